@@ -1,0 +1,104 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target is compiled with.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "Swappable",
+  platforms: [.macOS(.v15), .iOS(.v18)],
+  products: [
+    .library(name: "Swappable", targets: ["Swappable"]),
+    .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "DataSourceTesting", targets: ["DataSourceTesting"]),
+    .executable(name: "livelist", targets: ["livelist"]),
+  ],
+  targets: [
+    // The framework. Each module imports only what stands above it.
+    module("ReactiveSignals"),
+    module("Diffing"),
+    module("FileWatching", ["ReactiveSignals"]),
+    .systemLibrary(
+      name: "SwappableSQLite3", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+    module("ObservableCollections", ["ReactiveSignals", "Diffing"]),
+    module("SwappableSources", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module(
+      "FileSources",
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching"]),
+    module(
+      "SQLiteSources",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching",
+        "SwappableSQLite3",
+      ]),
+    module(
+      "DataSourceTesting",
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources"]),
+    module(
+      "Swappable",
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources"]),
+
+    // Programs.
+    .executableTarget(
+      name: "livelist",
+      dependencies: [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
+        "SQLiteSources",
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "SwapDemo",
+      dependencies: ["Swappable", "SQLiteSources"],
+      path: "Playgrounds/SwapDemo",
+      swiftSettings: settings),
+
+    // Tests. `TestHelper` is the second process that they start.
+    .executableTarget(
+      name: "TestHelper", dependencies: ["SwappableSQLite3"], path: "Tests/TestHelper",
+      swiftSettings: settings),
+    tests("ReactiveSignalsTests", ["ReactiveSignals", "DataSourceTesting"]),
+    tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
+    tests(
+      "ObservableCollectionsTests",
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"]),
+    tests(
+      "SwappableSourcesTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "DataSourceTesting",
+      ]),
+    tests("DataSourceTestingTests", [
+      "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+      "DataSourceTesting",
+    ]),
+    tests("FileWatchingTests", ["ReactiveSignals", "FileWatching", "DataSourceTesting"]),
+    tests(
+      "FileSourcesTests",
+      [
+        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "DataSourceTesting", "TestHelper",
+      ]),
+    tests(
+      "SQLiteSourcesTests",
+      [
+        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "SQLiteSources",
+        "DataSourceTesting", "SwappableSQLite3", "TestHelper",
+      ]),
+    tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper"]),
+    tests("PlaygroundTests", ["SwapDemo"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
