@@ -1,0 +1,38 @@
+public import Diffing
+import ReactiveSignals
+import Synchronization
+
+/// The read-only end of a collection: what a data source gives to its observers, and what an operator
+/// makes.
+///
+/// It is made by a ``CollectionProperty``, an operator or a container, and has all that a
+/// ``DataSource`` has.
+public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
+  package let node: CollectionNode<Element>
+  /// What it is made from, kept alive.
+  private let upstream: [any AnyObject & Sendable]
+  private let activation: (@Sendable () -> Void)?
+  private let isActivated = Atomic<Bool>(false)
+
+  package init(
+    _ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = [],
+    activation: (@Sendable () -> Void)? = nil
+  ) {
+    self.node = node
+    self.upstream = upstream
+    self.activation = activation
+  }
+
+  deinit {
+    if node.height > 0 { node.domain.remove(node) }
+  }
+
+  /// This collection itself.
+  public var collection: LiveCollection<Element> { self }
+
+  /// Starts an idle source, once, before anybody attaches to it.
+  package func activate() {
+    guard let activation, !isActivated.load(ordering: .relaxed) else { return }
+    if !isActivated.exchange(true, ordering: .acquiringAndReleasing) { activation() }
+  }
+}
