@@ -14,8 +14,10 @@ extension Changeset {
   package func normalForm<Element: Differentiable>(
     from old: some RandomAccessCollection<Element>, to new: some RandomAccessCollection<Element>
   ) -> Changeset {
+    // A recorded update may have put an element of another identity in its place.
     let updates = updates.filter {
-      !sameContent(old.element(at: $0.from), new.element(at: $0.to))
+      let (old, new) = (old.element(at: $0.from), new.element(at: $0.to))
+      return old.differenceIdentifier != new.differenceIdentifier || !sameContent(old, new)
     }
     var pairs: [Update] = []
     if !deletions.isEmpty && !insertions.isEmpty {

@@ -16,9 +16,15 @@ public protocol DataSource<Element>: AnyObject, Sendable {
 
   /// The read-only end of the collection that this source feeds; always the same object.
   var collection: LiveCollection<Element> { get }
+
+  /// Starts an idle source. Called whenever somebody is about to attach, on any thread: what has
+  /// started does nothing. The default does nothing.
+  func start()
 }
 
 extension DataSource {
+  public func start() {}
+
   /// Contents, revision and status, read together.
   public var state: CollectionState<Element> { collection.node.current }
 
@@ -49,7 +55,7 @@ extension DataSource {
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (CollectionEvent<Element>) -> Void
   ) -> Disposable {
-    collection.activate()
+    start()
     let node = collection.node
     let observation: AnyObservation
     if let schedule = scheduler.schedule {
@@ -104,7 +110,7 @@ extension DataSource {
   package func observeState(
     _ handler: @escaping @Sendable (CollectionState<Element>) -> Void
   ) -> Disposable {
-    collection.activate()
+    start()
     let node = collection.node
     let observation = node.statusObservers.join(
       { handler($0.state) },

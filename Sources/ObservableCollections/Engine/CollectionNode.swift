@@ -2,9 +2,14 @@ package import Diffing
 package import ReactiveSignals
 
 /// The node of a collection: a root's, or that of an operator's result.
-package class CollectionNode<Element: Differentiable & Sendable>: DomainNode, @unchecked Sendable {
-  // Sendable: `published` is guarded by the domain's lock; `update` and `previous` are owned by the
+package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
+  @unchecked Sendable
+{
+  // Sendable: the constants are; `published` is guarded by the domain's lock; `update` and `previous` are owned by the
   // drainer; the lists say of themselves.
+
+  package let domain: Domain
+  package let height: Int
 
   /// Boundaries of other domains; told before any observer.
   package let feeders: ObserverList<CollectionUpdate<Element>>
@@ -24,8 +29,11 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode, @u
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     published = state
-    super.init(domain: domain, height: height)
+    self.domain = domain
+    self.height = height
   }
+
+  package var upstream: [any DomainNode] { [] }
 
   /// What observers have been told.
   package func published(_ state: inout Domain.State) -> CollectionState<Element> { published }
@@ -45,7 +53,17 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode, @u
     _ = consume replaced
   }
 
-  package override func publish(_ state: inout Domain.State) {
+  // MARK: Rounds
+
+  package func pop(_ state: inout Domain.State) -> UInt64 { 0 }
+
+  package func recordInputs(_ state: inout Domain.State) {}
+
+  package var isComputed: Bool { true }
+
+  package func compute() {}
+
+  package func publish(_ state: inout Domain.State) {
     guard let update else { return }
     previous = published
     published = update.state
@@ -58,16 +76,16 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode, @u
     }
   }
 
-  package override func feed(_ round: UInt64) {
+  package func feed(_ round: UInt64) {
     feeders.deliver(round)
   }
 
-  package override func deliver(_ round: UInt64) {
+  package func deliver(_ round: UInt64) {
     observers.deliver(round)
     statusObservers.deliver(round)
   }
 
-  package override func endRound() {
+  package func endRound() {
     feeders.endRound()
     observers.endRound()
     statusObservers.endRound()

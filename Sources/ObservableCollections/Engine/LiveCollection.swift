@@ -1,6 +1,5 @@
 public import Diffing
 import ReactiveSignals
-import Synchronization
 
 /// The read-only end of a collection: what a data source gives to its observers, and what an operator
 /// makes.
@@ -11,16 +10,10 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
   package let node: CollectionNode<Element>
   /// What it is made from, kept alive.
   private let upstream: [any AnyObject & Sendable]
-  private let activation: (@Sendable () -> Void)?
-  private let isActivated = Atomic<Bool>(false)
 
-  package init(
-    _ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = [],
-    activation: (@Sendable () -> Void)? = nil
-  ) {
+  package init(_ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = []) {
     self.node = node
     self.upstream = upstream
-    self.activation = activation
   }
 
   deinit {
@@ -29,10 +22,4 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
 
   /// This collection itself.
   public var collection: LiveCollection<Element> { self }
-
-  /// Starts an idle source, once, before anybody attaches to it.
-  package func activate() {
-    guard let activation, !isActivated.load(ordering: .relaxed) else { return }
-    if !isActivated.exchange(true, ordering: .acquiringAndReleasing) { activation() }
-  }
 }

@@ -1,5 +1,5 @@
 package import Diffing
-package import ReactiveSignals
+import ReactiveSignals
 
 /// An event on its way to an observer.
 ///

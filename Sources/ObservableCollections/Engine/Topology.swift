@@ -5,14 +5,14 @@ package import ReactiveSignals
 /// Operators are made from the same nodes for ever; what a container shows changes. One lock over all
 /// such edges makes it impossible that two containers are swapped into each other.
 package enum Topology {
-  private static let edges = Locked<[ObjectIdentifier: [DomainNode]]>([:])
+  private static let edges = Locked<[ObjectIdentifier: [any DomainNode]]>([:])
 
   /// Adds an edge, unless that would make a cycle.
   ///
   /// - Returns: Whether it was added.
-  package static func connect(_ node: DomainNode, to source: DomainNode) -> Bool {
+  package static func connect(_ node: any DomainNode, to source: any DomainNode) -> Bool {
     edges.withLock { edges in
-      var open: [DomainNode] = [source]
+      var open: [any DomainNode] = [source]
       var seen: Set<ObjectIdentifier> = []
       while let next = open.popLast() {
         if next === node { return false }
@@ -27,7 +27,7 @@ package enum Topology {
   }
 
   /// Takes one edge back.
-  package static func disconnect(_ node: DomainNode, from source: DomainNode) {
+  package static func disconnect(_ node: any DomainNode, from source: any DomainNode) {
     edges.withLock { edges in
       let key = ObjectIdentifier(node)
       guard var sources = edges[key] else { return }
@@ -37,7 +37,7 @@ package enum Topology {
   }
 
   /// What a node is made from at present.
-  package static func upstream(of node: DomainNode) -> [DomainNode] {
+  package static func upstream(of node: any DomainNode) -> [any DomainNode] {
     node.upstream + edges.withLock { $0[ObjectIdentifier(node)] ?? [] }
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// A root and everything derived from it: the unit of ordering and of delivery.
 ///
@@ -10,14 +11,21 @@ import Dispatch
 /// is published at once under the lock, and then observers are called. A commit made meanwhile,
 /// inside an observer or by another thread, joins the queue and is delivered by the same drainer.
 package final class Domain: Sendable {
-  /// How many domains lie between this one and its farthest root.
-  package let depth: Int
+  private let farthest: Atomic<Int>
   private let pauseHook: PauseHook?
   private let state = Locked(State())
 
   package init(depth: Int = 0, pauseHook: PauseHook? = nil) {
-    self.depth = depth
+    farthest = Atomic(depth)
     self.pauseHook = pauseHook
+  }
+
+  /// How many domains lie between this one and its farthest root.
+  package var depth: Int { farthest.load(ordering: .relaxed) }
+
+  /// Puts this domain behind another one.
+  package func place(behind depth: Int) {
+    farthest.max(depth + 1, ordering: .relaxed)
   }
 
   /// What the domain's lock guards; having it at hand proves that the lock is held.
@@ -29,8 +37,8 @@ package final class Domain: Sendable {
     fileprivate(set) package var round: UInt64 = 0
     fileprivate var drainer: ThreadID?
     /// By height, so that each comes after what it is derived from.
-    fileprivate var derived: [DomainNode] = []
-    fileprivate var joining: [DomainNode] = []
+    fileprivate var derived: [any DomainNode] = []
+    fileprivate var joining: [any DomainNode] = []
     fileprivate var waiters: [Waiter] = []
     /// The number of the latest subscription with a first event, and those still catching up.
     private var lastJoin: UInt64 = 0
@@ -42,6 +50,11 @@ package final class Domain: Sendable {
     package mutating func enqueued(by thread: ThreadID) -> Bool {
       committed += 1
       return claim(as: thread)
+    }
+
+    /// Counts a commit that the root has queued, to be delivered later.
+    package mutating func enqueuedForLater() {
+      committed += 1
     }
 
     /// Makes the caller the drainer if there is none.
@@ -103,7 +116,7 @@ package final class Domain: Sendable {
   // MARK: Rounds
 
   /// Delivers what the root has queued, until nothing is left. The caller has claimed to do so.
-  package func drain(_ root: DomainNode) {
+  package func drain(_ root: any DomainNode) {
     pause(at: .committed)
     let context = ThreadContext.current
     context.drainDepth += 1
@@ -122,13 +135,13 @@ package final class Domain: Sendable {
     var popped: UInt64 = 0
     /// The round's number, where it could be published at once.
     var published: UInt64?
-    var derived: [DomainNode] = []
+    var derived: [any DomainNode] = []
     var woken: [Waiter] = []
   }
 
   /// Ends the round before, and takes the next commit; nothing is left: stops draining.
   private func begin(
-    _ root: DomainNode, finishing finished: UInt64, _ state: inout State
+    _ root: any DomainNode, finishing finished: UInt64, _ state: inout State
   ) -> RoundStart {
     var start = RoundStart()
     state.delivered += finished
@@ -144,7 +157,7 @@ package final class Domain: Sendable {
     return start
   }
 
-  private func run(_ root: DomainNode, _ start: RoundStart) {
+  private func run(_ root: any DomainNode, _ start: RoundStart) {
     var derived = start.derived
     var round = start.published
     if round == nil {
@@ -174,7 +187,7 @@ package final class Domain: Sendable {
   }
 
   private func publish(
-    _ root: DomainNode, _ derived: [DomainNode], _ state: inout State
+    _ root: any DomainNode, _ derived: [any DomainNode], _ state: inout State
   ) -> UInt64 {
     state.round += 1
     root.publish(&state)
@@ -186,19 +199,19 @@ package final class Domain: Sendable {
   // MARK: Derived nodes
 
   /// Takes a derived node in: from now on its inputs' rounds are recorded for it.
-  package func beginJoining(_ node: DomainNode, _ state: inout State) {
+  package func beginJoining(_ node: any DomainNode, _ state: inout State) {
     state.joining.append(node)
   }
 
   /// Turns a derived node that has caught up live.
-  package func endJoining(_ node: DomainNode, _ state: inout State) {
+  package func endJoining(_ node: any DomainNode, _ state: inout State) {
     state.joining.removeAll { $0 === node }
     let index = state.derived.firstIndex { $0.height > node.height } ?? state.derived.endIndex
     state.derived.insert(node, at: index)
   }
 
   /// Lets a derived node go. A round in progress still holds it.
-  package func remove(_ node: DomainNode) {
+  package func remove(_ node: any DomainNode) {
     withLock { state in
       // The caller holds the node, so that nothing is released here.
       state.derived.removeAll { $0 === node }

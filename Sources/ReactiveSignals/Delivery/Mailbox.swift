@@ -7,6 +7,40 @@ package protocol Mergeable: Sendable {
   func merged(with later: Self) -> Self
 }
 
+/// The events that wait for one observer, no more of them than its policy allows.
+package struct WaitingEvents<Event: Mergeable>: Sendable {
+  private let limit: Int
+  private var events: [Event] = []
+
+  package init(_ policy: DeliveryPolicy) {
+    limit = policy.limit
+  }
+
+  package var isEmpty: Bool { events.isEmpty }
+
+  /// Adds an event, merging it into the newest where no more may wait.
+  ///
+  /// - Returns: What it was merged with, to be released unlocked.
+  package mutating func append(_ event: Event) -> Event? {
+    guard events.count >= limit, let newest = events.last else {
+      events.append(event)
+      return nil
+    }
+    events[events.count - 1] = newest.merged(with: event)
+    return newest
+  }
+
+  package mutating func takeAll() -> [Event] {
+    let taken = events
+    events = []
+    return taken
+  }
+
+  package mutating func takeFirst() -> Event? {
+    events.isEmpty ? nil : events.removeFirst()
+  }
+}
+
 /// A mailbox as its observation sees it.
 package protocol MailboxFlushing: AnyObject, Sendable {
   /// Drops what waits, and calls no more.
@@ -23,13 +57,12 @@ package protocol MailboxFlushing: AnyObject, Sendable {
 /// the scheduler, so that the observer is called in order and never concurrently with itself.
 package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let limit: Int
   private let handler: @Sendable (Event) -> Void
   private let isClosed = Atomic<Bool>(false)
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   private struct State: Sendable {
-    var waiting: [Event] = []
+    var waiting: WaitingEvents<Event>
     var isScheduled = false
     var caller: ThreadID?
     /// Who waits for the call under way.
@@ -50,7 +83,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
     policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event) -> Void
   ) {
     self.scheduler = scheduler
-    limit = policy.limit
+    state = Locked(State(waiting: WaitingEvents(policy)))
     self.handler = handler
   }
 
@@ -58,15 +91,8 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   package func post(_ event: Event) {
     if isClosed.load(ordering: .acquiring) { return }
     let (isFirst, replaced) = state.withLock { state -> (Bool, Event?) in
-      var replaced: Event?
       state.posted += 1
-      if state.waiting.count < limit {
-        state.waiting.append(event)
-      } else {
-        let newest = state.waiting.count - 1
-        replaced = state.waiting[newest]
-        state.waiting[newest] = state.waiting[newest].merged(with: event)
-      }
+      let replaced = state.waiting.append(event)
       let isFirst = !state.isScheduled
       state.isScheduled = true
       return (isFirst, replaced)
@@ -83,8 +109,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   private func takeTurn() {
     let thread = ThreadID.current
     let (events, posted) = state.withLock { state in
-      let events = state.waiting
-      state.waiting = []
+      let events = state.waiting.takeAll()
       state.caller = thread
       return (events, state.posted)
     }
@@ -110,8 +135,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   package func close() {
     isClosed.store(true, ordering: .releasing)
     let dropped = state.withLock { state in
-      let dropped = (state.waiting, state.settling)
-      state.waiting = []
+      let dropped = (state.waiting.takeAll(), state.settling)
       state.settling = []
       return dropped
     }

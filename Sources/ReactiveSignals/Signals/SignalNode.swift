@@ -10,6 +10,8 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
   // Sendable: `queue`, `committed` and `latest` are guarded by the domain's lock; `update` and
   // `previous` are owned by the drainer.
 
+  package let domain: Domain
+  package let height: Int
   package let observers: ObserverList<SignalValue<Value>>
   /// The values not yet delivered, oldest first.
   private var queue = Queue<Value>()
@@ -32,8 +34,11 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
     self.latest = latest
     self.remembers = remembers
     committed = latest
-    super.init(domain: domain, height: height)
+    self.domain = domain
+    self.height = height
   }
+
+  package var upstream: [any DomainNode] { [] }
 
   /// The newest value, delivered or not; nil for a signal without memory.
   package var current: Value? {
@@ -59,13 +64,21 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
     if isDrainer { domain.drain(self) }
   }
 
-  package override func pop(_ state: inout Domain.State) -> UInt64 {
+  package func pop(_ state: inout Domain.State) -> UInt64 {
     guard let next = queue.popFirst() else { return 0 }
     update = next
     return 1
   }
 
-  package override func publish(_ state: inout Domain.State) {
+  package func recordInputs(_ state: inout Domain.State) {}
+
+  package var isComputed: Bool { true }
+
+  package func compute() {}
+
+  package func feed(_ round: UInt64) {}
+
+  package func publish(_ state: inout Domain.State) {
     guard let update else { return }
     if remembers {
       previous = latest
@@ -74,11 +87,11 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
     observers.publish(SignalValue(value: update), &state)
   }
 
-  package override func deliver(_ round: UInt64) {
+  package func deliver(_ round: UInt64) {
     observers.deliver(round)
   }
 
-  package override func endRound() {
+  package func endRound() {
     observers.endRound()
     update = nil
     previous = nil
@@ -143,7 +156,7 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
     }
   }
 
-  package override var upstream: [DomainNode] { [input] }
+  package override var upstream: [any DomainNode] { [input] }
 
   package override func recordInputs(_ state: inout Domain.State) {
     if let value = input.update { missed.append(value) }
