@@ -4,6 +4,7 @@ extension Changeset {
   /// - Parameters:
   ///   - oldBy: How many elements of the old version stand before it.
   ///   - newBy: How many elements of the new version stand before it.
+  /// - Returns: The change with all offsets counted in the larger collection.
   @usableFromInline
   package func shifted(oldBy: Int, newBy: Int) -> Changeset {
     if oldBy == 0 && newBy == 0 || isEmpty { return self }
@@ -23,6 +24,7 @@ extension Changeset {
   ///   - oldCount: The number of elements in the first one's old version.
   ///   - newCount: The number of elements in the first one's new version.
   ///   - second: The second one's change, counted from its own start.
+  /// - Returns: The change of the whole.
   package static func concatenated(
     _ first: Changeset, oldCount: Int, newCount: Int, _ second: Changeset
   ) -> Changeset {

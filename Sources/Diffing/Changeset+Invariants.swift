@@ -69,7 +69,8 @@ extension Changeset {
     }
     for move in moves
     where !(0..<oldCount).contains(move.from) || !(0..<newCount).contains(move.to) {
-      return "C3: the move \(move.from)->\(move.to) leaves \(oldCount) old or \(newCount) new offsets"
+      return
+        "C3: the move \(move.from)->\(move.to) leaves \(oldCount) old or \(newCount) new offsets"
     }
     for update in updates
     where !(0..<oldCount).contains(update.from) || !(0..<newCount).contains(update.to) {

@@ -8,6 +8,7 @@ extension Changeset {
   /// - Parameters:
   ///   - old: The version that the changeset was made from.
   ///   - new: The version that it leads to.
+  /// - Returns: The change between the two, with the pairs that were recorded and those found.
   /// - Complexity: O(*k*) in the offsets, and O(*n* + *k* log *k*) only where a deletion meets an
   ///   insertion of its identity.
   @inlinable

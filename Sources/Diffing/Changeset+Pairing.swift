@@ -50,10 +50,11 @@ extension Changeset {
       unchecked: (deletions: deletions, insertions: insertions, moves: moves, updates: updates))
   }
 
-  /// The pairing that this changeset describes: for each offset in the new version the offset in the
-  /// old one, or -1 for what was inserted.
+  /// Spells out the pairing that this changeset describes.
   ///
   /// - Parameter oldCount: The number of elements in the old version.
+  /// - Returns: For each offset in the new version the offset in the old one, or -1 for what was
+  ///   inserted.
   /// - Precondition: The changeset breaks no rule for that count.
   /// - Complexity: O(*n*).
   @usableFromInline
@@ -106,6 +107,7 @@ func missingOffsets(in offsets: some Collection<Int>, upTo bound: Int) -> [Int] 
       open &= open - 1
     }
   }
+  assert(result.count == missing, "An old offset is the origin of two elements")
   return result
 }
 

@@ -72,8 +72,9 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
   return chain(endingAt: best, predecessors: predecessors)
 }
 
-/// Finds the longest subsequence by patience sorting (C. Schensted, "Longest Increasing and Decreasing
-/// Subsequences", 1961), a whole run at a time.
+/// Finds the longest subsequence by patience sorting, a whole run at a time.
+///
+/// The method goes back to C. Schensted, "Longest Increasing and Decreasing Subsequences", 1961.
 func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
   // For each length, the smallest offset in which an increasing sequence of that length ends, and its
   // run.

@@ -47,8 +47,9 @@ private func anchors(of changeset: Changeset) -> [Int] {
   }
 }
 
-/// Numbers of which any one can be changed, and the first ones summed, in logarithmic time (P. Fenwick,
-/// "A New Data Structure for Cumulative Frequency Tables", 1994).
+/// Numbers of which any one can be changed, and the first ones summed, in logarithmic time.
+///
+/// The structure is that of P. Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.
 private struct PrefixSums {
   private var tree: [Int]
 
