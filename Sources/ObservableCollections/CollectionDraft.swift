@@ -52,7 +52,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       "insert at \(index), which is not in 0...\(working.count)")
     guard !elements.isEmpty else { return }
     let range = index..<(index + elements.count)
-    note(.insertion(range)) { $0.insert(contentsOf: repeatElement(-1, count: range.count), at: index) }
+    note(.insertion(range)) {
+      $0.insert(contentsOf: repeatElement(-1, count: range.count), at: index)
+    }
     working.insert(contentsOf: elements, at: index)
   }
 

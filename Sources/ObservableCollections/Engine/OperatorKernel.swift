@@ -1,8 +1,8 @@
-import Diffing
+package import Diffing
 import ReactiveSignals
 
 /// An operator over any number of inputs, as the engine runs it.
-protocol OperatorKernel<Input, Output>: Sendable {
+package protocol OperatorKernel<Input, Output>: Sendable {
   associatedtype Input: Differentiable & Sendable
   associatedtype Output: Differentiable & Sendable
 

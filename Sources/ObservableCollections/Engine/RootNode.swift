@@ -28,10 +28,11 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
   ///   - contents: The new contents and what differs; nil where nothing does.
   ///   - status: The new status; nil leaves it.
   ///   - hasLoaded: Whether good contents are there, whatever the status.
+  ///   - thread: Who is to deliver it, if nobody does already; nil puts delivery off.
   /// - Returns: Whether the caller must drain, and the state before, to be released unlocked.
   package func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus?,
-    hasLoaded: Bool = false, by thread: ThreadID, _ state: inout Domain.State
+    hasLoaded: Bool = false, by thread: ThreadID?, _ state: inout Domain.State
   ) -> (mustDrain: Bool, before: CollectionState<Element>) {
     let before = committed
     let update = committed.advance(
@@ -39,6 +40,15 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
     guard let update else { return (false, before) }
     queue.append(update)
     return (state.enqueued(by: thread), before)
+  }
+
+  package override func begin(with state: CollectionState<Element>) {
+    let replaced = domain.withLock { _ in
+      let replaced = committed
+      committed = state
+      return replaced
+    }
+    withExtendedLifetime(replaced) { super.begin(with: state) }
   }
 
   package override func pop(_ state: inout Domain.State) -> UInt64 {

@@ -46,15 +46,11 @@ package final class Domain: Sendable {
 
     /// Counts a commit that the root has queued.
     ///
+    /// - Parameter thread: Who is to deliver it, if nobody does already; nil puts delivery off.
     /// - Returns: whether the caller has become the drainer, and must call `drain` once unlocked.
-    package mutating func enqueued(by thread: ThreadID) -> Bool {
+    package mutating func enqueued(by thread: ThreadID?) -> Bool {
       committed += 1
-      return claim(as: thread)
-    }
-
-    /// Counts a commit that the root has queued, to be delivered later.
-    package mutating func enqueuedForLater() {
-      committed += 1
+      return thread.map { claim(as: $0) } ?? false
     }
 
     /// Makes the caller the drainer if there is none.
@@ -194,6 +190,11 @@ package final class Domain: Sendable {
     for node in derived { node.publish(&state) }
     for node in state.joining { node.recordInputs(&state) }
     return state.round
+  }
+
+  /// Delivers what a root has queued while delivery was put off, unless another thread does so.
+  package func drainQueued(_ root: any DomainNode) {
+    if withLock({ $0.claim(as: .current) }) { drain(root) }
   }
 
   // MARK: Derived nodes

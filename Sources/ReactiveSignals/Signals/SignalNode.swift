@@ -136,7 +136,8 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
   package init(_ input: SignalNode<Input>, _ step: @escaping (Input) -> Value?) {
     self.input = input
     self.step = step
-    super.init(domain: input.domain, height: input.height + 1, latest: nil, remembers: input.remembers)
+    super.init(
+      domain: input.domain, height: input.height + 1, latest: nil, remembers: input.remembers)
     var inputs = domain.withLock { state in
       domain.beginJoining(self, &state)
       return input.latest.map { [$0] } ?? []
