@@ -165,9 +165,9 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     let (state, observation) = node.domain.withLock { state in
       let observation = node.feeders.attach(
         { [weak self, weak plug] update in
-          if let self, let plug { receive(update, from: plug) }
+          if let self, let plug { receive(.read(update), from: plug) }
         }, &state)
-      return (node.published(&state), observation)
+      return (node.published(&state).state, observation)
     }
     let feed = Disposable(observation, keeping: plug.source)
     let isLeft = root.domain.withLock { _ in
@@ -271,7 +271,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
       contents, status: status, hasLoaded: hasLoaded, by: drainer, &state)
     if mustDrain { actions.mustDrain = true }
     actions.hasCommitted = true
-    actions.states.append(before)
+    actions.updates.append([before])
   }
 
   private func takeMissed(_ plug: Plug<Element>) -> [CollectionUpdate<Element>] {

@@ -37,8 +37,9 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
     for (index, source) in sources.enumerated() {
       let input = source.collection.node
       let (state, feed) = input.domain.withLock { state in
-        let feed = input.feeders.attach({ [weak node] in node?.receive($0, from: index) }, &state)
-        return (input.published(&state), feed)
+        let feed = input.feeders.attach(
+          { [weak node] in node?.receive(.read($0), from: index) }, &state)
+        return (input.published(&state).state, feed)
       }
       states.append(state)
       feeds.append(Disposable(feed, keeping: source))

@@ -7,20 +7,22 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
 {
   // Sendable: `committed` and `queue` are guarded by the domain's lock.
 
-  private var committed: CollectionState<Element>
+  private var committed: CollectionUpdate<Element>
   private var queue = Queue<CollectionUpdate<Element>>()
 
   package init(domain: Domain, state: CollectionState<Element>) {
-    committed = state
+    committed = CollectionUpdate(state)
     super.init(domain: domain, height: 0, state: state)
   }
 
   package override var current: CollectionState<Element> {
-    domain.withLock { _ in committed }
+    domain.withLock { _ in committed }.state
   }
 
   /// The newest state, under the lock.
-  package func committed(_ state: inout Domain.State) -> CollectionState<Element> { committed }
+  package func committed(_ state: inout Domain.State) -> CollectionState<Element> {
+    committed.state
+  }
 
   /// Commits the next state; the caller drains, once unlocked, if it is told to.
   ///
@@ -29,23 +31,25 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
   ///   - status: The new status; nil leaves it.
   ///   - hasLoaded: Whether good contents are there, whatever the status.
   ///   - thread: Who is to deliver it, if nobody does already; nil puts delivery off.
-  /// - Returns: Whether the caller must drain, and the state before, to be released unlocked.
+  /// - Returns: Whether the caller must drain, and what was committed before, to be released unlocked.
   package func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus?,
     hasLoaded: Bool = false, by thread: ThreadID?, _ state: inout Domain.State
-  ) -> (mustDrain: Bool, before: CollectionState<Element>) {
+  ) -> (mustDrain: Bool, before: CollectionUpdate<Element>) {
     let before = committed
-    let update = committed.advance(
-      to: contents, status: status ?? before.status, hasLoaded: hasLoaded)
+    let update = before.state.advanced(
+      to: contents, status: status ?? before.state.status, hasLoaded: hasLoaded)
     guard let update else { return (false, before) }
+    committed = update
     queue.append(update)
     return (state.enqueued(by: thread), before)
   }
 
   package override func begin(with state: CollectionState<Element>) {
+    let first = CollectionUpdate(state)
     let replaced = domain.withLock { _ in
       let replaced = committed
-      committed = state
+      committed = first
       return replaced
     }
     withExtendedLifetime(replaced) { super.begin(with: state) }
