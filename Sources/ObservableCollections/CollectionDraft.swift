@@ -247,10 +247,9 @@ extension Changeset {
   package func hasNoEffect<Element>(
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
-    if isEmpty { return true }
-    guard before.count == after.count else { return false }
     // Updates alone have an effect, each of them.
-    if moves.isEmpty && insertions.isEmpty { return false }
+    if moves.isEmpty && insertions.isEmpty { return isEmpty }
+    guard before.count == after.count else { return false }
     var affected = deletions + insertions
     for move in moves { affected += [move.from, move.to] }
     for update in updates { affected += [update.from, update.to] }

@@ -23,7 +23,7 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
   package let height: Int
   package let observers: ObserverList
   /// The values not yet delivered, oldest first.
-  private var queue = Queue<SignalValue<Value>>()
+  private var queue = EventQueue()
   private var committed: SignalValue<Value>?
   /// Whether new observers are told the newest value first.
   fileprivate let remembers: Bool
@@ -76,7 +76,7 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   package func pop(_ state: inout Domain.State) -> UInt64 {
     guard let next = queue.popFirst() else { return 0 }
-    update = next
+    update = .read(next)
     return 1
   }
 
