@@ -66,9 +66,8 @@ extension DataSource {
       observation = node.observe(mailbox: mailbox) { mailbox.post($0) }
     } else {
       observation = node.observers.join(
-        { event in
-          if let change = CollectionUpdate<Element>.read(event).change { handler(.change(change)) }
-        },
+        // What this list is told of is a change; a status step alone goes to others.
+        { event in handler(.change(CollectionChange(.read(event)))) },
         capture: { state in node.published(&state) },
         first: { event in
           let state = CollectionUpdate<Element>.read(event).state

@@ -128,8 +128,11 @@ package final class ObserverList: @unchecked Sendable {
   package func deliver(_ round: UInt64) {
     guard let event else { return }
     let called = captured
-    for case let observation? in called where observation.isLive(in: round) {
-      observation.handler(event)
+    called.withUnsafeBufferPointer { called in
+      for index in called.indices {
+        guard let observation = called[index], observation.isLive(in: round) else { continue }
+        observation.handler(event)
+      }
     }
   }
 
