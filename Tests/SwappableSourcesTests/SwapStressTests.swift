@@ -55,6 +55,8 @@ private final class Stress: Sendable {
     var editor = RandomEditor(seed: seed &+ UInt64(number))
     while committed.add(1, ordering: .relaxed).oldValue < commits {
       edit(&editor)
+      // So that commits do not run far ahead of their delivery.
+      if editor.random.oneIn(16) { collections[editor.random.below(collections.count)].flush() }
     }
   }
 
@@ -82,7 +84,11 @@ private final class Stress: Sendable {
 
   func swap(_ number: Int) {
     var random = SeededGenerator(seed: seed &+ UInt64(100 + number))
-    while !isDone { swap(&random) }
+    while !isDone {
+      swap(&random)
+      // As with commits: who delivers could never catch up otherwise.
+      containers[random.below(containers.count)].flush()
+    }
   }
 
   private func swap(_ random: inout SeededGenerator) {
@@ -99,6 +105,7 @@ private final class Stress: Sendable {
       kept.append(makeObserver(&random))
       leftovers.add(kept[kept.count - 1].recorder)
       count("observers")
+      if random.oneIn(4) { collections[random.below(collections.count)].flush() }
       if kept.count > limit { end(kept.remove(at: random.below(kept.count)), &random) }
     }
     for observer in kept { end(observer, &random) }
