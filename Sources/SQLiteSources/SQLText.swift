@@ -31,9 +31,11 @@ enum SQLText {
   static func position(of offset: Int, in sql: String) -> String {
     let before = sql.utf8.prefix(offset)
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    let column = before.count - (before.lastIndex(of: UInt8(ascii: "\n")).map {
-      before.distance(from: before.startIndex, to: $0) + 1
-    } ?? 0) + 1
+    let column =
+      before.count
+      - (before.lastIndex(of: UInt8(ascii: "\n")).map {
+        before.distance(from: before.startIndex, to: $0) + 1
+      } ?? 0) + 1
     let rest = oneLine(String(decoding: sql.utf8.dropFirst(offset), as: UTF8.self), limit: 20)
     let place = line == 1 ? "column \(column)" : "line \(line), column \(column)"
     return rest.isEmpty ? place : "\(place) («\(rest)»)"

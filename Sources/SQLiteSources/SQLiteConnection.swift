@@ -85,7 +85,7 @@ public final class SQLiteConnection: Sendable {
     // SQLite reads the file only when asked for something in it: this tells what is no database.
     do {
       _ = try query("PRAGMA schema_version")
-    } catch where error.code != .busy {
+    } catch  where error.code != .busy {
       throw error
     } catch {
       // Locked by another connection, hence a database.

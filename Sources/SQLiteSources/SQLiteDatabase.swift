@@ -5,6 +5,7 @@ final class SQLiteDatabase {
   /// Set by SQLite's hooks, which run inside a call of the thread that has access.
   private final class Commits {
     var isPending = false
+    var count = 0
   }
 
   private struct CachedStatement {
@@ -48,7 +49,9 @@ final class SQLiteDatabase {
       opened,
       { context in
         if let context {
-          Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = true
+          let commits = Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue()
+          commits.isPending = true
+          commits.count += 1
         }
         return 0
       }, context)
@@ -80,6 +83,9 @@ final class SQLiteDatabase {
     commits.isPending = false
     return true
   }
+
+  /// How often a commit was begun.
+  var commitCount: Int { commits.count }
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
   var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
@@ -126,6 +132,13 @@ extension SQLiteDatabase {
     }
     try statement.bind(arguments)
     return try body(statement)
+  }
+
+  /// Runs one statement that takes no arguments.
+  func run(_ sql: String) throws(SQLiteError) {
+    try withStatement(sql, []) { statement throws(SQLiteError) in
+      while try statement.step() {}
+    }
   }
 
   /// Runs all statements of `sql` in turn.
@@ -206,7 +219,8 @@ extension SQLiteDatabase {
         let count = bytes.count - position
         return (start + position).withMemoryRebound(to: CChar.self, capacity: count) { text in
           var tail: UnsafePointer<CChar>?
-          let result = sqlite3_prepare_v3(handle, text, Int32(clamping: count), 0, &statement, &tail)
+          let result = sqlite3_prepare_v3(
+            handle, text, Int32(clamping: count), 0, &statement, &tail)
           read = tail.map { $0 - text } ?? count
           return result
         }
