@@ -80,10 +80,12 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
         "DataSourceTesting",
       ]),
-    tests("DataSourceTestingTests", [
-      "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
-      "DataSourceTesting",
-    ]),
+    tests(
+      "DataSourceTestingTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "DataSourceTesting",
+      ]),
     tests("FileWatchingTests", ["ReactiveSignals", "FileWatching", "DataSourceTesting"]),
     tests(
       "FileSourcesTests",
