@@ -1,4 +1,4 @@
-internal import Diffing
+public import Diffing
 
 /// One JSON value, kept as text: nothing of it is lost by being read and written.
 ///
@@ -57,60 +57,35 @@ extension JSONElement: Hashable {
   ///
   /// - Complexity: one comparison of bytes; where these differ but not in number, O(n log n) at worst.
   public static func == (left: JSONElement, right: JSONElement) -> Bool {
-    left.storage === right.storage
-      || Identifier.areEqual(left.storage.bytes[...], right.storage.bytes[...])
+    left.storage.isEqual(
+      to: right.storage, in: left.storage.bytes.indices, right.storage.bytes.indices)
   }
 
   /// Feeds the contents to a hasher, members in the order of their names.
   public func hash(into hasher: inout Hasher) {
-    Identifier.hash(storage.bytes[...], into: &hasher)
+    storage.hash(storage.bytes.indices, into: &hasher)
   }
 }
 
-extension JSONElement {
+extension JSONElement: Differentiable {
   /// What an element is known by: the value of its key, or all of it where it has no key.
   ///
   /// Numbers are told apart from strings, and from other ways to write the same number.
   public struct Identifier: Hashable, Sendable, CustomStringConvertible {
     fileprivate let storage: Storage
 
-    private var bytes: ArraySlice<UInt8> { storage.bytes[storage.key] }
-
     /// The value as JSON.
-    public var description: String { String(decoding: bytes, as: UTF8.self) }
+    public var description: String {
+      String(decoding: storage.bytes[storage.key], as: UTF8.self)
+    }
 
     /// Tells whether two values are equal, members in any order.
     public static func == (left: Identifier, right: Identifier) -> Bool {
-      left.storage === right.storage || areEqual(left.bytes, right.bytes)
+      left.storage.isEqual(to: right.storage, in: left.storage.key, right.storage.key)
     }
 
     /// Feeds the value to a hasher, members in the order of their names.
-    public func hash(into hasher: inout Hasher) { Self.hash(bytes, into: &hasher) }
-
-    /// Other order of members keeps the number of bytes, and how often each occurs.
-    fileprivate static func areEqual(
-      _ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>
-    ) -> Bool {
-      guard left.count == right.count else { return false }
-      if left == right { return true }
-      guard isContainer(left), left.first == right.first, sum(left) == sum(right) else {
-        return false
-      }
-      return JSONText.normalForm(of: Array(left)) == JSONText.normalForm(of: Array(right))
-    }
-
-    fileprivate static func hash(_ bytes: ArraySlice<UInt8>, into hasher: inout Hasher) {
-      let form = isContainer(bytes) ? JSONText.normalForm(of: Array(bytes))[...] : bytes
-      form.withUnsafeBytes { hasher.combine(bytes: $0) }
-    }
-
-    private static func isContainer(_ bytes: ArraySlice<UInt8>) -> Bool {
-      bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
-    }
-
-    private static func sum(_ bytes: ArraySlice<UInt8>) -> UInt {
-      bytes.reduce(0) { $0 &+ UInt($1) }
-    }
+    public func hash(into hasher: inout Hasher) { storage.hash(storage.key, into: &hasher) }
   }
 
   /// The value of the key, or the whole element where it has no key.
@@ -118,4 +93,37 @@ extension JSONElement {
 
   /// Tells whether two elements have equal contents.
   public func isContentEqual(to source: JSONElement) -> Bool { self == source }
+}
+
+extension JSONElement.Storage {
+  /// Tells whether two parts have equal contents.
+  ///
+  /// Another order of members keeps the number of bytes, and how often each occurs.
+  fileprivate func isEqual(
+    to other: JSONElement.Storage, in part: Range<Int>, _ otherPart: Range<Int>
+  ) -> Bool {
+    if self === other { return true }
+    guard part.count == otherPart.count else { return false }
+    if JSONBytes.areEqual(bytes, part, other.bytes, otherPart) { return true }
+    guard isContainer(part), other.isContainer(otherPart), sum(part) == other.sum(otherPart) else {
+      return false
+    }
+    return JSONText.normalForm(of: Array(bytes[part]))
+      == JSONText.normalForm(of: Array(other.bytes[otherPart]))
+  }
+
+  fileprivate func hash(_ part: Range<Int>, into hasher: inout Hasher) {
+    if isContainer(part) {
+      let form = JSONText.normalForm(of: Array(bytes[part]))
+      JSONBytes.hash(form, form.indices, into: &hasher)
+    } else {
+      JSONBytes.hash(bytes, part, into: &hasher)
+    }
+  }
+
+  private func isContainer(_ part: Range<Int>) -> Bool {
+    bytes[part.lowerBound] == UInt8(ascii: "{") || bytes[part.lowerBound] == UInt8(ascii: "[")
+  }
+
+  private func sum(_ part: Range<Int>) -> UInt { bytes[part].reduce(0) { $0 &+ UInt($1) } }
 }
