@@ -1,0 +1,84 @@
+extension Changeset {
+  /// Applies the change to the old version.
+  ///
+  /// Deletions and origins of moves are taken out; insertions and destinations of moves are put in by
+  /// ascending offset; updates are written. Only what was inserted or updated is read from the new
+  /// version, all else stays what it was in the old one.
+  ///
+  /// - Parameters:
+  ///   - old: The version that the changeset was made from.
+  ///   - new: The version that it leads to.
+  /// - Returns: The new version's elements.
+  /// - Precondition: The changeset fits the two in count.
+  /// - Complexity: O(*n*).
+  @inlinable
+  public func applying<Element>(
+    to old: some Collection<Element>, with new: some Collection<Element>
+  ) -> [Element] {
+    let old = Array(old)
+    precondition(
+      old.count + countChange == new.count,
+      "A change from \(old.count) elements by \(countChange) does not lead to \(new.count)")
+    if isEmpty { return old }
+    let inserted = elements(of: new, at: insertions)
+    let updated = elements(of: new, at: updates.map(\.to))
+    let stayed = removing(removals, from: old)
+
+    var result: [Element] = []
+    result.reserveCapacity(new.count)
+    var taken = 0
+    var insertion = 0
+    var move = 0
+    while insertion < insertions.count || move < moves.count {
+      let isInsertion =
+        move == moves.count
+        || (insertion < insertions.count && insertions[insertion] < moves[move].to)
+      let destination = isInsertion ? insertions[insertion] : moves[move].to
+      let gap = destination - result.count
+      result.append(contentsOf: stayed[taken..<taken + gap])
+      taken += gap
+      if isInsertion {
+        result.append(inserted[insertion])
+        insertion += 1
+      } else {
+        result.append(old[moves[move].from])
+        move += 1
+      }
+    }
+    result.append(contentsOf: stayed[taken...])
+    for (update, element) in zip(updates, updated) {
+      result[update.to] = element
+    }
+    return result
+  }
+
+  /// The elements at some ascending offsets.
+  ///
+  /// Walks forward once, so that a collection without random access is not walked from its start for
+  /// each element.
+  @inlinable
+  func elements<Element>(of collection: some Collection<Element>, at offsets: [Int]) -> [Element] {
+    var index = collection.startIndex
+    var position = 0
+    return offsets.map { offset in
+      collection.formIndex(&index, offsetBy: offset - position)
+      position = offset
+      return collection[index]
+    }
+  }
+
+  /// What is left of the old version without the elements at some ascending offsets.
+  @inlinable
+  func removing<Element>(_ removals: [Int], from old: [Element]) -> [Element] {
+    guard !removals.isEmpty else { return old }
+    var stayed: [Element] = []
+    stayed.reserveCapacity(old.count - removals.count)
+    var next = 0
+    for removal in removals {
+      stayed.append(contentsOf: old[next..<removal])
+      next = removal + 1
+    }
+    stayed.append(contentsOf: old[next...])
+    return stayed
+  }
+}

@@ -1,0 +1,126 @@
+extension Changeset {
+  /// Finds a broken rule of the event contract.
+  ///
+  /// - Parameters:
+  ///   - oldCount: The number of elements in the old version.
+  ///   - newCount: The number of elements in the new version.
+  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if all are kept.
+  /// - Complexity: O(*n* + *k* log *k*).
+  package func invariantViolation(oldCount: Int, newCount: Int) -> String? {
+    if let violation = orderViolation ?? boundsViolation(oldCount: oldCount, newCount: newCount) {
+      return violation
+    }
+    if updates.isEmpty && moves.isEmpty { return nil }
+    let origins = origins(oldCount: oldCount)
+    for update in updates where origins[update.to] != update.from {
+      return "C4: the update \(update.from)->\(update.to) is no pair, "
+        + "what comes to \(update.to) was at \(origins[update.to])"
+    }
+    if !moves.isEmpty {
+      let minimum = minimalMoves(origins: origins, updates: updates).count
+      if moves.count != minimum {
+        return "C3: \(moves.count) moves, where \(minimum) would do"
+      }
+    }
+    return nil
+  }
+
+  /// What is wrong whatever the counts are: order and disjointness.
+  var orderViolation: String? {
+    if let pair = firstDescent(in: deletions) {
+      return "C1: the deletions \(pair.0) and \(pair.1) do not ascend"
+    }
+    if let pair = firstDescent(in: insertions) {
+      return "C2: the insertions \(pair.0) and \(pair.1) do not ascend"
+    }
+    if !moves.isEmpty {
+      if let pair = firstDescent(in: moves.map(\.to)) {
+        return "C3: the moves to \(pair.0) and \(pair.1) do not ascend"
+      }
+      if let pair = firstDescent(in: removals) {
+        return "C3: offset \(pair.0) leaves twice, as a deletion or the origin of a move"
+      }
+      if let pair = firstDescent(in: (insertions + moves.map(\.to)).sorted()) {
+        return "C3: offset \(pair.0) is both an insertion and the destination of a move"
+      }
+    }
+    if let pair = firstDescent(in: updates.map(\.to)) {
+      return "C4: the updates to \(pair.0) and \(pair.1) do not ascend"
+    }
+    for update in updates {
+      if deletions.hasAscending(update.from) {
+        return "C4: offset \(update.from) is both updated and deleted"
+      }
+      if insertions.hasAscending(update.to) {
+        return "C4: offset \(update.to) is both updated and inserted"
+      }
+    }
+    return nil
+  }
+
+  /// What does not fit the counts.
+  private func boundsViolation(oldCount: Int, newCount: Int) -> String? {
+    // All ascend, so that the ends speak for all but the origins of moves and updates.
+    if let offset = outlier(of: deletions, count: oldCount) {
+      return "C1: the deletion \(offset) is not one of \(oldCount) old offsets"
+    }
+    if let offset = outlier(of: insertions, count: newCount) {
+      return "C2: the insertion \(offset) is not one of \(newCount) new offsets"
+    }
+    for move in moves
+    where !(0..<oldCount).contains(move.from) || !(0..<newCount).contains(move.to) {
+      return
+        "C3: the move \(move.from)->\(move.to) leaves \(oldCount) old or \(newCount) new offsets"
+    }
+    for update in updates
+    where !(0..<oldCount).contains(update.from) || !(0..<newCount).contains(update.to) {
+      return "C4: the update \(update.from)->\(update.to) leaves \(oldCount) old "
+        + "or \(newCount) new offsets"
+    }
+    if oldCount + countChange != newCount {
+      return "C5: \(oldCount) elements less \(deletions.count) plus \(insertions.count) "
+        + "are not \(newCount)"
+    }
+    return nil
+  }
+}
+
+/// The first two neighbours of which the second is not greater.
+private func firstDescent(in offsets: [Int]) -> (Int, Int)? {
+  guard offsets.count > 1 else { return nil }
+  for position in 1..<offsets.count where offsets[position - 1] >= offsets[position] {
+    return (offsets[position - 1], offsets[position])
+  }
+  return nil
+}
+
+/// An offset outside 0..<count, if some ascending offsets hold one.
+private func outlier(of offsets: [Int], count: Int) -> Int? {
+  if let first = offsets.first, first < 0 { return first }
+  if let last = offsets.last, last >= count { return last }
+  return nil
+}
+
+extension [Int] {
+  /// The position of the first element for which a condition fails that holds for all before it.
+  func firstPosition(notMeeting condition: (_ position: Int) -> Bool) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if condition(middle) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// How many elements of this ascending list are less than a value.
+  func ascendingCount(below value: Int) -> Int {
+    firstPosition { self[$0] < value }
+  }
+
+  /// Tells whether this ascending list holds a value.
+  func hasAscending(_ value: Int) -> Bool {
+    let position = ascendingCount(below: value)
+    return position < count && self[position] == value
+  }
+}

@@ -1,0 +1,150 @@
+extension Changeset {
+  /// Creates the changeset of a known pairing of old and new offsets.
+  ///
+  /// This is the one place where moves are computed: the kept elements without a longest increasing
+  /// subsequence of them. Where few stretches are out of order and several choices of moves are equally
+  /// small, elements move that are updated, rather than others.
+  ///
+  /// - Parameters:
+  ///   - origins: For each offset in the new version the offset in the old one, or -1 for what was
+  ///     inserted. No old offset stands there twice.
+  ///   - oldCount: The number of elements in the old version.
+  ///   - isUpdated: Tells for a kept element's old and new offset whether its content differs. It is
+  ///     called once for each, by ascending new offset.
+  /// - Complexity: O(*n*) where kept elements are in order, and then memory only for the changes.
+  ///   Otherwise O(*n* + *k* log *k*), where *k* is the number of stretches that are in step.
+  @inlinable
+  package init(
+    origins: some RandomAccessCollection<Int>, oldCount: Int,
+    isUpdated: (_ old: Int, _ new: Int) -> Bool
+  ) {
+    var deletions: [Int] = []
+    var insertions: [Int] = []
+    var updates: [Update] = []
+    var isInOrder = true
+    var expected = 0
+    var new = 0
+    for old in origins {
+      if old < 0 {
+        insertions.append(new)
+      } else {
+        if isUpdated(old, new) { updates.append(Update(from: old, to: new)) }
+        // As long as nothing is out of order, what is skipped is what was deleted.
+        if old >= expected {
+          if old > expected && isInOrder { deletions.append(contentsOf: expected..<old) }
+          expected = old + 1
+        } else {
+          isInOrder = false
+        }
+      }
+      new += 1
+    }
+    var moves: [Move] = []
+    if isInOrder {
+      deletions.append(contentsOf: expected..<oldCount)
+    } else {
+      deletions = missingOffsets(in: origins, upTo: oldCount)
+      moves = minimalMoves(origins: origins, updates: updates)
+    }
+    self.init(
+      unchecked: (deletions: deletions, insertions: insertions, moves: moves, updates: updates))
+  }
+
+  /// Spells out the pairing that this changeset describes.
+  ///
+  /// - Parameter oldCount: The number of elements in the old version.
+  /// - Returns: For each offset in the new version the offset in the old one, or -1 for what was
+  ///   inserted.
+  /// - Precondition: The changeset breaks no rule for that count.
+  /// - Complexity: O(*n*).
+  @usableFromInline
+  package func origins(oldCount: Int) -> [Int] {
+    let removals = removals
+    var origins: [Int] = []
+    origins.reserveCapacity(oldCount + countChange)
+    var insertion = 0
+    var move = 0
+    var removal = 0
+    var stayed = 0
+    for new in 0..<oldCount + countChange {
+      if insertion < insertions.count && insertions[insertion] == new {
+        origins.append(-1)
+        insertion += 1
+      } else if move < moves.count && moves[move].to == new {
+        origins.append(moves[move].from)
+        move += 1
+      } else {
+        while removal < removals.count && removals[removal] == stayed {
+          removal += 1
+          stayed += 1
+        }
+        origins.append(stayed)
+        stayed += 1
+      }
+    }
+    return origins
+  }
+}
+
+/// The offsets below a bound that do not occur in a list, ascending.
+@inlinable
+func missingOffsets(in offsets: some Collection<Int>, upTo bound: Int) -> [Int] {
+  var bits = [UInt64](repeating: 0, count: (bound + 63) / 64)
+  var missing = bound
+  for offset in offsets where offset >= 0 {
+    bits[offset / 64] |= 1 << UInt64(offset % 64)
+    missing -= 1
+  }
+  var result: [Int] = []
+  guard missing > 0 else { return result }
+  result.reserveCapacity(missing)
+  for word in bits.indices {
+    var open = ~bits[word]
+    while open != 0 {
+      let offset = word * 64 + open.trailingZeroBitCount
+      if offset >= bound { break }
+      result.append(offset)
+      open &= open - 1
+    }
+  }
+  assert(result.count == missing, "An old offset is the origin of two elements")
+  return result
+}
+
+/// The fewest elements that must move so that the rest is in order, by ascending destination.
+@inlinable
+func minimalMoves(
+  origins: some Collection<Int>, updates: [Changeset.Update]
+) -> [Changeset.Move] {
+  var runs: [Run] = []
+  var new = 0
+  var update = 0
+  var end = -1
+  for old in origins {
+    if old >= 0 {
+      if old != end { runs.append(Run(start: old)) }
+      runs[runs.count - 1].count += 1
+      if update < updates.count && updates[update].to == new {
+        update += 1
+        runs[runs.count - 1].updateCount += 1
+      }
+      end = old + 1
+    }
+    new += 1
+  }
+  let stays = longestIncreasingSubsequence(of: runs)
+
+  var moves: [Changeset.Move] = []
+  var run = -1
+  end = -1
+  new = 0
+  for old in origins {
+    if old >= 0 {
+      if old != end { run += 1 }
+      if !stays[run] { moves.append(Changeset.Move(from: old, to: new)) }
+      end = old + 1
+    }
+    new += 1
+  }
+  return moves
+}

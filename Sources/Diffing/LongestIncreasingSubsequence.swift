@@ -1,0 +1,119 @@
+/// A stretch of kept elements whose old offsets follow one another without a gap.
+///
+/// All of it can stay or none: where one of its elements fits an increasing sequence, all of them do.
+@usableFromInline
+struct Run {
+  /// The first element's old offset.
+  @usableFromInline let start: Int
+  /// How many elements there are.
+  @usableFromInline var count = 0
+  /// How many of them are updated.
+  @usableFromInline var updateCount = 0
+
+  @inlinable
+  init(start: Int) {
+    self.start = start
+  }
+}
+
+/// Tells which runs belong to a longest increasing subsequence of all elements.
+///
+/// - Parameter runs: The runs in the order of the new version. They do not overlap.
+/// - Returns: One value for each run. It depends on nothing but the arguments.
+/// - Complexity: O(*n* + *k* log *k*) for *k* runs of *n* elements.
+@usableFromInline
+func longestIncreasingSubsequence(of runs: [Run]) -> [Bool] {
+  let count = runs.reduce(0) { $0 + $1.count }
+  // The heaviest subsequence of whole runs needs memory for the runs only, and can weigh updates, but
+  // costs more for each run. Where nearly each element is a run of its own, patience is faster.
+  return runs.count <= 64 || runs.count < count / 8
+    ? heaviestIncreasingSubsequence(of: runs, elementCount: count)
+    : longestIncreasingSubsequenceByPatience(of: runs)
+}
+
+/// Finds the longest subsequence by the weight of whole runs, and among those the one that holds the
+/// fewest updates.
+///
+/// A Fenwick tree over the runs by ascending start answers which is the best chain to the left of a run
+/// (P. Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994, with maxima for sums).
+func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] {
+  let byStart = runs.indices.sorted { runs[$0].start < runs[$1].start }
+  var rank = [Int](repeating: 0, count: runs.count)
+  for (position, run) in byStart.enumerated() { rank[run] = position + 1 }
+
+  // Updates weigh less than one element, all of them together.
+  let unit = elementCount + 1
+  var weights = [Int](repeating: 0, count: runs.count)
+  var predecessors = [Int](repeating: -1, count: runs.count)
+  // Each node holds the run at which the best chain in its range ends.
+  var tree = [Int](repeating: -1, count: runs.count + 1)
+  var best = -1
+  for run in runs.indices {
+    var predecessor = -1
+    var node = rank[run] - 1
+    while node > 0 {
+      let candidate = tree[node]
+      if candidate >= 0 && (predecessor < 0 || weights[candidate] > weights[predecessor]) {
+        predecessor = candidate
+      }
+      node &= node - 1
+    }
+    let weight =
+      runs[run].count * unit - runs[run].updateCount + (predecessor < 0 ? 0 : weights[predecessor])
+    weights[run] = weight
+    predecessors[run] = predecessor
+    if best < 0 || weight > weights[best] { best = run }
+    node = rank[run]
+    while node <= runs.count {
+      if tree[node] < 0 || weight > weights[tree[node]] { tree[node] = run }
+      node += node & -node
+    }
+  }
+  return chain(endingAt: best, predecessors: predecessors)
+}
+
+/// Finds the longest subsequence by patience sorting, a whole run at a time.
+///
+/// The method goes back to C. Schensted, "Longest Increasing and Decreasing Subsequences", 1961.
+func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
+  // For each length, the smallest offset in which an increasing sequence of that length ends, and its
+  // run.
+  var tails: [Int] = []
+  var tailRuns: [Int] = []
+  var predecessors = [Int](repeating: -1, count: runs.count)
+  for run in runs.indices {
+    let start = runs[run].start
+    var low = 0
+    var high = tails.count
+    if let last = tails.last, last < start {
+      low = high
+    }
+    while low < high {
+      let middle = (low + high) / 2
+      if tails[middle] < start { low = middle + 1 } else { high = middle }
+    }
+    predecessors[run] = low > 0 ? tailRuns[low - 1] : -1
+    // No other offset lies inside a run, so that the rest of it follows without a search.
+    for step in 0..<runs[run].count {
+      if low + step < tails.count {
+        tails[low + step] = start + step
+        tailRuns[low + step] = run
+      } else {
+        tails.append(start + step)
+        tailRuns.append(run)
+      }
+    }
+  }
+  return chain(endingAt: tailRuns.last ?? -1, predecessors: predecessors)
+}
+
+/// Marks a run and all before it in its chain.
+private func chain(endingAt last: Int, predecessors: [Int]) -> [Bool] {
+  var isMember = [Bool](repeating: false, count: predecessors.count)
+  var run = last
+  while run >= 0 {
+    isMember[run] = true
+    run = predecessors[run]
+  }
+  return isMember
+}

@@ -1,0 +1,183 @@
+public import Diffing
+package import ReactiveSignals
+
+/// A collection that can be edited and observed.
+///
+///     let names = CollectionProperty(["Ada", "Grace"])
+///     let observation = names.observe { event in … }   // initial
+///     names.append("Edsger")                           // change: inserted at 2
+///
+/// Edits tell exactly what was done; several in one `transaction` are told as one change. Everything may
+/// be called from any thread.
+public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: `openDraft` is touched only by the thread inside `gate`.
+
+  public let collection: LiveCollection<Element>
+  private let root: RootNode<Element>
+  private let gate = TransactionGate()
+  private var openDraft: CollectionDraft<Element>?
+
+  /// Makes a collection.
+  ///
+  /// - Parameters:
+  ///   - elements: What it holds at first.
+  ///   - status: How the source that feeds it is doing; `.loaded` for one that is its own source.
+  public convenience init(_ elements: some Sequence<Element>, status: SourceStatus = .loaded) {
+    self.init(elements, status: status, pauseHook: nil)
+  }
+
+  /// Makes an empty collection.
+  ///
+  /// - Parameter status: How the source that feeds it is doing.
+  public convenience init(status: SourceStatus = .loaded) {
+    self.init(EmptyCollection(), status: status, pauseHook: nil)
+  }
+
+  package init(
+    _ elements: some Sequence<Element>, status: SourceStatus = .loaded, pauseHook: PauseHook?
+  ) {
+    let snapshot = Snapshot(elements)
+    root = RootNode(
+      domain: Domain(pauseHook: pauseHook),
+      state: CollectionState(
+        snapshot, revision: 0, status: status,
+        hasLoaded: status.state == .loaded || !snapshot.isEmpty))
+    collection = LiveCollection(root)
+  }
+
+  /// Edits the collection in one step: one revision and one event for all that `body` does.
+  ///
+  /// The body is synchronous and works on a draft that nobody else sees. Inside it, edits of this
+  /// collection on the same thread join the same draft; other threads' edits wait. If it throws, its
+  /// own part is rolled back and nothing is sent.
+  ///
+  /// - Parameter body: Edits the draft.
+  /// - Returns: What `body` returns.
+  public func transaction<Result, Failure: Error>(
+    _ body: (CollectionDraft<Element>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try perform(canFail: true, body)
+  }
+
+  /// Like `transaction`, for a body that cannot fail: it needs no savepoint.
+  package func edit<Result>(_ body: (CollectionDraft<Element>) -> Result) -> Result {
+    perform(canFail: false, body)
+  }
+
+  /// Sets contents and status in one step: what differs is one change, and the status step follows it.
+  ///
+  /// - Parameters:
+  ///   - elements: The new contents; elements of the same identity are kept.
+  ///   - status: How the source is doing now.
+  public func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
+    edit { draft in
+      draft.replace(with: elements)
+      draft.newStatus = status
+    }
+  }
+
+  /// Sets the status, leaving the contents as they are.
+  public func setStatus(_ status: SourceStatus) {
+    edit { $0.newStatus = status }
+  }
+
+  private func perform<Result, Failure: Error>(
+    canFail: Bool, _ body: (CollectionDraft<Element>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let thread = ThreadID.current
+    let context = ThreadContext.current
+    let scope = TransactionScope.current(context)
+    if gate.isOwned(by: thread) {
+      guard let draft = openDraft else {
+        preconditionFailure("a collection is edited inside an element's own comparison")
+      }
+      scope?.joins(self, draft)
+      return try run(body, on: draft, canFail ? draft.savepoint : nil)
+    }
+    gate.enter(as: thread)
+    let draft = CollectionDraft(root.current.snapshot)
+    openDraft = draft
+    context.transactionDepth += 1
+    if let scope {
+      // The scope commits or rolls back in the end, and leaves the gate.
+      scope.opens(self)
+      context.transactionDepth -= 1
+      return try run(body, on: draft, canFail ? draft.savepoint : nil)
+    }
+    let result: Result
+    do {
+      result = try body(draft)
+    } catch {
+      context.transactionDepth -= 1
+      rollBack()
+      throw error
+    }
+    context.transactionDepth -= 1
+    let outcome = prepare()
+    let mustDrain = commit(outcome)
+    if mustDrain { root.domain.drain(root) }
+    return result
+  }
+
+  private func run<Result, Failure: Error>(
+    _ body: (CollectionDraft<Element>) throws(Failure) -> Result,
+    on draft: CollectionDraft<Element>, _ savepoint: CollectionDraft<Element>.Savepoint?
+  ) throws(Failure) -> Result {
+    do {
+      return try body(draft)
+    } catch {
+      if let savepoint { draft.restore(savepoint) }
+      throw error
+    }
+  }
+}
+
+/// What a transaction comes to.
+private struct Outcome<Element: Differentiable & Sendable> {
+  let contents: (snapshot: Snapshot<Element>, changeset: Changeset)?
+  let status: SourceStatus?
+}
+
+extension CollectionProperty {
+  private func prepare() -> Outcome<Element>? {
+    guard let draft = openDraft else { return nil }
+    openDraft = nil
+    let outcome = Outcome(contents: draft.outcome(), status: draft.newStatus)
+    draft.close()
+    return outcome
+  }
+
+  private func commit(_ outcome: Outcome<Element>?) -> Bool {
+    let thread = ThreadID.current
+    guard let outcome, outcome.contents != nil || outcome.status != nil else {
+      gate.leave(as: thread)
+      return false
+    }
+    let (mustDrain, before) = root.domain.withLock { state in
+      root.commit(outcome.contents, status: outcome.status, by: thread, &state)
+    }
+    gate.leave(as: thread)
+    withExtendedLifetime(before) {}
+    return mustDrain
+  }
+
+  private func rollBack() {
+    let draft = openDraft
+    openDraft = nil
+    draft?.close()
+    gate.leave(as: .current)
+  }
+}
+
+extension CollectionProperty: TransactionParticipant {
+  func prepareCommit() -> () -> (() -> Void)? {
+    let outcome = prepare()
+    return { [self] in
+      commit(outcome) ? { [root] in root.domain.drain(root) } : nil
+    }
+  }
+
+  func rollBackTransaction() {
+    rollBack()
+  }
+}

@@ -1,0 +1,106 @@
+import Diffing
+import ReactiveSignals
+
+extension DataSource {
+  /// Waits until the source has loaded for the first time, starting it if it is idle.
+  ///
+  /// - Returns: The contents.
+  /// - Throws: The `SourceError` of a source that fails or is missing before it has loaded;
+  ///   `CancellationError` if the task is cancelled.
+  @discardableResult
+  public func loaded() async throws -> Snapshot<Element> {
+    let wait = LoadWait<Element>()
+    let observation = observeState { wait.see($0) }
+    defer { observation.dispose() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { wait.start($0) }
+    } onCancel: {
+      wait.finish(.failure(CancellationError()))
+    }
+  }
+
+  /// Waits until everything committed before, upstream first, has reached the immediate observers.
+  ///
+  /// Traps inside an observer or a transaction: it would wait for itself.
+  public func flush() {
+    let context = ThreadContext.current
+    precondition(
+      context.drainDepth == 0 && context.transactionDepth == 0,
+      "flush() inside an observer or a transaction would wait for itself: call it outside")
+    collection.node.flush()
+  }
+
+  /// Waits until everything committed before, upstream first, has reached all observers, those called
+  /// elsewhere included.
+  public func flush() async {
+    await collection.node.flushed()
+    let node = collection.node
+    let mailboxes = node.domain.withLock { state in node.observers.mailboxes(&state) }
+    for mailbox in mailboxes { await mailbox.settled() }
+  }
+}
+
+extension DomainNode {
+  /// Waits for the domains upstream, and then for this one.
+  package func flush() {
+    for node in Topology.upstream(of: self) { node.flush() }
+    domain.waitUntilDelivered()
+  }
+
+  /// Like ``flush()``, without blocking the thread.
+  package func flushed() async {
+    for node in Topology.upstream(of: self) { await node.flushed() }
+    await domain.delivered()
+  }
+}
+
+/// The wait for a first load.
+private final class LoadWait<Element: Differentiable & Sendable>: Sendable {
+  typealias Outcome = Result<Snapshot<Element>, any Error>
+  typealias Continuation = CheckedContinuation<Snapshot<Element>, any Error>
+
+  private let state = Locked(State.open)
+
+  private enum State: Sendable {
+    case open
+    case waiting(Continuation)
+    case known(Outcome)
+    case over
+  }
+
+  func see(_ state: CollectionState<Element>) {
+    if state.hasLoaded {
+      finish(.success(state.snapshot))
+    } else if let error = state.status.error {
+      finish(.failure(error))
+    }
+  }
+
+  func start(_ continuation: Continuation) {
+    let known = state.withLock { state -> Outcome? in
+      guard case .known(let outcome) = state else {
+        state = .waiting(continuation)
+        return nil
+      }
+      state = .over
+      return outcome
+    }
+    if let known { continuation.resume(with: known) }
+  }
+
+  func finish(_ outcome: Outcome) {
+    let waiting = state.withLock { state -> Continuation? in
+      switch state {
+      case .open:
+        state = .known(outcome)
+        return nil
+      case .waiting(let continuation):
+        state = .over
+        return continuation
+      case .known, .over:
+        return nil
+      }
+    }
+    waiting?.resume(with: outcome)
+  }
+}

@@ -1,0 +1,43 @@
+package import ReactiveSignals
+
+/// Which nodes are made from which, over all domains of the process.
+///
+/// Operators are made from the same nodes for ever; what a container shows changes. One lock over all
+/// such edges makes it impossible that two containers are swapped into each other.
+package enum Topology {
+  private static let edges = Locked<[ObjectIdentifier: [any DomainNode]]>([:])
+
+  /// Adds an edge, unless that would make a cycle.
+  ///
+  /// - Returns: Whether it was added.
+  package static func connect(_ node: any DomainNode, to source: any DomainNode) -> Bool {
+    edges.withLock { edges in
+      var open: [any DomainNode] = [source]
+      var seen: Set<ObjectIdentifier> = []
+      while let next = open.popLast() {
+        if next === node { return false }
+        if seen.insert(ObjectIdentifier(next)).inserted {
+          open += next.upstream
+          open += edges[ObjectIdentifier(next)] ?? []
+        }
+      }
+      edges[ObjectIdentifier(node), default: []].append(source)
+      return true
+    }
+  }
+
+  /// Takes one edge back.
+  package static func disconnect(_ node: any DomainNode, from source: any DomainNode) {
+    edges.withLock { edges in
+      let key = ObjectIdentifier(node)
+      guard var sources = edges[key] else { return }
+      if let index = sources.firstIndex(where: { $0 === source }) { sources.remove(at: index) }
+      edges[key] = sources.isEmpty ? nil : sources
+    }
+  }
+
+  /// What a node is made from at present.
+  package static func upstream(of node: any DomainNode) -> [any DomainNode] {
+    node.upstream + edges.withLock { $0[ObjectIdentifier(node)] ?? [] }
+  }
+}

@@ -1,0 +1,109 @@
+import Diffing
+import ReactiveSignals
+
+/// Edits several collections in one step.
+///
+/// Every collection that is edited inside `body`, on this thread, takes part: all are committed
+/// together when it returns, and then their observers are called. A collection made of several of them
+/// tells one event, unless another thread is delivering at the same time. If `body` throws, none is
+/// changed.
+///
+///     withTransaction {
+///       inbox.remove(at: 0)
+///       archive.append(message)
+///     }
+///
+/// - Parameter body: Edits collections. It is synchronous; transactions inside it join.
+/// - Returns: What `body` returns.
+public func withTransaction<Result, Failure: Error>(
+  _ body: () throws(Failure) -> Result
+) throws(Failure) -> Result {
+  let context = ThreadContext.current
+  let outer = TransactionScope.current(context)
+  let scope = TransactionScope(outer: outer)
+  context.scope = scope
+  context.transactionDepth += 1
+  let result: Result
+  do {
+    result = try body()
+  } catch {
+    context.transactionDepth -= 1
+    context.scope = outer
+    scope.rollBack()
+    throw error
+  }
+  context.transactionDepth -= 1
+  context.scope = outer
+  scope.end(context)
+  return result
+}
+
+/// A collection in a transaction over several.
+protocol TransactionParticipant: AnyObject {
+  /// Computes what the transaction comes to.
+  ///
+  /// - Returns: Commits it, and says what to do to deliver it, if anything.
+  func prepareCommit() -> () -> (() -> Void)?
+  func rollBackTransaction()
+}
+
+/// One `withTransaction` on a thread's stack.
+final class TransactionScope {
+  private let outer: TransactionScope?
+  /// The collections whose draft was opened inside of this one.
+  private var opened: [any TransactionParticipant] = []
+  /// How to undo this scope's part of drafts that were open before.
+  private var undo: [ObjectIdentifier: () -> Void] = [:]
+
+  init(outer: TransactionScope?) {
+    self.outer = outer
+  }
+
+  static func current(_ context: ThreadContext) -> TransactionScope? {
+    context.scope as? TransactionScope
+  }
+
+  func opens(_ participant: any TransactionParticipant) {
+    opened.append(participant)
+  }
+
+  func joins<Element>(
+    _ participant: any TransactionParticipant, _ draft: CollectionDraft<Element>
+  ) {
+    let id = ObjectIdentifier(participant)
+    if undo[id] != nil || opened.contains(where: { $0 === participant }) { return }
+    let savepoint = draft.savepoint
+    undo[id] = { draft.restore(savepoint) }
+  }
+
+  func rollBack() {
+    for restore in undo.values { restore() }
+    for participant in opened.reversed() { participant.rollBackTransaction() }
+  }
+
+  /// Commits and delivers; inside another scope, hands over to that.
+  func end(_ context: ThreadContext) {
+    if let outer {
+      for (id, restore) in undo
+      where outer.undo[id] == nil && !outer.opened.contains(where: { ObjectIdentifier($0) == id }) {
+        outer.undo[id] = restore
+      }
+      outer.opened += opened
+      return
+    }
+    let commits = opened.map { $0.prepareCommit() }
+    let deliveries = commits.compactMap { $0() }
+    // Boundaries wait until all roots have fed them, and are then told once, the nearest first.
+    let isOutermost = context.deferred == nil
+    if isOutermost { context.deferred = [] }
+    for deliver in deliveries { deliver() }
+    guard isOutermost else { return }
+    while let next = context.deferred?.indices.min(by: { one, other in
+      let deferred = context.deferred ?? []
+      return deferred[one].depth < deferred[other].depth
+    }) {
+      context.deferred?.remove(at: next).deliverQueued()
+    }
+    context.deferred = nil
+  }
+}

@@ -1,0 +1,166 @@
+import Dispatch
+import Synchronization
+
+/// An event that can wait for a slow observer.
+package protocol Mergeable: Sendable {
+  /// This and the event after it as one. Called under a lock: it runs no user code, and takes O(1).
+  func merged(with later: Self) -> Self
+}
+
+/// The events that wait for one observer, no more of them than its policy allows.
+package struct WaitingEvents<Event: Mergeable>: Sendable {
+  private let limit: Int
+  private var events: [Event] = []
+
+  package init(_ policy: DeliveryPolicy) {
+    limit = policy.limit
+  }
+
+  package var isEmpty: Bool { events.isEmpty }
+
+  /// Adds an event, merging it into the newest where no more may wait.
+  ///
+  /// - Returns: What it was merged with, to be released unlocked.
+  package mutating func append(_ event: Event) -> Event? {
+    guard events.count >= limit, let newest = events.last else {
+      events.append(event)
+      return nil
+    }
+    events[events.count - 1] = newest.merged(with: event)
+    return newest
+  }
+
+  package mutating func takeAll() -> [Event] {
+    let taken = events
+    events = []
+    return taken
+  }
+
+  package mutating func takeFirst() -> Event? {
+    events.isEmpty ? nil : events.removeFirst()
+  }
+}
+
+/// A mailbox as its observation sees it.
+package protocol MailboxFlushing: AnyObject, Sendable {
+  /// Drops what waits, and calls no more.
+  func close()
+  /// Waits for a call under way on another thread.
+  func waitForCall()
+  /// Waits until what waits now was delivered.
+  func settled() async
+}
+
+/// Holds the events of one observer that is called elsewhere.
+///
+/// It decides how many wait, and merges the rest by its policy; one piece of work at a time is with
+/// the scheduler, so that the observer is called in order and never concurrently with itself.
+package final class Mailbox<Event: Mergeable>: MailboxFlushing {
+  private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let handler: @Sendable (Event) -> Void
+  private let isClosed = Atomic<Bool>(false)
+  private let state: Locked<State>
+
+  private struct State: Sendable {
+    var waiting: WaitingEvents<Event>
+    var isScheduled = false
+    var caller: ThreadID?
+    /// Who waits for the call under way.
+    var callWaiters: [DispatchSemaphore] = []
+    /// How many events were ever posted, and how many of these were delivered, merged or not.
+    var posted: UInt64 = 0
+    var delivered: UInt64 = 0
+    /// Who waits until so many were delivered.
+    var settling: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  /// - Parameters:
+  ///   - scheduler: Where the handler is called; not immediate.
+  ///   - policy: What becomes of events that wait.
+  ///   - handler: Called with each event or merged events.
+  package init(
+    on scheduler: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event) -> Void
+  ) {
+    self.scheduler = scheduler
+    state = Locked(State(waiting: WaitingEvents(policy)))
+    self.handler = handler
+  }
+
+  /// Adds an event; it never waits.
+  package func post(_ event: Event) {
+    if isClosed.load(ordering: .acquiring) { return }
+    let (isFirst, replaced) = state.withLock { state -> (Bool, Event?) in
+      state.posted += 1
+      let replaced = state.waiting.append(event)
+      let isFirst = !state.isScheduled
+      state.isScheduled = true
+      return (isFirst, replaced)
+    }
+    _ = consume replaced
+    if isFirst { scheduleTurn() }
+  }
+
+  private func scheduleTurn() {
+    scheduler { [self] in takeTurn() }
+  }
+
+  /// Delivers what waits by now; what comes meanwhile gets a turn of its own.
+  private func takeTurn() {
+    let thread = ThreadID.current
+    let (events, posted) = state.withLock { state in
+      let events = state.waiting.takeAll()
+      state.caller = thread
+      return (events, state.posted)
+    }
+    let context = ThreadContext.current
+    context.drainDepth += 1
+    for event in events where !isClosed.load(ordering: .acquiring) { handler(event) }
+    context.drainDepth -= 1
+    let (again, waiters, settled) = state.withLock { state in
+      let waiters = state.callWaiters
+      state.caller = nil
+      state.callWaiters = []
+      state.delivered = posted
+      let settled = state.settling.filter { $0.count <= posted }
+      state.settling.removeAll { $0.count <= posted }
+      state.isScheduled = !state.waiting.isEmpty
+      return (state.isScheduled, waiters, settled)
+    }
+    for waiter in waiters { waiter.signal() }
+    for waiter in settled { waiter.continuation.resume() }
+    if again { scheduleTurn() }
+  }
+
+  package func close() {
+    isClosed.store(true, ordering: .releasing)
+    let dropped = state.withLock { state in
+      let dropped = (state.waiting.takeAll(), state.settling)
+      state.settling = []
+      return dropped
+    }
+    for waiter in dropped.1 { waiter.continuation.resume() }
+  }
+
+  package func waitForCall() {
+    let thread = ThreadID.current
+    let semaphore = state.withLock { state -> DispatchSemaphore? in
+      guard let caller = state.caller, caller != thread else { return nil }
+      let semaphore = DispatchSemaphore(value: 0)
+      state.callWaiters.append(semaphore)
+      return semaphore
+    }
+    semaphore?.wait()
+  }
+
+  package func settled() async {
+    await withCheckedContinuation { continuation in
+      let isSettled = state.withLock { state in
+        if state.delivered >= state.posted || isClosed.load(ordering: .acquiring) { return true }
+        state.settling.append((state.posted, continuation))
+        return false
+      }
+      if isSettled { continuation.resume() }
+    }
+  }
+}

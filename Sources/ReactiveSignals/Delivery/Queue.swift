@@ -1,0 +1,37 @@
+/// A first-in, first-out queue; both ends in amortised constant time.
+package struct Queue<Element> {
+  private var elements: [Element?] = []
+  private var head = 0
+
+  package init() {}
+
+  package var isEmpty: Bool { head == elements.count }
+
+  package var count: Int { elements.count - head }
+
+  package mutating func append(_ element: Element) {
+    elements.append(element)
+  }
+
+  package mutating func popFirst() -> Element? {
+    guard head < elements.count else { return nil }
+    let first = elements[head]
+    elements[head] = nil
+    head += 1
+    if head == elements.count {
+      elements.removeAll(keepingCapacity: head <= 64)
+      head = 0
+    } else if head >= 64, head > elements.count / 2 {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+
+  /// The first element, without taking it out.
+  package var first: Element? {
+    head < elements.count ? elements[head] : nil
+  }
+}
+
+extension Queue: Sendable where Element: Sendable {}

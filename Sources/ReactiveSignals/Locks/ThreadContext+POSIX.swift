@@ -1,0 +1,74 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Names a thread for as long as it lives.
+///
+/// The lowest bit of `raw` is always clear, and it is never zero, so that both are free as marks.
+package struct ThreadID: Hashable, Sendable {
+  package let raw: UInt
+
+  /// The calling thread.
+  package static var current: ThreadID {
+    #if canImport(Glibc) || canImport(Musl)
+      ThreadID(raw: UInt(pthread_self()))
+    #else
+      ThreadID(raw: UInt(bitPattern: pthread_self()))
+    #endif
+  }
+}
+
+/// What the engine knows about the thread that it runs on: which deliveries and transactions are
+/// open further up its stack.
+///
+/// It belongs to the thread and not to the task: a task-local value would leak into child tasks,
+/// which run beside an open transaction and not inside it.
+package final class ThreadContext {
+  /// How many drains this thread is inside of.
+  package var drainDepth = 0
+
+  /// How many transaction bodies this thread is inside of.
+  package var transactionDepth = 0
+
+  /// The transaction over several collections that is open on this thread.
+  package var scope: AnyObject?
+
+  /// Domains whose delivery waits until a transaction over several collections has told all of its
+  /// collections; nil where delivery is not put off.
+  package var deferred: [any DeferredDelivery]?
+
+  /// The calling thread's context.
+  package static var current: ThreadContext {
+    if let known = pthread_getspecific(key) {
+      return Unmanaged<ThreadContext>.fromOpaque(known).takeUnretainedValue()
+    }
+    let context = ThreadContext()
+    pthread_setspecific(key, Unmanaged.passRetained(context).toOpaque())
+    return context
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let code = pthread_key_create(&key) { context in
+      #if canImport(Glibc) || canImport(Musl)
+        guard let context else { return }
+      #endif
+      Unmanaged<ThreadContext>.fromOpaque(context).release()
+    }
+    precondition(code == 0, "no thread-specific key is left in this process (error \(code))")
+    return key
+  }()
+}
+
+/// A delivery that can be put off to the end of a transaction.
+package protocol DeferredDelivery: AnyObject {
+  /// How many domains lie between this one and its farthest root: lower ones are delivered first.
+  var depth: Int { get }
+
+  /// Delivers what is queued, unless another thread does so already.
+  func deliverQueued()
+}

@@ -1,0 +1,168 @@
+/// What an observer of a signal gets: merged, the later value stands for both.
+package struct SignalValue<Value: Sendable>: Mergeable {
+  package let value: Value
+
+  package func merged(with later: SignalValue<Value>) -> SignalValue<Value> { later }
+}
+
+/// The node of a signal: its root, unless it is derived.
+package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
+  // Sendable: `queue`, `committed` and `latest` are guarded by the domain's lock; `update` and
+  // `previous` are owned by the drainer.
+
+  package let domain: Domain
+  package let height: Int
+  package let observers: ObserverList<SignalValue<Value>>
+  /// The values not yet delivered, oldest first.
+  private var queue = Queue<Value>()
+  private var committed: Value?
+  /// Whether new observers are told the newest value first.
+  fileprivate let remembers: Bool
+  /// The value that a new observer is told first; nil for a signal without memory.
+  fileprivate var latest: Value?
+  /// What the round in progress brings.
+  fileprivate var update: Value?
+  /// Kept until the round is over, so that no value is released under the lock.
+  private var previous: Value?
+
+  package convenience init(domain: Domain, latest: Value?) {
+    self.init(domain: domain, height: 0, latest: latest, remembers: latest != nil)
+  }
+
+  fileprivate init(domain: Domain, height: Int, latest: Value?, remembers: Bool) {
+    observers = ObserverList(domain: domain)
+    self.latest = latest
+    self.remembers = remembers
+    committed = latest
+    self.domain = domain
+    self.height = height
+  }
+
+  package var upstream: [any DomainNode] { [] }
+
+  /// The newest value, delivered or not; nil for a signal without memory.
+  package var current: Value? {
+    domain.withLock { _ in committed }
+  }
+
+  /// Sends a value to the observers, behind those already on their way.
+  package func send(_ value: Value) {
+    commit(value) {}
+  }
+
+  /// Sends a value, and calls `unlocked` between its commit and its delivery.
+  package func commit(_ value: Value, unlocked: () -> Void) {
+    let thread = ThreadID.current
+    let (isDrainer, replaced) = domain.withLock { state in
+      queue.append(value)
+      let replaced = committed
+      if remembers { committed = value }
+      return (state.enqueued(by: thread), replaced)
+    }
+    _ = consume replaced
+    unlocked()
+    if isDrainer { domain.drain(self) }
+  }
+
+  package func pop(_ state: inout Domain.State) -> UInt64 {
+    guard let next = queue.popFirst() else { return 0 }
+    update = next
+    return 1
+  }
+
+  package func recordInputs(_ state: inout Domain.State) {}
+
+  package var isComputed: Bool { true }
+
+  package func compute() {}
+
+  package func feed(_ round: UInt64) {}
+
+  package func publish(_ state: inout Domain.State) {
+    guard let update else { return }
+    if remembers {
+      previous = latest
+      latest = update
+    }
+    observers.publish(SignalValue(value: update), &state)
+  }
+
+  package func deliver(_ round: UInt64) {
+    observers.deliver(round)
+  }
+
+  package func endRound() {
+    observers.endRound()
+    update = nil
+    previous = nil
+  }
+
+  /// Subscribes; with a memory, the newest published value comes first.
+  package func observe(
+    on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
+    _ handler: @escaping @Sendable (Value) -> Void
+  ) -> Disposable {
+    let observation: AnyObservation
+    if let schedule = scheduler.schedule {
+      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { handler($0.value) }
+      observation = observers.join({ mailbox.post($0) }, mailbox: mailbox) { _ in
+        latest.map { SignalValue(value: $0) }
+      }
+    } else {
+      observation = observers.join({ handler($0.value) }) { _ in
+        latest.map { SignalValue(value: $0) }
+      }
+    }
+    return Disposable(observation, keeping: kept)
+  }
+}
+
+/// A node that makes its values from those of another signal of the domain.
+package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalNode<Value>,
+  @unchecked Sendable
+{
+  // Sendable: `step` is called by whoever creates the node, until it is live, and by the drainer
+  // from then on; `missed` is guarded by the domain's lock.
+
+  private let input: SignalNode<Input>
+  private let step: (Input) -> Value?
+  private var missed: [Input] = []
+
+  /// Derives a signal; the closure runs once for each value, whoever observes.
+  ///
+  /// - Parameters:
+  ///   - input: What it is derived from.
+  ///   - step: Makes a value, or nil for none.
+  package init(_ input: SignalNode<Input>, _ step: @escaping (Input) -> Value?) {
+    self.input = input
+    self.step = step
+    super.init(domain: input.domain, height: input.height + 1, latest: nil, remembers: input.remembers)
+    var inputs = domain.withLock { state in
+      domain.beginJoining(self, &state)
+      return input.latest.map { [$0] } ?? []
+    }
+    while true {
+      for value in inputs {
+        if let made = step(value) { latest = made }
+      }
+      domain.pause(at: .caughtUp)
+      inputs = domain.withLock { state in
+        let inputs = missed
+        missed = []
+        if inputs.isEmpty { domain.endJoining(self, &state) }
+        return inputs
+      }
+      if inputs.isEmpty { return }
+    }
+  }
+
+  package override var upstream: [any DomainNode] { [input] }
+
+  package override func recordInputs(_ state: inout Domain.State) {
+    if let value = input.update { missed.append(value) }
+  }
+
+  package override func compute() {
+    update = input.update.flatMap(step)
+  }
+}

@@ -1,0 +1,76 @@
+import Diffing
+import Testing
+
+@Suite("The difference of all small lists")
+struct ExhaustiveTests {
+  // In parts, which run side by side. Each makes its own lists: counting references to shared ones would
+  // cost the parts more time than all they do.
+  @Test(
+    "keeps every rule, for up to 4 elements of 3 identities and 2 contents",
+    arguments: 0..<16)
+  func upToFour(part: Int) {
+    let cases = Case.all(upTo: 4)
+    for old in stride(from: part, to: cases.count, by: 16) {
+      let old = cases[old]
+      for new in cases {
+        if let violation = check(old, new) {
+          Issue.record("\(old.list) to \(new.list): \(violation)")
+          return
+        }
+      }
+    }
+  }
+
+  private func check(_ old: Case, _ new: Case) -> String? {
+    let change = Changeset(from: old.list, to: new.list)
+    if old.list.count - change.deletions.count != old.commonCount(with: new) {
+      return "C8: \(change) keeps not as many as there are on both sides"
+    }
+    // Which identity is which makes no difference: the costly checks are left to one of each six pairs
+    // that are the same but for their names.
+    if old.isNamedInOrder(after: 0) && new.isNamedInOrder(after: old.nameCount) {
+      return violation(of: change, from: old.list, to: new.list)
+    }
+    if change.applying(to: old.list, with: new.list) != new.list {
+      return "applied, \(change) does not lead to the new"
+    }
+    return nil
+  }
+}
+
+/// A list, with what is asked of it more than a thousand times.
+private struct Case {
+  let list: [Item]
+  /// How often each identity occurs.
+  let counts: (Int, Int, Int)
+  /// How many of the identities 0, 1, 2 occur, if they first occur in that order.
+  let nameCount: Int
+  /// For each number of identities that are known already, whether all others first occur in order.
+  let namedInOrder: [Bool]
+
+  init(_ list: [Item]) {
+    self.list = list
+    func count(_ id: UInt8) -> Int { list.filter { $0.id == id }.count }
+    counts = (count(0), count(1), count(2))
+    nameCount = Int(list.map(\.id).max() ?? 0) + (list.isEmpty ? 0 : 1)
+    namedInOrder = (0...3).map { known in
+      var known = known
+      for item in list {
+        if item.id > known { return false }
+        if item.id == known { known += 1 }
+      }
+      return true
+    }
+  }
+
+  static func all(upTo count: Int) -> [Case] {
+    let items = (0..<3).flatMap { id in (0..<2).map { Item(id: id, content: $0) } }
+    return allLists(upTo: count, of: items).map(Case.init)
+  }
+
+  func isNamedInOrder(after known: Int) -> Bool { namedInOrder[known] }
+
+  func commonCount(with other: Case) -> Int {
+    min(counts.0, other.counts.0) + min(counts.1, other.counts.1) + min(counts.2, other.counts.2)
+  }
+}

@@ -1,0 +1,128 @@
+import Diffing
+import Testing
+
+@Suite("A changeset of a known pairing")
+struct PairingTests {
+  @Test("keeps the pairing, with the fewest moves", arguments: 0..<60)
+  func random(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    // Few stretches, many, and single elements: each is searched in another way.
+    let stretch = [40, 4, 1][Int(seed % 3)]
+    let oldCount = 600
+    var blocks = stride(from: 0, to: oldCount, by: stretch).map { Array($0..<$0 + stretch) }
+    blocks.shuffle(using: &generator)
+    var origins = blocks.flatMap { $0 }
+    for _ in 0..<20 {
+      origins.remove(at: .random(in: 0..<origins.count, using: &generator))
+      origins.insert(-1, at: .random(in: 0...origins.count, using: &generator))
+    }
+    let updated = Set((0..<50).map { _ in Int.random(in: 0..<oldCount, using: &generator) })
+    var asked: [Int] = []
+    let change = Changeset(origins: origins, oldCount: oldCount) { old, new in
+      #expect(origins[new] == old)
+      asked.append(new)
+      return updated.contains(old)
+    }
+    #expect(asked == origins.indices.filter { origins[$0] >= 0 })
+    #expect(change.invariantViolation(oldCount: oldCount, newCount: origins.count) == nil)
+    #expect(change.origins(oldCount: oldCount) == origins)
+    #expect(Set(change.updates.map(\.from)) == updated.intersection(origins))
+    let kept = origins.filter { $0 >= 0 }
+    #expect(change.moves.count == kept.count - longestIncreasingLengthOfMany(of: kept))
+  }
+
+  @Test("has the fewest moves for all arrangements of 6")
+  func allArrangements() {
+    func visit(_ origins: [Int], rest: [Int]) {
+      if rest.isEmpty {
+        let change = Changeset(origins: origins, oldCount: 6) { _, _ in false }
+        if change.moves.count != 6 - longestIncreasingLength(of: origins)
+          || change.origins(oldCount: 6) != origins
+          || Patch(change, from: 0..<6, to: origins).applying(to: 0..<6) != origins
+        {
+          Issue.record("\(origins): \(change)")
+        }
+      }
+      for position in rest.indices {
+        var rest = rest
+        let next = rest.remove(at: position)
+        visit(origins + [next], rest: rest)
+      }
+    }
+    visit([], rest: Array(0..<6))
+  }
+
+  @Test("pairs what was deleted and inserted under one identity, and drops idle updates")
+  func normalForm() {
+    let a = Item(id: 0, content: 0)
+    let b = Item(id: 1, content: 0)
+    let c = Item(id: 2, content: 0)
+    // Taken out and put in again elsewhere.
+    let moved = Changeset(deletions: [0], insertions: [2])
+    #expect(
+      moved.normalForm(from: [a, b, c], to: [b, c, a])
+        == Changeset(moves: [.init(from: 0, to: 2)]))
+    // Replaced by another content of the same identity.
+    let replaced = Changeset(deletions: [1], insertions: [1])
+    #expect(
+      replaced.normalForm(from: [a, b, c], to: [a, Item(id: 1, content: 1), c])
+        == Changeset(updates: [.init(from: 1, to: 1)]))
+    #expect(replaced.normalForm(from: [a, b, c], to: [a, b, c]) == .empty)
+    // Written with equal content.
+    let written = Changeset(updates: [.init(from: 0, to: 0), .init(from: 1, to: 1)])
+    #expect(
+      written.normalForm(from: [a, b], to: [a, Item(id: 1, content: 1)])
+        == Changeset(updates: [.init(from: 1, to: 1)]))
+    // Nothing in common: as recorded.
+    let unrelated = Changeset(deletions: [0], insertions: [0])
+    #expect(unrelated.normalForm(from: [a], to: [b]) == unrelated)
+    // By turns: the first deleted with the first inserted.
+    let twice = Changeset(deletions: [0, 1], insertions: [0])
+    #expect(twice.normalForm(from: [a, a], to: [a]) == Changeset(deletions: [1]))
+  }
+
+  @Test("in normal form keeps every rule, whatever was recorded", arguments: 0..<200)
+  func recorded(seed: UInt64) {
+    var generator = SeededGenerator(seed: seed)
+    func random() -> Item {
+      Item(
+        id: .random(in: 0..<8, using: &generator), content: .random(in: 0..<2, using: &generator))
+    }
+    let old = (0..<Int.random(in: 0..<12, using: &generator)).map { _ in random() }
+    var new = old
+    var origins = Array(old.indices)
+    var touched: Set<Int> = []
+    for _ in 0..<Int.random(in: 0..<10, using: &generator) {
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0:
+        let offset = Int.random(in: 0...new.count, using: &generator)
+        new.insert(random(), at: offset)
+        origins.insert(-1, at: offset)
+      case 1 where !new.isEmpty:
+        let offset = Int.random(in: 0..<new.count, using: &generator)
+        new.remove(at: offset)
+        origins.remove(at: offset)
+      case 2 where !new.isEmpty:
+        let source = Int.random(in: 0..<new.count, using: &generator)
+        let destination = Int.random(in: 0..<new.count, using: &generator)
+        new.insert(new.remove(at: source), at: destination)
+        origins.insert(origins.remove(at: source), at: destination)
+      case 3 where !new.isEmpty:
+        let offset = Int.random(in: 0..<new.count, using: &generator)
+        new[offset] = Item(
+          id: new[offset].id, content: .random(in: 0..<2, using: &generator))
+        touched.insert(origins[offset])
+      default: break
+      }
+    }
+    let change = Changeset(recorded: origins, from: old, to: new) { old, _ in
+      touched.contains(old)
+    }
+    #expect(violation(of: change, from: old, to: new) == nil, "seed \(seed)")
+    let deleted = Set(change.deletions.map { old[$0].id })
+    #expect(deleted.isDisjoint(with: change.insertions.map { new[$0].id }), "seed \(seed)")
+    // What was paired by the edits stays paired.
+    let paired = change.origins(oldCount: old.count)
+    for (new, old) in origins.enumerated() where old >= 0 { #expect(paired[new] == old) }
+  }
+}
