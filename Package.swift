@@ -80,16 +80,18 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
         "DataSourceTesting",
       ]),
-    tests("DataSourceTestingTests", [
-      "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
-      "DataSourceTesting",
-    ]),
+    tests(
+      "DataSourceTestingTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "DataSourceTesting",
+      ]),
     tests("FileWatchingTests", ["ReactiveSignals", "FileWatching", "DataSourceTesting"]),
     tests(
       "FileSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
-        "DataSourceTesting", "TestHelper",
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "FileWatching", "FileSources", "DataSourceTesting", "TestHelper",
       ]),
     tests(
       "SQLiteSourcesTests",
