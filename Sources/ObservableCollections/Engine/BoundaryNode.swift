@@ -1,17 +1,26 @@
 import Diffing
-import ReactiveSignals
+package import ReactiveSignals
 
 /// The node of an operator over several domains: the root of a domain of its own.
-final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>, DeferredDelivery,
+package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
   @unchecked Sendable
 {
   // Sendable: `queue` is guarded by the domain's lock; `run` and `taken` are owned by the drainer,
   // which the creator is first.
 
-  private typealias Item = (input: Int, update: CollectionUpdate<Kernel.Input>)
+  /// What a round has brought to one of the inputs.
+  private final class Item: Sendable {
+    let input: Int
+    let update: CollectionUpdate<Kernel.Input>
+
+    init(_ input: Int, _ update: CollectionUpdate<Kernel.Input>) {
+      self.input = input
+      self.update = update
+    }
+  }
 
   private let inputs: [CollectionNode<Kernel.Input>]
-  private var queue = Queue<Item>()
+  private var queue = EventQueue()
   private var run: OperatorRun<Kernel>?
   private var taken: [CollectionUpdate<Kernel.Input>?] = []
 
@@ -37,8 +46,9 @@ final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
     for (index, source) in sources.enumerated() {
       let input = source.collection.node
       let (state, feed) = input.domain.withLock { state in
-        let feed = input.feeders.attach({ [weak node] in node?.receive($0, from: index) }, &state)
-        return (input.published(&state), feed)
+        let feed = input.feeders.attach(
+          { [weak node] in node?.receive(.read($0), from: index) }, &state)
+        return (input.published(&state).state, feed)
       }
       states.append(state)
       feeds.append(Disposable(feed, keeping: source))
@@ -50,38 +60,28 @@ final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
     return LiveCollection(node, upstream: feeds)
   }
 
-  override var upstream: [any DomainNode] { inputs }
+  package override var upstream: [any DomainNode] { inputs }
 
   /// Takes what a round has brought to an input; delivered at once, unless a transaction puts it off.
   private func receive(_ update: CollectionUpdate<Kernel.Input>, from input: Int) {
     let context = ThreadContext.current
-    let isDeferred = context.deferred != nil
+    let drainer = context.deferred == nil ? ThreadID.current : nil
+    let item = Item(input, update)
     let mustDrain = domain.withLock { state in
-      queue.append((input, update))
-      if isDeferred {
-        state.enqueuedForLater()
-        return false
-      }
-      return state.enqueued(by: .current)
+      queue.append(item)
+      return state.enqueued(by: drainer)
     }
-    if mustDrain {
-      domain.drain(self)
-    } else if isDeferred {
-      context.deferred?.append(self)
-    }
-  }
-
-  var depth: Int { domain.depth }
-
-  func deliverQueued() {
-    if domain.withLock({ $0.claim(as: .current) }) { domain.drain(self) }
+    if mustDrain { domain.drain(self) }
+    if drainer == nil { context.deferred?.append(self) }
   }
 
   /// Takes what the queue begins with, as long as each input occurs once.
-  override func pop(_ state: inout Domain.State) -> UInt64 {
+  package override func pop(_ state: inout Domain.State) -> UInt64 {
     taken = Array(repeating: nil, count: inputs.count)
     var count: UInt64 = 0
-    while let next = queue.first, taken[next.input] == nil {
+    while let first = queue.first {
+      let next = unsafeDowncast(first, to: Item.self)
+      guard taken[next.input] == nil else { break }
       taken[next.input] = next.update
       _ = queue.popFirst()
       count += 1
@@ -89,13 +89,13 @@ final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
     return count
   }
 
-  override var isComputed: Bool { false }
+  package override var isComputed: Bool { false }
 
-  override func compute() {
+  package override func compute() {
     update = run?.advance(by: taken)
   }
 
-  override func endRound() {
+  package override func endRound() {
     super.endRound()
     taken = []
   }

@@ -1,8 +1,8 @@
-import Diffing
+package import Diffing
 import ReactiveSignals
 
 /// An operator over any number of inputs, as the engine runs it.
-protocol OperatorKernel<Input, Output>: Sendable {
+package protocol OperatorKernel<Input, Output>: Sendable {
   associatedtype Input: Differentiable & Sendable
   associatedtype Output: Differentiable & Sendable
 
@@ -65,7 +65,9 @@ struct OperatorRun<Kernel: OperatorKernel> {
         contents = (snapshot, changeset)
       }
     }
-    return state.advance(to: contents, status: status, hasLoaded: hasLoaded)
+    let update = state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    if let update { state = update.state }
+    return update
   }
 
   /// The worst of the inputs.

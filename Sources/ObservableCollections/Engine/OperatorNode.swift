@@ -1,8 +1,9 @@
 import Diffing
-import ReactiveSignals
+package import ReactiveSignals
 
 /// The node of an operator whose inputs share one domain, which becomes its own.
-final class OperatorNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>, @unchecked Sendable
+package final class OperatorNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
+  @unchecked Sendable
 {
   // Sendable: `run` is used by whoever creates the node until it is live, and by the drainer from
   // then on; `missed` is guarded by the domain's lock.
@@ -28,7 +29,7 @@ final class OperatorNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
       state: CollectionState(unloaded: .idle))
     let states = domain.withLock { state in
       domain.beginJoining(self, &state)
-      return inputs.map { $0.published(&state) }
+      return inputs.map { $0.published(&state).state }
     }
     var run = OperatorRun(kernel, states)
     while true {
@@ -48,13 +49,13 @@ final class OperatorNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,
     }
   }
 
-  override var upstream: [any DomainNode] { inputs }
+  package override var upstream: [any DomainNode] { inputs.map { $0 } }
 
-  override func recordInputs(_ state: inout Domain.State) {
+  package override func recordInputs(_ state: inout Domain.State) {
     if inputs.contains(where: { $0.update != nil }) { missed.append(inputs.map(\.update)) }
   }
 
-  override func compute() {
+  package override func compute() {
     guard inputs.contains(where: { $0.update != nil }) else { return }
     update = run?.advance(by: inputs.map(\.update))
   }

@@ -98,12 +98,7 @@ final class TransactionScope {
     if isOutermost { context.deferred = [] }
     for deliver in deliveries { deliver() }
     guard isOutermost else { return }
-    while let next = context.deferred?.indices.min(by: { one, other in
-      let deferred = context.deferred ?? []
-      return deferred[one].depth < deferred[other].depth
-    }) {
-      context.deferred?.remove(at: next).deliverQueued()
-    }
+    context.deliverDeferred()
     context.deferred = nil
   }
 }

@@ -13,7 +13,7 @@ import Synchronization
 package final class Domain: Sendable {
   private let farthest: Atomic<Int>
   private let pauseHook: PauseHook?
-  private let state = Locked(State())
+  @usableFromInline package let state = Locked(State())
 
   package init(depth: Int = 0, pauseHook: PauseHook? = nil) {
     farthest = Atomic(depth)
@@ -46,15 +46,11 @@ package final class Domain: Sendable {
 
     /// Counts a commit that the root has queued.
     ///
+    /// - Parameter thread: Who is to deliver it, if nobody does already; nil puts delivery off.
     /// - Returns: whether the caller has become the drainer, and must call `drain` once unlocked.
-    package mutating func enqueued(by thread: ThreadID) -> Bool {
+    package mutating func enqueued(by thread: ThreadID?) -> Bool {
       committed += 1
-      return claim(as: thread)
-    }
-
-    /// Counts a commit that the root has queued, to be delivered later.
-    package mutating func enqueuedForLater() {
-      committed += 1
+      return thread.map { claim(as: $0) } ?? false
     }
 
     /// Makes the caller the drainer if there is none.
@@ -104,7 +100,7 @@ package final class Domain: Sendable {
   }
 
   /// Runs `body` while the domain's lock is held.
-  package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+  @inlinable package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     state.withLock(body)
   }
 
@@ -194,6 +190,11 @@ package final class Domain: Sendable {
     for node in derived { node.publish(&state) }
     for node in state.joining { node.recordInputs(&state) }
     return state.round
+  }
+
+  /// Delivers what a root has queued while delivery was put off, unless another thread does so.
+  package func drainQueued(_ root: any DomainNode) {
+    if withLock({ $0.claim(as: .current) }) { drain(root) }
   }
 
   // MARK: Derived nodes

@@ -37,9 +37,9 @@ package final class ThreadContext {
   /// The transaction over several collections that is open on this thread.
   package var scope: AnyObject?
 
-  /// Domains whose delivery waits until a transaction over several collections has told all of its
+  /// Roots whose delivery waits until a transaction over several collections has told all of its
   /// collections; nil where delivery is not put off.
-  package var deferred: [any DeferredDelivery]?
+  package var deferred: [any DomainNode]?
 
   /// The calling thread's context.
   package static var current: ThreadContext {
@@ -49,6 +49,16 @@ package final class ThreadContext {
     let context = ThreadContext()
     pthread_setspecific(key, Unmanaged.passRetained(context).toOpaque())
     return context
+  }
+
+  /// Delivers what was put off, the nearest to its roots first, until nothing is left.
+  package func deliverDeferred() {
+    while let next = deferred?.indices.min(by: { one, other in
+      guard let deferred else { return false }
+      return deferred[one].domain.depth < deferred[other].domain.depth
+    }), let root = deferred?.remove(at: next) {
+      root.domain.drainQueued(root)
+    }
   }
 
   private static let key: pthread_key_t = {
@@ -62,13 +72,4 @@ package final class ThreadContext {
     precondition(code == 0, "no thread-specific key is left in this process (error \(code))")
     return key
   }()
-}
-
-/// A delivery that can be put off to the end of a transaction.
-package protocol DeferredDelivery: AnyObject {
-  /// How many domains lie between this one and its farthest root: lower ones are delivered first.
-  var depth: Int { get }
-
-  /// Delivers what is queued, unless another thread does so already.
-  func deliverQueued()
 }
