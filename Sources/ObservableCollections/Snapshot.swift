@@ -46,6 +46,8 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
 extension Snapshot: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { elements.count }
+  public var count: Int { elements.count }
+  public var isEmpty: Bool { elements.isEmpty }
 
   public subscript(position: Int) -> Element { elements[position] }
 

@@ -65,7 +65,9 @@ struct OperatorRun<Kernel: OperatorKernel> {
         contents = (snapshot, changeset)
       }
     }
-    return state.advance(to: contents, status: status, hasLoaded: hasLoaded)
+    let update = state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    if let update { state = update.state }
+    return update
   }
 
   /// The worst of the inputs.
