@@ -34,46 +34,11 @@ extension JSONElement {
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
   ) throws(JSONError) -> [JSONElement] {
-    try parse(bytes) { (scanner) throws(JSONScanner.Fault) in
-      try scanArray(&scanner, key: key.map(quoted))
-    }
-  }
-
-  private static func scanArray(
-    _ scanner: inout JSONScanner, key: [UInt8]?
-  ) throws(JSONScanner.Fault) -> [JSONElement] {
-    let start = scanner.position
-    guard scanner.next == UInt8(ascii: "[") else {
-      let element = try scanElement(&scanner, depth: 0, key: nil)
-      throw JSONScanner.Fault(
-        code: .notAnArray, offset: start,
-        reason: "\(element.kind.described) stands at the top level; an array is expected: "
-          + "put [ and ] around the elements")
-    }
-    scanner.advance()
-    scanner.skipSpace()
-    var elements: [JSONElement] = []
-    if scanner.next == UInt8(ascii: "]") {
-      scanner.advance()
-    } else {
-      repeat {
-        if scanner.next == nil { throw scanner.truncated("array") }
-        do throws(JSONScanner.Fault) {
-          elements.append(try scanElement(&scanner, depth: 1, key: key))
-        } catch {
-          var fault = error
-          fault.elementOffset = elements.count
-          throw fault
-        }
-        scanner.skipSpace()
-      } while try scanner.scanSeparator(closing: UInt8(ascii: "]"), of: "array")
-    }
-    try scanEnd(&scanner, after: "array")
-    return elements
+    try JSONDocument(bytes, key: key).elements
   }
 
   /// Reads one element, and finds its key.
-  private static func scanElement(
+  static func scanElement(
     _ scanner: inout JSONScanner, depth: Int, key: [UInt8]?
   ) throws(JSONScanner.Fault) -> JSONElement {
     let start = scanner.position
@@ -101,7 +66,7 @@ extension JSONElement {
     return JSONElement(canonical: bytes, key: value)
   }
 
-  private static func scanEnd(
+  static func scanEnd(
     _ scanner: inout JSONScanner, after what: String
   ) throws(JSONScanner.Fault) {
     scanner.skipSpace()
@@ -110,17 +75,17 @@ extension JSONElement {
     }
   }
 
-  private static func quoted(_ name: String) -> [UInt8] {
+  static func quoted(_ name: String) -> [UInt8] {
     var bytes: [UInt8] = []
     JSONText.append(name, to: &bytes)
     return bytes
   }
 
   /// Scans from the first byte that counts, and turns offsets of faults into lines and columns.
-  private static func parse<Value>(
+  static func parse<Value>(
     _ bytes: [UInt8], _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
   ) throws(JSONError) -> Value {
-    let start = bytes.starts(with: byteOrderMark) ? byteOrderMark.count : 0
+    let start = bodyStart(of: bytes)
     do throws(JSONScanner.Fault) {
       if isUTF16(bytes) {
         throw JSONScanner.Fault(
@@ -142,7 +107,10 @@ extension JSONElement {
     }
   }
 
-  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  /// Where the text begins, after a byte order mark.
+  static func bodyStart(of bytes: [UInt8]) -> Int {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+  }
 
   /// JSON begins with an ASCII character: a zero beside it, or another byte order mark, tells.
   private static func isUTF16(_ bytes: [UInt8]) -> Bool {

@@ -18,6 +18,8 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     case missingKey
     /// The key of an element is an object or an array.
     case invalidKey
+    /// An element is not what its type expects.
+    case undecodable
   }
 
   /// A place in a text, counted from 1; columns count Unicode scalars.

@@ -78,6 +78,13 @@ struct JSONScanner {
 
   // MARK: - Writing
 
+  /// Goes on at an offset, of which the caller knows what may stand there.
+  mutating func jump(to offset: Int) {
+    precondition(offset >= position && offset <= count, "\(offset) is not in the text")
+    position = offset
+    copied = offset
+  }
+
   /// Forgets what was written; what follows is written from the start.
   mutating func beginOutput() {
     written = 0
@@ -508,5 +515,43 @@ enum JSONBytes {
 
   static func hash(_ bytes: [UInt8], _ range: Range<Int>, into hasher: inout Hasher) {
     bytes.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[range])) }
+  }
+
+  /// How many bytes two texts have in common at their starts.
+  static func commonPrefix(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    let count = min(left.count, right.count)
+    return left.withUnsafeBytes { left in
+      right.withUnsafeBytes { right in
+        var offset = 0
+        while offset + 8 <= count,
+          left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        {
+          offset += 8
+        }
+        while offset < count, left[offset] == right[offset] { offset += 1 }
+        return offset
+      }
+    }
+  }
+
+  /// How many bytes two texts have in common at their ends, counted up to a limit.
+  static func commonSuffix(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
+    let limit = min(limit, left.count, right.count)
+    return left.withUnsafeBytes { left in
+      right.withUnsafeBytes { right in
+        var length = 0
+        while length + 8 <= limit,
+          left.loadUnaligned(fromByteOffset: left.count - length - 8, as: UInt64.self)
+            == right.loadUnaligned(fromByteOffset: right.count - length - 8, as: UInt64.self)
+        {
+          length += 8
+        }
+        while length < limit, left[left.count - length - 1] == right[right.count - length - 1] {
+          length += 1
+        }
+        return length
+      }
+    }
   }
 }
