@@ -33,6 +33,12 @@ extension ChangeMonitor {
     }
   }
 
+  /// The monitor of the database of `connection`, where anybody uses one.
+  static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
+    let key = connection.path.map(Key.path) ?? .memory(ObjectIdentifier(connection))
+    return registry.withLock { $0.monitors[key]?.monitor }
+  }
+
   private static func shared(_ key: Key, make: () -> ChangeMonitor) -> ChangeMonitor {
     registry.withLock { registry in
       if let monitor = registry.monitors[key]?.monitor { return monitor }

@@ -24,18 +24,22 @@ final class DatabaseReader: Sendable {
   }
 
   let path: String?
+  /// It needs no gate but its own: waiting for it inside another would be a deadlock for a thread
+  /// that has it already and comes to read.
+  private let memory: SQLiteConnection?
   private let gate = ThreadGate()
   private let opened = Opened()
 
   /// A reader of the file at `path`, which is opened when it is first read.
   init(path: String) {
     self.path = path
+    memory = nil
   }
 
   /// A reader of the database in memory that `connection` holds.
   init(memory connection: SQLiteConnection) {
     path = nil
-    opened.connection = connection
+    memory = connection
   }
 
   /// The state that the database is in now.
@@ -87,6 +91,7 @@ final class DatabaseReader: Sendable {
   private func withConnection<Result>(
     _ body: (SQLiteConnection, _ opening: Int) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
+    if let memory { return try body(memory, 0) }
     _ = gate.enter()
     defer { gate.leave() }
     return try body(try connection(), opened.count)
@@ -94,12 +99,7 @@ final class DatabaseReader: Sendable {
 
   /// The connection to what stands at the path now.
   private func connection() throws(SQLiteError) -> SQLiteConnection {
-    guard let path else {
-      guard let connection = opened.connection else {
-        preconditionFailure("a reader of a database in memory has a connection")
-      }
-      return connection
-    }
+    guard let path else { preconditionFailure("a reader has a path or a connection in memory") }
     // Looked up before opening: where another file takes the path between the two, the identity
     // is the older one, and the next look opens again.
     let found = System.lookUp(path)

@@ -1,5 +1,3 @@
-import ReactiveSignals
-
 /// A connection to a SQLite database, for any thread.
 ///
 ///     let connection = try SQLiteConnection(path: "tasks.db")
@@ -40,11 +38,6 @@ public final class SQLiteConnection: Sendable {
     }
   }
 
-  private struct Listeners: Sendable {
-    var next = 0
-    var calls: [Int: @Sendable () -> Void] = [:]
-  }
-
   /// The database's absolute path; `nil` where it is in memory.
   public let path: String?
 
@@ -53,7 +46,6 @@ public final class SQLiteConnection: Sendable {
 
   private let gate = ThreadGate()
   private let guarded: Guarded
-  private let listeners = Locked(Listeners())
 
   /// Opens the database at `path`.
   ///
@@ -67,11 +59,7 @@ public final class SQLiteConnection: Sendable {
   public init(
     path: String, access: Access = .create, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
-    guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw SQLiteError(
-        .cannotOpen, "\"\(path)\" is no path", path: path, help: "give the path of a file")
-    }
-    let absolute = System.absolutePath(path)
+    let absolute = try SQLiteConnection.absolutePath(path)
     let mode: Mode =
       switch access {
       case .create: .create
@@ -98,6 +86,16 @@ public final class SQLiteConnection: Sendable {
   public static func makeInMemory() throws(SQLiteError) -> SQLiteConnection {
     SQLiteConnection(
       inMemory: try SQLiteDatabase(path: ":memory:", mode: .inMemory, busyTimeout: .zero))
+  }
+
+  /// Checks that `path` can be one, and makes it absolute: what SQLite takes for more than a path,
+  /// such as a URI or a name with a meaning of its own, never begins with a slash.
+  static func absolutePath(_ path: String) throws(SQLiteError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SQLiteError(
+        .cannotOpen, "\"\(path)\" is no path", path: path, help: "give the path of a file")
+    }
+    return System.absolutePath(path)
   }
 
   private init(inMemory database: SQLiteDatabase) {
@@ -127,7 +125,7 @@ public final class SQLiteConnection: Sendable {
     defer {
       if depth == 1 { hasCommitted = guarded.database.takeCommit() }
       gate.leave()
-      if hasCommitted { tellOfCommit() }
+      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen() }
     }
     guard !guarded.isClosed else {
       throw SQLiteError(
@@ -144,32 +142,8 @@ public final class SQLiteConnection: Sendable {
     defer {
       let hasCommitted = depth == 1 && guarded.database.takeCommit()
       gate.leave()
-      if hasCommitted { tellOfCommit() }
+      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen() }
     }
     return try body()
-  }
-}
-
-// MARK: - Commits
-
-extension SQLiteConnection {
-  /// Has `call` called after each commit, by the thread that made it, which has no access then.
-  func onCommit(_ call: @escaping @Sendable () -> Void) -> Int {
-    listeners.withLock { listeners in
-      listeners.next += 1
-      listeners.calls[listeners.next] = call
-      return listeners.next
-    }
-  }
-
-  /// Ends what `onCommit` began.
-  func removeCommitListener(_ number: Int) {
-    // Released outside the lock.
-    _ = listeners.withLock { $0.calls.removeValue(forKey: number) }
-  }
-
-  private func tellOfCommit() {
-    let calls = listeners.withLock { Array($0.calls.values) }
-    for call in calls { call() }
   }
 }

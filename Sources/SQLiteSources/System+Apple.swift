@@ -1,11 +1,8 @@
 #if !os(Linux)
   import Darwin
 
-  /// What is asked of the operating system: threads, and files without opening them.
+  /// What is asked of the operating system about files, without opening them.
   enum System {
-    /// The calling thread, as a number no other thread has while this one runs.
-    static var currentThread: UInt { UInt(bitPattern: pthread_self()) }
-
     /// What the file system says of `path`, symbolic links followed.
     static func lookUp(_ path: String) -> FileLookup {
       var status = stat()

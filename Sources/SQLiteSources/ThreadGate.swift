@@ -7,12 +7,12 @@ import ReactiveSignals
 /// inside may call its users' code, such as the body of a transaction.
 final class ThreadGate: Sendable {
   private struct Waiter: Sendable {
-    let thread: UInt
+    let thread: ThreadID
     let turn: DispatchSemaphore
   }
 
   private struct State: Sendable {
-    var owner: UInt?
+    var owner: ThreadID?
     var depth = 0
     var waiters: [Waiter] = []
   }
@@ -21,7 +21,7 @@ final class ThreadGate: Sendable {
 
   /// Waits until the calling thread has access; returns how often it has entered, this one included.
   func enter() -> Int {
-    let thread = System.currentThread
+    let thread = ThreadID.current
     let (depth, turn) = state.withLock { state -> (Int, DispatchSemaphore?) in
       if state.owner == nil || state.owner == thread {
         state.owner = thread

@@ -188,7 +188,8 @@ import Testing
 
   @Test func aCommitIsToldOnceItIsDone() throws {
     let commits = Counter()
-    let number = memory.onCommit { [memory] in
+    let monitor = ChangeMonitor.shared(connection: memory)
+    let number = monitor.attach { [memory] in
       commits.increment()
       // Whoever is told may use the connection.
       #expect((try? memory.query("SELECT 1").count) == 1)
@@ -208,7 +209,7 @@ import Testing
     }
     _ = try memory.query("SELECT * FROM t")
     #expect(commits.value == 2)
-    memory.removeCommitListener(number)
+    monitor.detach(number)
     try memory.execute("INSERT INTO t (a) VALUES (5)")
     #expect(commits.value == 2)
   }
