@@ -61,6 +61,10 @@ struct OperatorRun<Kernel: OperatorKernel> {
       let (output, changeset) = kernel.apply(changes, to: state.snapshot)
     {
       let snapshot = Snapshot(output)
+      // What left by one element and came back by another has stayed: twins, and new identities.
+      let changeset =
+        changeset.deletions.isEmpty || changeset.insertions.isEmpty
+        ? changeset : changeset.normalForm(from: state.snapshot.array, to: output)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)
       }
