@@ -91,12 +91,15 @@ private final class CallCounter: Sendable {
   // MARK: Exact changes over [1, 2, 3]
 
   @Test func mapPassesOffsetsThrough() {
-    expectChanges(of: { $0.map { $0 * 2 } }, from: [2, 4, 6], are: [
-      Changeset(insertions: [3]),
-      Changeset(updates: [.init(from: 0, to: 0)]),
-      Changeset(moves: [.init(from: 0, to: 2)]),
-      Changeset(deletions: [1]),
-    ]) { source in
+    expectChanges(
+      of: { $0.map { $0 * 2 } }, from: [2, 4, 6],
+      are: [
+        Changeset(insertions: [3]),
+        Changeset(updates: [.init(from: 0, to: 0)]),
+        Changeset(moves: [.init(from: 0, to: 2)]),
+        Changeset(deletions: [1]),
+      ]
+    ) { source in
       source.append(4)
       source[0] = 7
       source.move(from: 0, to: 2)
@@ -111,15 +114,20 @@ private final class CallCounter: Sendable {
   }
 
   @Test func loweringTheLeastUpdatesItLastInDescendingOrder() {
-    expectChanges(of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(updates: [.init(from: 2, to: 2)])]) {
+    expectChanges(
+      of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(updates: [.init(from: 2, to: 2)])]
+    ) {
       $0[0] = 0
     }
   }
 
   @Test func raisingTheMiddleMovesItToTheFrontWithAnUpdate() {
-    expectChanges(of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [
-      Changeset(moves: [.init(from: 1, to: 0)], updates: [.init(from: 1, to: 0)])
-    ]) {
+    expectChanges(
+      of: { $0.sorted(by: >) }, from: [3, 2, 1],
+      are: [
+        Changeset(moves: [.init(from: 1, to: 0)], updates: [.init(from: 1, to: 0)])
+      ]
+    ) {
       $0[1] = 4
     }
   }
@@ -129,19 +137,25 @@ private final class CallCounter: Sendable {
   }
 
   @Test func appendingWhatPassesTheFilterInsertsItLast() {
-    expectChanges(of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [2])]) {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [2])]
+    ) {
       $0.append(5)
     }
   }
 
   @Test func whatPassesTheFilterOnlyNowIsInserted() {
-    expectChanges(of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [1])]) {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [1])]
+    ) {
       $0[1] = 5
     }
   }
 
   @Test func whatPassesTheFilterNoLongerIsDeleted() {
-    expectChanges(of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(deletions: [1])]) {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(deletions: [1])]
+    ) {
       $0[2] = 4
     }
   }
