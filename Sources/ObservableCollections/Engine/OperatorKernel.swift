@@ -58,8 +58,10 @@ struct OperatorRun<Kernel: OperatorKernel> {
     }
     var contents: (snapshot: Snapshot<Kernel.Output>, changeset: Changeset)?
     if changes.contains(where: { $0 != nil }),
-      let (output, changeset) = kernel.apply(changes, to: state.snapshot)
+      let (output, recorded) = kernel.apply(changes, to: state.snapshot)
     {
+      // An operator may make equal elements of different ones, and let one go as its twin comes.
+      let changeset = recorded.normalForm(from: state.snapshot, to: output)
       let snapshot = Snapshot(output)
       // What left by one element and came back by another has stayed: twins, and new identities.
       let changeset =
