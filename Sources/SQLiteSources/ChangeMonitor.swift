@@ -18,7 +18,7 @@ final class ChangeMonitor: Sendable {
     var isRunning = false
     var schedule: RecheckSchedule
     var timer: LookTimer?
-    var endWatch: (@Sendable () -> Void)?
+    var watch: DatabaseWatch.Running?
     var isLookDue = false
     var seen: DatabaseReader.Sight?
   }
@@ -30,7 +30,7 @@ final class ChangeMonitor: Sendable {
 
   /// A monitor of the database that `reader` reads.
   init(
-    reader: DatabaseReader, watch: DatabaseWatch = .none,
+    reader: DatabaseReader, watch: DatabaseWatch = .files,
     schedule: RecheckSchedule = RecheckSchedule()
   ) {
     self.reader = reader
@@ -39,9 +39,9 @@ final class ChangeMonitor: Sendable {
   }
 
   deinit {
-    let (timer, endWatch) = state.withLock { ($0.timer, $0.endWatch) }
+    let (timer, watch) = state.withLock { ($0.timer, $0.watch) }
     timer?.source.cancel()
-    endWatch?()
+    watch?.end()
   }
 
   /// Has `call` called, by any thread, after each possible change. The first begins the looking.
@@ -62,6 +62,12 @@ final class ChangeMonitor: Sendable {
       (state.clients.removeValue(forKey: number), state.clients.isEmpty)
     }
     if isLast { queue.async { [weak self] in self?.startOrStop() } }
+  }
+
+  /// Why changes of other processes are only found by looking steadily; `nil` where they are told.
+  var diagnostic: String? {
+    let watch = state.withLock { $0.watch }
+    return watch?.diagnostic()
   }
 
   /// Tells the clients at once: a connection of this process has committed.
@@ -86,26 +92,24 @@ final class ChangeMonitor: Sendable {
       guard let path = reader.path else { return }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.setEventHandler { [weak self] in self?.look() }
-      let endWatch = watch.start([path, path + "-wal", path + "-journal"]) { [weak self] in
-        self?.hint()
-      }
+      let watch = watch.start(path) { [weak self] in self?.hint() }
       state.withLock { state in
         state.isRunning = true
         state.timer = LookTimer(source: timer)
-        state.endWatch = endWatch
+        state.watch = watch
         // What was seen before does not count: its changes since then were told to nobody.
         state.seen = nil
       }
       timer.activate()
       look()
     } else {
-      let (timer, endWatch) = state.withLock { state in
+      let (timer, watch) = state.withLock { state in
         state.isRunning = false
-        defer { (state.timer, state.endWatch) = (nil, nil) }
-        return (state.timer, state.endWatch)
+        defer { (state.timer, state.watch) = (nil, nil) }
+        return (state.timer, state.watch)
       }
       timer?.source.cancel()
-      endWatch?()
+      watch?.end()
     }
   }
 

@@ -1,14 +1,17 @@
-import Diffing
-import ObservableCollections
+package import Diffing
 
 /// How often each identity occurs, kept up to date by what changes.
-struct IdentityCounts<Element: Differentiable & Sendable> {
+package struct IdentityCounts<Element: Differentiable & Sendable> {
   private var counts: [Element.DifferenceIdentifier: Int] = [:]
   /// How many elements have the identity of an earlier one.
   private var surplus = 0
 
+  package init() {}
+
+  /// Counts what went and what came.
+  ///
   /// - Complexity: O(changes).
-  mutating func update(removed: [Element], added: [Element]) {
+  package mutating func update(removed: [Element], added: [Element]) {
     counts.reserveCapacity(counts.count + added.count - removed.count)
     for element in removed {
       let identifier = element.differenceIdentifier
@@ -24,7 +27,7 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
   }
 
   /// Names the first two elements of one identity, if there are any.
-  func diagnostic(for elements: [Element]) -> SourceDiagnostic? {
+  package func diagnostic(for elements: [Element]) -> SourceDiagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]
     for (offset, element) in elements.enumerated() {
