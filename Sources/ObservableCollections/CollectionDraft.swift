@@ -6,25 +6,12 @@ public import Diffing
 /// what was done. It is used inside the body that it was passed to, and traps afterwards.
 public final class CollectionDraft<Element: Differentiable & Sendable> {
   private var working: [Element]
-  private var record = Record.none
+  private var record = DraftRecord.none
   private var isOpen = true
   /// The contents before the transaction.
   private let base: Snapshot<Element>
   /// The status that the transaction leaves; nil leaves it as it is.
   package var newStatus: SourceStatus?
-
-  /// What was done so far. A single edit is kept as it is, so that the most frequent kind of
-  /// transaction costs nothing that grows with the collection but the copy of its contents.
-  fileprivate enum Record {
-    case none
-    case insertion(Range<Int>)
-    case removal(Range<Int>)
-    case update(Int)
-    case move(from: Int, to: Int)
-    case difference(Changeset)
-    /// For each offset where the element came from, or -1.
-    case origins([Int])
-  }
 
   package init(_ base: Snapshot<Element>) {
     self.base = base
@@ -151,7 +138,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Marks an origin whose element was written.
   private static var touched: Int { 1 << (Int.bitWidth - 2) }
 
-  private func note(_ edit: Record, _ apply: (inout [Int]) -> Void) {
+  private func note(_ edit: DraftRecord, _ apply: (inout [Int]) -> Void) {
     if case .none = record {
       record = edit
       return
@@ -186,7 +173,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// What a body that throws goes back to.
   package struct Savepoint {
     fileprivate let working: [Element]
-    fileprivate let record: Record
+    fileprivate let record: DraftRecord
     fileprivate let status: SourceStatus?
   }
 
@@ -237,6 +224,21 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 }
 
+/// What was done to a draft so far.
+///
+/// A single edit is kept as it is, so that the most frequent kind of transaction costs nothing that
+/// grows with the collection but the copy of its contents.
+private enum DraftRecord {
+  case none
+  case insertion(Range<Int>)
+  case removal(Range<Int>)
+  case update(Int)
+  case move(from: Int, to: Int)
+  case difference(Changeset)
+  /// For each offset where the element came from, or -1.
+  case origins([Int])
+}
+
 extension Changeset {
   /// Whether the contents are equal before and after, though elements changed places: equal ones may.
   ///
@@ -245,10 +247,9 @@ extension Changeset {
   package func hasNoEffect<Element>(
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
-    if isEmpty { return true }
-    guard before.count == after.count else { return false }
     // Updates alone have an effect, each of them.
-    if moves.isEmpty && insertions.isEmpty { return false }
+    if moves.isEmpty && insertions.isEmpty { return isEmpty }
+    guard before.count == after.count else { return false }
     var affected = deletions + insertions
     for move in moves { affected += [move.from, move.to] }
     for update in updates { affected += [update.from, update.to] }

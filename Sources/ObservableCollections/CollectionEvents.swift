@@ -62,10 +62,7 @@ private final class EventFeed<Element: Differentiable & Sendable>: Sendable {
     let inbox = Inbox(policy)
     self.inbox = inbox
     source.start()
-    let node = source.collection.node
-    let joined = node.observers.join(
-      { inbox.post($0) }, capture: { state in PendingEvent(initial: node.published(&state)) })
-    observation = Disposable(joined, keeping: source)
+    observation = Disposable(source.collection.node.observe { inbox.post($0) }, keeping: source)
   }
 
   func next(isolation actor: isolated (any Actor)? = #isolation) async -> CollectionEvent<Element>?

@@ -113,9 +113,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       throw error
     }
     context.transactionDepth -= 1
-    let outcome = prepare()
-    let mustDrain = commit(outcome)
-    if mustDrain { root.domain.drain(root) }
+    if commit(prepare()) { root.domain.drain(root) }
     return result
   }
 
@@ -132,30 +130,32 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   }
 }
 
-/// What a transaction comes to.
-private struct Outcome<Element: Differentiable & Sendable> {
-  let contents: (snapshot: Snapshot<Element>, changeset: Changeset)?
-  let status: SourceStatus?
-}
-
 extension CollectionProperty {
-  private func prepare() -> Outcome<Element>? {
+  /// What the open draft comes to; nil where that is nothing.
+  private func prepare() -> CollectionUpdate<Element>? {
     guard let draft = openDraft else { return nil }
     openDraft = nil
-    let outcome = Outcome(contents: draft.outcome(), status: draft.newStatus)
+    let contents = draft.outcome()
+    let status = draft.newStatus
     draft.close()
-    return outcome
+    if contents == nil, status == nil { return nil }
+    // Whoever is inside the gate is the only one who commits.
+    let state = root.current
+    return state.advanced(to: contents, status: status ?? state.status)
   }
 
-  private func commit(_ outcome: Outcome<Element>?) -> Bool {
+  /// Commits and leaves the gate.
+  ///
+  /// - Returns: Whether this thread must deliver.
+  private func commit(_ update: CollectionUpdate<Element>?) -> Bool {
     let thread = ThreadID.current
-    guard let outcome, outcome.contents != nil || outcome.status != nil else {
+    guard let update else {
       gate.leave(as: thread)
       return false
     }
-    let (mustDrain, before) = root.domain.withLock { state in
-      root.commit(outcome.contents, status: outcome.status, by: thread, &state)
-    }
+    // The update keeps the snapshot before it; the status before it is kept here.
+    let before = root.current
+    let mustDrain = root.domain.withLock { state in root.commit(update, by: thread, &state) }
     gate.leave(as: thread)
     withExtendedLifetime(before) {}
     return mustDrain
@@ -171,9 +171,9 @@ extension CollectionProperty {
 
 extension CollectionProperty: TransactionParticipant {
   func prepareCommit() -> () -> (() -> Void)? {
-    let outcome = prepare()
+    let update = prepare()
     return { [self] in
-      commit(outcome) ? { [root] in root.domain.drain(root) } : nil
+      commit(update) ? { [root] in root.domain.drain(root) } : nil
     }
   }
 

@@ -57,24 +57,22 @@ extension DataSource {
   ) -> Disposable {
     start()
     let node = collection.node
-    let observation: AnyObservation
+    let observation: Observation
     if let schedule = scheduler.schedule {
       let receiver = EventReceiver<Element>()
       let mailbox = Mailbox<PendingEvent<Element>>(on: schedule, policy: policy) { event in
         if let event = receiver.receive(event) { handler(event) }
       }
-      observation = node.observers.join({ mailbox.post($0) }, mailbox: mailbox) { state in
-        PendingEvent(initial: node.published(&state))
-      }
+      observation = node.observe(mailbox: mailbox) { mailbox.post($0) }
     } else {
       observation = node.observers.join(
-        { event in
-          switch event {
-          case .change(let change): handler(.change(change))
-          default: if let event = event.resolved(after: nil) { handler(event) }
-          }
-        },
-        capture: { state in PendingEvent(initial: node.published(&state)) })
+        // What this list is told of is a change; a status step alone goes to others.
+        { event in handler(.change(CollectionChange(.read(event)))) },
+        capture: { state in node.published(&state) },
+        first: { event in
+          let state = CollectionUpdate<Element>.read(event).state
+          handler(.initial(state.snapshot, revision: state.revision))
+        })
     }
     return Disposable(observation, keeping: self)
   }
@@ -113,10 +111,9 @@ extension DataSource {
     start()
     let node = collection.node
     let observation = node.statusObservers.join(
-      { handler($0.state) },
-      capture: { state in
-        CollectionUpdate(change: nil, state: node.published(&state), isStatusStep: true)
-      })
+      { handler(CollectionUpdate<Element>.read($0).state) },
+      capture: { state in node.published(&state) },
+      first: { handler(CollectionUpdate<Element>.read($0).state) })
     return Disposable(observation, keeping: self)
   }
 }

@@ -46,6 +46,8 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
 extension Snapshot: RandomAccessCollection {
   public var startIndex: Int { 0 }
   public var endIndex: Int { elements.count }
+  public var count: Int { elements.count }
+  public var isEmpty: Bool { elements.isEmpty }
 
   public subscript(position: Int) -> Element { elements[position] }
 
@@ -77,5 +79,5 @@ extension Array where Element: Differentiable & Sendable {
 
 /// Whether one element can stand for the other without anybody noticing.
 package func isSame<Element: Differentiable>(_ one: Element, _ other: Element) -> Bool {
-  one.differenceIdentifier == other.differenceIdentifier && sameContent(one, other)
+  sameIdentity(one.differenceIdentifier, other.differenceIdentifier) && sameContent(one, other)
 }

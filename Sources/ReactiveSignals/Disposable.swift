@@ -12,12 +12,12 @@ public final class Disposable: @unchecked Sendable {
   private var kept: AnyObject?
 
   private enum Ending {
-    case observation(AnyObservation)
+    case observation(Observation)
     case closure(@Sendable () -> Void)
     case ended
   }
 
-  package init(_ observation: AnyObservation, keeping kept: AnyObject?) {
+  package init(_ observation: Observation, keeping kept: AnyObject?) {
     ending = .observation(observation)
     self.kept = kept
   }
@@ -58,7 +58,7 @@ public final class Disposable: @unchecked Sendable {
     bag.add(self)
   }
 
-  private func end() -> AnyObservation? {
+  private func end() -> Observation? {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
     let ending = self.ending
     let kept = self.kept

@@ -20,7 +20,7 @@ final class ChangeMonitor: Sendable {
     var timer: LookTimer?
     var endWatch: (@Sendable () -> Void)?
     var isLookDue = false
-    var seen: Result<DatabaseReader.Version, SQLiteError>?
+    var seen: DatabaseReader.Sight?
   }
 
   let reader: DatabaseReader
@@ -112,7 +112,7 @@ final class ChangeMonitor: Sendable {
   /// Looks once and sets the time of the next look. Runs on `queue`.
   private func look() {
     state.withLock { $0.isLookDue = false }
-    let seen = Result { () throws(SQLiteError) in try reader.version() }
+    let seen = reader.look()
     let (calls, timer, pause) = state.withLock { state in
       let isChanged = state.seen != seen
       state.seen = seen

@@ -24,7 +24,8 @@ final class QueryRefetch<Element: Sendable> {
   private var seen: (version: DatabaseReader.Version, error: SQLiteError?)?
 
   init(
-    reader: DatabaseReader, query: SQLiteQuery, map: @escaping @Sendable (SQLiteRow) throws -> Element
+    reader: DatabaseReader, query: SQLiteQuery,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) {
     self.reader = reader
     self.query = query

@@ -165,9 +165,9 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     let (state, observation) = node.domain.withLock { state in
       let observation = node.feeders.attach(
         { [weak self, weak plug] update in
-          if let self, let plug { receive(update, from: plug) }
+          if let self, let plug { receive(.read(update), from: plug) }
         }, &state)
-      return (node.published(&state), observation)
+      return (node.published(&state).state, observation)
     }
     let feed = Disposable(observation, keeping: plug.source)
     let isLeft = root.domain.withLock { _ in
@@ -211,7 +211,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     guard let held = plug.state else { return }
     if held.hasLoaded {
       plug.phase = .computing
-      actions.computation = (plug, root.committed(&state).snapshot, held.snapshot)
+      actions.computation = (plug, root.committed(&state).state.snapshot, held.snapshot)
     } else if let error = held.status.error {
       staged = nil
       actions.left.append((plug, .failed(error)))
@@ -266,12 +266,13 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, _ status: SourceStatus,
     hasLoaded: Bool, _ actions: inout Actions, _ state: inout Domain.State
   ) {
+    let before = root.committed(&state)
+    actions.updates.append([before])
+    guard let update = before.state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    else { return }
     let drainer = ThreadContext.current.deferred == nil ? ThreadID.current : nil
-    let (mustDrain, before) = root.commit(
-      contents, status: status, hasLoaded: hasLoaded, by: drainer, &state)
-    if mustDrain { actions.mustDrain = true }
+    if root.commit(update, by: drainer, &state) { actions.mustDrain = true }
     actions.hasCommitted = true
-    actions.states.append(before)
   }
 
   private func takeMissed(_ plug: Plug<Element>) -> [CollectionUpdate<Element>] {

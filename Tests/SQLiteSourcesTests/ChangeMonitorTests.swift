@@ -70,10 +70,10 @@ import Testing
     let other = try TemporaryDatabase()
     try other.writer(.delete).close()
     try FileManager.default.moveItem(atPath: other.path, toPath: database.path)
-    await next("opening 2")
+    await next("opening 3")
     try other.writer(.delete).close()
     #expect(rename(other.path, database.path) == 0)
-    await next("opening 3")
+    await next("opening 5")
     monitor.detach(number)
   }
 

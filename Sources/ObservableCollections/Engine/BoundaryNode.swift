@@ -8,10 +8,19 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
   // Sendable: `queue` is guarded by the domain's lock; `run` and `taken` are owned by the drainer,
   // which the creator is first.
 
-  private typealias Item = (input: Int, update: CollectionUpdate<Kernel.Input>)
+  /// What a round has brought to one of the inputs.
+  private final class Item: Sendable {
+    let input: Int
+    let update: CollectionUpdate<Kernel.Input>
+
+    init(_ input: Int, _ update: CollectionUpdate<Kernel.Input>) {
+      self.input = input
+      self.update = update
+    }
+  }
 
   private let inputs: [CollectionNode<Kernel.Input>]
-  private var queue = Queue<Item>()
+  private var queue = EventQueue()
   private var run: OperatorRun<Kernel>?
   private var taken: [CollectionUpdate<Kernel.Input>?] = []
 
@@ -37,8 +46,9 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
     for (index, source) in sources.enumerated() {
       let input = source.collection.node
       let (state, feed) = input.domain.withLock { state in
-        let feed = input.feeders.attach({ [weak node] in node?.receive($0, from: index) }, &state)
-        return (input.published(&state), feed)
+        let feed = input.feeders.attach(
+          { [weak node] in node?.receive(.read($0), from: index) }, &state)
+        return (input.published(&state).state, feed)
       }
       states.append(state)
       feeds.append(Disposable(feed, keeping: source))
@@ -56,8 +66,9 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
   private func receive(_ update: CollectionUpdate<Kernel.Input>, from input: Int) {
     let context = ThreadContext.current
     let drainer = context.deferred == nil ? ThreadID.current : nil
+    let item = Item(input, update)
     let mustDrain = domain.withLock { state in
-      queue.append((input, update))
+      queue.append(item)
       return state.enqueued(by: drainer)
     }
     if mustDrain { domain.drain(self) }
@@ -68,7 +79,9 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
   package override func pop(_ state: inout Domain.State) -> UInt64 {
     taken = Array(repeating: nil, count: inputs.count)
     var count: UInt64 = 0
-    while let next = queue.first, taken[next.input] == nil {
+    while let first = queue.first {
+      let next = unsafeDowncast(first, to: Item.self)
+      guard taken[next.input] == nil else { break }
       taken[next.input] = next.update
       _ = queue.popFirst()
       count += 1

@@ -12,23 +12,23 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package let height: Int
 
   /// Boundaries of other domains; told before any observer.
-  package let feeders: ObserverList<CollectionUpdate<Element>>
-  package let observers: ObserverList<PendingEvent<Element>>
+  package let feeders: ObserverList
+  package let observers: ObserverList
   /// Those who follow the status; told after the observers of the contents.
-  package let statusObservers: ObserverList<CollectionUpdate<Element>>
+  package let statusObservers: ObserverList
 
-  /// What observers have been told, or are being told.
-  private var published: CollectionState<Element>
+  /// What observers have been told last, or are being told.
+  private var published: CollectionUpdate<Element>
   /// What the round in progress brings; nil where nothing changes.
   package var update: CollectionUpdate<Element>?
   /// Kept until the round is over, so that nothing is released under the lock.
-  private var previous: CollectionState<Element>?
+  private var previous: CollectionUpdate<Element>?
 
   package init(domain: Domain, height: Int, state: CollectionState<Element>) {
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
-    published = state
+    published = CollectionUpdate(state)
     self.domain = domain
     self.height = height
   }
@@ -36,18 +36,19 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package var upstream: [any DomainNode] { [] }
 
   /// What observers have been told.
-  package func published(_ state: inout Domain.State) -> CollectionState<Element> { published }
+  package func published(_ state: inout Domain.State) -> CollectionUpdate<Element> { published }
 
   /// The newest contents: of a root also what is committed and not yet delivered.
   package var current: CollectionState<Element> {
-    domain.withLock { _ in published }
+    domain.withLock { _ in published }.state
   }
 
   /// Sets what a node that nobody can observe yet begins with.
   package func begin(with state: CollectionState<Element>) {
+    let first = CollectionUpdate(state)
     let replaced = domain.withLock { _ in
       let replaced = published
-      published = state
+      published = first
       return replaced
     }
     _ = consume replaced
@@ -66,14 +67,10 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package func publish(_ state: inout Domain.State) {
     guard let update else { return }
     previous = published
-    published = update.state
+    published = update
     feeders.publish(update, &state)
-    if let change = update.change {
-      observers.publish(.change(change), &state)
-    }
-    if update.isStatusStep {
-      statusObservers.publish(update, &state)
-    }
+    if update.change != nil { observers.publish(update, &state) }
+    if update.isStatusStep { statusObservers.publish(update, &state) }
   }
 
   package func feed(_ round: UInt64) {

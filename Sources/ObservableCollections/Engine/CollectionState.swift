@@ -1,4 +1,5 @@
 public import Diffing
+package import ReactiveSignals
 
 /// What a collection holds and how it is doing, read together.
 public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
@@ -32,45 +33,68 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
 }
 
 /// What one round brings to a collection: a change, a status step, or both.
-package struct CollectionUpdate<Element: Differentiable & Sendable>: Sendable {
-  package let change: CollectionChange<Element>?
+package final class CollectionUpdate<Element: Differentiable & Sendable>: Sendable {
+  package let before: Snapshot<Element>
+  package let revisionBefore: Int
+  /// Empty where the contents stay.
+  package let changeset: Changeset
   /// The state after it.
   package let state: CollectionState<Element>
   package let isStatusStep: Bool
 
   package init(
-    change: CollectionChange<Element>?, state: CollectionState<Element>, isStatusStep: Bool
+    before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
+    state: CollectionState<Element>, isStatusStep: Bool
   ) {
-    self.change = change
+    self.before = before
+    self.revisionBefore = revisionBefore
+    self.changeset = changeset
     self.state = state
     self.isStatusStep = isStatusStep
+  }
+
+  package var change: CollectionChange<Element>? {
+    revisionBefore == state.revision ? nil : CollectionChange(self)
+  }
+
+  /// A state that nothing has led to.
+  package convenience init(_ state: CollectionState<Element>) {
+    self.init(
+      before: state.snapshot, revisionBefore: state.revision, changeset: .empty, state: state,
+      isStatusStep: false)
+  }
+
+  /// What observers of a collection of such elements are given.
+  package static func read(_ event: Event) -> CollectionUpdate<Element> {
+    unsafeDowncast(event, to: CollectionUpdate<Element>.self)
   }
 }
 
 extension CollectionState {
-  /// Moves on by a change and a status, and says what that brings.
+  /// What a change and a status bring to this state.
   ///
   /// - Parameters:
   ///   - contents: The new contents with what differs; nil where nothing does.
   ///   - status: The new status.
   ///   - hasLoaded: Whether good contents are there now, whatever the status.
   /// - Returns: What to publish; nil where nothing changes.
-  package mutating func advance(
+  package func advanced(
     to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus,
     hasLoaded: Bool = false
   ) -> CollectionUpdate<Element>? {
-    var change: CollectionChange<Element>?
+    var next = self
+    var changeset = Changeset.empty
     if let contents, !contents.changeset.isEmpty {
-      change = CollectionChange(
-        before: snapshot, after: contents.snapshot, revisionBefore: revision,
-        revision: revision + 1, changeset: contents.changeset)
-      snapshot = contents.snapshot
-      revision += 1
+      changeset = contents.changeset
+      next.snapshot = contents.snapshot
+      next.revision += 1
     }
     let isStatusStep = self.status != status || (hasLoaded && !self.hasLoaded)
-    if isStatusStep { set(status) }
-    if hasLoaded { self.hasLoaded = true }
-    guard change != nil || isStatusStep else { return nil }
-    return CollectionUpdate(change: change, state: self, isStatusStep: isStatusStep)
+    if isStatusStep { next.set(status) }
+    if hasLoaded { next.hasLoaded = true }
+    guard isStatusStep || next.revision > revision else { return nil }
+    return CollectionUpdate(
+      before: snapshot, revisionBefore: revision, changeset: changeset, state: next,
+      isStatusStep: isStatusStep)
   }
 }

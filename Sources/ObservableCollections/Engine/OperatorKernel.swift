@@ -61,11 +61,17 @@ struct OperatorRun<Kernel: OperatorKernel> {
       let (output, changeset) = kernel.apply(changes, to: state.snapshot)
     {
       let snapshot = Snapshot(output)
+      // What left by one element and came back by another has stayed: twins, and new identities.
+      let changeset =
+        changeset.deletions.isEmpty || changeset.insertions.isEmpty
+        ? changeset : changeset.normalForm(from: state.snapshot.array, to: output)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)
       }
     }
-    return state.advance(to: contents, status: status, hasLoaded: hasLoaded)
+    let update = state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    if let update { state = update.state }
+    return update
   }
 
   /// The worst of the inputs.

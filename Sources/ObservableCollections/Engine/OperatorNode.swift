@@ -29,7 +29,7 @@ package final class OperatorNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
       state: CollectionState(unloaded: .idle))
     let states = domain.withLock { state in
       domain.beginJoining(self, &state)
-      return inputs.map { $0.published(&state) }
+      return inputs.map { $0.published(&state).state }
     }
     var run = OperatorRun(kernel, states)
     while true {

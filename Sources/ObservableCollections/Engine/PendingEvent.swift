@@ -1,5 +1,5 @@
 package import Diffing
-import ReactiveSignals
+package import ReactiveSignals
 
 /// An event on its way to an observer.
 ///
@@ -16,8 +16,15 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   case change(CollectionChange<Element>)
   case changes(from: Moment, to: Moment)
 
-  package init(initial state: CollectionState<Element>) {
-    self = .initial(Moment(snapshot: state.snapshot, revision: state.revision))
+  /// What is to be told first.
+  package static func initial(_ event: Event) -> PendingEvent<Element> {
+    let state = CollectionUpdate<Element>.read(event).state
+    return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
+  }
+
+  /// What a round has brought; nil where that is no change.
+  package static func change(_ event: Event) -> PendingEvent<Element>? {
+    CollectionUpdate<Element>.read(event).change.map { .change($0) }
   }
 
   private var start: Moment? {
@@ -66,6 +73,18 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
           revision: end.revision,
           changeset: Changeset(from: from.snapshot, to: end.snapshot)))
     }
+  }
+}
+
+extension CollectionNode {
+  /// Subscribes with events that can wait.
+  package func observe(
+    mailbox: (any MailboxFlushing)? = nil,
+    _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
+  ) -> Observation {
+    observers.join(
+      { event in if let event = PendingEvent<Element>.change(event) { post(event) } },
+      mailbox: mailbox, capture: { state in published(&state) }, first: { post(.initial($0)) })
   }
 }
 

@@ -7,45 +7,40 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
 {
   // Sendable: `committed` and `queue` are guarded by the domain's lock.
 
-  private var committed: CollectionState<Element>
-  private var queue = Queue<CollectionUpdate<Element>>()
+  private var committed: CollectionUpdate<Element>
+  private var queue = EventQueue()
 
   package init(domain: Domain, state: CollectionState<Element>) {
-    committed = state
+    committed = CollectionUpdate(state)
     super.init(domain: domain, height: 0, state: state)
   }
 
   package override var current: CollectionState<Element> {
-    domain.withLock { _ in committed }
+    domain.withLock { _ in committed }.state
   }
 
   /// The newest state, under the lock.
-  package func committed(_ state: inout Domain.State) -> CollectionState<Element> { committed }
+  package func committed(_ state: inout Domain.State) -> CollectionUpdate<Element> { committed }
 
-  /// Commits the next state; the caller drains, once unlocked, if it is told to.
+  /// Commits what follows on the newest state.
   ///
   /// - Parameters:
-  ///   - contents: The new contents and what differs; nil where nothing does.
-  ///   - status: The new status; nil leaves it.
-  ///   - hasLoaded: Whether good contents are there, whatever the status.
+  ///   - update: What to commit. The caller holds the one committed before, which is let go here.
   ///   - thread: Who is to deliver it, if nobody does already; nil puts delivery off.
-  /// - Returns: Whether the caller must drain, and the state before, to be released unlocked.
+  /// - Returns: Whether the caller must drain, once unlocked.
   package func commit(
-    _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus?,
-    hasLoaded: Bool = false, by thread: ThreadID?, _ state: inout Domain.State
-  ) -> (mustDrain: Bool, before: CollectionState<Element>) {
-    let before = committed
-    let update = committed.advance(
-      to: contents, status: status ?? before.status, hasLoaded: hasLoaded)
-    guard let update else { return (false, before) }
+    _ update: CollectionUpdate<Element>, by thread: ThreadID?, _ state: inout Domain.State
+  ) -> Bool {
+    committed = update
     queue.append(update)
-    return (state.enqueued(by: thread), before)
+    return state.enqueued(by: thread)
   }
 
   package override func begin(with state: CollectionState<Element>) {
+    let first = CollectionUpdate(state)
     let replaced = domain.withLock { _ in
       let replaced = committed
-      committed = state
+      committed = first
       return replaced
     }
     withExtendedLifetime(replaced) { super.begin(with: state) }
@@ -53,7 +48,7 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
 
   package override func pop(_ state: inout Domain.State) -> UInt64 {
     guard let next = queue.popFirst() else { return 0 }
-    update = next
+    update = .read(next)
     return 1
   }
 }

@@ -2,27 +2,33 @@ public import Diffing
 
 /// A changeset with the two snapshots that it leads from and to. It is never empty.
 public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
-  /// The collection before the change: that of the event before.
-  public let before: Snapshot<Element>
-  /// The collection after the change.
-  public let after: Snapshot<Element>
-  /// The revision of the event before.
-  public let revisionBefore: Int
-  /// The revision after the change. It is higher by more than one where several changes were merged.
-  public let revision: Int
-  /// What differs, as simultaneous offsets.
-  public let changeset: Changeset
+  // One reference, so that it costs little to hand on to many observers.
+  private let update: CollectionUpdate<Element>
+
+  package init(_ update: CollectionUpdate<Element>) {
+    self.update = update
+  }
 
   package init(
     before: Snapshot<Element>, after: Snapshot<Element>, revisionBefore: Int, revision: Int,
     changeset: Changeset
   ) {
-    self.before = before
-    self.after = after
-    self.revisionBefore = revisionBefore
-    self.revision = revision
-    self.changeset = changeset
+    update = CollectionUpdate(
+      before: before, revisionBefore: revisionBefore, changeset: changeset,
+      state: CollectionState(after, revision: revision, status: .loaded, hasLoaded: true),
+      isStatusStep: false)
   }
+
+  /// The collection before the change: that of the event before.
+  public var before: Snapshot<Element> { update.before }
+  /// The collection after the change.
+  public var after: Snapshot<Element> { update.state.snapshot }
+  /// The revision of the event before.
+  public var revisionBefore: Int { update.revisionBefore }
+  /// The revision after the change. It is higher by more than one where several changes were merged.
+  public var revision: Int { update.state.revision }
+  /// What differs, as simultaneous offsets.
+  public var changeset: Changeset { update.changeset }
 
   /// The same change as single steps: removals, moves, insertions, updates, each with its element and
   /// its offset at that moment.

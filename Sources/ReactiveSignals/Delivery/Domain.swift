@@ -13,7 +13,7 @@ import Synchronization
 package final class Domain: Sendable {
   private let farthest: Atomic<Int>
   private let pauseHook: PauseHook?
-  private let state = Locked(State())
+  @usableFromInline package let state = Locked(State())
 
   package init(depth: Int = 0, pauseHook: PauseHook? = nil) {
     farthest = Atomic(depth)
@@ -100,7 +100,7 @@ package final class Domain: Sendable {
   }
 
   /// Runs `body` while the domain's lock is held.
-  package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+  @inlinable package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
     state.withLock(body)
   }
 

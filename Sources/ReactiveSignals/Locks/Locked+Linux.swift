@@ -1,5 +1,5 @@
 #if os(Linux)
-  import Glibc
+  package import Glibc
 
   /// A value guarded by a mutual exclusion lock: the only lock of the framework.
   ///
@@ -10,8 +10,10 @@
   /// deinitialiser. What a lock lets go of is returned from `withLock` and released by the caller.
   package struct Locked<State: Sendable>: ~Copyable, @unchecked Sendable {
     // Sendable: `state` is reached only between lock and unlock of `mutex`, and is Sendable itself.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let state: UnsafeMutablePointer<State>
+    // Inlinable, since the generic result of a closure costs more than the lock itself (benchmark
+    // "commit, 0 observers").
+    @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline package let state: UnsafeMutablePointer<State>
 
     package init(_ initial: consuming State) {
       mutex = .allocate(capacity: 1)
@@ -28,7 +30,7 @@
     }
 
     /// Runs `body` while the lock is held. It is not recursive.
-    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
       pthread_mutex_lock(mutex)

@@ -1,8 +1,17 @@
-/// What an observer of a signal gets: merged, the later value stands for both.
-package struct SignalValue<Value: Sendable>: Mergeable {
+/// A value on its way to observers; merged, the later one stands for both.
+package final class SignalValue<Value: Sendable>: Mergeable {
   package let value: Value
 
+  init(_ value: Value) {
+    self.value = value
+  }
+
   package func merged(with later: SignalValue<Value>) -> SignalValue<Value> { later }
+
+  /// What observers of a node of this type of values are given.
+  static func read(_ event: Event) -> SignalValue<Value> {
+    unsafeDowncast(event, to: SignalValue<Value>.self)
+  }
 }
 
 /// The node of a signal: its root, unless it is derived.
@@ -12,18 +21,18 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   package let domain: Domain
   package let height: Int
-  package let observers: ObserverList<SignalValue<Value>>
+  package let observers: ObserverList
   /// The values not yet delivered, oldest first.
-  private var queue = Queue<Value>()
-  private var committed: Value?
+  private var queue = EventQueue()
+  private var committed: SignalValue<Value>?
   /// Whether new observers are told the newest value first.
   fileprivate let remembers: Bool
   /// The value that a new observer is told first; nil for a signal without memory.
-  fileprivate var latest: Value?
+  fileprivate var latest: SignalValue<Value>?
   /// What the round in progress brings.
-  fileprivate var update: Value?
+  fileprivate var update: SignalValue<Value>?
   /// Kept until the round is over, so that no value is released under the lock.
-  private var previous: Value?
+  private var previous: SignalValue<Value>?
 
   package convenience init(domain: Domain, latest: Value?) {
     self.init(domain: domain, height: 0, latest: latest, remembers: latest != nil)
@@ -31,9 +40,9 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   fileprivate init(domain: Domain, height: Int, latest: Value?, remembers: Bool) {
     observers = ObserverList(domain: domain)
-    self.latest = latest
+    self.latest = latest.map { SignalValue($0) }
     self.remembers = remembers
-    committed = latest
+    committed = self.latest
     self.domain = domain
     self.height = height
   }
@@ -42,7 +51,7 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   /// The newest value, delivered or not; nil for a signal without memory.
   package var current: Value? {
-    domain.withLock { _ in committed }
+    domain.withLock { _ in committed }?.value
   }
 
   /// Sends a value to the observers, behind those already on their way.
@@ -53,10 +62,11 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
   /// Sends a value, and calls `unlocked` between its commit and its delivery.
   package func commit(_ value: Value, unlocked: () -> Void) {
     let thread = ThreadID.current
+    let event = SignalValue(value)
     let (isDrainer, replaced) = domain.withLock { state in
-      queue.append(value)
+      queue.append(event)
       let replaced = committed
-      if remembers { committed = value }
+      if remembers { committed = event }
       return (state.enqueued(by: thread), replaced)
     }
     _ = consume replaced
@@ -66,7 +76,7 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   package func pop(_ state: inout Domain.State) -> UInt64 {
     guard let next = queue.popFirst() else { return 0 }
-    update = next
+    update = .read(next)
     return 1
   }
 
@@ -84,7 +94,7 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
       previous = latest
       latest = update
     }
-    observers.publish(SignalValue(value: update), &state)
+    observers.publish(update, &state)
   }
 
   package func deliver(_ round: UInt64) {
@@ -102,16 +112,16 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
-    let observation: AnyObservation
+    let observation: Observation
     if let schedule = scheduler.schedule {
       let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { handler($0.value) }
-      observation = observers.join({ mailbox.post($0) }, mailbox: mailbox) { _ in
-        latest.map { SignalValue(value: $0) }
-      }
+      observation = observers.join(
+        { mailbox.post(.read($0)) }, mailbox: mailbox, capture: { _ in latest },
+        first: { mailbox.post(.read($0)) })
     } else {
-      observation = observers.join({ handler($0.value) }) { _ in
-        latest.map { SignalValue(value: $0) }
-      }
+      observation = observers.join(
+        { handler(SignalValue<Value>.read($0).value) }, capture: { _ in latest },
+        first: { handler(SignalValue<Value>.read($0).value) })
     }
     return Disposable(observation, keeping: kept)
   }
@@ -126,7 +136,7 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
 
   private let input: SignalNode<Input>
   private let step: (Input) -> Value?
-  private var missed: [Input] = []
+  private var missed: [SignalValue<Input>] = []
 
   /// Derives a signal; the closure runs once for each value, whoever observes.
   ///
@@ -144,7 +154,7 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
     }
     while true {
       for value in inputs {
-        if let made = step(value) { latest = made }
+        if let made = step(value.value) { latest = SignalValue(made) }
       }
       domain.pause(at: .caughtUp)
       inputs = domain.withLock { state in
@@ -164,6 +174,6 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
   }
 
   package override func compute() {
-    update = input.update.flatMap(step)
+    update = input.update.flatMap { step($0.value) }.map { SignalValue($0) }
   }
 }

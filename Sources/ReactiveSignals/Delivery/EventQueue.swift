@@ -1,6 +1,6 @@
-/// A first-in, first-out queue; both ends in amortised constant time.
-package struct Queue<Element> {
-  private var elements: [Element?] = []
+/// A first-in, first-out queue of events; both ends in amortised constant time.
+package struct EventQueue: Sendable {
+  private var elements: [Event?] = []
   private var head = 0
 
   package init() {}
@@ -9,11 +9,11 @@ package struct Queue<Element> {
 
   package var count: Int { elements.count - head }
 
-  package mutating func append(_ element: Element) {
+  package mutating func append(_ element: Event) {
     elements.append(element)
   }
 
-  package mutating func popFirst() -> Element? {
+  package mutating func popFirst() -> Event? {
     guard head < elements.count else { return nil }
     let first = elements[head]
     elements[head] = nil
@@ -29,9 +29,7 @@ package struct Queue<Element> {
   }
 
   /// The first element, without taking it out.
-  package var first: Element? {
+  package var first: Event? {
     head < elements.count ? elements[head] : nil
   }
 }
-
-extension Queue: Sendable where Element: Sendable {}
