@@ -75,6 +75,6 @@ struct Arguments {
 
   func wrongCount(_ wanted: String, usage: String) -> Failure {
     let given = operands.isEmpty ? "none is given" : "\(operands.count) are given"
-    return .usage("\(wanted) can be given, and \(given); write \(usage)")
+    return .usage("\(wanted), and \(given); write \(usage)")
   }
 }

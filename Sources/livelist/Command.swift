@@ -30,7 +30,7 @@ enum Command {
     try words.parse(options: [.key, .untilEOF])
     if let text = words.text { return text }
     guard let source = words.operands.first, words.operands.count == 1 else {
-      throw words.wrongCount("one source", usage: "livelist watch [--key FIELD] SOURCE")
+      throw words.wrongCount("one source is needed", usage: "livelist watch [--key FIELD] SOURCE")
     }
     return .watch(
       WatchOptions(
@@ -41,7 +41,7 @@ enum Command {
     try words.parse(options: [.key])
     if let text = words.text { return text }
     guard words.operands.count == 2 else {
-      throw words.wrongCount("two sources", usage: "livelist diff [--key FIELD] OLD NEW")
+      throw words.wrongCount("two sources are needed", usage: "livelist diff [--key FIELD] OLD NEW")
     }
     return .diff(
       DiffOptions(
@@ -53,7 +53,7 @@ enum Command {
     try words.parse(options: [])
     if let text = words.text { return text }
     guard words.operands.count <= 1 else {
-      throw words.wrongCount("at most one source", usage: "livelist apply [OLD]")
+      throw words.wrongCount("at most one source is taken", usage: "livelist apply [OLD]")
     }
     guard let old = words.operands.first else { return .apply(old: nil) }
     return .apply(old: try SourceSpecification(old))

@@ -5,7 +5,11 @@ import SQLiteSources
 /// Writes rows of a query as JSON objects, members in the order of the columns.
 enum SQLiteElements {
   /// - Parameter key: the column by which rows are known; nil for the first.
-  static func element(of row: SQLiteRow, key: String?) throws(JSONError) -> JSONElement {
+  static func element(of row: SQLiteRow, key: String?) throws -> JSONElement {
+    // Columns are told apart without regard to case, members are not.
+    if let key, !row.columnNames.contains(where: { $0.utf8.elementsEqual(key.utf8) }) {
+      throw MissingKeyColumn(key: key, columns: row.columnNames)
+    }
     let members = zip(row.columnNames, row.values).map { (name: $0, value: scalar($1)) }
     return try JSONElement(members: members, key: key ?? row.columnNames.first)
   }
@@ -26,5 +30,16 @@ enum SQLiteElements {
     // As SQLite itself writes infinities where only digits can stand: it reads them as such.
     if number.isInfinite { return number < 0 ? "-9e999" : "9e999" }
     return number.description
+  }
+}
+
+/// A query's rows have no column of the key's name.
+private struct MissingKeyColumn: Error, CustomStringConvertible {
+  let key: String
+  let columns: [String]
+
+  var description: String {
+    "there is no column \"\(key)\", which is the key; the columns are "
+      + columns.joined(separator: ", ")
   }
 }

@@ -17,7 +17,7 @@ extension SourceSpecification {
           try SQLiteElements.element(of: row, key: key)
         }
       } catch {
-        throw .input(error.description)
+        throw Failure(error)
       }
     }
   }
@@ -29,7 +29,33 @@ extension DataSource<JSONElement> {
     do {
       return try await loaded()
     } catch {
-      throw .input("\(error)")
+      throw Failure(cannotLoad: error)
     }
+  }
+}
+
+extension Failure {
+  /// Why a source could not be loaded.
+  init(cannotLoad error: any Error) {
+    switch (error as? SourceError)?.underlying {
+    case let underlying as SQLiteError: self.init(underlying)
+    case let underlying? where (error as? SourceError)?.code == "file-missing":
+      // The source itself goes on looking; here nobody does.
+      self = .input("\(underlying); check the path, or create the file first")
+    default: self = .input("\(error)")
+    }
+  }
+
+  /// A source's advice is meant for those who write programs; here it is for those who call this one.
+  fileprivate init(_ error: SQLiteError) {
+    var error = error
+    switch error.code {
+    case .writes: error.help = "only queries are run here: give a SELECT"
+    case .severalStatements: error.help = "give one SELECT alone"
+    case .arguments: error.help = "write the values into the SQL, since no arguments are given here"
+    case .decoding: error.help = "change the query, or the field of --key"
+    default: break
+    }
+    self = .input(error.description)
   }
 }

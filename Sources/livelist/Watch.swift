@@ -55,10 +55,16 @@ struct Watch {
     _ container: SwappableContainer<JSONElement>, to specification: SourceSpecification,
     _ printer: EventPrinter
   ) async throws(Failure) {
-    let source = try specification.open(key: options.key)
+    let source: any DataSource<JSONElement>
+    do throws(Failure) {
+      source = try specification.open(key: options.key)
+    } catch {
+      throw .input("not swapped: \(error.message)")
+    }
     switch await container.swap(to: source).outcome {
     case .swapped, .unchanged: printer.sourceChanged(to: source.snapshot)
-    case .failed(let error): throw .input("not swapped: \(error)")
+    case .failed(let error):
+      throw .input("not swapped: \(Failure(cannotLoad: error).message)")
     case .superseded, .cancelled, .cycle:
       throw .input("not swapped to \(specification.text): the program ends")
     }

@@ -61,12 +61,8 @@ struct OperatorRun<Kernel: OperatorKernel> {
       let (output, recorded) = kernel.apply(changes, to: state.snapshot)
     {
       // An operator may make equal elements of different ones, and let one go as its twin comes.
-      let changeset = recorded.normalForm(from: state.snapshot, to: output)
+      let changeset = recorded.normalForm(from: state.snapshot.array, to: output)
       let snapshot = Snapshot(output)
-      // What left by one element and came back by another has stayed: twins, and new identities.
-      let changeset =
-        changeset.deletions.isEmpty || changeset.insertions.isEmpty
-        ? changeset : changeset.normalForm(from: state.snapshot.array, to: output)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)
       }
