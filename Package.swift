@@ -90,8 +90,8 @@ let package = Package(
     tests(
       "FileSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
-        "DataSourceTesting", "TestHelper",
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "FileWatching", "FileSources", "DataSourceTesting", "TestHelper",
       ]),
     tests(
       "SQLiteSourcesTests",
