@@ -11,16 +11,11 @@ final class PseudoTerminal {
   private var bytes: [UInt8] = []
 
   init(rows: Int, columns: Int) throws {
-    let descriptor = posix_openpt(O_RDWR | O_NOCTTY)
-    guard descriptor >= 0 else { throw POSIXError.last }
-    test = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    guard grantpt(descriptor) == 0, unlockpt(descriptor) == 0, let name = ptsname(descriptor) else {
-      throw POSIXError.last
-    }
-    // Kept open, so that the modes can be read when the program has ended.
-    let end = open(name, O_RDWR | O_NOCTTY)
-    guard end >= 0 else { throw POSIXError.last }
-    program = FileHandle(fileDescriptor: end, closeOnDealloc: true)
+    // The program's end is kept open, so that the modes can be read when the program has ended.
+    var (testEnd, programEnd): (Int32, Int32) = (-1, -1)
+    guard openpty(&testEnd, &programEnd, nil, nil, nil) == 0 else { throw POSIXError.last }
+    test = FileHandle(fileDescriptor: testEnd, closeOnDealloc: true)
+    program = FileHandle(fileDescriptor: programEnd, closeOnDealloc: true)
     for file in [test, program] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
     display = TerminalDisplay(rows: rows, columns: columns)
     try resize(rows: rows, columns: columns)
