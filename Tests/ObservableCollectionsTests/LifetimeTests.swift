@@ -1,0 +1,164 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Weak references, all nil in the end.
+struct Leftovers {
+  private final class Weak {
+    weak var object: AnyObject?
+    init(_ object: AnyObject) { self.object = object }
+  }
+  private var all: [Weak] = []
+
+  mutating func add(_ objects: AnyObject...) { all += objects.map(Weak.init) }
+
+  var count: Int { all.count { $0.object != nil } }
+}
+
+/// Rules L1 to L3.
+@Suite struct LifetimeTests {
+  @Test func anObservationKeepsTheCollectionAlive() {
+    var leftovers = Leftovers()
+    let log = Log<String>([])
+    var observation: Disposable?
+    do {
+      let items = Items([1])
+      leftovers.add(items.collection)
+      observation = items.observe { log.append($0.brief) }
+    }
+    #expect(leftovers.count == 1)
+    observation?.dispose()
+    observation = nil
+    #expect(leftovers.count == 0)
+  }
+
+  @Test func aDisposedObservationThatIsStillHeldKeepsNothingAlive() {
+    var leftovers = Leftovers()
+    let observation: Disposable
+    do {
+      let items = Items([1])
+      leftovers.add(items, items.collection)
+      observation = items.filter { _ in true }.observe { _ in }
+    }
+    observation.dispose()
+    #expect(leftovers.count == 0)
+    #expect(observation.isDisposed)
+  }
+
+  @Test func anObservationOfADerivedCollectionKeepsAllUpstreamAlive() throws {
+    let source = Shared<Items?>(Items([1]))
+    var leftovers = Leftovers()
+    let recorder: RecordingObserver<TestElement>
+    do {
+      let items = try #require(source.value)
+      let filtered = items.filter { $0.id > 0 }
+      let joined = filtered.concatenated(with: Items([9]))
+      let sorted = joined.sorted { $0.id > $1.id }
+      leftovers.add(filtered, joined, sorted)
+      recorder = RecordingObserver(sorted)
+      items.append(2)
+    }
+    #expect(leftovers.count == 3)
+    source.value?.append(3)
+    #expect(recorder.snapshot.map(\.id) == [9, 3, 2, 1])
+    recorder.dispose()
+    #expect(leftovers.count == 0)
+  }
+
+  @Test func aDerivedCollectionThatNobodyHoldsIsLetGoAndComputesNoMore() {
+    let items = Items([1])
+    var leftovers = Leftovers()
+    let calls = Shared(0)
+    do {
+      let filtered = items.filter { _ in
+        calls.modify { $0 += 1 }
+        return true
+      }
+      let joined = filtered.concatenated(with: Items([2]))
+      leftovers.add(filtered, filtered.node, joined, joined.node)
+    }
+    #expect(leftovers.count == 0)
+    items.append(3)
+    #expect(calls.value == 1)
+  }
+
+  @Test func aDerivedCollectionKeepsItsSourceAliveAndNotTheOtherWayRound() {
+    var leftovers = Leftovers()
+    var derived: LiveCollection<TestElement>?
+    do {
+      let items = Items([1])
+      leftovers.add(items.collection)
+      derived = items.map { $0 }
+    }
+    #expect(leftovers.count == 1)
+    #expect(derived?.snapshot.count == 1)
+    derived = nil
+    #expect(leftovers.count == 0)
+  }
+
+  @Test func aCollectionKeepsNoObserverOnceDisposed() {
+    let items = Items([1])
+    var leftovers = Leftovers()
+    var observations: [Disposable] = []
+    for _ in 0..<40 {
+      let token = Token()
+      leftovers.add(token)
+      observations.append(items.observe { _ in _ = token })
+      observations.append(items.observeStatus { _ in _ = token })
+    }
+    items.append(2)
+    #expect(leftovers.count == 40)
+    for observation in observations { observation.dispose() }
+    #expect(leftovers.count == 0)
+  }
+
+  @Test func aBindingKeepsTheSourceAndNotTheTarget() {
+    var leftovers = Leftovers()
+    var binding: Disposable?
+    let items = Items([1])
+    do {
+      let target = Items()
+      leftovers.add(target)
+      binding = items.bind(to: target)
+      items.append(2)
+      #expect(Array(target.snapshot) == [1, 2])
+    }
+    #expect(leftovers.count == 0)
+    items.append(3)
+    binding?.dispose()
+    binding = nil
+  }
+
+  @Test func aDraftIsLetGoWithItsTransaction() {
+    let items = Items([1])
+    var leftovers = Leftovers()
+    items.transaction { draft in
+      leftovers.add(draft)
+      draft.append(2)
+    }
+    withTransaction {
+      items.transaction { leftovers.add($0) }
+      items.append(3)
+    }
+    #expect(leftovers.count == 0)
+  }
+
+  @Test func anElementIsLetGoWhenNobodyShowsItAnyMore() {
+    let items = CollectionProperty<Meddler>()
+    var leftovers = Leftovers()
+    do {
+      let token = Token()
+      leftovers.add(token)
+      items.append(Meddler(id: 1, token: token))
+      items.append(Meddler(id: 2))
+    }
+    items.remove(at: 0)
+    withKnownIssue("the newest update keeps the contents before it, until the next commit") {
+      #expect(leftovers.count == 0)
+    }
+    items.append(Meddler(id: 3))
+    #expect(leftovers.count == 0)
+  }
+}

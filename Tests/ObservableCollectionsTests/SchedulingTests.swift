@@ -1,0 +1,271 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Work that is given to a scheduler, and done when a test says so.
+final class Stepper: Sendable {
+  private let waiting = Log<@Sendable () -> Void>([])
+
+  var scheduler: Scheduler {
+    Scheduler { [waiting] work in waiting.append(work) }
+  }
+
+  /// How many pieces of work wait.
+  var count: Int { waiting.value.count }
+
+  /// Does what waits, until nothing is left.
+  func run() {
+    while let work = waiting.modify({ $0.isEmpty ? nil : $0.removeFirst() }) { work() }
+  }
+}
+
+/// Rule T9.
+@Suite struct SchedulingConcurrencyTests {
+  private let stepper = Stepper()
+  private let items = Items([1])
+
+  private func recorder(_ policy: DeliveryPolicy) -> RecordingObserver<TestElement> {
+    RecordingObserver(items, on: stepper.scheduler, policy: policy)
+  }
+
+  @Test func aWaitingInitialAbsorbsLaterChanges() {
+    let recorder = recorder(.coalesce)
+    items.append(2)
+    items.append(3)
+    #expect(recorder.eventCount == 0)
+    #expect(stepper.count == 1)
+    stepper.run()
+    #expect(recorder.events.map(\.brief) == ["2:[1, 2, 3]"])
+  }
+
+  @Test func changesThatWaitBecomeOne() throws {
+    let recorder = recorder(.coalesce)
+    stepper.run()
+    items.append(2)
+    items[0].content = 5
+    items.append(3)
+    items.remove(at: 1)
+    stepper.run()
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-4:[1.5, 3]"])
+    let change = try #require(recorder.changes.last)
+    #expect(change.changeset.updates.count == 1 && change.changeset.insertions == [1])
+    try recorder.check(against: items)
+  }
+
+  @Test func mergedChangesThatComeToNothingAreNoEventAndTheNextFollowsTheLastTold() throws {
+    let recorder = recorder(.coalesce)
+    stepper.run()
+    items.append(2)
+    items.remove(at: 1)
+    stepper.run()
+    #expect(recorder.eventCount == 1)
+    items.append(3)
+    stepper.run()
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-3:[1, 3]"])
+    items.append(4)
+    items.append(5)
+    stepper.run()
+    #expect(recorder.events.last?.brief == "3-5:[1, 3, 4, 5]")
+    try recorder.check(against: items)
+  }
+
+  @Test func everythingTellsEachChange() throws {
+    let recorder = recorder(.everything)
+    for id in 2..<6 { items.append(TestElement(id)) }
+    #expect(stepper.count == 1)
+    stepper.run()
+    #expect(recorder.eventCount == 5)
+    #expect(recorder.changes.map(\.revision) == [1, 2, 3, 4])
+    try recorder.check(against: items)
+  }
+
+  @Test func boundedMergesWhatIsTooMuch() throws {
+    let recorder = recorder(.bounded(3))
+    stepper.run()
+    for id in 2..<8 { items.append(TestElement(id)) }
+    stepper.run()
+    #expect(recorder.changes.map(\.revision) == [1, 2, 6])
+    try recorder.check(against: items)
+  }
+
+  @Test(arguments: [0, -1, 1]) func boundedByLessThanOneIsOne(limit: Int) throws {
+    let recorder = recorder(.bounded(limit))
+    stepper.run()
+    items.append(2)
+    items.append(3)
+    stepper.run()
+    #expect(recorder.changes.map(\.revision) == [2])
+  }
+
+  @Test func whatComesWhileTheObserverRunsGetsATurnOfItsOwn() throws {
+    let log = Log<String>([])
+    let observation = items.observe(on: stepper.scheduler) { [items] event in
+      log.append(event.brief)
+      if event.revision == 0 {
+        items.append(2)
+        items.append(3)
+      }
+      log.append("ends")
+    }
+    stepper.run()
+    #expect(log.value == ["0:[1]", "ends", "0-2:[1, 2, 3]", "ends"])
+    observation.dispose()
+  }
+
+  @Test func aSchedulerThatRunsAtOnceIsNotNested() throws {
+    let log = Log<String>([])
+    let observation = items.observe(on: Scheduler { $0() }) { [items] event in
+      log.append(event.brief)
+      if event.revision < 3 { items.append(TestElement(event.revision + 2)) }
+      log.append("ends")
+    }
+    #expect(log.value.count == 8)
+    #expect(log.value.enumerated().allSatisfy { ($1 == "ends") == ($0 % 2 == 1) })
+    observation.dispose()
+  }
+
+  @Test func aSlowObserverBlocksNobody() throws {
+    let (inside, go) = (Signpost(), Signpost())
+    let observation = items.observe(on: .queue(DispatchQueue(label: "slow"))) { _ in
+      inside.open()
+      go.pass()
+    }
+    #expect(inside.pass())
+    let quick = RecordingObserver(items)
+    for id in 2..<50 { items.append(TestElement(id)) }
+    #expect(quick.eventCount == 49)
+    go.open()
+    observation.disposeAndWait()
+  }
+
+  @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(4)])
+  func onAConcurrentQueueEventsStayInOrder(policy: DeliveryPolicy) async throws {
+    let queue = DispatchQueue(label: "many", attributes: .concurrent)
+    let recorder = RecordingObserver(items, on: .queue(queue), policy: policy)
+    let workers = (0..<4).map { number in
+      Worker { [items] in
+        var editor = RandomEditor(seed: UInt64(number))
+        for _ in 0..<100 { try? editor.step(items) }
+      }
+    }
+    for worker in workers { try worker.join() }
+    await items.flush()
+    try recorder.check(against: items)
+  }
+
+  @MainActor @Test func theMainActorIsToldInOrder() async throws {
+    let log = Log<String>([])
+    let observation = items.observeOnMainActor(policy: .everything) { event in
+      MainActor.assertIsolated()
+      log.append(event.brief)
+    }
+    items.append(2)
+    items.append(3)
+    await items.flush()
+    #expect(log.value == ["0:[1]", "0-1:[1, 2]", "1-2:[1, 2, 3]"])
+    observation.dispose()
+  }
+
+  @Test(arguments: UInt64(0)..<20) func randomMergesKeepTheContract(seed: UInt64) throws {
+    var editor = RandomEditor(seed: seed)
+    let recorders = [DeliveryPolicy.coalesce, .bounded(3), .everything].map { recorder($0) }
+    for _ in 0..<60 {
+      try editor.step(items)
+      if editor.random.oneIn(4) { stepper.run() }
+    }
+    stepper.run()
+    for recorder in recorders { try recorder.check(against: items) }
+  }
+}
+
+/// Rule T9: the asynchronous sequence.
+@Suite struct AsyncEventsConcurrencyTests {
+  private let items = Items([1])
+
+  @Test func eventsComeInOrder() async throws {
+    let recorder = RecordingObserver<TestElement>()
+    var iterator = items.events(policy: .everything).makeAsyncIterator()
+    items.append(2)
+    items.append(3)
+    for _ in 0..<3 { recorder.receive(try #require(await iterator.next())) }
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]", "1-2:[1, 2, 3]"])
+    try recorder.check(against: items)
+  }
+
+  @Test func aSlowConsumerGetsOneComposedChange() async throws {
+    let recorder = RecordingObserver<TestElement>()
+    var iterator = items.events().makeAsyncIterator()
+    recorder.receive(try #require(await iterator.next()))
+    for id in 2..<10 { items.append(TestElement(id)) }
+    recorder.receive(try #require(await iterator.next()))
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-8:[1, 2, 3, 4, 5, 6, 7, 8, 9]"])
+    try recorder.check(against: items)
+  }
+
+  @Test func whatComesToNothingIsWaitedThrough() async throws {
+    var iterator = items.events().makeAsyncIterator()
+    _ = await iterator.next()
+    items.append(2)
+    items.remove(at: 1)
+    items.append(3)
+    items.remove(at: 1)
+    let worker = Worker { [items] in items.append(4) }
+    #expect(await iterator.next()?.snapshot.last == 4)
+    try worker.join()
+  }
+
+  @Test func aConsumerThatWaitsIsWokenByAChange() async throws {
+    let events = items.events(policy: .everything)
+    let consumer = Task {
+      let recorder = RecordingObserver<TestElement>()
+      for await event in events {
+        recorder.receive(event)
+        if recorder.snapshot.count == 200 { return recorder }
+      }
+      return recorder
+    }
+    for id in 2...200 { items.append(TestElement(id)) }
+    let recorder = await consumer.value
+    try recorder.check(against: items)
+  }
+
+  @Test func cancellationEndsTheSequence() async {
+    let events = items.events()
+    let task = Task {
+      var count = 0
+      for await _ in events { count += 1 }
+      return count
+    }
+    task.cancel()
+    #expect(await task.value <= 1)
+  }
+
+  @Test func theSourceIsReleasedWithTheIterator() async {
+    weak var leftover: Items?
+    do {
+      let items = Items([1])
+      leftover = items
+      var iterator = items.events().makeAsyncIterator()
+      _ = await iterator.next()
+      #expect(leftover != nil)
+    }
+    #expect(leftover == nil)
+  }
+
+  @Test func theSourceIsReleasedWhenAConsumerIsCancelled() async {
+    weak var leftover: Items?
+    let task: Task<Void, Never>
+    do {
+      let items = Items([1])
+      leftover = items
+      let events = items.events()
+      task = Task { for await _ in events {} }
+    }
+    task.cancel()
+    await task.value
+    #expect(leftover == nil)
+  }
+}

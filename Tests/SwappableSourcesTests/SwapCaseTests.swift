@@ -1,0 +1,331 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import Testing
+
+typealias Source = ArrayDataSource<TestElement>
+typealias Container = SwappableContainer<TestElement>
+
+/// A source that is idle until somebody attaches, and then loads when it is told.
+final class LazySource: DataSource {
+  let contents = Items(status: .idle)
+  let starts = Shared(0)
+
+  var collection: LiveCollection<TestElement> { contents.collection }
+
+  func start() {
+    starts.modify { $0 += 1 }
+    if contents.status == .idle { contents.setStatus(.loading) }
+  }
+
+  func load(_ elements: [TestElement]) { contents.publish(elements, status: .loaded) }
+}
+
+/// Rules S1, S2 and S4: each row of the table of swap cases.
+@Suite struct SwapCaseTests {
+  private let old = Source([1, 2, 3])
+  private let error = SourceError(code: "gone", message: "it is gone")
+
+  @Test func aSourceThatIsLoadedIsCommittedAndDeliveredBeforeSwapReturns() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let handle = container.swap(to: Source([3, TestElement(1, 5), 4]))
+    #expect(container.snapshot.map(\.id) == [3, 1, 4])
+    #expect(recorder.eventCount == 2)
+    #expect(handle.outcomeIfKnown == .swapped)
+    // What is in both is kept.
+    let changeset = try #require(recorder.changes.first).changeset
+    #expect(changeset.deletions == [1] && changeset.insertions == [2])
+    #expect(changeset.moves.count == 1 && changeset.updates == [.init(from: 0, to: 1)])
+    try recorder.check(against: container)
+  }
+
+  @Test func aSourceThatIsLoadedAndEmptyDeletesEverything() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    #expect(container.swap(to: Source()).outcomeIfKnown == .swapped)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[]"])
+    #expect(container.status == .loaded)
+  }
+
+  @Test func equalContentsAreNoEvent() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let new = Source([1, 2, 3])
+    #expect(container.swap(to: new).outcomeIfKnown == .unchanged)
+    #expect(recorder.eventCount == 1)
+    #expect(container.source === new)
+    new.append(4)
+    old.append(9)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[1, 2, 3, 4]"])
+    try recorder.check(against: container)
+  }
+
+  @Test func anIdleSourceIsStartedByAttaching() async {
+    let container = Container(old)
+    let new = LazySource()
+    let handle = container.swap(to: new)
+    #expect(new.starts.value == 1 && new.status == .loading)
+    new.load([7])
+    #expect(await handle.outcome == .swapped)
+    #expect(Array(container.snapshot) == [7])
+  }
+
+  @Test func whileTheNewOneLoadsTheOldOneStaysLive() async throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let new = LazySource()
+    let handle = container.swap(to: new)
+    #expect(handle.outcomeIfKnown == nil)
+    #expect(container.status == .loaded && container.source === old)
+    old.append(4)
+    #expect(recorder.events.last?.brief == "0-1:[1, 2, 3, 4]")
+    new.load([4, 5])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(recorder.events.last?.brief == "1-2:[4, 5]")
+    #expect(recorder.changes.last?.changeset.deletions == [0, 1, 2])
+    try recorder.check(against: container)
+  }
+
+  @Test func oneThatLoadsEmptyDeletesEverythingThen() {
+    let container = Container(old)
+    let new = LazySource()
+    let handle = container.swap(to: new)
+    #expect(container.snapshot.count == 3)
+    new.load([])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(container.snapshot.isEmpty)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func oneThatFailsBeforeItHasLoadedIsLetGo(isMissing: Bool, failsAtOnce: Bool) async {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    weak var leftover: LazySource?
+    let handle: SwapHandle
+    do {
+      let new = LazySource()
+      leftover = new
+      let status = isMissing ? SourceStatus.missing(error) : .failed(error)
+      if failsAtOnce { new.contents.setStatus(status) }
+      handle = container.swap(to: new)
+      if !failsAtOnce { new.contents.setStatus(status) }
+    }
+    #expect(await handle.outcome == .failed(error))
+    #expect(container.source === old && container.status == .loaded)
+    #expect(recorder.eventCount == 1)
+    #expect(leftover == nil)
+    old.append(4)
+    #expect(recorder.eventCount == 2)
+  }
+
+  @Test func oneThatFailsLaterKeepsItsContentsAndRecoversByOneChange() throws {
+    let container = Container(old)
+    let new = LazySource()
+    let statuses = Log<SourceStatus>([])
+    let recorder = RecordingObserver(container)
+    let observation = container.observeStatus { statuses.append($0) }
+    container.swap(to: new)
+    new.load([7])
+    new.contents.setStatus(.failed(error))
+    #expect(Array(container.snapshot) == [7])
+    #expect(container.status == .failed(error))
+    new.load([7, 8])
+    #expect(statuses.value == [.loaded, .failed(error), .loaded])
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[7]", "1-2:[7, 8]"])
+    try recorder.check(against: container)
+    observation.dispose()
+  }
+
+  @Test func aSourceThatFailsButHasLoadedIsShownWithItsStatus() {
+    let container = Container(old)
+    let new = Items([7])
+    new.setStatus(.failed(error))
+    #expect(container.swap(to: new).outcomeIfKnown == .swapped)
+    #expect(Array(container.snapshot) == [7])
+    #expect(container.status == .failed(error))
+  }
+
+  @Test func theLatestOfTwoSwapsWins() async {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let (first, second) = (LazySource(), LazySource())
+    let handles = [container.swap(to: first), container.swap(to: second)]
+    #expect(await handles[0].outcome == .superseded)
+    first.load([8])
+    #expect(recorder.eventCount == 1)
+    second.load([9])
+    #expect(await handles[1].outcome == .swapped)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[9]"])
+    first.load([10])
+    #expect(recorder.eventCount == 2)
+  }
+
+  @Test func theCurrentSourceChangesNothingAndSupersedesWhatIsStaged() async {
+    let container = Container(old)
+    let staged = LazySource()
+    let handle = container.swap(to: staged)
+    #expect(container.swap(to: old).outcomeIfKnown == .unchanged)
+    #expect(await handle.outcome == .superseded)
+    staged.load([9])
+    #expect(Array(container.snapshot) == [1, 2, 3])
+  }
+
+  @Test func theOneAlreadyStagedSharesItsOutcome() async {
+    let container = Container(old)
+    let staged = LazySource()
+    let handles = [container.swap(to: staged), container.swap(to: staged)]
+    #expect(handles[0] === handles[1])
+    staged.load([9])
+    #expect(await handles[1].outcome == .swapped)
+  }
+
+  @Test func aCycleChangesNothingAndLeavesWhatIsStaged() async {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let staged = LazySource()
+    let handle = container.swap(to: staged)
+    #expect(container.swap(to: container).outcomeIfKnown == .cycle)
+    #expect(container.swap(to: container.filter { _ in true }).outcomeIfKnown == .cycle)
+    let joined = container.concatenated(with: Source([8])).sorted { $0.id < $1.id }
+    #expect(container.swap(to: joined).outcomeIfKnown == .cycle)
+    let outer = Container(Container(container))
+    #expect(container.swap(to: outer).outcomeIfKnown == .cycle)
+    #expect(recorder.eventCount == 1)
+    #expect(handle.outcomeIfKnown == nil)
+    staged.load([9])
+    #expect(await handle.outcome == .swapped)
+    #expect(Array(outer.snapshot) == [9])
+  }
+
+  @Test func afterACycleIsUndoneTheSwapSucceeds() {
+    let inner = Container(old)
+    let outer = Container(inner)
+    #expect(inner.swap(to: outer).outcomeIfKnown == .cycle)
+    outer.swap(to: Source([5]))
+    #expect(inner.swap(to: outer).outcomeIfKnown == .swapped)
+    #expect(Array(inner.snapshot) == [5])
+    #expect(outer.swap(to: inner).outcomeIfKnown == .cycle)
+  }
+
+  @Test func aSourceInsideATransactionShowsWhatWasBeforeItAndThenItsCommit() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let new = Source([7])
+    new.transaction { draft in
+      draft.append(8)
+      #expect(container.swap(to: new).outcomeIfKnown == .swapped)
+      #expect(Array(container.snapshot) == [7])
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-1:[7]", "1-2:[7, 8]"])
+    try recorder.check(against: container)
+  }
+
+  @Test func containersAndOperatorsNest() throws {
+    let inner = Container(old)
+    let container = Container(inner.filter { $0.id > 1 })
+    let recorder = RecordingObserver(container)
+    inner.swap(to: Source([3, 4]))
+    #expect(Array(container.snapshot) == [3, 4])
+    container.swap(to: inner)
+    inner.swap(to: old)
+    #expect(Array(container.snapshot) == [1, 2, 3])
+    old.append(9)
+    #expect(recorder.eventCount == 4)
+    try recorder.check(against: container)
+  }
+
+  @Test func theNewSourcesInitialNeverReachesTheObservers() throws {
+    let container = Container(Source())
+    let recorder = RecordingObserver(container)
+    for count in 0..<5 { container.swap(to: Source((0..<count).map { TestElement($0) })) }
+    #expect(recorder.events.count { if case .initial = $0 { true } else { false } } == 1)
+    try recorder.check(against: container)
+  }
+
+  @Test func anEmptyContainerIsIdleUntilItsFirstSwap() async throws {
+    let container = Container()
+    #expect(container.status == .idle && container.source == nil)
+    let recorder = RecordingObserver(container)
+    async let loaded = container.loaded()
+    let handle = container.swap(to: old)
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(try await loaded.count == 3)
+    #expect(recorder.events.map(\.brief) == ["0:[]", "0-1:[1, 2, 3]"])
+  }
+
+  @Test func anEmptyContainerSwappedToAnEmptySourceHasLoaded() async throws {
+    let container = Container()
+    #expect(container.swap(to: Source()).outcomeIfKnown == .unchanged)
+    #expect(container.status == .loaded)
+    #expect(try await container.loaded().isEmpty)
+  }
+
+  @Test func aContainerOfALoadingSourceLoadsByAChange() throws {
+    let first = LazySource()
+    let container = Container(first)
+    #expect(first.starts.value == 1 && container.status == .loading)
+    let recorder = RecordingObserver(container)
+    first.load([1])
+    #expect(recorder.events.map(\.brief) == ["0:[]", "0-1:[1]"])
+    #expect(container.status == .loaded)
+  }
+
+  @Test func aCancelledSwapLeavesTheOldSource() async {
+    let container = Container(old)
+    let new = LazySource()
+    let handle = container.swap(to: new)
+    handle.cancel()
+    #expect(await handle.outcome == .cancelled)
+    new.load([9])
+    #expect(Array(container.snapshot) == [1, 2, 3])
+    // What is done stays done.
+    let done = container.swap(to: Source([5]))
+    done.cancel()
+    #expect(done.outcomeIfKnown == .swapped)
+    #expect(Array(container.snapshot) == [5])
+  }
+
+  @Test func aSwapInsideAnObserverOfTheContainerIsTheNextRevision() throws {
+    let container = Container(old)
+    let log = Log<String>([])
+    let outcome = Shared<SwapOutcome?>(nil)
+    let bag = DisposeBag()
+    container.observe { event in
+      log.append("a " + event.brief)
+      if event.revision == 1 { outcome.value = container.swap(to: Source([9])).outcomeIfKnown }
+    }.store(in: bag)
+    container.observe { log.append("b " + $0.brief) }.store(in: bag)
+    log.value = []
+    old.removeAll()
+    #expect(log.value == ["a 0-1:[]", "b 0-1:[]", "a 1-2:[9]", "b 1-2:[9]"])
+    #expect(outcome.value == .swapped)
+  }
+
+  @Test func randomSwapsKeepTheContract() throws {
+    for seed in UInt64(0)..<30 {
+      var editor = RandomEditor(seed: seed)
+      let sources = (0..<3).map { _ in Source(editor.makeElements()) }
+      let inner = Container(sources[0])
+      let container = Container(inner)
+      let all: [any DataSource<TestElement>] =
+        sources + [
+          inner, sources[1].filter { $0.content == 0 }, sources[2].sorted { $0.id < $1.id },
+        ]
+      let recorder = RecordingObserver(container, seed: seed)
+      for _ in 0..<60 {
+        if editor.random.oneIn(3) {
+          (editor.random.oneIn(2) ? inner : container).swap(to: all[editor.random.below(6)])
+        } else {
+          try editor.step(sources[editor.random.below(3)])
+        }
+        let shown = try #require(container.source)
+        #expect(container.snapshot.hasSameContents(as: shown.snapshot))
+      }
+      try recorder.check(against: container)
+    }
+  }
+}
