@@ -2,7 +2,7 @@ import Swappable
 
 // What one commit, one subscription and one swap cost:
 //
-//     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks
+//     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks [WORD IN THE NAME]
 
 /// A row as a database has it.
 struct Row: Sendable, Hashable, Identifiable, Differentiable {
@@ -38,7 +38,7 @@ for index in 0..<230 {
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
 
-let benchmarks: [Benchmark] = [
+let all: [Benchmark] = [
   commits(10_000, observers: 0, prototype: "375 ns"),
   commits(10_000, observers: 1, prototype: "446 ns"),
   commits(10_000, observers: 10, prototype: "763 ns"),
@@ -69,6 +69,9 @@ let benchmarks: [Benchmark] = [
 ]
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
+let benchmarks = all.filter { benchmark in
+  CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
+}
 let results = measure(benchmarks, rounds: 31)
 print("| | prototype | median | lowest |\n|---|---|---|---|")
 for (benchmark, result) in zip(benchmarks, results) {
