@@ -1,28 +1,30 @@
 import Foundation
+import ReactiveSignals
+
+/// An element that could not be decoded.
+///
+/// Not nested: the optimizer of Swift 6.3 fails on thrown types that depend on a type parameter.
+struct UndecodableElement: Error {
+  /// Its offset among those that were to be decoded.
+  var offset: Int
+  var reason: String
+}
 
 /// Turns JSON elements into those of a source.
 struct ElementDecoding<Element: Sendable>: Sendable {
-  /// An element that could not be decoded.
-  struct Fault: Error {
-    /// Its offset among those that were to be decoded.
-    var offset: Int
-    var reason: String
-    var underlying: any Error
-  }
-
   /// Decodes all of them, or none.
-  var decode: @Sendable ([JSONElement]) throws(Fault) -> [Element]
+  var decode: @Sendable ([JSONElement]) throws(UndecodableElement) -> [Element]
 
   /// Decodes one after the other.
   init(each decode: @escaping @Sendable (JSONElement) throws -> Element) {
-    self.decode = { (elements) throws(Fault) in
+    self.decode = { (elements) throws(UndecodableElement) in
       var decoded: [Element] = []
       decoded.reserveCapacity(elements.count)
       for (offset, element) in elements.enumerated() {
         do {
           decoded.append(try decode(element))
         } catch {
-          throw Fault(offset: offset, reason: Self.reason(error, depth: 0), underlying: error)
+          throw UndecodableElement(offset: offset, reason: Self.reason(error, depth: 0))
         }
       }
       return decoded
@@ -48,33 +50,58 @@ struct ElementDecoding<Element: Sendable>: Sendable {
 }
 
 extension ElementDecoding where Element: Decodable {
-  /// Decodes many at a time, which saves most of what it costs to begin.
+  /// Decodes many at a time, which saves most of what it costs to begin, on all processors.
   init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
-    decode = { (elements) throws(Fault) in
-      let decoder = JSONDecoder()
-      configuring(decoder)
-      var decoded: [Element] = []
-      decoded.reserveCapacity(elements.count)
+    decode = { (elements) throws(UndecodableElement) in
       // So many that beginning costs little, so few that their text needs little memory.
-      for start in stride(from: 0, to: elements.count, by: 1_024) {
-        let batch = elements[start..<min(start + 1_024, elements.count)]
-        var text = Data([UInt8(ascii: "[")])
-        for element in batch {
-          if text.count > 1 { text.append(UInt8(ascii: ",")) }
-          text.append(contentsOf: element.storage.bytes)
-        }
-        text.append(UInt8(ascii: "]"))
-        do {
-          decoded += try decoder.decode([Element].self, from: text)
-        } catch {
-          let offset = (error as? DecodingError)?.firstIndex ?? 0
-          throw Fault(
-            offset: start + offset, reason: Self.reason(error, depth: 1), underlying: error)
+      let size = 1_024
+      let count = (elements.count + size - 1) / size
+      @Sendable func decodeBatch(_ batch: Int) -> Result<[Element], UndecodableElement> {
+        let range = (batch * size)..<min((batch + 1) * size, elements.count)
+        return Result { () throws(UndecodableElement) in
+          try Self.decode(elements[range], configuring)
         }
       }
+      if count <= 1 { return count == 0 ? [] : try decodeBatch(0).get() }
+      let results = SharedResults(
+        Array(repeating: Result<[Element], UndecodableElement>.success([]), count: count))
+      DispatchQueue.concurrentPerform(iterations: count) { batch in
+        let result = decodeBatch(batch)
+        results.values.withLock { $0[batch] = result }
+      }
+      var decoded: [Element] = []
+      decoded.reserveCapacity(elements.count)
+      for result in results.values.withLock({ $0 }) { decoded += try result.get() }
       return decoded
     }
   }
+
+  private static func decode(
+    _ elements: ArraySlice<JSONElement>, _ configure: (JSONDecoder) -> Void
+  ) throws(UndecodableElement) -> [Element] {
+    let decoder = JSONDecoder()
+    configure(decoder)
+    var text: [UInt8] = [UInt8(ascii: "[")]
+    text.reserveCapacity(elements.reduce(2) { $0 + $1.storage.bytes.count + 1 })
+    for element in elements {
+      if text.count > 1 { text.append(UInt8(ascii: ",")) }
+      text += element.storage.bytes
+    }
+    text.append(UInt8(ascii: "]"))
+    do {
+      return try decoder.decode([Element].self, from: Data(text))
+    } catch {
+      let offset = (error as? DecodingError)?.firstIndex ?? 0
+      throw UndecodableElement(
+        offset: elements.startIndex + offset, reason: Self.reason(error, depth: 1))
+    }
+  }
+}
+
+/// What several threads fill in.
+private final class SharedResults<Value: Sendable>: Sendable {
+  let values: Locked<[Value]>
+  init(_ values: [Value]) { self.values = Locked(values) }
 }
 
 extension DecodingError {

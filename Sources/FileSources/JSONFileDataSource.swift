@@ -77,7 +77,7 @@ extension JSONFileDataSource where Element: Decodable {
   /// - Parameters:
   ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
   ///     moment.
-  ///   - configure: Sets up the decoder; called for each read on the source's queue.
+  ///   - configure: Sets up a decoder; called for each of several that work at the same time.
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {

@@ -9,8 +9,8 @@ import ReactiveSignals
 /// The watch and the timers hold it weakly, the source strongly, so that letting go of the source ends
 /// everything.
 final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `machine` and `loaded` are touched on the serial queue only; the rest is immutable or
-  // locked.
+  // Sendable: `machine`, `loaded`, `identities` and `duplicate` are touched on the serial queue only;
+  // the rest is immutable or locked.
 
   private struct State {
     var hasStarted = false
@@ -27,6 +27,8 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
   private let state = Locked(State())
   private var machine: ReloadMachine
   private var loaded: JSONFileContents<Element>?
+  private var identities = IdentityCounts<Element>()
+  private var duplicate: SourceDiagnostic?
 
   init(
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem,
@@ -108,6 +110,8 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
         let next = try JSONFileContents(
           file.bytes, key: key, after: loaded, decoding: decoding)
         loaded = next
+        identities.update(removed: next.difference.removed, added: next.difference.added)
+        duplicate = identities.diagnostic(for: next.elements)
         machine.readSucceeded()
         // What reading took may be the time in which the source was let go.
         if !hasStopped { contents.publish(next.elements, status: status(.loaded)) }
@@ -122,7 +126,7 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
     if let polling = self.state.withLock({ $0.watch })?.diagnostic {
       diagnostics.append(SourceDiagnostic(code: "polling", message: polling))
     }
-    if let duplicate = loaded?.diagnostic { diagnostics.append(duplicate) }
+    if let duplicate { diagnostics.append(duplicate) }
     return SourceStatus(state, diagnostics: diagnostics)
   }
 }

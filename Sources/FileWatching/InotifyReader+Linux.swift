@@ -16,7 +16,7 @@
       var isEnd: Bool
     }
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let owner: WatchCenter
     private let isStopped = Atomic<Bool>(false)
     /// Zero until the thread runs.

@@ -17,6 +17,9 @@
 
     init() {}
 
+    /// The inotify descriptor, while there are watches.
+    var descriptor: Int32? { state.withLock { $0.reader?.descriptor } }
+
     /// Adds a watch, or a user to the one there is.
     ///
     /// The system knows watches by inode: the same directory under another path is the same watch.

@@ -18,9 +18,11 @@ final class ChangeMonitor: Sendable {
     var isRunning = false
     var schedule: RecheckSchedule
     var timer: LookTimer?
-    var endWatch: (@Sendable () -> Void)?
+    var watch: DatabaseWatch.Running?
     var isLookDue = false
-    var seen: Result<DatabaseReader.Version, SQLiteError>?
+    var seen: DatabaseReader.Sight?
+    /// When a look last found something new.
+    var lastChange: ContinuousClock.Instant?
   }
 
   let reader: DatabaseReader
@@ -30,7 +32,7 @@ final class ChangeMonitor: Sendable {
 
   /// A monitor of the database that `reader` reads.
   init(
-    reader: DatabaseReader, watch: DatabaseWatch = .none,
+    reader: DatabaseReader, watch: DatabaseWatch = .files,
     schedule: RecheckSchedule = RecheckSchedule()
   ) {
     self.reader = reader
@@ -39,9 +41,9 @@ final class ChangeMonitor: Sendable {
   }
 
   deinit {
-    let (timer, endWatch) = state.withLock { ($0.timer, $0.endWatch) }
+    let (timer, watch) = state.withLock { ($0.timer, $0.watch) }
     timer?.source.cancel()
-    endWatch?()
+    watch?.end()
   }
 
   /// Has `call` called, by any thread, after each possible change. The first begins the looking.
@@ -64,17 +66,32 @@ final class ChangeMonitor: Sendable {
     if isLast { queue.async { [weak self] in self?.startOrStop() } }
   }
 
+  /// Why changes of other processes are only found by looking steadily; `nil` where they are told.
+  var diagnostic: String? {
+    let watch = state.withLock { $0.watch }
+    return watch?.diagnostic()
+  }
+
   /// Tells the clients at once: a connection of this process has committed.
   func commitSeen() {
     for call in state.withLock({ Array($0.clients.values) }) { call() }
   }
 
-  /// Takes a hint that files were touched: looks now, and a few times soon.
+  /// Takes a hint that files were touched: looks soon, and a few times after that.
+  ///
+  /// In WAL mode it looks at once, readers and writers do not meet. With a rollback journal a look
+  /// keeps a writer waiting that comes at that moment, and writers wait in long steps: there the look
+  /// comes a little later, once for all the hints until then, and later still within a burst.
   func hint() {
+    let isWAL = reader.isWAL
     let isNew = state.withLock { state in
       defer { state.isLookDue = true }
-      state.schedule.restart()
-      return !state.isLookDue
+      state.schedule.restart(isWAL: isWAL)
+      guard !state.isLookDue, !isWAL else { return !state.isLookDue }
+      let pause = RecheckSchedule.journalPause(after: state.lastChange?.duration(to: .now))
+      state.timer?.source.schedule(
+        deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
+      return false
     }
     if isNew { queue.async { [weak self] in self?.look() } }
   }
@@ -86,39 +103,42 @@ final class ChangeMonitor: Sendable {
       guard let path = reader.path else { return }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.setEventHandler { [weak self] in self?.look() }
-      let endWatch = watch.start([path, path + "-wal", path + "-journal"]) { [weak self] in
-        self?.hint()
-      }
+      let watch = watch.start(path) { [weak self] in self?.hint() }
       state.withLock { state in
         state.isRunning = true
         state.timer = LookTimer(source: timer)
-        state.endWatch = endWatch
+        state.watch = watch
         // What was seen before does not count: its changes since then were told to nobody.
         state.seen = nil
       }
       timer.activate()
       look()
     } else {
-      let (timer, endWatch) = state.withLock { state in
+      let (timer, watch) = state.withLock { state in
         state.isRunning = false
-        defer { (state.timer, state.endWatch) = (nil, nil) }
-        return (state.timer, state.endWatch)
+        defer { (state.timer, state.watch) = (nil, nil) }
+        return (state.timer, state.watch)
       }
       timer?.source.cancel()
-      endWatch?()
+      watch?.end()
     }
   }
 
   /// Looks once and sets the time of the next look. Runs on `queue`.
   private func look() {
     state.withLock { $0.isLookDue = false }
-    let seen = Result { () throws(SQLiteError) in try reader.version() }
-    let (calls, timer, pause) = state.withLock { state in
+    let seen = reader.look()
+    let calls = state.withLock { state in
       let isChanged = state.seen != seen
       state.seen = seen
-      return (isChanged ? Array(state.clients.values) : [], state.timer, state.schedule.next())
+      if isChanged { state.lastChange = .now }
+      // A look that a hint has asked for meanwhile comes sooner.
+      if !state.isLookDue {
+        state.timer?.source.schedule(
+          deadline: .now() + state.schedule.next().dispatchInterval, leeway: .nanoseconds(0))
+      }
+      return isChanged ? Array(state.clients.values) : []
     }
-    timer?.source.schedule(deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
     for call in calls { call() }
   }
 }

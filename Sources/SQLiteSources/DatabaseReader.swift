@@ -8,7 +8,7 @@ final class DatabaseReader: Sendable {
   /// Tells one state of the database from another: it differs after each commit that another
   /// connection made, and may differ when nothing changed.
   struct Version: Sendable, Hashable {
-    /// How often a file was opened.
+    /// Tells the files apart that were opened one after the other.
     var opening: Int
     /// SQLite's `data_version`: changed by commits of other connections and processes.
     var data: SQLiteValue
@@ -20,7 +20,8 @@ final class DatabaseReader: Sendable {
   private final class Opened: @unchecked Sendable {
     var connection: SQLiteConnection?
     var identity: FileIdentity?
-    var count = 0
+    /// How often a file was opened or given up.
+    var turns = 0
   }
 
   let path: String?
@@ -40,6 +41,30 @@ final class DatabaseReader: Sendable {
   init(memory connection: SQLiteConnection) {
     path = nil
     memory = connection
+  }
+
+  /// Whether the database has a write-ahead log, so that reading never keeps a writer waiting.
+  var isWAL: Bool {
+    guard let path else { return false }
+    if case .file = System.lookUp(path + "-wal") { return true }
+    return false
+  }
+
+  /// What is to be seen of the database now.
+  ///
+  /// Two sights differ where the database was another in between, even if it is missing in both.
+  struct Sight: Sendable, Equatable {
+    var version: Result<Version, SQLiteError>
+    /// How often a file was opened or given up.
+    var turns: Int
+  }
+
+  /// Looks at the state that the database is in now.
+  func look() -> Sight {
+    _ = gate.enter()
+    defer { gate.leave() }
+    let found = Result { () throws(SQLiteError) in try version() }
+    return Sight(version: found, turns: opened.turns)
   }
 
   /// The state that the database is in now.
@@ -94,7 +119,7 @@ final class DatabaseReader: Sendable {
     if let memory { return try body(memory, 0) }
     _ = gate.enter()
     defer { gate.leave() }
-    return try body(try connection(), opened.count)
+    return try body(try connection(), opened.turns)
   }
 
   /// The connection to what stands at the path now.
@@ -107,12 +132,13 @@ final class DatabaseReader: Sendable {
       if let identity = opened.identity, found == .file(identity) { return connection }
       opened.connection = nil
       opened.identity = nil
+      opened.turns += 1
     }
     // No waiting for locks in SQLite: it would keep others from reading. Who reads comes again.
     let connection = try SQLiteConnection(path: path, access: .readOnly, busyTimeout: .zero)
     opened.connection = connection
     if case .file(let identity) = found { opened.identity = identity }
-    opened.count += 1
+    opened.turns += 1
     return connection
   }
 }

@@ -1,9 +1,11 @@
+import Diffing
+import ObservableCollections
 import ReactiveSignals
 
 /// Runs a query again and says what became of it: the part of a data source that knows SQLite.
 ///
 /// It is used by one thread at a time, on the data source's queue.
-final class QueryRefetch<Element: Sendable> {
+final class QueryRefetch<Element: Differentiable & Sendable> {
   /// What a data source has to do after a run.
   enum Outcome {
     /// The contents are what they were.
@@ -19,12 +21,16 @@ final class QueryRefetch<Element: Sendable> {
   private let map: @Sendable (SQLiteRow) throws -> Element
   private var known: SQLiteQuery.Result?
   private var elements: [Element] = []
+  private var identities = IdentityCounts<Element>()
   private var retry = RetryPolicy()
+  /// Names two elements of one identity, where there are any.
+  private(set) var duplicate: SourceDiagnostic?
   /// The version that was read last, and why nothing could be made of it.
   private var seen: (version: DatabaseReader.Version, error: SQLiteError?)?
 
   init(
-    reader: DatabaseReader, query: SQLiteQuery, map: @escaping @Sendable (SQLiteRow) throws -> Element
+    reader: DatabaseReader, query: SQLiteQuery,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) {
     self.reader = reader
     self.query = query
@@ -56,6 +62,7 @@ final class QueryRefetch<Element: Sendable> {
       guard let new else { return isFirst ? .loaded([]) : .unchanged }
       let old = elements
       elements = new
+      count(found, old: old, new: new)
       withExtendedLifetime(old) {}
       return .loaded(new)
     } catch let error as SQLiteError where RetryPolicy.applies(to: error) {
@@ -109,6 +116,20 @@ final class QueryRefetch<Element: Sendable> {
       }
     }
     return new
+  }
+
+  /// Counts the identities of what went and what came.
+  private func count(_ result: SQLiteQuery.Result, old: [Element], new: [Element]) {
+    var uses = [Int](repeating: 0, count: old.count)
+    var added: [Element] = []
+    for (offset, origin) in result.origins.enumerated() {
+      // Rows of the same values, such as a query may give, can have one origin.
+      if let origin { uses[origin] += 1 }
+      if origin.map({ uses[$0] > 1 }) ?? true { added.append(new[offset]) }
+    }
+    let removed = uses.indices.filter { uses[$0] == 0 }.map { old[$0] }
+    identities.update(removed: removed, added: added)
+    duplicate = identities.diagnostic(for: new)
   }
 
   private func failure(_ error: SQLiteError) -> Outcome {

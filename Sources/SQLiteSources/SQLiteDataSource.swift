@@ -31,6 +31,8 @@ import ReactiveSignals
 /// The whole query runs again after each commit, on a queue of the source; rows whose stored values
 /// are known are not mapped again. No transaction is open while observers run: they may write.
 ///
+/// Elements of one identity, and a file system that has to be polled, are diagnostics of the status.
+///
 /// - Complexity: a commit costs a run of the query, and mapping the rows that are new.
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
   private struct State: Sendable {
@@ -180,14 +182,23 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     state.withLock { $0.isRunDue = false }
     switch confined.refetch.run() {
     case .unchanged:
-      if contents.collection.status.state != .loaded { contents.setStatus(.loaded) }
+      show(.loaded)
     case .loaded(let elements):
-      contents.publish(elements, status: .loaded)
+      contents.publish(elements, status: SourceStatus(.loaded, diagnostics: diagnostics))
     case .failed(let error, let pause, let isWorthTelling):
-      let status = SQLiteDataSource.status(of: error)
-      if isWorthTelling, contents.collection.status != status { contents.setStatus(status) }
+      if isWorthTelling { show(SQLiteDataSource.status(of: error).state) }
       if let pause { runAgain(after: pause) }
     }
+  }
+
+  private func show(_ state: SourceStatus.State) {
+    let status = SourceStatus(state, diagnostics: diagnostics)
+    if contents.collection.status != status { contents.setStatus(status) }
+  }
+
+  private var diagnostics: [SourceDiagnostic] {
+    let polling = monitor.diagnostic.map { SourceDiagnostic(code: "polling", message: $0) }
+    return [polling, confined.refetch.duplicate].compactMap(\.self)
   }
 
   private static func status(of error: SQLiteError) -> SourceStatus {

@@ -100,6 +100,7 @@ struct JSONFileDataSourceTests {
   @Test func observerMaySaveTheFileItself() async throws {
     try directory.write("[1]", to: "a.json")
     let source = JSONFileDataSource(path: path)
+    try await source.loaded()
     let (stream, continuation) = AsyncStream.makeStream(of: [String].self)
     let directory = directory
     let observation = source.observe { event in
@@ -108,7 +109,6 @@ struct JSONFileDataSourceTests {
       if texts == ["1"] { try? directory.write("[1,2]", to: "a.json") }
     }
     var events = stream.makeAsyncIterator()
-    #expect(await events.next() == [])
     #expect(await events.next() == ["1"])
     #expect(await events.next() == ["1", "2"])
     withExtendedLifetime(observation) {}
@@ -120,21 +120,20 @@ struct JSONFileDataSourceTests {
     var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
       path: path, key: nil, decoding: ElementDecoding(each: { $0 }), system: watches.system)
     weak let weakSource = source
+    try await source?.loaded()
     let kept = Holder(Locked<Disposable?>(nil))
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let observation = source?.observe { event in
-        guard case .change = event else { return }
-        let last = kept.value.withLock { kept in
-          defer { kept = nil }
-          return kept
-        }
-        last?.dispose()
-        continuation.resume()
+    var observation = source?.observe { event in
+      guard case .change = event else { return }
+      let last = kept.value.withLock { kept in
+        defer { kept = nil }
+        return kept
       }
-      kept.value.withLock { $0 = observation }
-      source = nil
+      last?.dispose()
     }
-    // The observer's own frame may outlive its signal.
+    kept.value.withLock { [observation] in $0 = observation }
+    observation = nil
+    source = nil
+    try directory.write("[2]", to: "a.json")
     await watches.ended()
     #expect(weakSource == nil)
   }

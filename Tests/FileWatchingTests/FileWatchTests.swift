@@ -2,8 +2,8 @@ import FileWatching
 import Foundation
 import Testing
 
-/// On real files; one after the other, so that one can count the descriptors of the process.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+/// On real files.
+@Suite(.timeLimit(.minutes(1)))
 struct FileWatchTests {
   let directory: TemporaryDirectory
 

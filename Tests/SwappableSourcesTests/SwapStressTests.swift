@@ -42,7 +42,9 @@ final class Replay: Sendable {
 @Suite struct SwapStressTests {
   @Test func everyReplayIsRight() async throws {
     let count = Int(ProcessInfo.processInfo.environment["STRESS"] ?? "20000") ?? 20000
-    let arrays = (0..<4).map { base in ArrayDataSource((0..<10).map { Row(id: $0 + base, value: 0) }) }
+    let arrays = (0..<4).map { base in
+      ArrayDataSource((0..<10).map { Row(id: $0 + base, value: 0) })
+    }
     let inner = SwappableContainer<Row>(arrays[0])
     let outer = SwappableContainer<Row>(inner)
     let filtered = arrays[1].filter { $0.value % 2 == 0 }
@@ -109,13 +111,17 @@ final class Replay: Sendable {
               }
             }.store(in: bag)
           }
-          replays.withLock { if $0.count > 2000 { $0.removeAll { $0.broken.withLock { $0.isEmpty } } } }
+          replays.withLock {
+            if $0.count > 2000 { $0.removeAll { $0.broken.withLock { $0.isEmpty } } }
+          }
         }
       }
     }
     let lasting = Replay()
     let observation = outer.observe { lasting.see($0) }
-    await withCheckedContinuation { continuation in group.notify(queue: .global()) { continuation.resume() } }
+    await withCheckedContinuation { continuation in
+      group.notify(queue: .global()) { continuation.resume() }
+    }
     await outer.flush()
     let final = try #require(lasting.state.withLock { $0 })
     #expect(final.snapshot.hasSameContents(as: outer.snapshot))

@@ -79,7 +79,8 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 extension CollectionNode {
   /// Subscribes with events that can wait.
   package func observe(
-    mailbox: (any MailboxFlushing)? = nil, _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
+    mailbox: (any MailboxFlushing)? = nil,
+    _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
   ) -> Observation {
     observers.join(
       { event in if let event = PendingEvent<Element>.change(event) { post(event) } },

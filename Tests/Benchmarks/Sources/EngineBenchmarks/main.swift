@@ -33,7 +33,8 @@ let old = (0..<63_436).map { Row(id: $0, name: "package-\($0)", section: "devel"
 var new = old
 for index in 0..<1_016 { new[index * 62].size += 1 }
 for index in 0..<230 {
-  new.insert(Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
+  new.insert(
+    Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
 
@@ -72,5 +73,7 @@ let results = measure(benchmarks, rounds: 31)
 print("| | prototype | median | lowest |\n|---|---|---|---|")
 for (benchmark, result) in zip(benchmarks, results) {
   let median = text(nanoseconds: result.median)
-  print("| \(benchmark.name) | \(benchmark.prototype) | \(median) | \(text(nanoseconds: result.lowest)) |")
+  print(
+    "| \(benchmark.name) | \(benchmark.prototype) | \(median) | \(text(nanoseconds: result.lowest)) |"
+  )
 }

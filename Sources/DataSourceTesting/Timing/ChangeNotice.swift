@@ -1,0 +1,86 @@
+import Dispatch
+import ReactiveSignals
+
+/// Counts what happens, and wakes those who wait for more.
+final class ChangeNotice: Sendable {
+  private let state = Locked(State())
+
+  private struct State: Sendable {
+    var count = 0
+    var lastWaiter = 0
+    var waiters: [Int: @Sendable (Bool) -> Void] = [:]
+  }
+
+  /// How often something has happened.
+  var count: Int { state.withLock { $0.count } }
+
+  /// Says that something has happened.
+  func notify() {
+    let woken = state.withLock { state in
+      state.count += 1
+      let woken = state.waiters
+      state.waiters = [:]
+      return woken
+    }
+    for wake in woken.values { wake(true) }
+  }
+
+  /// Blocks until more than `seen` has happened, or the deadline has passed.
+  ///
+  /// - Returns: Whether more has happened.
+  func wait(after seen: Int, until deadline: DispatchTime) -> Bool {
+    let semaphore = DispatchSemaphore(value: 0)
+    guard let waiter = register(after: seen, { _ in semaphore.signal() }) else { return true }
+    if semaphore.wait(timeout: deadline) == .success { return true }
+    return take(waiter) == nil
+  }
+
+  /// Waits until more than `seen` has happened, or the deadline has passed, or the task is cancelled.
+  ///
+  /// - Returns: Whether more has happened.
+  func wait(after seen: Int, until deadline: DispatchTime) async -> Bool {
+    let handle = Locked<(waiter: Int?, isCancelled: Bool)>((nil, false))
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard let waiter = register(after: seen, { continuation.resume(returning: $0) }) else {
+          return continuation.resume(returning: true)
+        }
+        DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in
+          self?.take(waiter)?(false)
+        }
+        let isCancelled = handle.withLock { handle in
+          handle.waiter = waiter
+          return handle.isCancelled
+        }
+        if isCancelled { take(waiter)?(false) }
+      }
+    } onCancel: {
+      let waiter = handle.withLock { handle in
+        handle.isCancelled = true
+        return handle.waiter
+      }
+      if let waiter { take(waiter)?(false) }
+    }
+  }
+
+  private func register(after seen: Int, _ wake: @escaping @Sendable (Bool) -> Void) -> Int? {
+    state.withLock { state in
+      guard state.count <= seen else { return nil }
+      state.lastWaiter += 1
+      state.waiters[state.lastWaiter] = wake
+      return state.lastWaiter
+    }
+  }
+
+  private func take(_ waiter: Int) -> (@Sendable (Bool) -> Void)? {
+    state.withLock { $0.waiters.removeValue(forKey: waiter) }
+  }
+}
+
+extension DispatchTime {
+  /// The moment after a time from now; at most a day.
+  static func after(_ timeout: Duration) -> DispatchTime {
+    let (seconds, attoseconds) = min(timeout, .seconds(86_400)).components
+    return .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
+  }
+}

@@ -1,0 +1,214 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rules E1 to E5.
+@Suite struct EventTests {
+  @Test func theInitialIsDeliveredBeforeObserveReturns() {
+    let items = Items([1, 2])
+    let log = Log<String>([])
+    let observation = items.observe { log.append($0.brief) }
+    #expect(log.value == ["0:[1, 2]"])
+    observation.dispose()
+  }
+
+  @Test func anEmptyCollectionTellsAnInitialAsWell() {
+    let recorder = RecordingObserver(Items())
+    #expect(recorder.eventCount == 1)
+    #expect(recorder.revision == 0)
+    #expect(recorder.snapshot.isEmpty)
+  }
+
+  @Test func aLateObserverGetsThePresentContentsAndRevision() throws {
+    let items = Items([1])
+    items.append(2)
+    items.append(3)
+    let late = RecordingObserver(items)
+    #expect(late.events.map(\.brief) == ["2:[1, 2, 3]"])
+    items.remove(at: 0)
+    #expect(late.events.map(\.brief) == ["2:[1, 2, 3]", "2-3:[2, 3]"])
+    try late.check(against: items)
+  }
+
+  @Test func anObserverMadeInsideAnObserverGetsItsInitialAtOnce() throws {
+    let items = Items([1])
+    let inner = Shared<RecordingObserver<TestElement>?>(nil)
+    let counts = Log<Int?>([])
+    let outer = items.observe { event in
+      guard case .change = event, inner.value == nil else { return }
+      inner.value = RecordingObserver(items)
+      counts.append(inner.value?.eventCount)
+    }
+    items.append(2)
+    #expect(counts.value == [1])
+    // The change under way is part of its initial, and not told again.
+    #expect(inner.value?.events.map(\.brief) == ["1:[1, 2]"])
+    items.append(3)
+    #expect(inner.value?.events.map(\.brief) == ["1:[1, 2]", "1-2:[1, 2, 3]"])
+    try inner.value?.check(against: items)
+    outer.dispose()
+  }
+
+  @Test func anObserverMadeInsideAnInitialGetsItsOwnAtOnce() {
+    let items = Items([1])
+    let log = Log<String>([])
+    let bag = DisposeBag()
+    items.observe { outer in
+      log.append("outer " + outer.brief)
+      if case .initial = outer {
+        items.observe { log.append("inner " + $0.brief) }.store(in: bag)
+        log.append("outer returns")
+      }
+    }.store(in: bag)
+    items.append(2)
+    #expect(log.value.prefix(3) == ["outer 0:[1]", "inner 0:[1]", "outer returns"])
+    #expect(Set(log.value.dropFirst(3)) == ["outer 0-1:[1, 2]", "inner 0-1:[1, 2]"])
+  }
+
+  @Test func anObserverMadeDuringTheDeliveryOfAnotherCollectionGetsItsInitialAtOnce() {
+    let (one, other) = (Items([1]), Items([7]))
+    let log = Log<String>([])
+    let bag = DisposeBag()
+    one.observe { event in
+      guard case .change = event else { return }
+      other.observe { log.append($0.brief) }.store(in: bag)
+      log.append("made")
+    }.store(in: bag)
+    one.append(2)
+    #expect(log.value == ["0:[7]", "made"])
+  }
+
+  @Test func eachChangeLeadsOnFromTheEventBefore() throws {
+    var editor = RandomEditor(seed: 11)
+    let items = Items([1, 2, 3])
+    let recorder = RecordingObserver(items, seed: 11)
+    for _ in 0..<500 { try editor.step(items) }
+    try recorder.check(against: items)
+  }
+
+  @Test func whatChangesNothingIsNoEvent() throws {
+    let items = Items([1, 2])
+    let recorder = RecordingObserver(items)
+    items.removeAll { _ in false }
+    items.append(contentsOf: [])
+    items[0] = 1
+    items.move(from: 1, to: 1)
+    items.replace(with: [1, 2])
+    items.update(at: 1) { $0.content = 0 }
+    items.removeSubrange(1..<1)
+    #expect(items.remove(identifiedBy: 9) == nil)
+    #expect(recorder.eventCount == 1)
+    #expect(items.revision == 0)
+  }
+
+  @Test func aChangeIsReadAsSingleElementEvents() throws {
+    let items = Items([1, 2, 3])
+    let recorder = RecordingObserver(items)
+    items.replace(with: [3, TestElement(1, 5), 4])
+    let change = try #require(recorder.changes.first)
+    #expect(change.deleted.map(\.element) == [2])
+    #expect(change.deleted.map(\.offset) == [1])
+    #expect(change.inserted.map(\.element) == [4])
+    #expect(change.inserted.map(\.offset) == [2])
+    #expect(change.updated.map(\.old) == [1])
+    #expect(change.updated.map(\.new) == [TestElement(1, 5)])
+    #expect(change.moved.map(\.element).count == 1)
+  }
+}
+
+/// Rule E6: status and contents.
+@Suite struct StatusTests {
+  private let error = SourceError(code: "gone", message: "it is gone")
+
+  @Test func aStatusStepAloneIsNoEvent() {
+    let items = Items([1], status: .loaded)
+    let recorder = RecordingObserver(items)
+    let statuses = Log<SourceStatus>([])
+    let observation = items.observeStatus { statuses.append($0) }
+    items.setStatus(.failed(error))
+    items.setStatus(.failed(error))
+    items.setStatus(.loaded)
+    #expect(recorder.eventCount == 1)
+    #expect(items.revision == 0)
+    #expect(statuses.value == [.loaded, .failed(error), .loaded])
+    observation.dispose()
+  }
+
+  @Test func aFailureKeepsTheLastGoodContents() {
+    let items = Items([1, 2])
+    items.setStatus(.missing(error))
+    #expect(Array(items.snapshot) == [1, 2])
+    #expect(items.status == .missing(error))
+  }
+
+  @Test func theChangeIsToldBeforeItsStatusStep() {
+    let items = Items(status: .loading)
+    let log = Log<String>([])
+    let bag = DisposeBag()
+    items.observeStatus { status in log.append("status \(status.state)") }.store(in: bag)
+    items.observe { log.append($0.brief) }.store(in: bag)
+    items.publish([1], status: .loaded)
+    #expect(log.value == ["status loading", "0:[]", "0-1:[1]", "status loaded"])
+  }
+
+  @Test func statusAndContentsAreReadAsOne() {
+    let items = Items(status: .loading)
+    let seen = Log<Bool>([])
+    let observation = items.observeStatus { _ in
+      let state = items.state
+      seen.append(state.snapshot.isEmpty == (state.status == .loading))
+    }
+    items.publish([1], status: .loaded)
+    #expect(seen.value == [true, true])
+    observation.dispose()
+  }
+
+  @Test func aDiagnosticAloneIsAStatusStep() {
+    let items = Items([1])
+    let steps = Log<Int>([])
+    let observation = items.observeStatus { steps.append($0.diagnostics.count) }
+    items.setStatus(
+      SourceStatus(.loaded, diagnostics: [SourceDiagnostic(code: "polling", message: "polls")]))
+    #expect(steps.value == [0, 1])
+    observation.dispose()
+  }
+
+  @Test func aLateStatusObserverIsToldThePresentStatusFirst() {
+    let items = Items(status: .idle)
+    items.setStatus(.loading)
+    let statuses = Log<SourceStatus>([])
+    let observation = items.observeStatus { statuses.append($0) }
+    #expect(statuses.value == [.loading])
+    observation.dispose()
+  }
+
+  @Test func anOperatorShowsTheWorstOfItsInputs() {
+    let (one, other) = (Items([1]), Items([2]))
+    let joined = one.concatenated(with: other, one.filter { $0.id > 0 })
+    let statuses = Log<SourceStatus>([])
+    let recorder = RecordingObserver(joined)
+    let observation = joined.observeStatus { statuses.append($0) }
+    let missing = SourceStatus.missing(error)
+    other.setStatus(.failed(error))
+    withTransaction { one.setStatus(missing) }
+    one.setStatus(.loaded)
+    other.setStatus(.loaded)
+    #expect(statuses.value.first == .loaded && statuses.value.last == .loaded)
+    #expect(statuses.value.contains(.failed(error)) && statuses.value.contains(missing))
+    #expect(recorder.eventCount == 1)
+    observation.dispose()
+  }
+
+  @Test func aStatusStepPassesAnOperatorWhoseContentsStay() {
+    let items = Items(status: .loading)
+    let even = items.filter { $0.id.isMultiple(of: 2) }
+    let statuses = Log<SourceStatus>([])
+    let observation = even.observeStatus { statuses.append($0) }
+    items.publish([1, 3], status: .loaded)
+    #expect(statuses.value == [.loading, .loaded])
+    #expect(even.revision == 0)
+    observation.dispose()
+  }
+}

@@ -1,0 +1,133 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// A source that is idle until somebody attaches.
+final class LazySource: DataSource {
+  let contents = Items(status: .idle)
+  let starts = Shared(0)
+  private let load: @Sendable (Items) -> Void
+
+  init(_ load: @escaping @Sendable (Items) -> Void = { $0.setStatus(.loading) }) {
+    self.load = load
+  }
+
+  var collection: LiveCollection<TestElement> { contents.collection }
+
+  func start() {
+    let isFirst = starts.modify { starts in
+      starts += 1
+      return starts == 1
+    }
+    if isFirst { load(contents) }
+  }
+}
+
+/// Rule E7.
+@Suite struct LoadingTests {
+  private let error = SourceError(code: "gone", message: "it is gone")
+
+  @Test func whatHasNotLoadedIsEmptyAtRevisionZeroAndItsFirstLoadIsAChange() throws {
+    let items = Items(status: .loading)
+    let recorder = RecordingObserver(items)
+    #expect(recorder.events.map(\.brief) == ["0:[]"])
+    #expect(!items.state.hasLoaded)
+    items.publish([1, 2], status: .loaded)
+    #expect(recorder.events.map(\.brief) == ["0:[]", "0-1:[1, 2]"])
+    #expect(items.state.hasLoaded)
+    try recorder.check(against: items)
+  }
+
+  @Test func aFirstLoadThatIsEmptyIsNoEventButLoaded() async throws {
+    let items = Items(status: .loading)
+    let recorder = RecordingObserver(items)
+    async let loaded = items.loaded()
+    items.publish([], status: .loaded)
+    #expect(try await loaded.isEmpty)
+    #expect(recorder.eventCount == 1)
+    #expect(items.state.hasLoaded)
+  }
+
+  @Test func loadedReturnsAtOnceWhereThereIsSomething() async throws {
+    #expect(try await Array(Items([1]).loaded()) == [1])
+    #expect(try await Items().loaded().isEmpty)
+  }
+
+  @Test func loadedStartsAnIdleSourceAndWaits() async throws {
+    let source = LazySource { contents in
+      contents.setStatus(.loading)
+      contents.publish([4], status: .loaded)
+    }
+    #expect(source.status == .idle)
+    #expect(try await Array(source.loaded()) == [4])
+    #expect(source.starts.value > 0)
+  }
+
+  @Test func loadedWaitsForALoadingSource() async throws {
+    let source = LazySource()
+    let task = Task { try await source.loaded() }
+    source.contents.publish([5], status: .loaded)
+    #expect(try await Array(task.value) == [5])
+  }
+
+  @Test func loadedThrowsTheErrorOfASourceThatFailsBeforeItHasLoaded() async {
+    let source = LazySource { [error] in $0.setStatus(.failed(error)) }
+    await #expect(throws: error) { try await source.loaded() }
+  }
+
+  @Test func loadedThrowsTheErrorOfAMissingSource() async {
+    let source = Items(status: .loading)
+    let task = Task { try await source.loaded() }
+    source.setStatus(.missing(error))
+    await #expect(throws: error) { try await task.value }
+  }
+
+  @Test func loadedReturnsTheLastContentsOfASourceThatFailedLater() async throws {
+    let items = Items([1])
+    items.setStatus(.failed(error))
+    #expect(try await Array(items.loaded()) == [1])
+  }
+
+  @Test func loadedThrowsWhenItsTaskIsCancelled() async {
+    let items = Items(status: .loading)
+    let task = Task { try await items.loaded() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func loadedThrowsInATaskThatWasCancelledBefore() async {
+    let items = Items(status: .loading)
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await items.loaded()
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func aCancelledWaitKeepsNothingAlive() async {
+    weak var leftover: Items?
+    do {
+      let loading = Items(status: .loading)
+      leftover = loading
+      let task = Task { [loading] in _ = try? await loading.loaded() }
+      task.cancel()
+      await task.value
+    }
+    #expect(leftover == nil)
+  }
+
+  @Test func makingAnOperatorStartsAnIdleSource() {
+    let source = LazySource()
+    let filtered = source.filter { _ in true }
+    #expect(source.starts.value == 1)
+    #expect(filtered.status == .loading)
+  }
+
+  @Test func aBoundaryOverAnIdleSourceStartsIt() {
+    let source = LazySource { $0.publish([1], status: .loaded) }
+    let joined = source.concatenated(with: Items([2]))
+    #expect(Array(joined.snapshot) == [1, 2])
+  }
+}
