@@ -41,14 +41,14 @@ final class LiveView {
   }
 
   /// Shows the list, edits the stores all the while, and returns when the user quits.
-  static func run(_ stores: Stores) async throws {
+  static func run(_ stores: Stores, _ signals: Signals) async throws {
     for store in stores.all { try await store.source.loaded() }
     let view = LiveView(stores, try Terminal())
-    try await view.run()
+    try await view.run(signals)
   }
 
-  private func run() async throws {
-    let signals = Signals([SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT]) { [send] signal in
+  private func run(_ signals: Signals) async throws {
+    signals.deliver { [send] signal in
       switch signal {
       case SIGWINCH: send.yield(.redraw)
       case SIGCONT: send.yield(.resumed)

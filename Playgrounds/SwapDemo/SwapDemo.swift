@@ -22,19 +22,19 @@ struct SwapDemo {
       complain("unknown argument \(unknown)\n\(usage)")
       exit(2)
     }
-    // A reader that goes away is an error of the next write: the directory is still to be removed.
-    signal(SIGPIPE, SIG_IGN)
     do {
+      // First, so that the directory is removed whenever a signal comes.
+      let signals = try Signals()
       let directory = try TemporaryDirectory()
       let status: Int32
       do {
         defer { directory.remove() }
         let stores = try Stores(in: directory)
         if arguments.isEmpty, Terminal.isOutput {
-          try await LiveView.run(stores)
+          try await LiveView.run(stores, signals)
           status = 0
         } else {
-          status = try await play(stores)
+          status = try await play(stores, signals)
         }
       }
       exit(status)
@@ -50,13 +50,14 @@ struct SwapDemo {
   ///
   /// - Returns: The exit status.
   @MainActor
-  private static func play(_ stores: Stores) async throws -> Int32 {
+  private static func play(_ stores: Stores, _ signals: Signals) async throws -> Int32 {
     let course = Task.detached {
       var course = Course(stores) { try Terminal.write($0 + "\n") }
       try await course.play()
     }
     var stoppedBy: Int32?
-    let signals = Signals([SIGINT, SIGTERM, SIGHUP]) { signal in
+    signals.deliver { signal in
+      guard Signals.ends.contains(signal) else { return }
       stoppedBy = signal
       course.cancel()
     }
