@@ -21,6 +21,7 @@ final class ChangeMonitor: Sendable {
     var watch: DatabaseWatch.Running?
     var isLookDue = false
     var seen: DatabaseReader.Sight?
+    var diagnostic: String?
   }
 
   let reader: DatabaseReader
@@ -65,10 +66,9 @@ final class ChangeMonitor: Sendable {
   }
 
   /// Why changes of other processes are only found by looking steadily; `nil` where they are told.
-  var diagnostic: String? {
-    let watch = state.withLock { $0.watch }
-    return watch?.diagnostic()
-  }
+  ///
+  /// It stays as it is until the clients are called.
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
 
   /// Tells the clients at once: a connection of this process has committed.
   func commitSeen() {
@@ -117,9 +117,11 @@ final class ChangeMonitor: Sendable {
   private func look() {
     state.withLock { $0.isLookDue = false }
     let seen = reader.look()
+    let watch = state.withLock { $0.watch }
+    let diagnostic = watch?.diagnostic()
     let (calls, timer, pause) = state.withLock { state in
-      let isChanged = state.seen != seen
-      state.seen = seen
+      let isChanged = state.seen != seen || state.diagnostic != diagnostic
+      (state.seen, state.diagnostic) = (seen, diagnostic)
       return (isChanged ? Array(state.clients.values) : [], state.timer, state.schedule.next())
     }
     timer?.source.schedule(deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
