@@ -91,7 +91,6 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       guard let draft = openDraft else {
         preconditionFailure("a collection is edited inside an element's own comparison")
       }
-      scope?.joins(self, draft)
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
     gate.enter(as: thread)
@@ -104,14 +103,19 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       context.transactionDepth -= 1
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
+    context.openTransactions.append(self)
+    // What the draft lets go of last may run code that edits this collection: the gate is left then.
+    defer { withExtendedLifetime(draft) {} }
     let result: Result
     do {
       result = try body(draft)
     } catch {
+      context.openTransactions.removeLast()
       context.transactionDepth -= 1
       rollBack()
       throw error
     }
+    context.openTransactions.removeLast()
     context.transactionDepth -= 1
     if commit(prepare()) { root.domain.drain(root) }
     return result
@@ -166,18 +170,29 @@ extension CollectionProperty {
     openDraft = nil
     draft?.close()
     gate.leave(as: .current)
+    withExtendedLifetime(draft) {}
   }
 }
 
 extension CollectionProperty: TransactionParticipant {
   func prepareCommit() -> () -> (() -> Void)? {
+    let draft = openDraft
     let update = prepare()
     return { [self] in
-      commit(update) ? { [root] in root.domain.drain(root) } : nil
+      // The draft is kept until the gate is left.
+      withExtendedLifetime(draft) {
+        commit(update) ? { [root] in root.domain.drain(root) } : nil
+      }
     }
   }
 
   func rollBackTransaction() {
     rollBack()
+  }
+
+  func saveTransaction() -> () -> Void {
+    guard let draft = openDraft else { return {} }
+    let savepoint = draft.savepoint
+    return { draft.restore(savepoint) }
   }
 }

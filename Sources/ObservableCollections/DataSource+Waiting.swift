@@ -43,14 +43,26 @@ extension DataSource {
 extension DomainNode {
   /// Waits for the domains upstream, and then for this one.
   package func flush() {
-    for node in Topology.upstream(of: self) { node.flush() }
-    domain.waitUntilDelivered()
+    for domain in domainsUpstreamFirst { domain.waitUntilDelivered() }
   }
 
   /// Like ``flush()``, without blocking the thread.
   package func flushed() async {
-    for node in Topology.upstream(of: self) { await node.flushed() }
-    await domain.delivered()
+    for domain in domainsUpstreamFirst { await domain.delivered() }
+  }
+
+  /// Each domain that this is made from, once, behind those that it is made from itself.
+  private var domainsUpstreamFirst: [Domain] {
+    var seen: Set<ObjectIdentifier> = []
+    var domains: [Domain] = []
+    func visit(_ node: any DomainNode) {
+      guard seen.insert(ObjectIdentifier(node)).inserted else { return }
+      for source in Topology.upstream(of: node) { visit(source) }
+      // All ways out of a domain lead through its root, which is visited last of what is upstream.
+      if seen.insert(ObjectIdentifier(node.domain)).inserted { domains.append(node.domain) }
+    }
+    visit(self)
+    return domains
   }
 }
 

@@ -5,11 +5,15 @@ import Synchronization
 /// Letting the last reference go disposes. While it lives, it keeps alive what is observed and
 /// everything upstream of that.
 public final class Disposable: @unchecked Sendable {
-  // Sendable: `ending` and `kept` are touched by whoever turns `isOpen` off, and by nobody else.
+  // Sendable: `ending` and `kept` are touched by whoever turns `isOpen` off, and by nobody else; `domain`
+  // and `mailbox` are set by the initialiser alone.
 
   private let isOpen = Atomic<Bool>(true)
   private var ending: Ending
   private var kept: AnyObject?
+  /// Where calls may still be under way after the end; neither holds what the observer captured.
+  private let domain: Domain?
+  private weak var mailbox: (any MailboxFlushing)?
 
   private enum Ending {
     case observation(Observation)
@@ -20,6 +24,8 @@ public final class Disposable: @unchecked Sendable {
   package init(_ observation: Observation, keeping kept: AnyObject?) {
     ending = .observation(observation)
     self.kept = kept
+    domain = observation.domain
+    mailbox = observation.mailbox
   }
 
   /// Makes one that calls a closure once, when it is disposed or let go.
@@ -27,6 +33,7 @@ public final class Disposable: @unchecked Sendable {
   /// - Parameter dispose: Called on the thread that disposes.
   public init(_ dispose: @escaping @Sendable () -> Void) {
     ending = .closure(dispose)
+    domain = nil
   }
 
   deinit {
@@ -42,15 +49,20 @@ public final class Disposable: @unchecked Sendable {
   /// may still run; it is the last. Disposed where the observer runs, it is exact. What the observer
   /// captured is released, at the latest at the end of the round of delivery in progress.
   public func dispose() {
-    _ = end()
+    end()
   }
 
-  /// Ends the observation, and waits for the round of delivery in progress on another thread.
+  /// Ends the observation, and waits for the round of delivery in progress on another thread, also
+  /// where it was disposed before.
   ///
   /// Returns at once inside the observer itself. Must not be called while holding anything that an
   /// observer needs: that would wait for ever.
   public func disposeAndWait() {
-    end()?.waitForCalls()
+    end()
+    let mailbox = mailbox
+    if mailbox?.isCalling == true { return }
+    domain?.waitForRoundInProgress()
+    mailbox?.waitForCall()
   }
 
   /// Keeps it in a bag, to be disposed with the bag.
@@ -58,22 +70,17 @@ public final class Disposable: @unchecked Sendable {
     bag.add(self)
   }
 
-  private func end() -> Observation? {
-    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return nil }
+  private func end() {
+    guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
     let ending = self.ending
     let kept = self.kept
     self.ending = .ended
     self.kept = nil
-    defer { withExtendedLifetime(kept) {} }
     switch ending {
-    case .observation(let observation):
-      observation.dispose()
-      return observation
-    case .closure(let dispose):
-      dispose()
-      return nil
-    case .ended:
-      return nil
+    case .observation(let observation): observation.dispose()
+    case .closure(let dispose): dispose()
+    case .ended: break
     }
+    withExtendedLifetime(kept) {}
   }
 }

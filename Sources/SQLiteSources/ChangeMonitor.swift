@@ -22,6 +22,8 @@ final class ChangeMonitor: Sendable {
     var isLookDue = false
     var seen: DatabaseReader.Sight?
     var diagnostic: String?
+    /// When a look last found something new.
+    var lastChange: ContinuousClock.Instant?
   }
 
   let reader: DatabaseReader
@@ -75,12 +77,21 @@ final class ChangeMonitor: Sendable {
     for call in state.withLock({ Array($0.clients.values) }) { call() }
   }
 
-  /// Takes a hint that files were touched: looks now, and a few times soon.
+  /// Takes a hint that files were touched: looks soon, and a few times after that.
+  ///
+  /// In WAL mode it looks at once, readers and writers do not meet. With a rollback journal a look
+  /// keeps a writer waiting that comes at that moment, and writers wait in long steps: there the look
+  /// comes a little later, once for all the hints until then, and later still within a burst.
   func hint() {
+    let isWAL = reader.isWAL
     let isNew = state.withLock { state in
       defer { state.isLookDue = true }
-      state.schedule.restart()
-      return !state.isLookDue
+      state.schedule.restart(isWAL: isWAL)
+      guard !state.isLookDue, !isWAL else { return !state.isLookDue }
+      let pause = RecheckSchedule.journalPause(after: state.lastChange?.duration(to: .now))
+      state.timer?.source.schedule(
+        deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
+      return false
     }
     if isNew { queue.async { [weak self] in self?.look() } }
   }
@@ -119,12 +130,18 @@ final class ChangeMonitor: Sendable {
     let seen = reader.look()
     let watch = state.withLock { $0.watch }
     let diagnostic = watch?.diagnostic()
-    let (calls, timer, pause) = state.withLock { state in
-      let isChanged = state.seen != seen || state.diagnostic != diagnostic
+    let calls = state.withLock { state in
+      let isNew = state.seen != seen
+      if isNew { state.lastChange = .now }
+      let isChanged = isNew || state.diagnostic != diagnostic
       (state.seen, state.diagnostic) = (seen, diagnostic)
-      return (isChanged ? Array(state.clients.values) : [], state.timer, state.schedule.next())
+      // A look that a hint has asked for meanwhile comes sooner.
+      if !state.isLookDue {
+        state.timer?.source.schedule(
+          deadline: .now() + state.schedule.next().dispatchInterval, leeway: .nanoseconds(0))
+      }
+      return isChanged ? Array(state.clients.values) : []
     }
-    timer?.source.schedule(deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
     for call in calls { call() }
   }
 }

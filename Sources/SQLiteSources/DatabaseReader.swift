@@ -43,6 +43,13 @@ final class DatabaseReader: Sendable {
     memory = connection
   }
 
+  /// Whether the database has a write-ahead log, so that reading never keeps a writer waiting.
+  var isWAL: Bool {
+    guard let path else { return false }
+    if case .file = System.lookUp(path + "-wal") { return true }
+    return false
+  }
+
   /// What is to be seen of the database now.
   ///
   /// Two sights differ where the database was another in between, even if it is missing in both.

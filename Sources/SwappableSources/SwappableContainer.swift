@@ -28,7 +28,8 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
 
   package init(_ source: (any DataSource<Element>)?, pauseHook: PauseHook?) {
     core = ContainerCore(pauseHook: pauseHook)
-    collection = LiveCollection(core.root)
+    // Who holds the collection alone is told of changes as well.
+    collection = LiveCollection(core.root, upstream: [core])
     if let source { core.begin(with: source) }
   }
 

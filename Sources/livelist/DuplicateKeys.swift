@@ -39,8 +39,10 @@ struct DuplicateKeys {
   }
 
   static func warn(_ key: JSONElement.Identifier) {
+    let text = key.description
+    let shown = text.count > 80 ? text.prefix(80) + "…" : text
     Program.report(
-      "the key \(key) occurs more than once; changes of one such element may be told as those of "
+      "the key \(shown) occurs more than once; changes of one such element may be told as those of "
         + "another, give a key that is unique by --key")
   }
 

@@ -14,6 +14,9 @@ struct SourceSpecification: Sendable, Equatable {
   /// Understands `json:PATH` and `sqlite:PATH?SQL`.
   init(_ text: String) throws(Failure) {
     self.text = text
+    guard !text.utf8.contains(0) else {
+      throw .usage("\"\(text)\" holds a NUL character, which no path and no SQL holds; remove it")
+    }
     if let path = SourceSpecification.rest(of: text, after: "json:") {
       guard !path.isEmpty else {
         throw .usage("\"\(text)\" has no path; write json:PATH")

@@ -17,11 +17,10 @@ struct Watch {
     let printer = EventPrinter(output)
     let events = container.observe(on: .queue(printer.queue)) { printer.print($0) }
     let statuses = container.observeStatus { printer.post($0) }
-    let isOver = await obey(container, printer)
-    if !isOver {
-      // Until a signal comes or the output is closed, which end the program.
-      await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    }
+    // The process frees its memory faster than its objects do.
+    if await obey(container, printer) { Program.end() }
+    // Until a signal comes or the output is closed, which end the program.
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses)) {}
   }
 

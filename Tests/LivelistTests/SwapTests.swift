@@ -88,7 +88,8 @@ import Testing
     _ = try watching.line()
     for (command, hint) in [
       ("frob it", "no command \"frob it\""), ("swap", "lacks a source"), ("quit now", "no command"),
-      ("swap http:x", "json:PATH"), ("swap json:\(place("none"))", place("none")),
+      ("swap http:x", "json:PATH"), ("swap json:a\0b", "NUL"),
+      ("swap json:\(place("none"))", place("none")),
       ("swap \(broken)", "broken.json"), ("swap json:\(place.path)", "directory"),
       ("swap \(place.sqlite("none.db", "SELECT 1"))", "none.db"),
       ("swap \(place.sqlite("a.db", "SELECT * FROM nope"))", "nope"),
@@ -119,5 +120,25 @@ import Testing
     #expect(try watching.line().contains(#""inserts":[{"at":1,"element":3}]"#))
     watching.send("quit\n")
     #expect(try watching.restOfOutput().isEmpty)
+  }
+
+  @Test func aSlowReaderIsToldAChainThatLeadsToTheEnd() throws {
+    let place = try Workplace()
+    let strings = (0..<2_000).map { "\"\($0)" + String(repeating: "x", count: 500) + "\"" }
+    let text = { (count: Int) in "[" + strings.prefix(count).joined(separator: ",") + "]" }
+    let watching = try Livelist("watch", try place.json("a.json", text(2_000)))
+    // The initial fills the pipe; what is saved from now on waits until it is read.
+    try watching.waitForOutput()
+    for count in stride(from: 1_900, through: 100, by: -100) {
+      try place.json("a.json", text(count))
+    }
+    try place.json("a.json", #"["the end"]"#)
+    var output = ""
+    repeat {
+      output += try watching.line() + "\n"
+    } while !output.hasSuffix(
+      #"{"at":0,"element":"the end"}],"updates":[],"moves":[]}"# + "\n")
+    #expect(output.split(separator: "\n").count <= 21)
+    #expect(try Livelist.run("apply", input: output).output == "[\n\"the end\"\n]\n")
   }
 }

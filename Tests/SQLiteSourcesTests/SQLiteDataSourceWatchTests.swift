@@ -116,7 +116,9 @@ import Testing
     }
     try database.writer().close()
     let recorder = Recorder(try source(watch: watch))
-    try await recorder.wait { $0.statuses.last == .loaded && hints.value != nil }
+    try await recorder.wait { $0.statuses.last == .loaded }
+    // The watch begins on the monitor's own queue, maybe after the first load.
+    while hints.value == nil { await Task.yield() }
     for wanted in ["no watch is left", nil, "another", nil] {
       reason.value = wanted
       hints.value?()

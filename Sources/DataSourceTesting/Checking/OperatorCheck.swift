@@ -23,7 +23,9 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     try check(calls: before, due: source.count, attached.count)
     for _ in 0..<steps {
       let (before, seen) = (calls?() ?? 0, input.eventCount)
+      let told = attached.map(\.recorder.eventCount)
       try editor.step(source)
+      for (one, count) in zip(attached, told) { try checkIdentity(one, since: count) }
       let due = input.changes.dropFirst(seen - 1).reduce(0) {
         $0 + $1.changeset.insertions.count + $1.changeset.updates.count
       }
@@ -107,6 +109,19 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
       var error = error.rule == "C7" ? violation("O2", error.message) : error
       error.step = editor.step
       throw error
+    }
+  }
+
+  /// Looks for what was deleted by one event and inserted by another, for one and the same change.
+  private func checkIdentity(_ attached: Attached, since count: Int) throws(ContractViolation) {
+    let changes = attached.recorder.changes.dropFirst(count - 1)
+    guard changes.count > 1 else { return }
+    var gone: Set<Output.DifferenceIdentifier> = []
+    for change in changes {
+      for (offset, element) in change.inserted where gone.contains(element.differenceIdentifier) {
+        throw violation("O2", "\(element) is deleted, and inserted at \(offset) by a later event")
+      }
+      gone.formUnion(change.deleted.map(\.element.differenceIdentifier))
     }
   }
 

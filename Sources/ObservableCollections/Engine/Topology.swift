@@ -11,19 +11,24 @@ package enum Topology {
   ///
   /// - Returns: Whether it was added.
   package static func connect(_ node: any DomainNode, to source: any DomainNode) -> Bool {
-    edges.withLock { edges in
+    // What was visited may have been let go of meanwhile by all others: it is released unlocked.
+    let (isConnected, visited) = edges.withLock { edges -> (Bool, [any DomainNode]) in
+      var visited: [any DomainNode] = []
       var open: [any DomainNode] = [source]
       var seen: Set<ObjectIdentifier> = []
       while let next = open.popLast() {
-        if next === node { return false }
+        visited.append(next)
+        if next === node { return (false, visited + open) }
         if seen.insert(ObjectIdentifier(next)).inserted {
           open += next.upstream
           open += edges[ObjectIdentifier(next)] ?? []
         }
       }
       edges[ObjectIdentifier(node), default: []].append(source)
-      return true
+      return (true, visited)
     }
+    withExtendedLifetime(visited) {}
+    return isConnected
   }
 
   /// Takes one edge back.

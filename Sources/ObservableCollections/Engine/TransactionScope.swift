@@ -20,7 +20,7 @@ public func withTransaction<Result, Failure: Error>(
 ) throws(Failure) -> Result {
   let context = ThreadContext.current
   let outer = TransactionScope.current(context)
-  let scope = TransactionScope(outer: outer)
+  let scope = TransactionScope(outer: outer, context)
   context.scope = scope
   context.transactionDepth += 1
   let result: Result
@@ -45,6 +45,10 @@ protocol TransactionParticipant: AnyObject {
   /// - Returns: Commits it, and says what to do to deliver it, if anything.
   func prepareCommit() -> () -> (() -> Void)?
   func rollBackTransaction()
+  /// Notes what the open draft holds.
+  ///
+  /// - Returns: Goes back to that.
+  func saveTransaction() -> () -> Void
 }
 
 /// One `withTransaction` on a thread's stack.
@@ -52,11 +56,18 @@ final class TransactionScope {
   private let outer: TransactionScope?
   /// The collections whose draft was opened inside of this one.
   private var opened: [any TransactionParticipant] = []
-  /// How to undo this scope's part of drafts that were open before.
-  private var undo: [ObjectIdentifier: () -> Void] = [:]
+  /// Undoes this scope's part of drafts that were open before, however they are edited in it.
+  private let undo: [() -> Void]
 
-  init(outer: TransactionScope?) {
+  init(outer: TransactionScope?, _ context: ThreadContext) {
     self.outer = outer
+    var open = context.openTransactions.compactMap { $0 as? any TransactionParticipant }
+    var scope = outer
+    while let enclosing = scope {
+      open += enclosing.opened
+      scope = enclosing.outer
+    }
+    undo = open.map { $0.saveTransaction() }
   }
 
   static func current(_ context: ThreadContext) -> TransactionScope? {
@@ -67,27 +78,14 @@ final class TransactionScope {
     opened.append(participant)
   }
 
-  func joins<Element>(
-    _ participant: any TransactionParticipant, _ draft: CollectionDraft<Element>
-  ) {
-    let id = ObjectIdentifier(participant)
-    if undo[id] != nil || opened.contains(where: { $0 === participant }) { return }
-    let savepoint = draft.savepoint
-    undo[id] = { draft.restore(savepoint) }
-  }
-
   func rollBack() {
-    for restore in undo.values { restore() }
+    for restore in undo { restore() }
     for participant in opened.reversed() { participant.rollBackTransaction() }
   }
 
   /// Commits and delivers; inside another scope, hands over to that.
   func end(_ context: ThreadContext) {
     if let outer {
-      for (id, restore) in undo
-      where outer.undo[id] == nil && !outer.opened.contains(where: { ObjectIdentifier($0) == id }) {
-        outer.undo[id] = restore
-      }
       outer.opened += opened
       return
     }

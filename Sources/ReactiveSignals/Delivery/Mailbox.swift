@@ -45,6 +45,8 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
 package protocol MailboxFlushing: AnyObject, Sendable {
   /// Drops what waits, and calls no more.
   func close()
+  /// Whether the observer is being called on this very thread.
+  var isCalling: Bool { get }
   /// Waits for a call under way on another thread.
   func waitForCall()
   /// Waits until what waits now was delivered.
@@ -102,7 +104,8 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   }
 
   private func scheduleTurn() {
-    scheduler { [self] in takeTurn() }
+    // Weakly: once disposed, the observer is let go though its turn has not come.
+    scheduler { [weak self] in self?.takeTurn() }
   }
 
   /// Delivers what waits by now; what comes meanwhile gets a turn of its own.
@@ -140,6 +143,11 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
       return dropped
     }
     for waiter in dropped.1 { waiter.continuation.resume() }
+  }
+
+  package var isCalling: Bool {
+    let thread = ThreadID.current
+    return state.withLock { $0.caller == thread }
   }
 
   package func waitForCall() {

@@ -149,7 +149,7 @@ package final class Observation: @unchecked Sendable {
   // Sendable: `slot` and `backlog` are guarded by the domain's lock, the rest is constant or atomic.
 
   fileprivate let handler: @Sendable (Event) -> Void
-  fileprivate let mailbox: (any MailboxFlushing)?
+  package let mailbox: (any MailboxFlushing)?
   private let list: ObserverList
   /// The first round that it is called in; greater than any round: still joining, or disposed.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
@@ -166,6 +166,8 @@ package final class Observation: @unchecked Sendable {
     self.mailbox = mailbox
     self.handler = handler
   }
+
+  package var domain: Domain { list.domain }
 
   fileprivate var isDisposed: Bool { liveFrom.load(ordering: .acquiring) == Self.disposed }
 
@@ -196,11 +198,5 @@ package final class Observation: @unchecked Sendable {
       return list.remove(self)
     }
     _ = consume released
-  }
-
-  /// Waits for calls that are under way on other threads; the observation is disposed already.
-  package func waitForCalls() {
-    list.domain.waitForRoundInProgress()
-    mailbox?.waitForCall()
   }
 }

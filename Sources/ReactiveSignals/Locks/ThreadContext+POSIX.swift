@@ -34,6 +34,9 @@ package final class ThreadContext {
   /// How many transaction bodies this thread is inside of.
   package var transactionDepth = 0
 
+  /// The collections with a transaction of their own open on this thread, the innermost last.
+  package var openTransactions: [AnyObject] = []
+
   /// The transaction over several collections that is open on this thread.
   package var scope: AnyObject?
 

@@ -1,0 +1,269 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rule T6.
+@Suite struct DisposalConcurrencyTests {
+  private let control = PauseControl()
+  private let items: Items
+
+  init() {
+    items = CollectionProperty([1], pauseHook: control.hook)
+  }
+
+  @Test func disposedInsideItselfItIsCalledNoMore() {
+    let count = Shared(0)
+    let observation = Shared<Disposable?>(nil)
+    observation.value = items.observe { _ in
+      count.modify { $0 += 1 }
+      observation.value?.dispose()
+    }
+    items.append(2)
+    items.append(3)
+    #expect(count.value == 2)
+  }
+
+  @Test func disposeAndWaitInsideItselfReturnsAtOnce() throws {
+    let observation = Shared<Disposable?>(nil)
+    let returned = Shared(false)
+    observation.value = items.observe { _ in
+      guard let mine = observation.value else { return }
+      mine.disposeAndWait()
+      returned.value = true
+    }
+    try Worker.run { [items] in items.append(2) }
+    #expect(returned.value)
+  }
+
+  @Test func oneDisposedByAnEarlierOneIsNotCalledInThatRound() {
+    let log = Log<String>([])
+    let later = Shared<Disposable?>(nil)
+    let first = items.observe { _ in
+      log.append("first")
+      later.value?.dispose()
+    }
+    later.value = items.observe { _ in log.append("later") }
+    log.value = []
+    items.append(2)
+    #expect(log.value == ["first"])
+    first.dispose()
+  }
+
+  @Test func ofTwoThatDisposeEachOtherTheFirstWins() {
+    let log = Log<Int>([])
+    let both = Log<Disposable>([])
+    for number in 0..<2 {
+      both.append(
+        items.observe { _ in
+          guard both.value.count == 2 else { return }
+          log.append(number)
+          both.value[1 - number].disposeAndWait()
+        })
+    }
+    items.append(2)
+    items.append(3)
+    #expect(log.value == [0, 0])
+  }
+
+  @Test func disposeNeverWaitsForARound() throws {
+    let recorder = RecordingObserver(items)
+    let held = control.arm(.published)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    try Worker.run { recorder.dispose() }
+    held.release()
+    try deliverer.join()
+    #expect(recorder.eventCount == 1)
+  }
+
+  @Test func disposeAndWaitWaitsForTheCallUnderWay() throws {
+    let (inside, go) = (Signpost(), Signpost())
+    let ended = Shared(false)
+    let observation = items.observe { event in
+      guard event.revision == 1 else { return }
+      inside.open()
+      go.pass()
+      ended.value = true
+    }
+    let deliverer = Worker { [items] in items.append(2) }
+    #expect(inside.pass())
+    let seen = Shared<Bool?>(nil)
+    let disposing = Worker {
+      observation.disposeAndWait()
+      seen.value = ended.value
+    }
+    #expect(seen.value == nil)
+    go.open()
+    try disposing.join()
+    try deliverer.join()
+    #expect(seen.value == true)
+  }
+
+  @Test func disposeAndWaitWaitsAlsoWhereItIsDisposedAlready() throws {
+    let (inside, go) = (Signpost(), Signpost())
+    let ended = Shared(false)
+    let observation = items.observe { event in
+      guard event.revision == 1 else { return }
+      inside.open()
+      go.pass()
+      ended.value = true
+    }
+    let deliverer = Worker { [items] in items.append(2) }
+    #expect(inside.pass())
+    observation.dispose()
+    let seen = Shared<Bool?>(nil)
+    let began = Signpost()
+    let disposing = Worker {
+      began.open()
+      observation.disposeAndWait()
+      seen.value = ended.value
+    }
+    #expect(began.pass())
+    go.open()
+    try disposing.join()
+    try deliverer.join()
+    #expect(seen.value == true)
+  }
+
+  @Test func whatAnObserverCapturedIsReleasedByDispose() {
+    weak var leftover: Token?
+    let observation: Disposable
+    do {
+      let token = Token()
+      leftover = token
+      observation = items.observe { _ in _ = token }
+    }
+    items.append(2)
+    #expect(leftover != nil)
+    observation.dispose()
+    #expect(leftover == nil)
+  }
+
+  @Test func whatAnObserverCapturedIsReleasedAtTheEndOfTheRound() throws {
+    weak var leftover: Token?
+    let observation: Disposable
+    do {
+      let token = Token()
+      leftover = token
+      observation = items.observe { _ in _ = token }
+    }
+    let held = control.arm(.published)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    observation.dispose()
+    held.release()
+    try deliverer.join()
+    #expect(leftover == nil)
+  }
+
+  @Test func whatAScheduledObserverCapturedIsReleasedByDisposeThoughItsQueueStands() {
+    weak var leftover: Token?
+    let queue = DispatchQueue(label: "slow")
+    queue.suspend()
+    let observation: Disposable
+    do {
+      let token = Token()
+      leftover = token
+      observation = items.observe(on: .queue(queue)) { _ in _ = token }
+    }
+    items.append(2)
+    observation.dispose()
+    #expect(leftover == nil)
+    queue.resume()
+  }
+
+  @Test func aScheduledObserverIsNotCalledAfterDispose() async {
+    let queue = DispatchQueue(label: "slow")
+    queue.suspend()
+    let count = Shared(0)
+    let observation = items.observe(on: .queue(queue)) { _ in count.modify { $0 += 1 } }
+    items.append(2)
+    observation.dispose()
+    queue.resume()
+    queue.sync {}
+    #expect(count.value == 0)
+  }
+
+  @Test func disposeAndWaitWaitsForAScheduledCallUnderWay() throws {
+    let (inside, go) = (Signpost(), Signpost())
+    let ended = Shared(false)
+    let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
+      inside.open()
+      go.pass()
+      ended.value = true
+    }
+    #expect(inside.pass())
+    let seen = Shared<Bool?>(nil)
+    let disposing = Worker {
+      observation.disposeAndWait()
+      seen.value = ended.value
+    }
+    go.open()
+    try disposing.join()
+    #expect(seen.value == true)
+  }
+
+  @Test func disposeAndWaitInsideAScheduledObserverReturnsAtOnceWhateverIsDelivered() throws {
+    let observation = Shared<Disposable?>(nil)
+    let (kept, returned) = (Signpost(), Signpost())
+    observation.value = items.observe(on: .queue(DispatchQueue(label: "own"))) { event in
+      guard event.revision == 1 else { return }
+      kept.pass()
+      observation.value?.disposeAndWait()
+      returned.open()
+    }
+    let blocking = items.observe { event in
+      // The round cannot end before the scheduled observer has.
+      if event.revision == 1 { returned.pass() }
+    }
+    let deliverer = Worker { [items] in items.append(2) }
+    kept.open()
+    try deliverer.join()
+    blocking.dispose()
+  }
+
+  @Test func whatAnObserverCapturedMayEditAndObserveAsItGoes() throws {
+    let log = Log<String>([])
+    let observation = Shared<Disposable?>(nil)
+    do {
+      let token = Token { [items] in
+        items.append(9)
+        items.observe { log.append($0.brief) }.dispose()
+      }
+      observation.value = items.observe { event in
+        if event.revision == 1 { observation.exchange(nil)?.dispose() }
+        _ = token
+      }
+    }
+    try Worker.run { [items] in items.append(2) }
+    #expect(Array(items.snapshot) == [1, 2, 9])
+    #expect(log.value.count == 1)
+  }
+
+  @Test func lettingGoDisposes() {
+    let count = Shared(0)
+    do {
+      let observation = items.observe { _ in count.modify { $0 += 1 } }
+      items.append(2)
+      withExtendedLifetime(observation) {}
+    }
+    items.append(3)
+    #expect(count.value == 2)
+  }
+
+  @Test func aBagDisposesWhatItHolds() {
+    let count = Shared(0)
+    var bag: DisposeBag? = DisposeBag()
+    for _ in 0..<100 {
+      if let bag { items.observe { _ in count.modify { $0 += 1 } }.store(in: bag) }
+    }
+    items.append(2)
+    bag = nil
+    items.append(3)
+    #expect(count.value == 200)
+    #expect(bag == nil)
+  }
+}

@@ -1,0 +1,157 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rule T5.
+@Suite struct FlushConcurrencyTests {
+  @Test func observersHaveBeenCalledWhenAMutationReturns() {
+    let items = Items()
+    let recorder = RecordingObserver(items.filter { _ in true }.map { $0 })
+    for id in 1..<10 {
+      items.append(TestElement(id))
+      #expect(recorder.eventCount == id + 1)
+    }
+  }
+
+  @Test func aFlushWithNothingOnItsWayReturnsAtOnce() async throws {
+    let items = Items([1])
+    try Worker.run { items.flush() }
+    await items.flush()
+  }
+
+  @Test(arguments: [PausePoint.committed, .published, .delivered])
+  func aFlushWaitsForWhatAnotherThreadDelivers(point: PausePoint) throws {
+    let control = PauseControl()
+    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let recorder = RecordingObserver(items)
+    let held = control.arm(point)
+    let deliverer = Worker { items.append(2) }
+    try held.waitUntilReached()
+    items.append(3)
+    let seen = Shared(0)
+    let flushing = Worker {
+      items.flush()
+      seen.value = recorder.eventCount
+    }
+    #expect(seen.value == 0)
+    held.release()
+    try flushing.join()
+    #expect(seen.value == 3)
+    try deliverer.join()
+  }
+
+  @Test func aFlushOfABoundaryWaitsUpstreamFirst() throws {
+    let control = PauseControl()
+    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let joined = items.map { $0 }.concatenated(with: Items([9])).filter { _ in true }
+    let recorder = RecordingObserver(joined)
+    let held = control.arm(.committed)
+    let deliverer = Worker { items.append(2) }
+    try held.waitUntilReached()
+    let seen = Log<String>([])
+    let flushing = Worker {
+      joined.flush()
+      seen.append(recorder.snapshot.description)
+    }
+    held.release()
+    try flushing.join()
+    #expect(seen.value == ["[1, 2, 9]"])
+    try deliverer.join()
+  }
+
+  @Test func aFlushWaitsForASubscriptionThatCatchesUp() throws {
+    let control = PauseControl()
+    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let recorder = Shared<RecordingObserver<TestElement>?>(nil)
+    let held = control.arm(.joined)
+    let joining = Worker { recorder.value = RecordingObserver(items) }
+    try held.waitUntilReached()
+    items.append(2)
+    let flushing = Worker { items.flush() }
+    held.release()
+    try flushing.join()
+    try joining.join()
+    #expect(recorder.value?.eventCount == 2)
+  }
+
+  @Test func anAsynchronousFlushCoversScheduledObservers() async throws {
+    let items = Items([1])
+    let queue = DispatchQueue(label: "slow")
+    queue.suspend()
+    let recorder = RecordingObserver(items, on: .queue(queue))
+    items.append(2)
+    async let flushed: Void = items.flush()
+    queue.resume()
+    await flushed
+    #expect(Array(recorder.snapshot) == [1, 2])
+  }
+
+  @Test func anAsynchronousFlushDoesNotHangWhereAScheduledObserverIsDisposed() async throws {
+    let items = Items([1])
+    let queue = DispatchQueue(label: "slow")
+    queue.suspend()
+    let recorder = RecordingObserver(items, on: .queue(queue))
+    let flushing = Task { await items.flush() }
+    recorder.dispose()
+    await flushing.value
+    queue.resume()
+  }
+
+  @Test func aFlushOfManyDiamondsVisitsEachCollectionOnce() throws {
+    let items = Items([1])
+    var top: LiveCollection<TestElement> = items.collection
+    for _ in 0..<40 {
+      // Half as many from each, so that the contents do not grow.
+      let (one, other) = (top.filter { _ in true }, top.filter { _ in false })
+      top = one.concatenated(with: other)
+    }
+    let last = top
+    let flushing = Worker { last.flush() }
+    try flushing.join()
+  }
+
+  @Test func aFlushInsideAnObserverTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      let observation = items.observe { _ in items.flush() }
+      observation.dispose()
+    }
+  }
+
+  @Test func aFlushInsideAnObserverOfAnotherCollectionTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let (items, other) = (CollectionProperty([1]), CollectionProperty([2]))
+      let observation = items.observe { if $0.revision > 0 { other.flush() } }
+      items.append(3)
+      observation.dispose()
+    }
+  }
+
+  @Test func aFlushInsideATransactionTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      items.transaction { _ in items.flush() }
+    }
+  }
+
+  @Test func aFlushInsideATransactionOverSeveralTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      withTransaction { items.flush() }
+    }
+  }
+
+  @Test func aFlushInsideAScheduledObserverTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
+        items.flush()
+      }
+      DispatchSemaphore(value: 0).wait()
+      observation.dispose()
+    }
+  }
+}

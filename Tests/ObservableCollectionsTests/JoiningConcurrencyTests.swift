@@ -1,0 +1,255 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rules T4 and T7: what attaches while something is on its way.
+@Suite struct JoiningConcurrencyTests {
+  private let control = PauseControl()
+  private let items: Items
+
+  init() {
+    items = CollectionProperty([1], pauseHook: control.hook)
+  }
+
+  @Test func aCommitBetweenRegistrationAndInitialFollowsAsAChange() throws {
+    let recorder = Shared<RecordingObserver<TestElement>?>(nil)
+    let held = control.arm(.joined)
+    let joining = Worker { [items] in recorder.value = RecordingObserver(items) }
+    try held.waitUntilReached()
+    items.append(2)
+    items.append(3)
+    held.release()
+    try joining.join()
+    let events = try #require(recorder.value)
+    #expect(events.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]", "1-2:[1, 2, 3]"])
+    items.append(4)
+    try events.check(against: items)
+    #expect(events.eventCount == 4)
+  }
+
+  @Test func aCommitWhileCatchingUpIsToldOnce() throws {
+    let recorder = Shared<RecordingObserver<TestElement>?>(nil)
+    let first = control.arm(.caughtUp)
+    let second = control.arm(.caughtUp, arrival: 2)
+    let joining = Worker { [items] in recorder.value = RecordingObserver(items) }
+    try first.waitUntilReached()
+    items.append(2)
+    first.release()
+    try second.waitUntilReached()
+    items.append(3)
+    second.release()
+    try joining.join()
+    let events = try #require(recorder.value)
+    #expect(events.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]", "1-2:[1, 2, 3]"])
+    items.append(4)
+    try events.check(against: items)
+  }
+
+  @Test func aCommittedAndUndeliveredRevisionArrivesAsAChange() throws {
+    let held = control.arm(.committed)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    #expect(Array(items.snapshot) == [1, 2])
+    let recorder = RecordingObserver(items)
+    #expect(recorder.events.map(\.brief) == ["0:[1]"])
+    held.release()
+    try deliverer.join()
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]"])
+  }
+
+  @Test(arguments: [PausePoint.published, .delivered])
+  func aRevisionWhoseDeliveryHasBegunIsInTheInitial(point: PausePoint) throws {
+    let held = control.arm(point)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let recorder = RecordingObserver(items)
+    held.release()
+    try deliverer.join()
+    #expect(recorder.events.map(\.brief) == ["1:[1, 2]"])
+  }
+
+  @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
+  func anObserverOfADerivedCollectionMayComeAtAnyPoint(point: PausePoint) throws {
+    let derived = items.map { TestElement($0.id, 5) }
+    let early = RecordingObserver(derived)
+    let held = control.arm(point)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let recorder = RecordingObserver(derived)
+    held.release()
+    try deliverer.join()
+    items.append(3)
+    try recorder.check(against: derived)
+    try early.check(against: derived)
+    #expect(early.eventCount == 3)
+  }
+
+  @Test(
+    arguments: [PausePoint.committed, .computed, .published, .delivered],
+    [false, true])
+  func anOperatorMayBeMadeAtAnyPointOfARound(point: PausePoint, hasDerived: Bool) throws {
+    let before = hasDerived ? items.map { $0 } : nil
+    if point == .computed && !hasDerived { return }
+    let held = control.arm(point)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let calls = Log<Int>([])
+    let derived = (before ?? items.collection).filter { element in
+      calls.append(element.id)
+      return true
+    }
+    let recorder = RecordingObserver(derived)
+    held.release()
+    try deliverer.join()
+    #expect(calls.value == [1, 2])
+    items.append(3)
+    #expect(Array(derived.snapshot) == [1, 2, 3])
+    try recorder.check(against: derived)
+    #expect(calls.value == [1, 2, 3])
+  }
+
+  @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
+  func aRoundMayComeToAnyPointWhileAnOperatorCatchesUp(point: PausePoint) throws {
+    let (items, control) = (items, control)
+    let before = items.map { $0 }
+    let made = Shared<LiveCollection<TestElement>?>(nil)
+    let joining = control.arm(.caughtUp)
+    let maker = Worker { made.value = items.concatenated(with: before) }
+    try joining.waitUntilReached()
+    let held = control.arm(point)
+    let deliverer = Worker { items.append(2) }
+    try held.waitUntilReached()
+    joining.release()
+    try maker.join()
+    let derived = try #require(made.value)
+    let recorder = RecordingObserver(derived)
+    held.release()
+    try deliverer.join()
+    #expect(Array(derived.snapshot) == [1, 2, 1, 2])
+    items.append(3)
+    #expect(Array(derived.snapshot) == [1, 2, 3, 1, 2, 3])
+    try recorder.check(against: derived)
+  }
+
+  @Test func roundsThatCompleteWhileAnOperatorCatchesUpAreMadeUpFor() throws {
+    let (items, control) = (items, control)
+    let made = Shared<LiveCollection<TestElement>?>(nil)
+    let joining = control.arm(.caughtUp)
+    let again = control.arm(.caughtUp, arrival: 2)
+    let maker = Worker { made.value = items.filter { $0.id != 2 } }
+    try joining.waitUntilReached()
+    for id in 2..<6 { items.append(TestElement(id)) }
+    joining.release()
+    try again.waitUntilReached()
+    items.remove(at: 0)
+    again.release()
+    try maker.join()
+    #expect(made.value?.snapshot.map(\.id) == [3, 4, 5])
+  }
+
+  @Test func anOperatorOverOneMadeInTheSameRoundIsPartOfIt() throws {
+    let before = items.map { $0 }
+    let held = control.arm(.computed)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let first = before.filter { _ in true }
+    let second = first.concatenated(with: before)
+    let recorder = RecordingObserver(second)
+    #expect(Array(second.snapshot) == [1, 1])
+    held.release()
+    try deliverer.join()
+    #expect(recorder.events.map(\.brief) == ["0:[1, 1]", "0-1:[1, 2, 1, 2]"])
+  }
+
+  @Test func anOperatorMayGoInTheMiddleOfARound() throws {
+    let derived = Shared<LiveCollection<TestElement>?>(items.filter { _ in true })
+    let held = control.arm(.computed)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    weak let leftover = derived.value
+    derived.exchange(nil)
+    #expect(leftover == nil)
+    held.release()
+    try deliverer.join()
+    #expect(items.revision == 1)
+  }
+
+  @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
+  func aBoundaryMayBeMadeAtAnyPointOfARoundOfAnInput(point: PausePoint) throws {
+    let before = items.map { $0 }
+    let other = Items([9])
+    let held = control.arm(point)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let joined = before.concatenated(with: other)
+    let recorder = RecordingObserver(joined)
+    other.append(8)
+    held.release()
+    try deliverer.join()
+    #expect(Array(joined.snapshot) == [1, 2, 9, 8])
+    try recorder.check(against: joined)
+  }
+
+  @Test func aBoundaryFedByTwoThreadsAtOnceStaysRight() throws {
+    let other = CollectionProperty<TestElement>([9])
+    let joined = items.concatenated(with: other)
+    let recorder = RecordingObserver(joined)
+    let held = control.arm(.published)
+    let deliverer = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    // Commits go on behind the round that is held.
+    items.append(3)
+    other.append(8)
+    #expect(Array(joined.snapshot) == [1, 9, 8])
+    held.release()
+    try deliverer.join()
+    #expect(Array(joined.snapshot) == [1, 2, 3, 9, 8])
+    try recorder.check(against: joined)
+  }
+}
+
+/// Rule T3 between threads.
+@Suite struct OrderConcurrencyTests {
+  @Test func aCommitOfAnotherThreadIsDeliveredByTheOneThatDelivers() throws {
+    let control = PauseControl()
+    let items = CollectionProperty<TestElement>([1], pauseHook: control.hook)
+    let recorders = (0..<3).map { _ in RecordingObserver(items) }
+    let held = control.arm(.published)
+    let deliverer = Worker { items.append(2) }
+    try held.waitUntilReached()
+    try Worker.run { items.append(3) }
+    #expect(recorders.map(\.eventCount) == [1, 1, 1])
+    held.release()
+    try deliverer.join()
+    for recorder in recorders {
+      #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]", "1-2:[1, 2, 3]"])
+      try recorder.check(against: items)
+    }
+  }
+
+  @Test func noObserverIsCalledWhileItsInitialStillRuns() throws {
+    let items = Items([1])
+    let (inside, go) = (Signpost(), Signpost())
+    let log = Log<String>([])
+    let kept = Shared<Disposable?>(nil)
+    let joining = Worker {
+      kept.value = items.observe { event in
+        log.append(event.brief)
+        if case .initial = event {
+          inside.open()
+          go.pass()
+        }
+        log.append("ends")
+      }
+    }
+    #expect(inside.pass())
+    items.append(2)
+    #expect(log.value == ["0:[1]"])
+    go.open()
+    try joining.join()
+    #expect(log.value == ["0:[1]", "ends", "0-1:[1, 2]", "ends"])
+    kept.exchange(nil)
+  }
+}

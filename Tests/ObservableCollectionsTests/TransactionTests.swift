@@ -1,0 +1,363 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rule T1, one collection on one thread.
+@Suite struct TransactionTests {
+  @Test func severalEditsAreOneRevisionAndOneEvent() throws {
+    let items = Items([1, 2])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.append(3)
+      draft.remove(at: 0)
+      draft[0].content = 7
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2]", "0-1:[2.7, 3]"])
+    try recorder.check(against: items)
+  }
+
+  @Test(arguments: 0..<6) func aNetChangeOfNothingIsNoEvent(edit: Int) {
+    let items = Items([1, 2, 3, 1])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      switch edit {
+      case 0: draft.insert(draft.remove(at: 1), at: 1)
+      case 1:
+        draft[1].content = 5
+        draft[1].content = 0
+      case 2:
+        draft.move(from: 0, to: 2)
+        draft.move(from: 2, to: 0)
+      case 3:
+        // Two equal elements change places.
+        draft.move(from: 3, to: 0)
+        draft.move(from: 1, to: 3)
+      case 4:
+        let all = draft.elements
+        draft.removeAll()
+        draft.append(contentsOf: all)
+      default:
+        draft.insert(9, at: 2)
+        draft.remove(at: 2)
+      }
+    }
+    #expect(Array(items.snapshot) == [1, 2, 3, 1])
+    #expect(recorder.eventCount == 1)
+    #expect(items.revision == 0)
+  }
+
+  @Test func onlyTheDraftShowsWhatIsNotCommitted() {
+    let items = Items([1])
+    items.transaction { draft in
+      draft.append(2)
+      #expect(draft.elements == [1, 2])
+      #expect(Array(items.snapshot) == [1])
+      #expect(items.count == 1)
+      #expect(RecordingObserver(items).events.map(\.brief) == ["0:[1]"])
+    }
+    #expect(Array(items.snapshot) == [1, 2])
+  }
+
+  @Test func anObserverMadeInsideATransactionIsToldItsCommit() throws {
+    let items = Items([1])
+    let recorder = items.transaction { draft in
+      draft.append(2)
+      return RecordingObserver(items)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]"])
+  }
+
+  @Test func nestedTransactionsAndEditsJoin() {
+    let items = Items([1])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.append(2)
+      items.append(3)
+      items.transaction { inner in
+        #expect(inner.elements == [1, 2, 3])
+        inner.remove(at: 0)
+      }
+      #expect(draft.elements == [2, 3])
+      #expect(recorder.eventCount == 1)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[2, 3]"])
+  }
+
+  @Test func aBodyThatThrowsChangesNothing() {
+    let items = Items([1])
+    let recorder = RecordingObserver(items)
+    #expect(throws: Refusal()) {
+      try items.transaction { draft in
+        draft.removeAll()
+        throw Refusal()
+      }
+    }
+    #expect(Array(items.snapshot) == [1])
+    #expect(recorder.eventCount == 1)
+    items.append(2)
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2]"])
+  }
+
+  @Test func aNestedBodyThatThrowsRollsBackItsOwnPartWhereItIsCaught() {
+    let items = Items([1])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.append(2)
+      #expect(throws: Refusal()) {
+        try items.transaction { inner in
+          inner.removeAll()
+          draft.append(9)
+          throw Refusal()
+        }
+      }
+      #expect(draft.elements == [1, 2])
+      draft.append(3)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2, 3]"])
+  }
+
+  @Test func aNestedBodyThatThrowsThroughRollsBackAll() {
+    let items = Items([1])
+    let recorder = RecordingObserver(items)
+    #expect(throws: Refusal()) {
+      try items.transaction { draft in
+        draft.append(2)
+        try items.transaction { inner in
+          inner.append(3)
+          throw Refusal()
+        }
+      }
+    }
+    #expect(Array(items.snapshot) == [1])
+    #expect(recorder.eventCount == 1)
+  }
+
+  @Test func aStatusSetInsideAThrowingBodyIsRolledBack() {
+    let items = Items([1])
+    #expect(throws: Refusal()) {
+      try items.transaction { _ in
+        items.setStatus(.loading)
+        throw Refusal()
+      }
+    }
+    #expect(items.status == .loaded)
+  }
+
+  @Test func anotherCollectionEditedInsideDeliversAtOnce() {
+    let (one, other) = (Items([1]), Items([7]))
+    let recorder = RecordingObserver(other)
+    one.transaction { _ in
+      other.append(8)
+      #expect(recorder.events.map(\.brief) == ["0:[7]", "0-1:[7, 8]"])
+    }
+  }
+
+  @Test func aDraftUsedAfterItsTransactionTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      var escaped: CollectionDraft<Int>?
+      items.transaction { escaped = $0 }
+      escaped?.append(2)
+    }
+  }
+
+  @Test func randomNestedTransactionsKeepTheContract() throws {
+    for seed in UInt64(0)..<40 {
+      var editor = RandomEditor(
+        seed: seed, kinds: RandomEdit.all + [.nest, .nestAndThrow, .cancelOut])
+      let items = Items([])
+      let recorder = RecordingObserver(items, seed: seed)
+      for _ in 0..<50 { try editor.step(items) }
+      try recorder.check(against: items)
+    }
+  }
+}
+
+/// Rule T1, several collections at once.
+@Suite struct SeveralCollectionsTests {
+  private let one = Items([1])
+  private let other = Items([7])
+
+  @Test func bothAreCommittedBeforeAnyObserverIsCalled() {
+    let seen = Log<String>([])
+    let bag = DisposeBag()
+    one.observe { [other] _ in seen.append("\(other.snapshot)") }.store(in: bag)
+    withTransaction {
+      one.append(2)
+      other.append(8)
+      one.append(3)
+      #expect(Array(one.snapshot) == [1])
+    }
+    #expect(seen.value == ["[7]", "[7, 8]"])
+    #expect(one.revision == 1)
+  }
+
+  @Test func aBodyThatThrowsChangesNeither() {
+    let recorders = [RecordingObserver(one), RecordingObserver(other)]
+    #expect(throws: Refusal()) {
+      try withTransaction {
+        one.append(2)
+        other.transaction { $0.removeAll() }
+        throw Refusal()
+      }
+    }
+    #expect(Array(one.snapshot) == [1] && Array(other.snapshot) == [7])
+    #expect(recorders.map(\.eventCount) == [1, 1])
+    one.append(4)
+    other.append(9)
+    #expect(recorders.map(\.eventCount) == [2, 2])
+  }
+
+  @Test func aNestedOneThatThrowsRollsBackItsOwnPart() {
+    withTransaction {
+      one.append(2)
+      #expect(throws: Refusal()) {
+        try withTransaction {
+          one.append(3)
+          other.append(8)
+          throw Refusal()
+        }
+      }
+      other.append(9)
+    }
+    #expect(Array(one.snapshot) == [1, 2])
+    #expect(Array(other.snapshot) == [7, 9])
+  }
+
+  @Test func aNestedOneThatEndsIsRolledBackWithTheOuterOne() {
+    #expect(throws: Refusal()) {
+      try withTransaction {
+        one.append(2)
+        withTransaction {
+          one.append(3)
+          other.append(8)
+        }
+        #expect(Array(other.snapshot) == [7])
+        throw Refusal()
+      }
+    }
+    #expect(Array(one.snapshot) == [1] && Array(other.snapshot) == [7])
+  }
+
+  @Test func aTransactionOfOneThatThrowsInsideRollsBackThatOneAlone() {
+    withTransaction {
+      _ = #expect(throws: Refusal()) {
+        try one.transaction { draft in
+          draft.append(2)
+          other.append(8)
+          throw Refusal()
+        }
+      }
+    }
+    #expect(Array(one.snapshot) == [1])
+    #expect(Array(other.snapshot) == [7, 8])
+  }
+
+  @Test func itJoinsADraftThatIsOpenAndLeavesItOpen() {
+    let recorder = RecordingObserver(one)
+    one.transaction { draft in
+      draft.append(2)
+      withTransaction {
+        one.append(3)
+        other.append(8)
+      }
+      #expect(Array(other.snapshot) == [7, 8])
+      #expect(Array(one.snapshot) == [1])
+      draft.append(4)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1]", "0-1:[1, 2, 3, 4]"])
+  }
+
+  @Test func oneThatThrowsRollsBackItsPartOfADraftThatIsOpen() {
+    one.transaction { draft in
+      draft.append(2)
+      #expect(throws: Refusal()) {
+        try withTransaction {
+          one.append(3)
+          withTransaction { one.append(4) }
+          throw Refusal()
+        }
+      }
+      #expect(draft.elements == [1, 2])
+    }
+    #expect(Array(one.snapshot) == [1, 2])
+  }
+
+  @Test func whatIsEditedThroughADraftThatIsOpenIsRolledBackToo() {
+    one.transaction { draft in
+      draft.append(2)
+      #expect(throws: Refusal()) {
+        try withTransaction {
+          draft.append(3)
+          throw Refusal()
+        }
+      }
+      #expect(draft.elements == [1, 2])
+    }
+  }
+
+  @Test func aBoundaryOverBothTellsOneEvent() throws {
+    let joined = one.concatenated(with: other)
+    let recorder = RecordingObserver(joined)
+    withTransaction {
+      one.append(2)
+      other.remove(at: 0)
+      one.append(3)
+      other.append(8)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1, 7]", "0-1:[1, 2, 3, 8]"])
+    try recorder.check(against: joined)
+  }
+
+  @Test func anElementThatGoesFromOneToTheOtherMovesInTheBoundary() throws {
+    let joined = one.concatenated(with: other)
+    let recorder = RecordingObserver(joined)
+    withTransaction { other.append(one.remove(at: 0)) }
+    let change = try #require(recorder.changes.first)
+    #expect(change.changeset.deletions.isEmpty && change.changeset.insertions.isEmpty)
+    #expect(change.changeset.moves.count == 1)
+  }
+
+  @Test func aChainOfBoundariesTellsOneEventEach() throws {
+    let third = Items([9])
+    let inner = one.concatenated(with: other)
+    let outer = third.concatenated(with: inner, other.filter { $0.id > 7 })
+    let recorders = [RecordingObserver(inner), RecordingObserver(outer)]
+    withTransaction {
+      third.append(10)
+      one.append(2)
+      other.append(8)
+    }
+    #expect(recorders[0].events.map(\.brief) == ["0:[1, 7]", "0-1:[1, 2, 7, 8]"])
+    #expect(
+      recorders[1].events.map(\.brief) == ["0:[9, 1, 7]", "0-1:[9, 10, 1, 2, 7, 8, 8]"])
+    for recorder in recorders { try recorder.check() }
+  }
+
+  @Test func anEditOfNoEffectSendsNothing() {
+    let recorders = [RecordingObserver(one), RecordingObserver(other)]
+    withTransaction {
+      one.append(2)
+      one.remove(at: 1)
+      other.append(8)
+    }
+    #expect(recorders.map(\.eventCount) == [1, 2])
+  }
+
+  @Test func insideAnObserverItJoinsTheQueue() throws {
+    let recorder = RecordingObserver(other)
+    let observation = one.observe { [one, other] event in
+      guard case .change = event, event.revision == 1 else { return }
+      withTransaction {
+        one.append(3)
+        other.append(8)
+      }
+    }
+    one.append(2)
+    #expect(Array(one.snapshot) == [1, 2, 3])
+    #expect(recorder.snapshot.map(\.id) == [7, 8])
+    observation.dispose()
+  }
+}

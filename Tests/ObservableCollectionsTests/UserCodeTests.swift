@@ -1,0 +1,218 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Rule T8: what users run inside the engine may come back to it. Each runs on a thread of its own, so
+/// that a deadlock is told and not waited for.
+@Suite struct UserCodeConcurrencyTests {
+  private let other = Items([7])
+  private let bag = DisposeBag()
+
+  /// Everything that a user could do with the collection, and with another one.
+  private func meddle(
+    _ target: @escaping @Sendable () -> CollectionProperty<Meddler>?, edits: Bool
+  ) -> @Sendable () -> Void {
+    let isInside = Shared(false)
+    let edited = Shared(0)
+    return { [other, bag] in
+      // Comparisons inside of comparisons would never end.
+      if isInside.exchange(true) { return }
+      defer { isInside.value = false }
+      other.append(8)
+      other.remove(at: 0)
+      guard let items = target() else { return }
+      _ = items.snapshot.count
+      _ = items.status
+      items.observe { _ in }.dispose()
+      items.observe(on: .queue(.global())) { _ in }.dispose()
+      items.observeStatus { _ in }.store(in: bag)
+      _ = items.map { TestElement($0.id) }.snapshot.count
+      _ = items.collection.concatenated(with: CollectionProperty<Meddler>()).snapshot.count
+      // Replays compare as well, and would go on for ever.
+      if edits,
+        edited.modify({
+          $0 += 1; return $0 < 20
+        })
+      {
+        items.append(Meddler(id: 1000))
+      }
+    }
+  }
+
+  private func run(
+    edits: Bool = false, _ body: @escaping @Sendable (CollectionProperty<Meddler>, Meddler) -> Void
+  ) throws {
+    let items = CollectionProperty<Meddler>()
+    let meddle = meddle({ [weak items] in items }, edits: edits)
+    let recorder = RecordingObserver(items)
+    try Worker.run {
+      for id in 0..<4 { items.append(Meddler(id: id, meddle: meddle)) }
+      body(items, Meddler(id: 9, meddle: meddle))
+    }
+    items.flush()
+    try recorder.check(against: items)
+    other.flush()
+  }
+
+  @Test func comparisonsOfSingleEditsMayComeBack() throws {
+    try run(edits: true) { items, new in
+      items[0] = new
+      items.update(at: 1) { $0.content = 5 }
+      items.remove(identifiedBy: 2)
+    }
+  }
+
+  @Test func comparisonsOfADifferenceMayComeBack() throws {
+    try run { items, new in
+      items.replace(with: items.snapshot.reversed() + [new])
+      items.transaction { draft in
+        let first = draft.remove(at: 0)
+        draft.append(Meddler(id: first.id, content: 3, meddle: first.meddle))
+      }
+    }
+  }
+
+  @Test func comparisonsOfOperatorsMayComeBack() throws {
+    try run { items, new in
+      let sorted = items.sorted { one, other in
+        one.meddle()
+        return one.id > other.id
+      }
+      let mapped = sorted.map { element in
+        element.meddle()
+        return element
+      }
+      let joined = mapped.filter { $0.differenceIdentifier != 2 }.concatenated(with: sorted)
+      items.append(new)
+      items.replace(with: items.snapshot.reversed())
+      items.update(at: 0) { $0.content = 2 }
+      _ = joined.snapshot.count
+    }
+  }
+
+  @Test func comparisonsOfABindingMayComeBack() throws {
+    try run { items, new in
+      let target = CollectionProperty<Meddler>()
+      let binding = items.bind(to: target)
+      items.append(new)
+      target.remove(at: 0)
+      items.move(from: 0, to: 2)
+      binding.dispose()
+    }
+  }
+
+  @Test func anElementThatIsLetGoMayEditItsCollection() throws {
+    let items = CollectionProperty<Meddler>()
+    let gone = Shared(0)
+    let revive: @Sendable () -> Void = { [weak items, other] in
+      gone.modify { $0 += 1 }
+      guard let items else { return }
+      other.append(8)
+      _ = items.snapshot.count
+      items.observe { _ in }.dispose()
+      if items.count < 50 { items.append(Meddler(id: 100)) }
+    }
+    let recorder = RecordingObserver(items, keeps: 1)
+    try Worker.run {
+      for id in 0..<4 { items.append(Meddler(id: id, token: Token(revive))) }
+      items.remove(at: 0)
+      items.update(at: 0) { $0 = Meddler(id: $0.id, content: 4) }
+      // An equal element is taken out and put in: nothing happens, and the new one is let go.
+      items.transaction { draft in
+        draft.remove(at: 1)
+        draft.insert(Meddler(id: 3, token: Token(revive)), at: 1)
+      }
+      // All that was inserted is rolled back.
+      try? items.transaction { draft in
+        draft.append(Meddler(id: 55, token: Token(revive)))
+        throw Refusal()
+      }
+      try? withTransaction {
+        items.append(Meddler(id: 56, token: Token(revive)))
+        throw Refusal()
+      }
+      withTransaction {
+        items.append(Meddler(id: 57, token: Token(revive)))
+        items.remove(at: items.transaction { $0.count } - 1)
+      }
+      items.removeAll()
+      items.append(Meddler(id: 60))
+      items.append(Meddler(id: 61))
+    }
+    #expect(gone.value > 4)
+    try recorder.check(against: items)
+  }
+
+  @Test func theErrorOfAStatusMayEditItsCollectionWhenItIsLetGo() throws {
+    final class Cause: Error {
+      let token: Token
+      init(_ token: Token) { self.token = token }
+    }
+    let items = Items([1])
+    let gone = Shared(0)
+    try Worker.run {
+      for number in 0..<3 {
+        let token = Token { [weak items] in
+          gone.modify { $0 += 1 }
+          items?.append(TestElement(10 + number))
+          _ = items?.status
+        }
+        items.setStatus(
+          .failed(SourceError(code: "\(number)", message: "failed", underlying: Cause(token))))
+      }
+      items.setStatus(.loaded)
+      items.append(20)
+      items.append(21)
+    }
+    #expect(gone.value == 3)
+    #expect(items.count == 6)
+  }
+
+  @Test func whatAnOperatorCapturedMayComeBackWhenItIsLetGo() throws {
+    let items = Items([1])
+    let gone = Shared(0)
+    try Worker.run {
+      for id in 2..<6 {
+        let token = Token { [weak items] in
+          gone.modify { $0 += 1 }
+          items?.append(TestElement(id))
+          items?.observe { _ in }.dispose()
+        }
+        let filtered = items.filter { element in
+          withExtendedLifetime(token) {}
+          return element.id > 2
+        }
+        _ = filtered.concatenated(with: Items([9])).snapshot.count
+      }
+    }
+    #expect(gone.value == 4)
+    #expect(items.count == 5)
+  }
+
+  @Test func anObserverMayDoEverything() throws {
+    let items = Items([1])
+    let counts = Shared(0)
+    let kept = Shared<[Disposable]>([])
+    let observation = items.observe { [other] event in
+      counts.modify { $0 += 1 }
+      guard event.revision < 5 else { return }
+      other.append(8)
+      items.append(TestElement(event.revision + 10))
+      let inner = items.filter { $0.id > 5 }.concatenated(with: other)
+      kept.append(inner.observe { _ in })
+      kept.exchange([]).forEach { $0.disposeAndWait() }
+      withTransaction {
+        items.append(3)
+        other.removeAll()
+      }
+      try? Worker.run { items.append(4) }
+    }
+    try Worker.run { items.append(2) }
+    items.flush()
+    #expect(counts.value == items.revision + 1)
+    observation.dispose()
+  }
+}
