@@ -21,6 +21,7 @@ final class ChangeMonitor: Sendable {
     var watch: DatabaseWatch.Running?
     var isLookDue = false
     var seen: DatabaseReader.Sight?
+    var diagnostic: String?
     /// When a look last found something new.
     var lastChange: ContinuousClock.Instant?
   }
@@ -67,10 +68,9 @@ final class ChangeMonitor: Sendable {
   }
 
   /// Why changes of other processes are only found by looking steadily; `nil` where they are told.
-  var diagnostic: String? {
-    let watch = state.withLock { $0.watch }
-    return watch?.diagnostic()
-  }
+  ///
+  /// It stays as it is until the clients are called.
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
 
   /// Tells the clients at once: a connection of this process has committed.
   func commitSeen() {
@@ -128,10 +128,13 @@ final class ChangeMonitor: Sendable {
   private func look() {
     state.withLock { $0.isLookDue = false }
     let seen = reader.look()
+    let watch = state.withLock { $0.watch }
+    let diagnostic = watch?.diagnostic()
     let calls = state.withLock { state in
-      let isChanged = state.seen != seen
-      state.seen = seen
-      if isChanged { state.lastChange = .now }
+      let isNew = state.seen != seen
+      if isNew { state.lastChange = .now }
+      let isChanged = isNew || state.diagnostic != diagnostic
+      (state.seen, state.diagnostic) = (seen, diagnostic)
       // A look that a hint has asked for meanwhile comes sooner.
       if !state.isLookDue {
         state.timer?.source.schedule(

@@ -25,6 +25,8 @@ struct DatabaseWatch: Sendable {
     }
     return Running(
       end: { for watch in watches { watch.cancel() } },
-      diagnostic: { watches.lazy.compactMap(\.diagnostic).first })
+      // A journal comes and goes with each commit, at times faster than it can be watched; only
+      // what also holds for the file that stays is worth telling.
+      diagnostic: { watches.first?.diagnostic })
   }
 }

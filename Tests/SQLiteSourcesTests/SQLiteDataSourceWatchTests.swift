@@ -107,6 +107,27 @@ import Testing
     recorder.dispose()
   }
 
+  @Test func pollingIsADiagnosticForAsLongAsItLasts() async throws {
+    let hints = Box<(@Sendable () -> Void)?>(nil)
+    let reason = Box<String?>(nil)
+    let watch = DatabaseWatch { _, onHint in
+      hints.value = onHint
+      return .init(end: { hints.value = nil }, diagnostic: { reason.value })
+    }
+    try database.writer().close()
+    let recorder = Recorder(try source(watch: watch))
+    try await recorder.wait { $0.statuses.last == .loaded }
+    // The watch begins on the monitor's own queue, maybe after the first load.
+    while hints.value == nil { await Task.yield() }
+    for wanted in ["no watch is left", nil, "another", nil] {
+      reason.value = wanted
+      hints.value?()
+      try await recorder.wait { $0.statuses.last?.diagnostics.first?.message == wanted }
+    }
+    #expect(recorder.record.statuses.last == .loaded)
+    recorder.dispose()
+  }
+
   @Test func duplicateIdentitiesAreADiagnosticWhileThereAreAny() async throws {
     let writer = try database.writer()
     try writer.executeScript(
