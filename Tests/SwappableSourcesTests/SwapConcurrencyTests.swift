@@ -65,7 +65,8 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func theStatusOfTheNewSourceMeanwhileIsNotLost(point: PausePoint) throws {
+  @Test(arguments: points) func theStatusOfTheNewSourceMeanwhileIsNotLost(point: PausePoint) throws
+  {
     let error = SourceError(code: "gone", message: "it is gone")
     let source = Items([7])
     let outcome = try hold(at: point, swapping: source) { _ in source.setStatus(.failed(error)) }
@@ -144,7 +145,8 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func aSwapCancelledMeanwhileLeavesTheOldSource(point: PausePoint) throws {
+  @Test(arguments: points) func aSwapCancelledMeanwhileLeavesTheOldSource(point: PausePoint) throws
+  {
     var shared: SwapHandle?
     let outcome = try hold(at: point) { _ in
       old.append(9)
@@ -211,7 +213,9 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test(arguments: points) func aReplacedSourceOfTheStagedContainerIsFollowed(point: PausePoint) throws {
+  @Test(arguments: points) func aReplacedSourceOfTheStagedContainerIsFollowed(point: PausePoint)
+    throws
+  {
     let inner = Container(new)
     let outcome = try hold(at: point, swapping: inner) { _ in inner.swap(to: Source([6, 7])) }
     #expect(outcome == .swapped)
@@ -263,9 +267,10 @@ import Testing
     try working.join()
     #expect(leftover == nil)
     #expect(handle.value?.outcomeIfKnown != nil)
-    #expect(source.collection.node.feeders.domain.withLock {
-      source.collection.node.feeders.isEmpty(&$0)
-    })
+    #expect(
+      source.collection.node.feeders.domain.withLock {
+        source.collection.node.feeders.isEmpty(&$0)
+      })
   }
 
   @Test func aContainerLetGoCancelsWhatIsStaged() async {

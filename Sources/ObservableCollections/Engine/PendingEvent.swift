@@ -18,7 +18,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 
   /// What is to be told first.
   package static func initial(_ event: Event) -> PendingEvent<Element> {
-    let state = CollectionUpdate<Element>.read(event).state
+    let state = StateBox<Element>.read(event).state
     return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
   }
 
