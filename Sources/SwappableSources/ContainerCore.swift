@@ -50,13 +50,23 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
   /// What the current source has told while the staged one's difference is computed.
   private var frozen: [CollectionUpdate<Element>] = []
 
+  private struct Computation {
+    let plug: Plug<Element>
+    let old: Snapshot<Element>
+    let new: Snapshot<Element>
+    /// What a flush waits for: meanwhile changes of the old source do not pass.
+    let join: UInt64
+  }
+
   /// What is to be done once the lock is released.
   private struct Actions {
     /// Whether this thread has become the container's drainer.
     var mustDrain = false
     var hasCommitted = false
     /// The staged plug's difference is to be computed.
-    var computation: (plug: Plug<Element>, old: Snapshot<Element>, new: Snapshot<Element>)?
+    var computation: Computation?
+    /// Who has waited for a computation that is over.
+    var woken: [Domain.Waiter] = []
     /// Plugs that were let go, with the outcomes of their swaps.
     var left: [(plug: Plug<Element>, outcome: SwapOutcome?)] = []
     /// The swap that is done.
@@ -68,7 +78,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
 
   init(pauseHook: PauseHook?) {
     root = RootNode(
-      domain: Domain(depth: 1, pauseHook: pauseHook), state: CollectionState(unloaded: .idle))
+      domain: Domain(pauseHook: pauseHook), state: CollectionState(unloaded: .idle))
   }
 
   deinit {
@@ -161,7 +171,6 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
   /// Begins to observe a source.
   private func attach(_ plug: Plug<Element>) -> CollectionState<Element> {
     let node = plug.node
-    root.domain.place(behind: node.domain.depth)
     let (state, observation) = node.domain.withLock { state in
       let observation = node.feeders.attach(
         { [weak self, weak plug] update in
@@ -211,7 +220,9 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     guard let held = plug.state else { return }
     if held.hasLoaded {
       plug.phase = .computing
-      actions.computation = (plug, root.committed(&state).state.snapshot, held.snapshot)
+      actions.computation = Computation(
+        plug: plug, old: root.committed(&state).state.snapshot, new: held.snapshot,
+        join: state.beginJoin())
     } else if let error = held.status.error {
       staged = nil
       actions.left.append((plug, .failed(error)))
@@ -293,13 +304,20 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
       if actions.mustDrain { root.domain.drain(root) }
       if actions.hasCommitted { ThreadContext.current.deferred?.append(root) }
       if let done = actions.done { done.handle.resolve(done.outcome) }
-      guard let (plug, old, new) = actions.computation else { return }
+      for waiter in actions.woken { waiter.wake() }
+      guard let computation = actions.computation else { return }
       root.domain.pause(at: .swapFrozen)
-      let changeset = Changeset(from: old, to: new)
+      // As inside an observer, a flush inside a comparison would wait for itself.
+      let context = ThreadContext.current
+      context.drainDepth += 1
+      let changeset = Changeset(from: computation.old, to: computation.new)
+      context.drainDepth -= 1
       root.domain.pause(at: .swapComputed)
       actions = root.domain.withLock { state in
         var actions = Actions()
-        finish(plug, new, changeset, &actions, &state)
+        finish(computation.plug, computation.new, changeset, &actions, &state)
+        state.endJoin(computation.join)
+        actions.woken = state.takeDueWaiters()
         return actions
       }
     }

@@ -314,26 +314,34 @@ import Testing
     try checkEnd(new)
   }
 
-  @Test func aFlushWaitsForWhatWasCommittedWhileTheOldSourceWasFrozen() throws {
-    let held = control.arm(.swapFrozen)
+  @Test(arguments: [PausePoint.swapFrozen, .swapComputed], [false, true])
+  func aFlushWaitsForADifferenceThatIsBeingComputed(point: PausePoint, isCancelled: Bool) throws {
     let handle = Shared<SwapHandle?>(nil)
-    let staged = LazySource()
-    handle.value = container.swap(to: staged)
-    let loading = Worker { staged.load([7]) }
-    try held.waitUntilReached()
-    old.append(9)
     let seen = Shared<String?>(nil)
+    var flushing: Worker?
     let began = Signpost()
-    let flushing = Worker { [container, recorder] in
-      began.open()
-      container.flush()
-      seen.value = recorder.snapshot.description
+    _ = try hold(at: point) { _ in
+      old.append(9)
+      if isCancelled { handle.value = container.swap(to: new) }
+      flushing = Worker { [container, recorder] in
+        began.open()
+        container.flush()
+        seen.value = recorder.snapshot.description
+      }
+      #expect(began.pass())
+      #expect(seen.value == nil)
+      handle.value?.cancel()
     }
-    #expect(began.pass())
-    handle.value?.cancel()
-    held.release()
-    try flushing.join()
-    try loading.join()
-    #expect(seen.value == "[1, 2, 3, 9]")
+    try flushing?.join()
+    #expect(seen.value == (isCancelled ? "[1, 2, 3, 9]" : "[3, 4]"))
+  }
+
+  @Test func aFlushInsideAComparisonOfASwapTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let container = Shared<SwappableContainer<Meddler>?>(nil)
+      let meddle: @Sendable () -> Void = { container.value?.flush() }
+      container.value = SwappableContainer(ArrayDataSource([Meddler(id: 1)]))
+      container.value?.swap(to: ArrayDataSource([Meddler(id: 1, meddle: meddle)]))
+    }
   }
 }

@@ -27,8 +27,7 @@ package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.
   private init(_ inputs: [CollectionNode<Kernel.Input>]) {
     self.inputs = inputs
     super.init(
-      domain: Domain(depth: (inputs.map { $0.domain.depth }.max() ?? 0) + 1), height: 0,
-      state: CollectionState(unloaded: .idle))
+      domain: Domain(), height: 0, state: CollectionState(unloaded: .idle))
   }
 
   /// Makes a collection over inputs of several domains.

@@ -45,4 +45,16 @@ package enum Topology {
   package static func upstream(of node: any DomainNode) -> [any DomainNode] {
     node.upstream + edges.withLock { $0[ObjectIdentifier(node)] ?? [] }
   }
+
+  /// Whether a node is made from one of some others at present.
+  package static func isDownstream(_ node: any DomainNode, of others: [any DomainNode]) -> Bool {
+    var open = upstream(of: node)
+    var seen: Set<ObjectIdentifier> = []
+    while let next = open.popLast() {
+      guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
+      if others.contains(where: { $0 === next }) { return true }
+      open += upstream(of: next)
+    }
+    return false
+  }
 }

@@ -91,12 +91,25 @@ final class TransactionScope {
     }
     let commits = opened.map { $0.prepareCommit() }
     let deliveries = commits.compactMap { $0() }
-    // Boundaries wait until all roots have fed them, and are then told once, the nearest first.
+    // Boundaries wait until all roots have fed them, and are then told once, upstream first.
     let isOutermost = context.deferred == nil
     if isOutermost { context.deferred = [] }
     for deliver in deliveries { deliver() }
     guard isOutermost else { return }
-    context.deliverDeferred()
+    deliverDeferred(context)
     context.deferred = nil
+  }
+
+  private func deliverDeferred(_ context: ThreadContext) {
+    while let deferred = context.deferred, let first = deferred.first {
+      // What a container is made from may have changed since: the order is found only now.
+      let next = deferred.first { root in
+        let others = deferred.filter { $0 !== root }
+        return others.isEmpty || !Topology.isDownstream(root, of: others)
+      }
+      let root = next ?? first
+      context.deferred?.removeAll { $0 === root }
+      root.domain.drainQueued(root)
+    }
   }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// A root and everything derived from it: the unit of ordering and of delivery.
 ///
@@ -11,21 +10,11 @@ import Synchronization
 /// is published at once under the lock, and then observers are called. A commit made meanwhile,
 /// inside an observer or by another thread, joins the queue and is delivered by the same drainer.
 package final class Domain: Sendable {
-  private let farthest: Atomic<Int>
   private let pauseHook: PauseHook?
   @usableFromInline package let state = Locked(State())
 
-  package init(depth: Int = 0, pauseHook: PauseHook? = nil) {
-    farthest = Atomic(depth)
+  package init(pauseHook: PauseHook? = nil) {
     self.pauseHook = pauseHook
-  }
-
-  /// How many domains lie between this one and its farthest root.
-  package var depth: Int { farthest.load(ordering: .relaxed) }
-
-  /// Puts this domain behind another one.
-  package func place(behind depth: Int) {
-    farthest.max(depth + 1, ordering: .relaxed)
   }
 
   /// What the domain's lock guards; having it at hand proves that the lock is held.

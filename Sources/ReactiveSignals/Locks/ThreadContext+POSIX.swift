@@ -54,16 +54,6 @@ package final class ThreadContext {
     return context
   }
 
-  /// Delivers what was put off, the nearest to its roots first, until nothing is left.
-  package func deliverDeferred() {
-    while let next = deferred?.indices.min(by: { one, other in
-      guard let deferred else { return false }
-      return deferred[one].domain.depth < deferred[other].domain.depth
-    }), let root = deferred?.remove(at: next) {
-      root.domain.drainQueued(root)
-    }
-  }
-
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let code = pthread_key_create(&key) { context in

@@ -1,0 +1,175 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import Testing
+
+/// Rules S3 and L for containers.
+@Suite struct SwapLifetimeTests {
+  private func hasFeeders(_ source: any DataSource<TestElement>) -> Bool {
+    let node = source.collection.node
+    return node.domain.withLock { !node.feeders.isEmpty(&$0) }
+  }
+
+  @Test func aSourceThatIsLeftIsReleasedAndObservedNoMore() {
+    weak var leftover: Source?
+    let container: Container
+    let kept = Items([1])
+    do {
+      let source = Source([1])
+      leftover = source
+      container = Container(source)
+      #expect(hasFeeders(source))
+    }
+    #expect(leftover != nil)
+    container.swap(to: kept)
+    #expect(leftover == nil)
+    #expect(hasFeeders(kept))
+    container.swap(to: Source([2]))
+    #expect(!hasFeeders(kept))
+  }
+
+  @Test func aSourceThatIsLeftForEqualContentsIsReleased() {
+    weak var leftover: Source?
+    let container: Container
+    do {
+      let source = Source([1])
+      leftover = source
+      container = Container(source)
+    }
+    container.swap(to: Source([1]))
+    #expect(leftover == nil)
+  }
+
+  @Test func aStagedSourceIsReleasedWhenItIsSupersededOrCancelled() {
+    let container = Container(Source([1]))
+    weak var superseded: LazySource?
+    weak var cancelled: LazySource?
+    var handles: [SwapHandle] = []
+    do {
+      let (first, second) = (LazySource(), LazySource())
+      (superseded, cancelled) = (first, second)
+      handles = [container.swap(to: first), container.swap(to: second)]
+    }
+    #expect(superseded == nil && cancelled != nil)
+    handles[1].cancel()
+    #expect(cancelled == nil)
+  }
+
+  @Test func aSourceOfACycleIsNotKept() {
+    let container = Container(Source([1]))
+    weak var leftover: LiveCollection<TestElement>?
+    do {
+      let derived = container.filter { _ in true }
+      leftover = derived
+      #expect(container.swap(to: derived).outcomeIfKnown == .cycle)
+    }
+    #expect(leftover == nil)
+  }
+
+  @Test func aContainerIsReleasedWithAllThatItShows() {
+    weak var source: Source?
+    weak var container: Container?
+    weak var staged: LazySource?
+    do {
+      let (shown, outer, next) = (Source([1]), Container(), LazySource())
+      outer.swap(to: Container(shown))
+      outer.swap(to: next)
+      (source, container, staged) = (shown, outer, next)
+      let recorder = RecordingObserver(outer)
+      #expect(recorder.eventCount == 1)
+    }
+    #expect(source == nil && container == nil && staged == nil)
+  }
+
+  @Test func aHandleKeepsNothingAlive() {
+    weak var source: LazySource?
+    weak var container: Container?
+    let handle: SwapHandle
+    do {
+      let (shown, new) = (Container(Source([1])), LazySource())
+      (container, source) = (shown, new)
+      handle = shown.swap(to: new)
+    }
+    #expect(source == nil && container == nil)
+    #expect(handle.outcomeIfKnown == .cancelled)
+    handle.cancel()
+  }
+
+  @Test func anObservationKeepsTheContainerAndItsSourceAlive() {
+    let source = Source([1])
+    let recorder = RecordingObserver(Container(source))
+    source.append(2)
+    #expect(recorder.snapshot.map(\.id) == [1, 2])
+    recorder.dispose()
+    #expect(!hasFeeders(source))
+  }
+
+  @Test func whoHoldsTheCollectionOfAContainerAloneIsToldOfChanges() {
+    let source = Source([1])
+    let collection = Container(source).collection
+    let recorder = RecordingObserver(collection.filter { _ in true })
+    source.append(2)
+    #expect(Array(collection.snapshot) == [1, 2])
+    #expect(recorder.snapshot.map(\.id) == [1, 2])
+  }
+
+  @Test func aContainerOverAnOperatorOverAContainerIsReleased() {
+    weak var leftover: Container?
+    let source = Source([1])
+    do {
+      let inner = Container(source)
+      let outer = Container(inner.filter { _ in true }.concatenated(with: Source([2])))
+      leftover = inner
+      #expect(outer.snapshot.count == 2)
+    }
+    #expect(leftover == nil)
+    #expect(!hasFeeders(source))
+  }
+
+  @Test func aBindingToAContainerEndsWithItsDisposable() {
+    let source = Source([1])
+    let target = Items()
+    weak var leftover: Container?
+    do {
+      let container = Container(source)
+      leftover = container
+      let binding = container.bind(to: target)
+      source.append(2)
+      container.swap(to: Source([5, 2]))
+      #expect(Array(target.snapshot) == [5, 2])
+      binding.dispose()
+    }
+    #expect(leftover == nil)
+  }
+}
+
+/// Rule T4 through containers.
+@Suite struct SwapBoundaryTests {
+  @Test func aTransactionOverTwoSourcesIsOneEventBehindContainers() throws {
+    let (one, other) = (Source([1]), Source([7]))
+    let joined = Container(one).concatenated(with: Container(other))
+    let recorder = RecordingObserver(joined)
+    withTransaction {
+      one.append(2)
+      other.append(8)
+    }
+    #expect(recorder.events.map(\.brief) == ["0:[1, 7]", "0-1:[1, 2, 7, 8]"])
+  }
+
+  @Test func itIsOneEventAlsoWhereAContainerWasSwappedToSomethingFartherAway() throws {
+    let (one, other) = (Source([1]), Source([7]))
+    let container = Container(Source())
+    let joined = container.concatenated(with: other)
+    let recorder = RecordingObserver(joined)
+    // The container now lies behind two more domains than when it was joined.
+    container.swap(to: Container(Container(one)))
+    withTransaction {
+      one.append(2)
+      other.append(8)
+    }
+    #expect(recorder.events.last?.brief == "1-2:[1, 2, 7, 8]")
+    try recorder.check(against: joined)
+  }
+}
