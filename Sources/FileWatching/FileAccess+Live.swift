@@ -7,8 +7,8 @@ extension FileAccess {
 
   /// Reads again where the file changed meanwhile, a few times.
   private static func readContents(of path: String) -> Result<FileContents, FileFailure> {
-    SystemCalls.open(path).flatMap { descriptor in
-      defer { SystemCalls.close(descriptor) }
+    SystemCalls.openForReading(path).flatMap { descriptor in
+      defer { SystemCalls.closeDescriptor(descriptor) }
       do throws(FileFailure) {
         for _ in 0..<4 {
           let before = try SystemCalls.stamp(of: descriptor, path: path).get()
