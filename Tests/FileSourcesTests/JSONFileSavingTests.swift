@@ -1,6 +1,7 @@
 import Diffing
 import Foundation
 import ObservableCollections
+import TestSupport
 import Testing
 
 @testable import FileSources

@@ -3,6 +3,7 @@ import FileWatching
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @testable import FileSources

@@ -1,4 +1,5 @@
 import FileSources
+import TestSupport
 import Testing
 
 @Suite struct JSONParsingTests {

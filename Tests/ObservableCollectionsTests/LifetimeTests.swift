@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Weak references, all nil in the end.

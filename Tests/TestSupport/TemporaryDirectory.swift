@@ -1,10 +1,10 @@
-import Foundation
+package import Foundation
 
 /// A directory of a test's own, deleted with the last reference to it.
-final class TemporaryDirectory: Sendable {
-  let path: String
+package final class TemporaryDirectory: Sendable {
+  package let path: String
 
-  init() throws {
+  package init() throws {
     // The path without symbolic links: some tests compare it.
     let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
     path = base + "/swappable-" + UUID().uuidString
@@ -14,47 +14,47 @@ final class TemporaryDirectory: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The path of a name in the directory.
-  func callAsFunction(_ name: String) -> String { path + "/" + name }
+  package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-  func makeDirectory(_ name: String) throws {
+  package func makeDirectory(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: true)
   }
 
-  func move(_ name: String, to other: String) throws {
+  package func move(_ name: String, to other: String) throws {
     guard rename(self(name), self(other)) == 0 else { throw POSIXError.last }
   }
 
-  func link(_ name: String, to destination: String) throws {
+  package func link(_ name: String, to destination: String) throws {
     guard symlink(destination, self(name)) == 0 else { throw POSIXError.last }
   }
 
-  func hardLink(_ name: String, as other: String) throws {
+  package func hardLink(_ name: String, as other: String) throws {
     guard Foundation.link(self(name), self(other)) == 0 else { throw POSIXError.last }
   }
 
-  func remove(_ name: String) throws {
+  package func remove(_ name: String) throws {
     try FileManager.default.removeItem(atPath: self(name))
   }
 
   /// Opens, truncates, writes the parts one by one, and closes, as a plain save does.
-  func write(_ parts: String..., to name: String) throws {
+  package func write(_ parts: String..., to name: String) throws {
     let descriptor = try OpenFile(self(name), O_WRONLY | O_CREAT | O_TRUNC)
     for part in parts { try descriptor.write(part) }
   }
 }
 
 /// A file that is open for as long as it is kept.
-final class OpenFile {
-  private let descriptor: Int32
+package final class OpenFile {
+  package let descriptor: Int32
 
-  init(_ path: String, _ flags: Int32) throws {
+  package init(_ path: String, _ flags: Int32) throws {
     descriptor = open(path, flags, 0o644)
     guard descriptor >= 0 else { throw POSIXError.last }
   }
 
   deinit { close(descriptor) }
 
-  func write(_ text: String) throws {
+  package func write(_ text: String) throws {
     let bytes = Array(text.utf8)
     guard Foundation.write(descriptor, bytes, bytes.count) == bytes.count else {
       throw POSIXError.last
@@ -63,5 +63,5 @@ final class OpenFile {
 }
 
 extension POSIXError {
-  static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+  package static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 }
