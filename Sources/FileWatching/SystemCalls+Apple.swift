@@ -49,7 +49,10 @@
       _ descriptor: Int32, limit: Int, path: String
     ) -> Result<[UInt8], FileFailure> {
       guard hasMemory(for: limit) else {
-        return .failure(FileFailure(ENOMEM, operation: "read", path: path))
+        return .failure(
+          FileFailure(
+            cause: .other, operation: "read", path: path, code: ENOMEM,
+            reason: "it is larger than the memory that is to be had"))
       }
       var failure: Int32 = 0
       let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
