@@ -104,8 +104,8 @@ let package = Package(
     tests(
       "SQLiteSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "SQLiteSources",
-        "DataSourceTesting", "SwappableSQLite3", "TestHelper",
+        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper"]),
     tests("PlaygroundTests", ["SwapDemo"]),

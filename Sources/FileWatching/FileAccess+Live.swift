@@ -14,8 +14,8 @@ extension FileAccess {
           let before = try SystemCalls.stamp(of: descriptor, path: path).get()
           try checkIsRegular(before, path: path)
           // One byte more than there should be, so that a file that grew is noticed.
-          let bytes = try SystemCalls.read(descriptor, limit: Int(before.size) + 1, path: path)
-            .get()
+          let limit = Int(min(before.size, Int64.max - 1)) + 1
+          let bytes = try SystemCalls.read(descriptor, limit: limit, path: path).get()
           let after = try SystemCalls.stamp(of: descriptor, path: path).get()
           if !after.differsInContents(from: before), bytes.count == Int(before.size) {
             return .success(FileContents(bytes: bytes, stamp: after))

@@ -51,6 +51,12 @@ enum SystemCalls {
   static func read(
     _ descriptor: Int32, limit: Int, path: String
   ) -> Result<[UInt8], FileFailure> {
+    guard hasMemory(for: limit) else {
+      return .failure(
+        FileFailure(
+          cause: .other, operation: "read", path: path, code: ENOMEM,
+          reason: "it is larger than the memory that is to be had"))
+    }
     var failure: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       while count < limit, let start = buffer.baseAddress {
@@ -68,6 +74,16 @@ enum SystemCalls {
       return .failure(FileFailure(failure, operation: "read", path: path))
     }
     return .success(bytes)
+  }
+
+  /// Whether so much memory is to be had: an array that gets none ends the process. A sparse file may
+  /// be larger than any memory.
+  private static func hasMemory(for count: Int) -> Bool {
+    guard count > 1 << 28 else { return true }
+    let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard memory != MAP_FAILED else { return false }
+    munmap(memory, count)
+    return true
   }
 
   static var workingDirectory: String {

@@ -16,7 +16,12 @@ enum System {
     }
     let identity = FileIdentity(
       device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
-    return status.st_mode & S_IFMT == S_IFDIR ? .directory : .file(identity)
+    return switch status.st_mode & S_IFMT {
+    case S_IFREG: .file(identity)
+    case S_IFDIR: .directory
+    // SQLite would wait for ever for somebody to write to a pipe.
+    default: .unreachable(reason: "it is a pipe, socket or device")
+    }
   }
 
   /// `path` made absolute by the current directory; not resolved further.

@@ -100,6 +100,18 @@ struct JSONFileStatusTests {
     #expect(log.source.status == .loaded)
   }
 
+  @Test func aFileLargerThanAnyMemoryIsAStatus() async throws {
+    try directory.write("[]", to: "a.json")
+    let log = try await SourceLog.afterLoading(source())
+    // Sparse: it takes no room on the disk.
+    try #require(truncate(path, 8 << 40) == 0)
+    let error = try await log.failure()
+    #expect(error.message.contains(path))
+    try directory.write(#"[{"id":1}]"#, to: "a.json")
+    try await log.loaded()
+    #expect(log.source.snapshot.count == 1)
+  }
+
   @Test func faultyFromTheStartIsAStatusAndFailsTheWait() async throws {
     try directory.write("[", to: "a.json")
     let source = source()

@@ -49,6 +49,14 @@ import Testing
       try SQLiteDataSource<Item>(path: database.directory.path, sql: select)
     }
     #expect(directory.code == .directory)
+    let pipe = database.path + ".pipe"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    for path in [pipe, "/dev/null"] {
+      let special = try #require(throws: SQLiteError.self) {
+        try SQLiteDataSource<Item>(path: path, sql: select)
+      }
+      #expect(special.code == .cannotOpen)
+    }
     try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: database.path))
     let text = try #require(throws: SQLiteError.self) {
       try SQLiteDataSource<Item>(path: database.path, sql: select)

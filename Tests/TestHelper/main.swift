@@ -1,8 +1,10 @@
 /// The second process of the tests: its first argument names what it does.
 ///
 ///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
+///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
 let subcommands: [String: ([String]) -> Int32] = [
-  "sql": runSQLCommand
+  "save": runSaveCommand,
+  "sql": runSQLCommand,
 ]
 
 let arguments = Array(CommandLine.arguments.dropFirst())
