@@ -65,7 +65,11 @@ let package = Package(
       path: "Playgrounds/SwapDemo",
       swiftSettings: settings),
 
-    // Tests. `TestHelper` is the second process that they start.
+    // Tests. `TestHelper` is the second process that they start, `TestSupport` what they share.
+    .target(
+      name: "TestSupport",
+      dependencies: ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"],
+      path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
       name: "TestHelper", dependencies: ["SwappableSQLite3"], path: "Tests/TestHelper",
       swiftSettings: settings),
@@ -73,12 +77,14 @@ let package = Package(
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
     tests(
       "ObservableCollectionsTests",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"]),
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting", "TestSupport",
+      ]),
     tests(
       "SwappableSourcesTests",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
-        "DataSourceTesting",
+        "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "DataSourceTestingTests",
@@ -86,18 +92,20 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
         "DataSourceTesting",
       ]),
-    tests("FileWatchingTests", ["ReactiveSignals", "FileWatching", "DataSourceTesting"]),
+    tests(
+      "FileWatchingTests",
+      ["ReactiveSignals", "FileWatching", "DataSourceTesting", "TestSupport"]),
     tests(
       "FileSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
-        "DataSourceTesting", "TestHelper",
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
+        "FileWatching", "FileSources", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "SQLiteSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "SQLiteSources",
-        "DataSourceTesting", "SwappableSQLite3", "TestHelper",
+        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
+        "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper"]),
     tests("PlaygroundTests", ["SwapDemo"]),

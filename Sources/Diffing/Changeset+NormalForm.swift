@@ -18,7 +18,8 @@ extension Changeset {
     // A recorded update may have put an element of another identity in its place.
     let updates = updates.filter {
       let (old, new) = (old.element(at: $0.from), new.element(at: $0.to))
-      return old.differenceIdentifier != new.differenceIdentifier || !sameContent(old, new)
+      return !sameIdentity(old.differenceIdentifier, new.differenceIdentifier)
+        || !sameContent(old, new)
     }
     var pairs: [Update] = []
     if !deletions.isEmpty && !insertions.isEmpty {

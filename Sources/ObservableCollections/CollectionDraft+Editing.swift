@@ -26,7 +26,9 @@ extension CollectionDraft {
 
   /// Inserts an element.
   ///
-  /// - Parameter index: Where it is to stand; 0 up to and including `count`.
+  /// - Parameters:
+  ///   - element: What to insert.
+  ///   - index: Where it is to stand; 0 up to and including `count`.
   public func insert(_ element: Element, at index: Int) {
     insert(contentsOf: CollectionOfOne(element), at: index)
   }

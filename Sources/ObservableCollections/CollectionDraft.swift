@@ -152,17 +152,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Where each element came from, marks included.
   private func origins() -> [Int] {
-    let changeset: Changeset
-    switch record {
-    case .origins(let origins): return origins
-    case .none: changeset = .empty
-    case .insertion(let range): changeset = Changeset(insertions: Array(range))
-    case .removal(let range): changeset = Changeset(deletions: Array(range))
-    case .update(let index): changeset = Changeset(updates: [.init(from: index, to: index)])
-    case .move(let source, let destination):
-      changeset = Changeset(moves: [.init(from: source, to: destination)])
-    case .difference(let difference): changeset = difference
-    }
+    if case .origins(let origins) = record { return origins }
+    let changeset = record.changeset ?? .empty
     var origins = changeset.origins(oldCount: base.count)
     for update in changeset.updates { origins[update.to] |= Self.touched }
     return origins
@@ -197,18 +188,14 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// What the transaction comes to; nil where the contents are equal in the end.
   package func outcome() -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
     let changeset: Changeset
-    switch record {
-    case .none: return nil
-    case .insertion(let range): changeset = Changeset(insertions: Array(range))
-    case .removal(let range): changeset = Changeset(deletions: Array(range))
-    case .update(let index): changeset = Changeset(updates: [.init(from: index, to: index)])
-    case .move(let source, let destination):
-      changeset = Changeset(moves: [.init(from: source, to: destination)])
-    case .difference(let difference): changeset = difference
-    case .origins(let marked):
+    if case .origins(let marked) = record {
       changeset = Changeset(
         recorded: marked.map { $0 < 0 ? $0 : $0 & ~Self.touched }, from: base.array, to: working,
         isTouched: { _, new in marked[new] >= Self.touched })
+    } else if let single = record.changeset {
+      changeset = single
+    } else {
+      return nil
     }
     let after = Snapshot(working)
     if changeset.hasNoEffect(from: base, to: after) { return nil }
@@ -237,6 +224,19 @@ private enum DraftRecord {
   case difference(Changeset)
   /// For each offset where the element came from, or -1.
   case origins([Int])
+
+  /// What a single edit changes; nil for none and for several.
+  var changeset: Changeset? {
+    switch self {
+    case .none, .origins: nil
+    case .insertion(let range): Changeset(insertions: Array(range))
+    case .removal(let range): Changeset(deletions: Array(range))
+    case .update(let index): Changeset(updates: [.init(from: index, to: index)])
+    case .move(let source, let destination):
+      Changeset(moves: [.init(from: source, to: destination)])
+    case .difference(let changeset): changeset
+    }
+  }
 }
 
 extension Changeset {

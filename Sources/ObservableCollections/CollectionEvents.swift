@@ -113,13 +113,16 @@ private final class EventFeed<Element: Differentiable & Sendable>: Sendable {
       isolation actor: isolated (any Actor)? = #isolation
     ) async -> PendingEvent<Element>? {
       await withCheckedContinuation { reader in
-        let event = state.withLock { state -> PendingEvent<Element>?? in
-          if state.isOver { return .some(nil) }
-          if let event = state.waiting.takeFirst() { return event }
+        let (event, released) = state.withLock {
+          state -> (PendingEvent<Element>??, [PendingEvent<Element>]) in
+          if state.isOver { return (.some(nil), []) }
+          let (event, released) = state.waiting.takeFirst()
+          if let event { return (event, released) }
           precondition(state.reader == nil, "two tasks wait for the next event of one iterator")
           state.reader = reader
-          return nil
+          return (nil, [])
         }
+        _ = consume released
         if let event { reader.resume(returning: event) }
       }
     }

@@ -70,7 +70,7 @@ extension DataSource {
         { event in handler(.change(CollectionChange(.read(event)))) },
         capture: { state in node.published(&state) },
         first: { event in
-          let state = CollectionUpdate<Element>.read(event).state
+          let state = StateBox<Element>.read(event).state
           handler(.initial(state.snapshot, revision: state.revision))
         })
     }
@@ -113,7 +113,7 @@ extension DataSource {
     let observation = node.statusObservers.join(
       { handler(CollectionUpdate<Element>.read($0).state) },
       capture: { state in node.published(&state) },
-      first: { handler(CollectionUpdate<Element>.read($0).state) })
+      first: { handler(StateBox<Element>.read($0).state) })
     return Disposable(observation, keeping: self)
   }
 }

@@ -35,7 +35,9 @@ extension EditableDataSource {
 
   /// Inserts an element.
   ///
-  /// - Parameter index: Where it is to stand; 0 up to and including the count.
+  /// - Parameters:
+  ///   - element: What to insert.
+  ///   - index: Where it is to stand; 0 up to and including the count.
   public func insert(_ element: Element, at index: Int) {
     property.edit { $0.insert(element, at: index) }
   }

@@ -79,5 +79,5 @@ extension Array where Element: Differentiable & Sendable {
 
 /// Whether one element can stand for the other without anybody noticing.
 package func isSame<Element: Differentiable>(_ one: Element, _ other: Element) -> Bool {
-  one.differenceIdentifier == other.differenceIdentifier && sameContent(one, other)
+  sameIdentity(one.differenceIdentifier, other.differenceIdentifier) && sameContent(one, other)
 }

@@ -278,7 +278,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     hasLoaded: Bool, _ actions: inout Actions, _ state: inout Domain.State
   ) {
     let before = root.committed(&state)
-    actions.updates.append([before])
+    actions.states.append(before.state)
     guard let update = before.state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
     else { return }
     let drainer = ThreadContext.current.deferred == nil ? ThreadID.current : nil

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rules E1 to E5.

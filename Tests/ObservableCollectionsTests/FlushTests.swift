@@ -3,6 +3,7 @@ import Diffing
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rule T5.

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rules T4 and T7: what attaches while something is on its way.

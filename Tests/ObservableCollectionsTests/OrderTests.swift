@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rules T2 and T3 on one thread.

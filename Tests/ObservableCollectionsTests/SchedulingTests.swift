@@ -3,6 +3,7 @@ import Diffing
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Work that is given to a scheduler, and done when a test says so.

@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rule T1 between threads.

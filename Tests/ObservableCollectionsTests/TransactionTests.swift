@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rule T1, one collection on one thread.

@@ -3,6 +3,7 @@ import Diffing
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Rule T8: what users run inside the engine may come back to it. Each runs on a thread of its own, so

@@ -4,6 +4,7 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import SwappableSources
+import TestSupport
 import Testing
 
 typealias Source = ArrayDataSource<TestElement>

@@ -4,6 +4,7 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import SwappableSources
+import TestSupport
 import Testing
 
 /// Rules S3 to S5: what happens to a swap at each point of it.

@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappableSources
+import TestSupport
 import Testing
 
 /// Rules S3 and L for containers.

@@ -6,6 +6,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a stress is made of, and what it counts.

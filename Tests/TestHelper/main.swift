@@ -1,1 +1,16 @@
-print("placeholder")
+/// The second process of the tests: its first argument names what it does.
+///
+///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
+///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
+let subcommands: [String: ([String]) -> Int32] = [
+  "save": runSaveCommand,
+  "sql": runSQLCommand,
+]
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard let name = arguments.first, let subcommand = subcommands[name] else {
+  let names = subcommands.keys.sorted().joined(separator: ", ")
+  print("error: TestHelper takes one of these: \(names)")
+  exitHelper(2)
+}
+exitHelper(subcommand(Array(arguments.dropFirst())))

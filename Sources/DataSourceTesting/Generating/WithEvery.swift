@@ -26,6 +26,7 @@ public func withEvery<Value>(
 /// - Parameters:
 ///   - name: What the value is called in a failure.
 ///   - values: The values.
+///   - actor: Where the test runs: by default where this is called.
 ///   - body: The test; what it throws ends the whole.
 /// - Throws: ``CombinationFailure`` with the values and what `body` has thrown.
 public func withEvery<Value: Sendable>(

@@ -138,6 +138,10 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     if !Snapshot(change.patch.applying(to: before)).hasSameContents(as: after) {
       faults.append(("E5", "the single steps of \(changeset) do not lead to \(after)"))
     }
+    if changeset.normalForm(from: before, to: after).deletions != changeset.deletions {
+      faults.append(
+        ("C7", "\(changeset) deletes and inserts one identity, from \(before) to \(after)"))
+    }
     for update in changeset.updates where isSame(before[update.from], after[update.to]) {
       faults.append(("C4", "the update \(update.from)->\(update.to) has equal content"))
     }

@@ -89,6 +89,8 @@ public final class ManualClock: Clock {
       if sleeperCount >= count { return }
       guard await notice.wait(after: seen, until: limit) else {
         try Task.checkCancellation()
+        // On a busy machine the answer may come long after what was waited for.
+        if sleeperCount >= count { return }
         throw WaitTimeout(
           "waited \(timeout) for \(count) tasks to sleep by a manual clock; \(sleeperCount) do")
       }

@@ -34,7 +34,7 @@ package final class Pause: Sendable {
     while true {
       let seen = notice.count
       if isReached { return }
-      guard notice.wait(after: seen, until: deadline) else { throw late(timeout) }
+      guard notice.wait(after: seen, until: deadline) || isReached else { throw late(timeout) }
     }
   }
 
@@ -46,7 +46,8 @@ package final class Pause: Sendable {
     while true {
       let seen = notice.count
       if isReached { return }
-      guard await notice.wait(after: seen, until: deadline) else { throw late(timeout) }
+      let isNoticed = await notice.wait(after: seen, until: deadline)
+      guard isNoticed || isReached else { throw late(timeout) }
     }
   }
 

@@ -18,17 +18,17 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package let statusObservers: ObserverList
 
   /// What observers have been told last, or are being told.
-  private var published: CollectionUpdate<Element>
+  private var published: StateBox<Element>
   /// What the round in progress brings; nil where nothing changes.
   package var update: CollectionUpdate<Element>?
   /// Kept until the round is over, so that nothing is released under the lock.
-  private var previous: CollectionUpdate<Element>?
+  private var previous: StateBox<Element>?
 
   package init(domain: Domain, height: Int, state: CollectionState<Element>) {
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
-    published = CollectionUpdate(state)
+    published = StateBox(state)
     self.domain = domain
     self.height = height
   }
@@ -36,7 +36,7 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package var upstream: [any DomainNode] { [] }
 
   /// What observers have been told.
-  package func published(_ state: inout Domain.State) -> CollectionUpdate<Element> { published }
+  package func published(_ state: inout Domain.State) -> StateBox<Element> { published }
 
   /// The newest contents: of a root also what is committed and not yet delivered.
   package var current: CollectionState<Element> {
@@ -45,7 +45,7 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
 
   /// Sets what a node that nobody can observe yet begins with.
   package func begin(with state: CollectionState<Element>) {
-    let first = CollectionUpdate(state)
+    let first = StateBox(state)
     let replaced = domain.withLock { _ in
       let replaced = published
       published = first
@@ -67,7 +67,7 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package func publish(_ state: inout Domain.State) {
     guard let update else { return }
     previous = published
-    published = update
+    published = update.box
     feeders.publish(update, &state)
     if update.change != nil { observers.publish(update, &state) }
     if update.isStatusStep { statusObservers.publish(update, &state) }

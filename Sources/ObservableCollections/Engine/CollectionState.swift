@@ -32,6 +32,20 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   }
 }
 
+/// A state as an object of its own: what is published keeps nothing of what was before it.
+package final class StateBox<Element: Differentiable & Sendable>: Sendable {
+  package let state: CollectionState<Element>
+
+  package init(_ state: CollectionState<Element>) {
+    self.state = state
+  }
+
+  /// What joins a collection of such elements is given first.
+  package static func read(_ event: Event) -> StateBox<Element> {
+    unsafeDowncast(event, to: StateBox<Element>.self)
+  }
+}
+
 /// What one round brings to a collection: a change, a status step, or both.
 package final class CollectionUpdate<Element: Differentiable & Sendable>: Sendable {
   package let before: Snapshot<Element>
@@ -39,8 +53,10 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Sendab
   /// Empty where the contents stay.
   package let changeset: Changeset
   /// The state after it.
-  package let state: CollectionState<Element>
+  package let box: StateBox<Element>
   package let isStatusStep: Bool
+
+  package var state: CollectionState<Element> { box.state }
 
   package init(
     before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
@@ -49,19 +65,12 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Sendab
     self.before = before
     self.revisionBefore = revisionBefore
     self.changeset = changeset
-    self.state = state
+    box = StateBox(state)
     self.isStatusStep = isStatusStep
   }
 
   package var change: CollectionChange<Element>? {
-    revisionBefore == state.revision ? nil : CollectionChange(self)
-  }
-
-  /// A state that nothing has led to.
-  package convenience init(_ state: CollectionState<Element>) {
-    self.init(
-      before: state.snapshot, revisionBefore: state.revision, changeset: .empty, state: state,
-      isStatusStep: false)
+    revisionBefore == box.state.revision ? nil : CollectionChange(self)
   }
 
   /// What observers of a collection of such elements are given.

@@ -58,8 +58,10 @@ struct OperatorRun<Kernel: OperatorKernel> {
     }
     var contents: (snapshot: Snapshot<Kernel.Output>, changeset: Changeset)?
     if changes.contains(where: { $0 != nil }),
-      let (output, changeset) = kernel.apply(changes, to: state.snapshot)
+      let (output, recorded) = kernel.apply(changes, to: state.snapshot)
     {
+      // An operator may make equal elements of different ones, and let one go as its twin comes.
+      let changeset = recorded.normalForm(from: state.snapshot.array, to: output)
       let snapshot = Snapshot(output)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)

@@ -18,7 +18,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 
   /// What is to be told first.
   package static func initial(_ event: Event) -> PendingEvent<Element> {
-    let state = CollectionUpdate<Element>.read(event).state
+    let state = StateBox<Element>.read(event).state
     return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
   }
 
@@ -79,7 +79,8 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 extension CollectionNode {
   /// Subscribes with events that can wait.
   package func observe(
-    mailbox: (any MailboxFlushing)? = nil, _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
+    mailbox: (any MailboxFlushing)? = nil,
+    _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
   ) -> Observation {
     observers.join(
       { event in if let event = PendingEvent<Element>.change(event) { post(event) } },

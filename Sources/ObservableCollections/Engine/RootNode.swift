@@ -7,11 +7,11 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
 {
   // Sendable: `committed` and `queue` are guarded by the domain's lock.
 
-  private var committed: CollectionUpdate<Element>
+  private var committed: StateBox<Element>
   private var queue = EventQueue()
 
   package init(domain: Domain, state: CollectionState<Element>) {
-    committed = CollectionUpdate(state)
+    committed = StateBox(state)
     super.init(domain: domain, height: 0, state: state)
   }
 
@@ -20,7 +20,7 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
   }
 
   /// The newest state, under the lock.
-  package func committed(_ state: inout Domain.State) -> CollectionUpdate<Element> { committed }
+  package func committed(_ state: inout Domain.State) -> StateBox<Element> { committed }
 
   /// Commits what follows on the newest state.
   ///
@@ -31,13 +31,13 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
   package func commit(
     _ update: CollectionUpdate<Element>, by thread: ThreadID?, _ state: inout Domain.State
   ) -> Bool {
-    committed = update
+    committed = update.box
     queue.append(update)
     return state.enqueued(by: thread)
   }
 
   package override func begin(with state: CollectionState<Element>) {
-    let first = CollectionUpdate(state)
+    let first = StateBox(state)
     let replaced = domain.withLock { _ in
       let replaced = committed
       committed = first

@@ -22,11 +22,11 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   /// The collection before the change: that of the event before.
   public var before: Snapshot<Element> { update.before }
   /// The collection after the change.
-  public var after: Snapshot<Element> { update.state.snapshot }
+  public var after: Snapshot<Element> { update.box.state.snapshot }
   /// The revision of the event before.
   public var revisionBefore: Int { update.revisionBefore }
   /// The revision after the change. It is higher by more than one where several changes were merged.
-  public var revision: Int { update.state.revision }
+  public var revision: Int { update.box.state.revision }
   /// What differs, as simultaneous offsets.
   public var changeset: Changeset { update.changeset }
 

@@ -26,7 +26,9 @@ public protocol CollectionOperator<Input, Output>: Sendable {
   /// - Parameters:
   ///   - change: What became of the input.
   ///   - output: The output so far.
-  /// - Returns: The new output and what differs; nil or an empty changeset where nothing does.
+  /// - Returns: The new output and what differs; nil or an empty changeset where nothing does. Updates
+  ///   may be named whose content is equal, and an identity may be both deleted and inserted: such are
+  ///   found and put right.
   mutating func apply(
     _ change: CollectionChange<Input>, to output: Snapshot<Output>
   ) -> (output: [Output], changeset: Changeset)?

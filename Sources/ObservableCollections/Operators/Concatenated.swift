@@ -41,21 +41,16 @@ struct ConcatenationKernel<Element: Differentiable & Sendable>: OperatorKernel {
     var changeset = Changeset.empty
     var oldCount = 0
     var newCount = 0
-    var changed = 0
     for (index, change) in changes.enumerated() {
       let old = parts[index]
       if let change {
         parts[index] = change.after
         changeset = .concatenated(
           changeset, oldCount: oldCount, newCount: newCount, change.changeset)
-        changed += 1
       }
       oldCount += old.count
       newCount += parts[index].count
     }
-    let result = Array(parts.joined())
-    // An element that left one part and came to another in the same round has moved.
-    if changed > 1 { changeset = changeset.normalForm(from: output.array, to: result) }
-    return (result, changeset)
+    return (Array(parts.joined()), changeset)
   }
 }

@@ -30,16 +30,10 @@ struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Se
   func apply(
     _ change: CollectionChange<Input>, to output: Snapshot<Output>
   ) -> (output: [Output], changeset: Changeset)? {
-    let changeset = change.changeset
     // Reads from its second argument what was inserted or updated, each once.
-    let result = changeset.applying(to: output, with: change.after.lazy.map(transform))
-    let updates = changeset.updates.filter { !isSame(output[$0.from], result[$0.to]) }
-    guard updates.count < changeset.updates.count else { return (result, changeset) }
-    return (
-      result,
-      Changeset(
-        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-        updates: updates)
+    (
+      change.changeset.applying(to: output, with: change.after.lazy.map(transform)),
+      change.changeset
     )
   }
 }

@@ -10,19 +10,21 @@ package protocol Mergeable: Sendable {
 /// The events that wait for one observer, no more of them than its policy allows.
 package struct WaitingEvents<Event: Mergeable>: Sendable {
   private let limit: Int
+  /// The events from `head` on; those before are taken.
   private var events: [Event] = []
+  private var head = 0
 
   package init(_ policy: DeliveryPolicy) {
     limit = policy.limit
   }
 
-  package var isEmpty: Bool { events.isEmpty }
+  package var isEmpty: Bool { head == events.count }
 
   /// Adds an event, merging it into the newest where no more may wait.
   ///
   /// - Returns: What it was merged with, to be released unlocked.
   package mutating func append(_ event: Event) -> Event? {
-    guard events.count >= limit, let newest = events.last else {
+    guard events.count - head >= limit, let newest = events.last else {
       events.append(event)
       return nil
     }
@@ -31,13 +33,23 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
   }
 
   package mutating func takeAll() -> [Event] {
-    let taken = events
+    let taken = head == 0 ? events : Array(events[head...])
     events = []
+    head = 0
     return taken
   }
 
-  package mutating func takeFirst() -> Event? {
-    events.isEmpty ? nil : events.removeFirst()
+  /// Takes the oldest event. Its copies here are let go with the queue's storage, which is returned
+  /// once half of it is taken: to be released unlocked.
+  package mutating func takeFirst() -> (event: Event?, released: [Event]) {
+    guard head < events.count else { return (nil, []) }
+    let first = events[head]
+    head += 1
+    guard head > events.count / 2 else { return (first, []) }
+    let released = events
+    events = Array(events[head...])
+    head = 0
+    return (first, released)
   }
 }
 

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// It is an object whose type the node knows: the machinery of delivery is not generic, because generic
 /// code that is not specialised looks its types up at every step (benchmark "commit, 0 observers":
-/// 2.9 µs so, %%).
+/// 2.9 µs so, 1.1 µs as it is).
 package typealias Event = any AnyObject & Sendable
 
 /// The observers of one node that get one kind of event, in the order in which they subscribed.

@@ -2,7 +2,7 @@ import Swappable
 
 // What one commit, one subscription and one swap cost:
 //
-//     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks
+//     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks [WORD IN THE NAME]
 
 /// A row as a database has it.
 struct Row: Sendable, Hashable, Identifiable, Differentiable {
@@ -33,11 +33,12 @@ let old = (0..<63_436).map { Row(id: $0, name: "package-\($0)", section: "devel"
 var new = old
 for index in 0..<1_016 { new[index * 62].size += 1 }
 for index in 0..<230 {
-  new.insert(Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
+  new.insert(
+    Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
 
-let benchmarks: [Benchmark] = [
+let all: [Benchmark] = [
   commits(10_000, observers: 0, prototype: "375 ns"),
   commits(10_000, observers: 1, prototype: "446 ns"),
   commits(10_000, observers: 10, prototype: "763 ns"),
@@ -68,9 +69,14 @@ let benchmarks: [Benchmark] = [
 ]
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
+let benchmarks = all.filter { benchmark in
+  CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
+}
 let results = measure(benchmarks, rounds: 31)
 print("| | prototype | median | lowest |\n|---|---|---|---|")
 for (benchmark, result) in zip(benchmarks, results) {
   let median = text(nanoseconds: result.median)
-  print("| \(benchmark.name) | \(benchmark.prototype) | \(median) | \(text(nanoseconds: result.lowest)) |")
+  print(
+    "| \(benchmark.name) | \(benchmark.prototype) | \(median) | \(text(nanoseconds: result.lowest)) |"
+  )
 }

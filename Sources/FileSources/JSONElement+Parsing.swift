@@ -1,0 +1,171 @@
+extension JSONElement {
+  /// Reads one JSON value of any kind.
+  ///
+  /// - Parameters:
+  ///   - text: the value; white space around it, and nothing else, is ignored.
+  ///   - key: the name of the member by which the element is known; nil for the whole element.
+  /// - Throws: an error that says where and why the text is not valid, or that the key is missing.
+  public init(parsing text: String, key: String? = nil) throws(JSONError) {
+    try self.init(parsing: Array(text.utf8), key: key)
+  }
+
+  /// Reads one JSON value of any kind from UTF-8.
+  ///
+  /// - Parameters:
+  ///   - bytes: the value; a byte order mark and white space around it are ignored.
+  ///   - key: the name of the member by which the element is known; nil for the whole element.
+  /// - Throws: an error that says where and why the text is not valid, or that the key is missing.
+  public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
+    self = try Self.parse(bytes) { (scanner) throws(JSONScanner.Fault) in
+      let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
+      try Self.scanEnd(&scanner, after: "value")
+      return element
+    }
+  }
+
+  /// Reads the elements of a JSON array from UTF-8.
+  ///
+  /// - Parameters:
+  ///   - bytes: the text of the array; a byte order mark and white space around it are ignored.
+  ///   - key: the name of the member by which elements are known; nil for whole elements.
+  /// - Returns: the elements in order.
+  /// - Throws: an error that says where and why the text is no array of such elements.
+  /// - Complexity: one pass over the text; two allocations for each element.
+  public static func elements(
+    ofArray bytes: [UInt8], key: String? = nil
+  ) throws(JSONError) -> [JSONElement] {
+    try JSONDocument(bytes, key: key).elements
+  }
+
+  /// Reads one element, and finds its key.
+  static func scanElement(
+    _ scanner: inout JSONScanner, depth: Int, key: [UInt8]?
+  ) throws(JSONScanner.Fault) -> JSONElement {
+    let start = scanner.position
+    var match = key.map { JSONScanner.KeyMatch(name: $0) }
+    scanner.beginOutput()
+    try scanner.scanValue(depth: depth, key: &match)
+    let bytes = scanner.takeOutput()
+    guard let match else { return JSONElement(canonical: bytes) }
+    guard let value = match.value else {
+      let element = JSONElement(canonical: bytes)
+      let key = JSONText.decoded(match.name[...])
+      let error: JSONError =
+        element.members.map { .missingKey(key, among: $0.map(\.name)) }
+        ?? .missingKey(key, in: element.kind)
+      throw JSONScanner.Fault(code: error.code, offset: start, reason: error.reason)
+    }
+    if bytes[value.lowerBound] == UInt8(ascii: "{") || bytes[value.lowerBound] == UInt8(ascii: "[")
+    {
+      let kind = JSONElement(canonical: Array(bytes[value])).kind
+      throw JSONScanner.Fault(
+        code: .invalidKey, offset: start,
+        reason: "the key \(String(decoding: match.name, as: UTF8.self)) is \(kind.described); "
+          + "a key is a string, a number, true, false or null")
+    }
+    return JSONElement(canonical: bytes, key: value)
+  }
+
+  static func scanEnd(
+    _ scanner: inout JSONScanner, after what: String
+  ) throws(JSONScanner.Fault) {
+    scanner.skipSpace()
+    if scanner.next != nil {
+      throw scanner.unexpected(expecting: "the end of the text after the \(what)")
+    }
+  }
+
+  static func quoted(_ name: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    JSONText.append(name, to: &bytes)
+    return bytes
+  }
+
+  /// Scans from the first byte that counts, and turns offsets of faults into lines and columns.
+  static func parse<Value>(
+    _ bytes: [UInt8], _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
+  ) throws(JSONError) -> Value {
+    let start = bodyStart(of: bytes)
+    do throws(JSONScanner.Fault) {
+      if isUTF16(bytes) {
+        throw JSONScanner.Fault(
+          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
+      }
+      return try JSONScanner.withScanner(of: bytes, from: start) {
+        (scanner) throws(JSONScanner.Fault) in
+        scanner.skipSpace()
+        if scanner.next == nil {
+          throw scanner.fault(.empty, "the text is empty; write [] for a list of nothing")
+        }
+        return try body(&scanner)
+      }
+    } catch {
+      throw JSONError(
+        code: error.code, reason: error.reason,
+        position: JSONError.Position(of: error.offset, in: bytes[start...]),
+        elementOffset: error.elementOffset)
+    }
+  }
+
+  /// Where the text begins, after a byte order mark.
+  static func bodyStart(of bytes: [UInt8]) -> Int {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+  }
+
+  /// JSON begins with an ASCII character: a zero beside it, or another byte order mark, tells.
+  private static func isUTF16(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
+      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
+  }
+}
+
+extension JSONElement.Kind {
+  var described: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a truth value"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+extension JSONError {
+  static func missingKey(_ key: String, among names: [String]) -> JSONError {
+    let shown = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
+    return JSONError(
+      code: .missingKey,
+      reason: "the element has no member \"\(key)\", which is the key; "
+        + (names.isEmpty ? "it has no members" : "its members are \(shown)"))
+  }
+
+  static func missingKey(_ key: String, in kind: JSONElement.Kind) -> JSONError {
+    JSONError(
+      code: .missingKey,
+      reason: "the element is \(kind.described), so it has no member \"\(key)\", which is the key; "
+        + "only objects have keys")
+  }
+}
+
+extension JSONError.Position {
+  /// Counts lines, which end in a line feed or a carriage return or both, and the scalars in the last.
+  init(of offset: Int, in bytes: ArraySlice<UInt8>) {
+    line = 1
+    column = 1
+    let end = min(offset, bytes.endIndex)
+    for index in bytes.startIndex..<max(end, bytes.startIndex) {
+      let byte = bytes[index]
+      let isReturnBeforeFeed =
+        byte == 0x0D && index + 1 < bytes.endIndex && bytes[index + 1] == 0x0A
+      if byte == 0x0A || byte == 0x0D && !isReturnBeforeFeed {
+        line += 1
+        column = 1
+      } else if byte & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
+  }
+}

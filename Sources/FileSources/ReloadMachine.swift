@@ -1,0 +1,133 @@
+import FileWatching
+import ObservableCollections
+
+/// Decides what an event, a timer or the outcome of a read means for a source on a file.
+///
+/// It performs nothing: its owner does what it returns, in order, and tells it what came of it.
+struct ReloadMachine {
+  struct Timing: Sendable, Hashable {
+    /// How long nothing must be written until a file that stays open is read.
+    var quiet = Duration.milliseconds(20)
+    /// How long a file may be missing, empty or malformed before the status says so.
+    var grace = Duration.milliseconds(250)
+    /// How long to wait until what the system refused is tried again.
+    var retry = Duration.seconds(1)
+  }
+
+  enum Timer: Sendable, Hashable {
+    case quiet, grace, retry
+  }
+
+  /// A timer that was set; it counts only while it is the newest of its kind.
+  struct Ticket: Sendable, Hashable {
+    var timer: Timer
+    var number: Int
+  }
+
+  enum Action: Sendable, Hashable {
+    /// Read the file, and tell `readSucceeded` or `readFailed`.
+    case read
+    case schedule(Ticket, Duration)
+    /// Say that there is trouble.
+    case show(SourceStatus.State)
+  }
+
+  /// Why a read gave no contents.
+  struct Trouble: Sendable, Hashable {
+    /// Failed or missing.
+    var state: SourceStatus.State
+    /// Whether a save may be in progress, so that it will pass.
+    var isTransient: Bool
+    /// Whether it may pass without the file being changed.
+    var needsRetry: Bool
+  }
+
+  private let timing: Timing
+  private var hasLoaded = false
+  /// What the status says.
+  private var shown: Trouble?
+  /// Whether the next trouble is shown at once: its grace is over.
+  private var isGraceOver = false
+  /// Whether a writer was at work when the file was last looked at.
+  private var isBeingWritten = false
+  private var quietDelays = 0
+  private var graceDelays = 0
+  private var tickets: [Timer: Int] = [:]
+  private var lastTicket = 0
+
+  /// So often a wait may begin anew; somebody who writes without a pause must not stop all reading.
+  private static let maximumDelays = 50
+
+  init(timing: Timing) {
+    self.timing = timing
+  }
+
+  /// The first read.
+  mutating func begin() -> [Action] { [.read] }
+
+  mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
+    switch kind {
+    case .written, .replaced, .removed, .touched, .check:
+      isBeingWritten = false
+      return read()
+    case .modified, .created:
+      isBeingWritten = true
+      quietDelays += 1
+      if quietDelays > Self.maximumDelays { return read() }
+      return [schedule(.quiet, timing.quiet)]
+    }
+  }
+
+  mutating func timerFired(_ ticket: Ticket) -> [Action] {
+    guard tickets[ticket.timer] == ticket.number else { return [] }
+    tickets[ticket.timer] = nil
+    if ticket.timer == .grace { isGraceOver = true }
+    return read()
+  }
+
+  mutating func readSucceeded() {
+    hasLoaded = true
+    shown = nil
+    isGraceOver = false
+    isBeingWritten = false
+    graceDelays = 0
+    tickets = [:]
+  }
+
+  mutating func readFailed(_ trouble: Trouble) -> [Action] {
+    defer { isGraceOver = false }
+    if trouble == shown {
+      tickets[.grace] = nil
+      return retry(trouble)
+    }
+    let isFirst = !hasLoaded && shown == nil && !trouble.isTransient
+    guard isGraceOver || isFirst else {
+      // While a slow writer is at work, the grace begins anew with each part.
+      if tickets[.grace] != nil {
+        guard isBeingWritten, graceDelays < Self.maximumDelays else { return [] }
+        graceDelays += 1
+      }
+      return [schedule(.grace, timing.grace)]
+    }
+    shown = trouble
+    graceDelays = 0
+    tickets[.grace] = nil
+    return [.show(trouble.state)] + retry(trouble)
+  }
+
+  private mutating func read() -> [Action] {
+    tickets[.quiet] = nil
+    quietDelays = 0
+    return [.read]
+  }
+
+  private mutating func retry(_ trouble: Trouble) -> [Action] {
+    trouble.needsRetry ? [schedule(.retry, timing.retry)] : []
+  }
+
+  private mutating func schedule(_ timer: Timer, _ delay: Duration) -> Action {
+    lastTicket += 1
+    tickets[timer] = lastTicket
+    return .schedule(Ticket(timer: timer, number: lastTicket), delay)
+  }
+}

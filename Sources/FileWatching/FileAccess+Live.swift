@@ -1,0 +1,47 @@
+extension FileAccess {
+  /// The real file system.
+  package static let live = FileAccess(
+    stamp: { SystemCalls.stamp($0) },
+    readLink: { SystemCalls.readLink($0) },
+    read: { readContents(of: $0) })
+
+  /// Reads again where the file changed meanwhile, a few times.
+  private static func readContents(of path: String) -> Result<FileContents, FileFailure> {
+    SystemCalls.openForReading(path).flatMap { descriptor in
+      defer { SystemCalls.closeDescriptor(descriptor) }
+      do throws(FileFailure) {
+        for _ in 0..<4 {
+          let before = try SystemCalls.stamp(of: descriptor, path: path).get()
+          try checkIsRegular(before, path: path)
+          // One byte more than there should be, so that a file that grew is noticed.
+          let limit = Int(min(before.size, Int64.max - 1)) + 1
+          let bytes = try SystemCalls.read(descriptor, limit: limit, path: path).get()
+          let after = try SystemCalls.stamp(of: descriptor, path: path).get()
+          if !after.differsInContents(from: before), bytes.count == Int(before.size) {
+            return .success(FileContents(bytes: bytes, stamp: after))
+          }
+        }
+        return .failure(
+          FileFailure(
+            cause: .unstable, operation: "read", path: path,
+            reason: "it changed each time while it was being read"))
+      } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  private static func checkIsRegular(_ stamp: FileStamp, path: String) throws(FileFailure) {
+    switch stamp.kind {
+    case .regular, .symbolicLink: return
+    case .directory:
+      throw FileFailure(
+        cause: .isDirectory, operation: "read", path: path,
+        reason: "it is a directory; name a file in it")
+    case .other:
+      throw FileFailure(
+        cause: .isSpecial, operation: "read", path: path,
+        reason: "it is a pipe, socket or device; only regular files can be read again and again")
+    }
+  }
+}

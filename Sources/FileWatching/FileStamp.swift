@@ -1,0 +1,42 @@
+/// Which file it is, whatever its name.
+package struct FileIdentity: Sendable, Hashable {
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// What tells one state of a file from another without reading it.
+package struct FileStamp: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case regular, directory, symbolicLink, other
+  }
+
+  package var identity: FileIdentity
+  package var kind: Kind
+  /// In bytes.
+  package var size: Int64
+  /// Time of the last write, in nanoseconds since 1970.
+  package var modified: Int64
+  /// Time of the last change of contents or attributes, in nanoseconds since 1970.
+  package var changed: Int64
+
+  package init(
+    identity: FileIdentity, kind: Kind = .regular, size: Int64, modified: Int64, changed: Int64
+  ) {
+    self.identity = identity
+    self.kind = kind
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+  }
+
+  /// Whether the bytes may differ: everything but the time of the last change of attributes.
+  package func differsInContents(from other: FileStamp) -> Bool {
+    identity != other.identity || kind != other.kind || size != other.size
+      || modified != other.modified
+  }
+}

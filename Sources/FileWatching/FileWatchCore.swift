@@ -1,0 +1,196 @@
+import Dispatch
+import ReactiveSignals
+
+/// The working part of a watch: kept by the system's registrations too, so that letting go of the
+/// `FileWatch` is what ends it.
+final class FileWatchCore: FileSignalReceiver {
+  private struct State {
+    /// Nil after the end.
+    var handler: (@Sendable (FileEvent) -> Void)?
+    var pending: FileSignal = []
+    /// Whether somebody is about to look; at the start that is `start`.
+    var isScheduled = true
+    var resolution: PathResolution
+    var tokens: [WatchSystem.Token] = []
+    var diagnostic: String?
+  }
+
+  /// What looking and watching anew gave.
+  private struct Armed {
+    var resolution: PathResolution
+    var tokens: [WatchSystem.Token]
+    var diagnostic: String?
+  }
+
+  private let path: String
+  private let queue: DispatchQueue
+  private let intervals: FileWatch.Intervals
+  private let system: WatchSystem
+  private let state: Locked<State>
+
+  init(
+    path: String, queue: DispatchQueue, intervals: FileWatch.Intervals, system: WatchSystem,
+    handler: @escaping @Sendable (FileEvent) -> Void
+  ) {
+    self.path = path
+    self.queue = queue
+    self.intervals = intervals
+    self.system = system
+    state = Locked(
+      State(
+        handler: handler,
+        resolution: PathResolution(absolutePath: path, in: system.files)))
+  }
+
+  var fileState: FileState { state.withLock { $0.resolution.state } }
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
+
+  /// Watches; to be called once, before anything else.
+  func start() {
+    let armed = arm()
+    let (stale, isDue) = state.withLock { state in
+      state.resolution = armed.resolution
+      state.diagnostic = armed.diagnostic
+      // Registrations may have spoken before they were stored.
+      state.isScheduled = !state.pending.isEmpty
+      return (Self.swapTokens(armed.tokens, in: &state), state.isScheduled)
+    }
+    system.unwatch(stale)
+    if isDue { queue.async { self.deliver() } }
+    scheduleTick()
+  }
+
+  func cancel() {
+    let (handler, tokens) = state.withLock { state in
+      let taken = (state.handler, state.tokens)
+      state.handler = nil
+      state.tokens = []
+      return taken
+    }
+    system.unwatch(tokens)
+    // What the handler holds is let go of here, with nothing locked.
+    withExtendedLifetime(handler) {}
+  }
+
+  func receive(_ signal: FileSignal) {
+    let isFirst = state.withLock { state in
+      guard state.handler != nil else { return false }
+      state.pending.formUnion(signal)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+    if isFirst { queue.async { self.deliver() } }
+  }
+
+  private func scheduleTick() {
+    let interval = diagnostic == nil ? intervals.safety : intervals.polling
+    system.timer.call(interval, queue) { [weak self] in
+      guard let self, isLive else { return }
+      state.withLock { _ = $0.pending.insert(.poll) }
+      deliver()
+      scheduleTick()
+    }
+  }
+
+  private var isLive: Bool { state.withLock { $0.handler != nil } }
+
+  /// Looks at the file and reports; runs on the queue, so never twice at a time.
+  private func deliver() {
+    let (signal, before, diagnostic) = state.withLock { state in
+      let taken = (state.pending, state.resolution, state.diagnostic)
+      state.pending = []
+      state.isScheduled = false
+      return taken
+    }
+    if signal.isEmpty { return }
+    if let target = before.target, signal.keepsPlaces,
+      let stamp = try? system.files.stamp(target).get(),
+      stamp.identity == before.state.stamp?.identity
+    {
+      var after = before
+      after.state = .file(stamp)
+      let armed = Armed(resolution: after, tokens: [], diagnostic: diagnostic)
+      report(signal, before: before, after: armed, keepsTokens: true)
+      return
+    }
+    if signal == .poll, diagnostic == nil,
+      PathResolution(absolutePath: path, in: system.files) == before
+    {
+      return
+    }
+    report(signal, before: before, after: arm(), keepsTokens: false)
+  }
+
+  private func report(
+    _ signal: FileSignal, before: PathResolution, after: Armed, keepsTokens: Bool
+  ) {
+    let (handler, stale, sayMore) = state.withLock { state in
+      let sayMore = state.diagnostic != after.diagnostic
+      state.resolution = after.resolution
+      state.diagnostic = after.diagnostic
+      let stale = keepsTokens ? [] : Self.swapTokens(after.tokens, in: &state)
+      return (state.handler, stale, sayMore)
+    }
+    system.unwatch(stale)
+    let kind = signal.eventKind(from: before.state, to: after.resolution.state)
+    if let handler, let kind = kind ?? (sayMore ? .check : nil) {
+      handler(FileEvent(kind: kind, state: after.resolution.state))
+    }
+  }
+
+  /// Stores new registrations and returns those to hand back: after the end, the new ones.
+  private static func swapTokens(
+    _ tokens: [WatchSystem.Token], in state: inout State
+  ) -> [WatchSystem.Token] {
+    guard state.handler != nil else { return tokens }
+    defer { state.tokens = tokens }
+    return state.tokens
+  }
+
+  /// Watches everything that decides what stands at the path, and then looks: what changed before
+  /// the last look is in it, what changes after it is told.
+  private func arm() -> Armed {
+    var resolution = PathResolution(absolutePath: path, in: system.files)
+    var failure: FileFailure?
+    // Somebody who renames in a loop must not keep this busy for ever.
+    for _ in 0..<8 {
+      var tokens: [WatchSystem.Token] = []
+      failure = nil
+      func watch(_ path: String, name: String?) {
+        switch system.watch(path, name, self) {
+        case .success(let token): tokens.append(token)
+        case .failure(let reason): failure = reason
+        }
+      }
+      for place in resolution.places { watch(place.directory, name: place.name) }
+      if let target = resolution.target { watch(target, name: nil) }
+      let again = PathResolution(absolutePath: path, in: system.files)
+      if again.needsSameWatches(as: resolution) {
+        return Armed(
+          resolution: again, tokens: tokens,
+          diagnostic: failure.map(explanation) ?? remoteExplanation(again))
+      }
+      system.unwatch(tokens)
+      resolution = again
+    }
+    let reason = "the way to it changes faster than it can be followed"
+    return Armed(resolution: resolution, tokens: [], diagnostic: explanation(reason))
+  }
+
+  private func explanation(_ failure: FileFailure) -> String {
+    let help =
+      failure.cause == .limit ? " Raise the system's limit on watches, or watch fewer files." : ""
+    return explanation(failure.description) + help
+  }
+
+  private func explanation(_ reason: String) -> String {
+    "Looks at \(path) every \(intervals.polling) instead of being told of changes: \(reason)."
+  }
+
+  private func remoteExplanation(_ resolution: PathResolution) -> String? {
+    guard let place = resolution.places.last, let device = place.identity?.device,
+      system.isRemote(place.directory, device)
+    else { return nil }
+    return explanation("its file system does not tell of changes made by other machines")
+  }
+}

@@ -1,0 +1,139 @@
+#if os(Linux)
+  import Glibc
+  import Synchronization
+
+  /// One inotify descriptor and the thread that reads it.
+  ///
+  /// All but `stop` is called under the lock of the owner or by the reader's own thread.
+  final class InotifyReader: Sendable {
+    struct Event {
+      var watch: Int
+      var signal: FileSignal
+      var name: String?
+      /// The kernel's queue was full: events of any watch were lost.
+      var isOverflow: Bool
+      /// The kernel has ended the watch.
+      var isEnd: Bool
+    }
+
+    let descriptor: Int32
+    private let owner: WatchCenter
+    private let isStopped = Atomic<Bool>(false)
+    /// Zero until the thread runs.
+    private let thread = Atomic<UInt>(0)
+
+    private init(descriptor: Int32, owner: WatchCenter) {
+      self.descriptor = descriptor
+      self.owner = owner
+    }
+
+    static func start(for owner: WatchCenter) -> Result<InotifyReader, FileFailure> {
+      let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+      guard descriptor >= 0 else {
+        return .failure(FileFailure(errno, operation: "open", path: "an inotify descriptor"))
+      }
+      let reader = InotifyReader(descriptor: descriptor, owner: owner)
+      var thread = pthread_t()
+      // The thread owns one reference to the reader, which it takes over at its start.
+      let context = Unmanaged.passRetained(reader)
+      let code = pthread_create(
+        &thread, nil,
+        { context in
+          guard let context else { return nil }
+          Unmanaged<InotifyReader>.fromOpaque(context).takeRetainedValue().run()
+          return nil
+        }, context.toOpaque())
+      guard code == 0 else {
+        context.release()
+        close(descriptor)
+        return .failure(FileFailure(code, operation: "start", path: "a thread for inotify"))
+      }
+      reader.thread.store(UInt(thread), ordering: .relaxed)
+      return .success(reader)
+    }
+
+    /// Adds to the mask of the watch that the file has, if any: replacing it would lose the events
+    /// of its other users.
+    func add(_ path: String, mask: UInt32) -> Result<Int, FileFailure> {
+      let watch = inotify_add_watch(descriptor, path, mask | Self.additionalMask)
+      guard watch >= 0 else {
+        return .failure(FileFailure(errno, operation: "watch", path: path))
+      }
+      return .success(Int(watch))
+    }
+
+    private static let additionalMask = UInt32(IN_MASK_ADD) | UInt32(IN_DONT_FOLLOW)
+
+    func remove(_ watch: Int) {
+      inotify_rm_watch(descriptor, Int32(watch))
+    }
+
+    /// Ends the thread and closes the descriptor; to be called once, with nothing locked.
+    func stop() {
+      isStopped.store(true, ordering: .releasing)
+      // The end of a watch is an event, which wakes the thread without a second descriptor.
+      let watch = inotify_add_watch(descriptor, "/", UInt32(IN_DELETE_SELF))
+      if watch >= 0 { inotify_rm_watch(descriptor, watch) }
+      pthread_join(pthread_t(thread.load(ordering: .relaxed)), nil)
+      close(descriptor)
+    }
+
+    private func run() {
+      // The process's signals are for its other threads.
+      var signals = sigset_t()
+      sigfillset(&signals)
+      pthread_sigmask(SIG_SETMASK, &signals, nil)
+      let size = 65_536
+      let buffer = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: size, alignment: MemoryLayout<inotify_event>.alignment)
+      defer { buffer.deallocate() }
+      while !isStopped.load(ordering: .acquiring) {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        // The limit is for the case that not even the waking watch was to be had.
+        _ = poll(&request, 1, 1_000)
+        let count = read(descriptor, buffer.baseAddress, size)
+        if count > 0 {
+          owner.take(
+            Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])), from: self)
+        }
+      }
+    }
+
+    /// The kernel writes whole events only.
+    private static func events(in bytes: UnsafeRawBufferPointer) -> [Event] {
+      let headerSize = MemoryLayout<inotify_event>.size
+      var events: [Event] = []
+      var offset = 0
+      while offset + headerSize <= bytes.count {
+        let header = bytes.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+        let end = offset + headerSize + Int(header.len)
+        guard end <= bytes.count else { break }
+        let name = bytes[(offset + headerSize)..<end].prefix { $0 != 0 }
+        events.append(
+          Event(
+            watch: Int(header.wd), signal: signal(header.mask),
+            name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self),
+            isOverflow: header.mask & UInt32(IN_Q_OVERFLOW) != 0,
+            isEnd: header.mask & UInt32(IN_IGNORED) != 0))
+        offset = end
+      }
+      return events
+    }
+
+    private static func signal(_ mask: UInt32) -> FileSignal {
+      var signal: FileSignal = []
+      func map(_ bits: Int32, _ meaning: FileSignal) {
+        if mask & UInt32(bitPattern: bits) != 0 { signal.formUnion(meaning) }
+      }
+      map(IN_CLOSE_WRITE, .written)
+      map(IN_MODIFY, .modified)
+      map(IN_ATTRIB, .attributes)
+      map(IN_CREATE, .created)
+      map(IN_MOVED_TO, .movedIn)
+      map(IN_MOVED_FROM | IN_DELETE, .movedOut)
+      map(IN_DELETE_SELF | IN_MOVE_SELF, .displaced)
+      map(IN_IGNORED | IN_UNMOUNT | IN_Q_OVERFLOW, .lost)
+      return signal
+    }
+  }
+#endif

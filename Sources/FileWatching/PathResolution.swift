@@ -1,0 +1,98 @@
+/// Where a path leads: every name that decides it, and what stands at its end.
+struct PathResolution: Sendable, Hashable {
+  /// A name in a directory whose change changes where the path leads.
+  struct Place: Sendable, Hashable {
+    var directory: String
+    var identity: FileIdentity?
+    var name: String
+  }
+
+  /// In the order in which they are met; their directories hold no symbolic links.
+  var places: [Place] = []
+  /// The path of the file without symbolic links, where there is one.
+  var target: String?
+  var state: FileState
+
+  /// Whether the same directories and the same file have to be watched.
+  func needsSameWatches(as other: PathResolution) -> Bool {
+    places == other.places && target == other.target
+      && state.stamp?.identity == other.state.stamp?.identity
+  }
+
+  /// Follows a path name by name.
+  ///
+  /// A missing name is the last place: whatever is created there later is seen.
+  /// - Complexity: one look-up for each name on the way, one more for each symbolic link.
+  init(absolutePath path: String, in files: FileAccess) {
+    // The names still to be followed, the next one last.
+    var names = Self.names(of: path)
+    var directory = "/"
+    var identity = (try? files.stamp("/").get())?.identity
+    var links = 0
+    state = .failed(.linkLoop(path))
+
+    while let name = names.popLast() {
+      if name == ".." {
+        directory = Self.parent(of: directory)
+        identity = (try? files.stamp(directory).get())?.identity
+        continue
+      }
+      let next = directory == "/" ? "/" + name : directory + "/" + name
+      let place = Place(directory: directory, identity: identity, name: name)
+      switch files.stamp(next) {
+      case .failure(let failure):
+        places.append(place)
+        state = failure.cause == .missing ? .missing(failure) : .failed(failure)
+        return
+      case .success(let stamp) where stamp.kind == .symbolicLink:
+        places.append(place)
+        links += 1
+        guard links <= 40 else { return }
+        switch files.readLink(next) {
+        case .failure(let failure):
+          state = failure.cause == .missing ? .missing(failure) : .failed(failure)
+          return
+        case .success(let destination):
+          if destination.hasPrefix("/") {
+            directory = "/"
+            identity = (try? files.stamp("/").get())?.identity
+          }
+          names += Self.names(of: destination)
+        }
+      case .success(let stamp) where names.isEmpty:
+        places.append(place)
+        target = next
+        state = .file(stamp)
+        return
+      case .success(let stamp) where stamp.kind == .directory:
+        directory = next
+        identity = stamp.identity
+      case .success:
+        places.append(place)
+        state = .missing(.notDirectory(next))
+        return
+      }
+    }
+    // The path ends in `..`, in `/`, or in a link to one of these.
+    switch files.stamp(directory) {
+    case .success(let stamp):
+      target = directory
+      state = .file(stamp)
+    case .failure(let failure):
+      state = failure.cause == .missing ? .missing(failure) : .failed(failure)
+    }
+  }
+
+  private static func names(of path: String) -> [String] {
+    path.utf8.split(separator: UInt8(ascii: "/")).reversed()
+      .map { String($0) ?? "" }
+      .filter { $0 != "." }
+  }
+
+  private static func parent(of directory: String) -> String {
+    guard let slash = directory.utf8.lastIndex(of: UInt8(ascii: "/")),
+      slash != directory.utf8.startIndex
+    else { return "/" }
+    return String(directory[..<slash])
+  }
+}

@@ -1,0 +1,157 @@
+#if os(Linux)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The system calls that the watcher needs, each with its error.
+enum SystemCalls {
+  /// The stamp of a path, or of the symbolic link that it is.
+  static func stamp(_ path: String) -> Result<FileStamp, FileFailure> {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      return .failure(FileFailure(errno, operation: "find", path: path))
+    }
+    return .success(FileStamp(status))
+  }
+
+  static func stamp(of descriptor: Int32, path: String) -> Result<FileStamp, FileFailure> {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      return .failure(FileFailure(errno, operation: "read", path: path))
+    }
+    return .success(FileStamp(status))
+  }
+
+  static func readLink(_ path: String) -> Result<String, FileFailure> {
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = buffer.withUnsafeMutableBytes { bytes in
+      bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+    }
+    guard count >= 0 else {
+      return .failure(FileFailure(errno, operation: "follow the link", path: path))
+    }
+    return .success(String(decoding: buffer[..<count], as: UTF8.self))
+  }
+
+  /// Opens for reading, without waiting: a pipe that nobody writes to would never be opened.
+  static func openForReading(_ path: String) -> Result<Int32, FileFailure> {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      return .failure(FileFailure(errno, operation: "open", path: path))
+    }
+    return .success(descriptor)
+  }
+
+  static func closeDescriptor(_ descriptor: Int32) {
+    _ = close(descriptor)
+  }
+
+  /// Reads from the start to the end, or up to a limit.
+  static func read(
+    _ descriptor: Int32, limit: Int, path: String
+  ) -> Result<[UInt8], FileFailure> {
+    guard hasMemory(for: limit) else {
+      return .failure(
+        FileFailure(
+          cause: .other, operation: "read", path: path, code: ENOMEM,
+          reason: "it is larger than the memory that is to be had"))
+    }
+    var failure: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      while count < limit, let start = buffer.baseAddress {
+        let got = pread(descriptor, start + count, limit - count, off_t(count))
+        if got == 0 { break }
+        if got > 0 {
+          count += got
+        } else if errno != EINTR {
+          failure = errno
+          break
+        }
+      }
+    }
+    guard failure == 0 else {
+      return .failure(FileFailure(failure, operation: "read", path: path))
+    }
+    return .success(bytes)
+  }
+
+  /// Whether so much memory is to be had: an array that gets none ends the process. A sparse file may
+  /// be larger than any memory.
+  private static func hasMemory(for count: Int) -> Bool {
+    guard count > 1 << 28 else { return true }
+    let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard memory != MAP_FAILED else { return false }
+    munmap(memory, count)
+    return true
+  }
+
+  static var workingDirectory: String {
+    guard let path = getcwd(nil, 0) else { return "/" }
+    defer { free(path) }
+    return String(cString: path)
+  }
+}
+
+extension FileStamp {
+  init(_ status: stat) {
+    let kind: Kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      default: .other
+      }
+    self.init(
+      identity: FileIdentity(
+        device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino)),
+      kind: kind,
+      size: Int64(status.st_size),
+      modified: Self.nanoseconds(status.modified),
+      changed: Self.nanoseconds(status.changed))
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}
+
+extension FileFailure {
+  /// - Parameters:
+  ///   - code: `errno`, read before anything else could set it.
+  ///   - operation: what was attempted.
+  ///   - path: to which file.
+  init(_ code: Int32, operation: String, path: String) {
+    let cause: Cause =
+      switch code {
+      case ENOENT, ENOTDIR: .missing
+      case EACCES, EPERM: .denied
+      case ELOOP: .loop
+      case EISDIR: .isDirectory
+      case ENOSPC, EMFILE, ENFILE, ENOMEM: .limit
+      default: .other
+      }
+    self.init(
+      cause: cause, operation: operation, path: path, code: code,
+      reason: String(cString: strerror(code)))
+  }
+
+  /// More symbolic links than any system follows.
+  static func linkLoop(_ path: String) -> FileFailure {
+    FileFailure(ELOOP, operation: "find", path: path)
+  }
+
+  static func notDirectory(_ path: String) -> FileFailure {
+    FileFailure(ENOTDIR, operation: "look inside", path: path)
+  }
+}
+
+extension stat {
+  #if os(Linux)
+    fileprivate var modified: timespec { st_mtim }
+    fileprivate var changed: timespec { st_ctim }
+  #else
+    fileprivate var modified: timespec { st_mtimespec }
+    fileprivate var changed: timespec { st_ctimespec }
+  #endif
+}

@@ -1,0 +1,44 @@
+package import Diffing
+
+/// How often each identity occurs, kept up to date by what changes.
+package struct IdentityCounts<Element: Differentiable & Sendable> {
+  private var counts: [Element.DifferenceIdentifier: Int] = [:]
+  /// How many elements have the identity of an earlier one.
+  private var surplus = 0
+
+  package init() {}
+
+  /// Counts what went and what came.
+  ///
+  /// - Complexity: O(changes).
+  package mutating func update(removed: [Element], added: [Element]) {
+    counts.reserveCapacity(counts.count + added.count - removed.count)
+    for element in removed {
+      let identifier = element.differenceIdentifier
+      guard let count = counts[identifier] else { continue }
+      counts[identifier] = count > 1 ? count - 1 : nil
+      if count > 1 { surplus -= 1 }
+    }
+    for element in added {
+      let count = counts[element.differenceIdentifier, default: 0] + 1
+      counts[element.differenceIdentifier] = count
+      if count > 1 { surplus += 1 }
+    }
+  }
+
+  /// Names the first two elements of one identity, if there are any.
+  package func diagnostic(for elements: [Element]) -> SourceDiagnostic? {
+    if surplus == 0 { return nil }
+    var seen: [Element.DifferenceIdentifier: Int] = [:]
+    for (offset, element) in elements.enumerated() {
+      let identifier = element.differenceIdentifier
+      if let first = seen.updateValue(offset, forKey: identifier) {
+        return SourceDiagnostic(
+          code: "duplicate-identity",
+          message: "Elements \(first) and \(offset) have the same key, \(identifier); "
+            + "their changes may be told as those of one another.")
+      }
+    }
+    return nil
+  }
+}

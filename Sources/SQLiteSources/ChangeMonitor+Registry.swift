@@ -1,0 +1,52 @@
+import ReactiveSignals
+
+extension ChangeMonitor {
+  /// The databases that have a monitor, each kept only by those who use it.
+  private struct Registry: Sendable {
+    var monitors: [Key: Weak] = [:]
+  }
+
+  /// By the path and not by the file: a path whose symbolic link is turned elsewhere must take
+  /// along only those who named it by that path.
+  private enum Key: Sendable, Hashable {
+    case path(String)
+    case memory(ObjectIdentifier)
+  }
+
+  private struct Weak: Sendable {
+    weak let monitor: ChangeMonitor?
+  }
+
+  private static let registry = Locked(Registry())
+
+  /// The monitor of the database at `path`, an absolute one.
+  static func shared(path: String) -> ChangeMonitor {
+    shared(.path(path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
+  }
+
+  /// The monitor of the database of `connection`.
+  static func shared(connection: SQLiteConnection) -> ChangeMonitor {
+    if let path = connection.path { return shared(path: path) }
+    // The monitor keeps the connection, so that no other can be taken for it.
+    return shared(.memory(ObjectIdentifier(connection))) {
+      ChangeMonitor(reader: DatabaseReader(memory: connection))
+    }
+  }
+
+  /// The monitor of the database of `connection`, where anybody uses one.
+  static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
+    let key = connection.path.map(Key.path) ?? .memory(ObjectIdentifier(connection))
+    return registry.withLock { $0.monitors[key]?.monitor }
+  }
+
+  private static func shared(_ key: Key, make: () -> ChangeMonitor) -> ChangeMonitor {
+    registry.withLock { registry in
+      if let monitor = registry.monitors[key]?.monitor { return monitor }
+      // Making one opens nothing. Those that are gone are dropped here, where the list grows.
+      registry.monitors = registry.monitors.filter { $0.value.monitor != nil }
+      let monitor = make()
+      registry.monitors[key] = Weak(monitor: monitor)
+      return monitor
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Dispatch
+import ReactiveSignals
+
+/// Tells the data sources on one database that it may have changed, by whichever process.
+///
+/// It looks at `data_version` and at which file stands at the path: when the file system hints at a
+/// change, a few times after that, and steadily. Those that it calls compare versions themselves,
+/// so that one call too many costs little.
+final class ChangeMonitor: Sendable {
+  // Sendable: Dispatch's sources may be scheduled and cancelled by any thread.
+  private struct LookTimer: @unchecked Sendable {
+    let source: any DispatchSourceTimer
+  }
+
+  private struct State: Sendable {
+    var next = 0
+    var clients: [Int: @Sendable () -> Void] = [:]
+    var isRunning = false
+    var schedule: RecheckSchedule
+    var timer: LookTimer?
+    var watch: DatabaseWatch.Running?
+    var isLookDue = false
+    var seen: DatabaseReader.Sight?
+    var diagnostic: String?
+    /// When a look last found something new.
+    var lastChange: ContinuousClock.Instant?
+  }
+
+  let reader: DatabaseReader
+  private let watch: DatabaseWatch
+  private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
+  private let state: Locked<State>
+
+  /// A monitor of the database that `reader` reads.
+  init(
+    reader: DatabaseReader, watch: DatabaseWatch = .files,
+    schedule: RecheckSchedule = RecheckSchedule()
+  ) {
+    self.reader = reader
+    self.watch = watch
+    state = Locked(State(schedule: schedule))
+  }
+
+  deinit {
+    let (timer, watch) = state.withLock { ($0.timer, $0.watch) }
+    timer?.source.cancel()
+    watch?.end()
+  }
+
+  /// Has `call` called, by any thread, after each possible change. The first begins the looking.
+  func attach(_ call: @escaping @Sendable () -> Void) -> Int {
+    let number = state.withLock { state in
+      state.next += 1
+      state.clients[state.next] = call
+      return state.next
+    }
+    queue.async { [weak self] in self?.startOrStop() }
+    return number
+  }
+
+  /// Ends what `attach` began. The last ends the looking.
+  func detach(_ number: Int) {
+    // Released outside the lock.
+    let (_, isLast) = state.withLock { state in
+      (state.clients.removeValue(forKey: number), state.clients.isEmpty)
+    }
+    if isLast { queue.async { [weak self] in self?.startOrStop() } }
+  }
+
+  /// Why changes of other processes are only found by looking steadily; `nil` where they are told.
+  ///
+  /// It stays as it is until the clients are called.
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
+
+  /// Tells the clients at once: a connection of this process has committed.
+  func commitSeen() {
+    for call in state.withLock({ Array($0.clients.values) }) { call() }
+  }
+
+  /// Takes a hint that files were touched: looks soon, and a few times after that.
+  ///
+  /// In WAL mode it looks at once, readers and writers do not meet. With a rollback journal a look
+  /// keeps a writer waiting that comes at that moment, and writers wait in long steps: there the look
+  /// comes a little later, once for all the hints until then, and later still within a burst.
+  func hint() {
+    let isWAL = reader.isWAL
+    let isNew = state.withLock { state in
+      defer { state.isLookDue = true }
+      state.schedule.restart(isWAL: isWAL)
+      guard !state.isLookDue, !isWAL else { return !state.isLookDue }
+      let pause = RecheckSchedule.journalPause(after: state.lastChange?.duration(to: .now))
+      state.timer?.source.schedule(
+        deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
+      return false
+    }
+    if isNew { queue.async { [weak self] in self?.look() } }
+  }
+
+  private func startOrStop() {
+    let (shouldRun, isRunning) = state.withLock { ($0.clients.isEmpty == false, $0.isRunning) }
+    guard shouldRun != isRunning else { return }
+    if shouldRun {
+      guard let path = reader.path else { return }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.setEventHandler { [weak self] in self?.look() }
+      let watch = watch.start(path) { [weak self] in self?.hint() }
+      state.withLock { state in
+        state.isRunning = true
+        state.timer = LookTimer(source: timer)
+        state.watch = watch
+        // What was seen before does not count: its changes since then were told to nobody.
+        state.seen = nil
+      }
+      timer.activate()
+      look()
+    } else {
+      let (timer, watch) = state.withLock { state in
+        state.isRunning = false
+        defer { (state.timer, state.watch) = (nil, nil) }
+        return (state.timer, state.watch)
+      }
+      timer?.source.cancel()
+      watch?.end()
+    }
+  }
+
+  /// Looks once and sets the time of the next look. Runs on `queue`.
+  private func look() {
+    state.withLock { $0.isLookDue = false }
+    let seen = reader.look()
+    let watch = state.withLock { $0.watch }
+    let diagnostic = watch?.diagnostic()
+    let calls = state.withLock { state in
+      let isNew = state.seen != seen
+      if isNew { state.lastChange = .now }
+      let isChanged = isNew || state.diagnostic != diagnostic
+      (state.seen, state.diagnostic) = (seen, diagnostic)
+      // A look that a hint has asked for meanwhile comes sooner.
+      if !state.isLookDue {
+        state.timer?.source.schedule(
+          deadline: .now() + state.schedule.next().dispatchInterval, leeway: .nanoseconds(0))
+      }
+      return isChanged ? Array(state.clients.values) : []
+    }
+    for call in calls { call() }
+  }
+}
+
+extension Duration {
+  /// The same, for Dispatch.
+  var dispatchInterval: DispatchTimeInterval {
+    .nanoseconds(
+      Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
+  }
+}

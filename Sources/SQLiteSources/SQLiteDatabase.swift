@@ -1,0 +1,242 @@
+import SwappableSQLite3
+
+/// An open handle of SQLite with its statements: what a `SQLiteConnection` gives access to.
+final class SQLiteDatabase {
+  /// Set by SQLite's hooks, which run inside a call of the thread that has access.
+  private final class Commits {
+    var isPending = false
+    var count = 0
+  }
+
+  private struct CachedStatement {
+    let statement: SQLiteStatement
+    var lastUse: Int
+  }
+
+  private static let cacheLimit = 64
+
+  let path: String
+  private let handle: OpaquePointer
+  private let commits = Commits()
+  private var cache: [String: CachedStatement] = [:]
+  private var uses = 0
+  private var isOpen = true
+
+  /// Opens `path` as `mode` says; it has looked at the file before, so that errors are plain.
+  init(path: String, mode: SQLiteConnection.Mode, busyTimeout: Duration) throws(SQLiteError) {
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    switch mode {
+    case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    case .readWrite: flags |= SQLITE_OPEN_READWRITE
+    case .readOnly: flags |= SQLITE_OPEN_READONLY
+    case .inMemory: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY
+    }
+    if mode != .inMemory { try SQLiteDatabase.checkFile(at: path, mayBeMissing: mode == .create) }
+    var opened: OpaquePointer?
+    let result = sqlite3_open_v2(path, &opened, flags, nil)
+    guard result == SQLITE_OK, let opened else {
+      defer { sqlite3_close_v2(opened) }
+      throw SQLiteError(result: result, database: opened, path: path)
+    }
+    self.path = path
+    handle = opened
+    let (seconds, attoseconds) = busyTimeout.components
+    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
+    // Unretained: the hooks end with the handle, which this object closes before it goes.
+    let context = Unmanaged.passUnretained(commits).toOpaque()
+    sqlite3_commit_hook(
+      opened,
+      { context in
+        if let context {
+          let commits = Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue()
+          commits.isPending = true
+          commits.count += 1
+        }
+        return 0
+      }, context)
+    sqlite3_rollback_hook(
+      opened,
+      { context in
+        if let context {
+          Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
+        }
+      }, context)
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Lets go of all statements and of the file.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    cache = [:]
+    sqlite3_close_v2(handle)
+  }
+
+  /// Whether something was committed since the last call. The hook runs before SQLite commits:
+  /// only once no transaction is open is the commit done.
+  func takeCommit() -> Bool {
+    guard isOpen, commits.isPending, !isInTransaction else { return false }
+    commits.isPending = false
+    return true
+  }
+
+  /// How often a commit was begun.
+  var commitCount: Int { commits.count }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+  var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  private static func checkFile(at path: String, mayBeMissing: Bool) throws(SQLiteError) {
+    switch System.lookUp(path) {
+    case .file: return
+    case .missing:
+      guard !mayBeMissing else { return }
+      throw SQLiteError(
+        .missing, "there is no database", path: path,
+        help: "check the path, or create the database first")
+    case .directory:
+      throw SQLiteError(
+        .directory, "there is a directory, where a database is needed", path: path,
+        help: "give the path of the database file in it")
+    case .unreachable(let reason):
+      throw SQLiteError(
+        .cannotOpen, "the database cannot be reached: \(reason)", path: path,
+        help: "check the path and who may read it")
+    }
+  }
+}
+
+// MARK: - Statements
+
+extension SQLiteDatabase {
+  /// Runs `body` with the one statement that `sql` holds, bound to `arguments`, and resets it.
+  func withStatement<Result>(
+    _ sql: String, _ arguments: SQLiteArguments,
+    _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    // Taken out while in use, so that a body may run the same SQL again.
+    let statement: SQLiteStatement
+    if let cached = cache.removeValue(forKey: sql) {
+      statement = cached.statement
+    } else {
+      statement = try prepareOne(sql)
+    }
+    defer {
+      statement.reset()
+      keep(statement)
+    }
+    try statement.bind(arguments)
+    return try body(statement)
+  }
+
+  /// Runs one statement that takes no arguments.
+  func run(_ sql: String) throws(SQLiteError) {
+    try withStatement(sql, []) { statement throws(SQLiteError) in
+      while try statement.step() {}
+    }
+  }
+
+  /// Runs all statements of `sql` in turn.
+  func runScript(_ sql: String) throws(SQLiteError) {
+    var start = 0
+    while let (statement, end) = try prepare(sql, from: start) {
+      start = end
+      try refuseIfMoved(statement)
+      while try statement.step() {}
+    }
+  }
+
+  /// SQLite does not notice in WAL mode that another file has taken the path of its own; what it
+  /// then writes damages both.
+  func refuseIfMoved(_ statement: SQLiteStatement) throws(SQLiteError) {
+    guard !statement.isReadOnly, !isInTransaction else { return }
+    try refuseIfMoved()
+  }
+
+  /// Throws where the file that is open no longer stands at its path.
+  func refuseIfMoved() throws(SQLiteError) {
+    var moved: Int32 = 0
+    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK,
+      moved != 0
+    else { return }
+    throw SQLiteError(
+      .moved, "the database was renamed, deleted or replaced while it was open", path: path,
+      help: "close this connection and open the path again")
+  }
+
+  private func keep(_ statement: SQLiteStatement) {
+    uses += 1
+    cache[statement.sql] = CachedStatement(statement: statement, lastUse: uses)
+    guard cache.count > SQLiteDatabase.cacheLimit,
+      let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse })
+    else { return }
+    cache.removeValue(forKey: oldest.key)
+  }
+
+  private func prepareOne(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    guard let (statement, end) = try prepare(sql, from: 0) else {
+      throw SQLiteError(
+        .emptySQL, "the SQL holds no statement", path: path, sql: sql, help: "write a statement")
+    }
+    let hasMore: Bool
+    do {
+      hasMore = try prepare(sql, from: end) != nil
+    } catch {
+      // The rest names what the first statement may be to create; it is a second one all the same.
+      hasMore = true
+    }
+    guard !hasMore else {
+      throw SQLiteError(
+        .severalStatements, "the SQL holds more than one statement", path: path, sql: sql,
+        offset: end, help: "give one statement at a time, or run them by executeScript(_:)")
+    }
+    return statement
+  }
+
+  /// Prepares the first statement of `sql` from byte `start` on, and tells where it ends; `nil`
+  /// where nothing but white space and comments is left.
+  private func prepare(
+    _ sql: String, from start: Int
+  ) throws(SQLiteError) -> (SQLiteStatement, end: Int)? {
+    if let zero = sql.utf8.firstIndex(of: 0) {
+      throw SQLiteError(
+        .sql, "the SQL holds a NUL character", path: path, sql: sql,
+        offset: sql.utf8.distance(from: sql.utf8.startIndex, to: zero),
+        help: "remove it, or bind the text that holds it as an argument")
+    }
+    var sql = sql
+    var position = start
+    while position < sql.utf8.count {
+      var statement: OpaquePointer?
+      var read = 0
+      let result = sql.withUTF8 { bytes -> Int32 in
+        guard let start = bytes.baseAddress else { return SQLITE_OK }
+        let count = bytes.count - position
+        return (start + position).withMemoryRebound(to: CChar.self, capacity: count) { text in
+          var tail: UnsafePointer<CChar>?
+          let result = sqlite3_prepare_v3(
+            handle, text, Int32(clamping: count), 0, &statement, &tail)
+          read = tail.map { $0 - text } ?? count
+          return result
+        }
+      }
+      guard result == SQLITE_OK else {
+        var error = SQLiteError(result: result, database: handle, path: path, sql: sql)
+        error.offset = error.offset.map { $0 + position }
+        throw error
+      }
+      position += max(read, 1)
+      if let statement {
+        return (
+          SQLiteStatement(handle: statement, database: handle, sql: sql, path: path), position
+        )
+      }
+    }
+    return nil
+  }
+}

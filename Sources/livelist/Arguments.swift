@@ -1,0 +1,80 @@
+/// The arguments that follow a command: options, wherever they stand, and what is left.
+struct Arguments {
+  enum Option: String {
+    case key = "--key"
+    case untilEOF = "--until-eof"
+  }
+
+  private var rest: ArraySlice<String>
+  private(set) var operands: [String] = []
+  private(set) var key: String?
+  private(set) var untilEOF = false
+  /// Help or the version, which are printed whatever else is there.
+  private(set) var text: Command?
+
+  init(_ words: ArraySlice<String>) {
+    rest = words
+  }
+
+  /// Sorts the arguments; all behind `--` are operands.
+  mutating func parse(options: Set<Option>) throws(Failure) {
+    while let word = rest.popFirst() {
+      if word == "--" {
+        operands += rest
+        return
+      }
+      // A single dash is no option.
+      guard word.hasPrefix("-"), word != "-" else {
+        operands.append(word)
+        continue
+      }
+      if word == "--help" || word == "-h" {
+        text = .help
+        return
+      }
+      if word == "--version" {
+        text = .version
+        return
+      }
+      try parseOption(word, allowed: options)
+    }
+  }
+
+  private mutating func parseOption(_ word: String, allowed: Set<Option>) throws(Failure) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = parts.count == 2 ? String(parts[1]) : nil
+    guard let option = Option(rawValue: String(parts[0])), allowed.contains(option) else {
+      let names = allowed.map(\.rawValue).sorted().joined(separator: " and ")
+      throw .usage(
+        "there is no option \"\(parts[0])\" here; "
+          + (names.isEmpty ? "this command takes none" : "this command takes \(names)"))
+    }
+    switch option {
+    case .key:
+      guard key == nil else {
+        throw .usage("--key is given twice; one field is the key of all sources")
+      }
+      if let value { key = value } else { key = try keyName() }
+    case .untilEOF:
+      guard value == nil else {
+        throw .usage("--until-eof takes no value; write it alone")
+      }
+      untilEOF = true
+    }
+  }
+
+  private mutating func keyName() throws(Failure) -> String {
+    guard let name = rest.popFirst() else {
+      throw .usage("--key lacks its field; write --key FIELD or --key=FIELD")
+    }
+    guard !name.hasPrefix("--") else {
+      throw .usage("--key lacks its field; if it is \"\(name)\", write --key=\(name)")
+    }
+    return name
+  }
+
+  func wrongCount(_ wanted: String, usage: String) -> Failure {
+    let given = operands.isEmpty ? "none is given" : "\(operands.count) are given"
+    return .usage("\(wanted), and \(given); write \(usage)")
+  }
+}

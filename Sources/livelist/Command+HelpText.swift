@@ -1,0 +1,34 @@
+extension Command {
+  static let helpText = """
+    livelist: live collections, for every program that reads and writes lines.
+
+    livelist watch [--key FIELD] [--until-eof] SOURCE
+        Prints the events of a container that shows SOURCE, as JSON Lines: initial first,
+        then each change, and the status when it changes.
+    livelist diff [--key FIELD] OLD NEW
+        Prints one change event, or nothing where nothing differs.
+    livelist apply [OLD]
+        Folds the events on standard input and prints the resulting elements as a JSON array,
+        one a line. OLD is what they begin with where the first event is no initial.
+    livelist --help
+    livelist --version
+
+    SOURCE, OLD, NEW:
+        json:PATH          a file that holds a JSON array of objects or scalars
+        sqlite:PATH?SQL    the rows of a query, each an object of its columns; the database is
+                           opened read-only, and its path holds no "?"
+
+    --key FIELD   The member or column by which elements are known, of every source that is shown.
+                  Without it: the first column of a query, the whole element of a JSON file.
+    --until-eof   Ends with the input, when all that is due is printed.
+    --            What follows is no option.
+
+    watch carries out commands on standard input, one a line:
+        swap SOURCE        shows another source; only what differs is told, as one change
+        quit               ends, when all that is due is printed
+
+    Exit status: 0; 1 where a source cannot be loaded at the start, or events cannot be folded;
+    2 where the command line cannot be understood.
+
+    """
+}

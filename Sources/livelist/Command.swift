@@ -1,0 +1,74 @@
+/// What the command line asks for.
+enum Command {
+  case help
+  case version
+  case watch(WatchOptions)
+  case diff(DiffOptions)
+  case apply(old: SourceSpecification?)
+
+  /// Understands the arguments that follow the program's name.
+  init(_ arguments: [String]) throws(Failure) {
+    guard let name = arguments.first else {
+      throw .usage("a command is missing; \(Command.commandsHint)")
+    }
+    var words = Arguments(arguments.dropFirst())
+    switch name {
+    case "--help", "-h", "help": self = .help
+    case "--version": self = .version
+    case "watch": self = try Command.watch(&words)
+    case "diff": self = try Command.diff(&words)
+    case "apply": self = try Command.apply(&words)
+    default:
+      let kind = name.hasPrefix("-") ? "option" : "command"
+      throw .usage("there is no \(kind) \"\(name)\"; \(Command.commandsHint)")
+    }
+  }
+
+  private static let commandsHint = "write livelist watch, diff or apply, or livelist --help"
+
+  private static func watch(_ words: inout Arguments) throws(Failure) -> Command {
+    try words.parse(options: [.key, .untilEOF])
+    if let text = words.text { return text }
+    guard let source = words.operands.first, words.operands.count == 1 else {
+      throw words.wrongCount("one source is needed", usage: "livelist watch [--key FIELD] SOURCE")
+    }
+    return .watch(
+      WatchOptions(
+        source: try SourceSpecification(source), key: words.key, endsWithInput: words.untilEOF))
+  }
+
+  private static func diff(_ words: inout Arguments) throws(Failure) -> Command {
+    try words.parse(options: [.key])
+    if let text = words.text { return text }
+    guard words.operands.count == 2 else {
+      throw words.wrongCount("two sources are needed", usage: "livelist diff [--key FIELD] OLD NEW")
+    }
+    return .diff(
+      DiffOptions(
+        old: try SourceSpecification(words.operands[0]),
+        new: try SourceSpecification(words.operands[1]), key: words.key))
+  }
+
+  private static func apply(_ words: inout Arguments) throws(Failure) -> Command {
+    try words.parse(options: [])
+    if let text = words.text { return text }
+    guard words.operands.count <= 1 else {
+      throw words.wrongCount("at most one source is taken", usage: "livelist apply [OLD]")
+    }
+    guard let old = words.operands.first else { return .apply(old: nil) }
+    return .apply(old: try SourceSpecification(old))
+  }
+}
+
+struct WatchOptions {
+  let source: SourceSpecification
+  /// The field by which elements are known, of every source.
+  let key: String?
+  let endsWithInput: Bool
+}
+
+struct DiffOptions {
+  let old: SourceSpecification
+  let new: SourceSpecification
+  let key: String?
+}

@@ -1,0 +1,34 @@
+import Diffing
+import FileSources
+import ObservableCollections
+
+/// `diff`: what leads from one source to another, as one event.
+struct Diff {
+  let options: DiffOptions
+  let output: Output
+
+  func run() async throws(Failure) {
+    let oldSource = try options.old.open(key: options.key)
+    let newSource = try options.new.open(key: options.key)
+    // Both read at the same time.
+    oldSource.start()
+    newSource.start()
+    let old = try await oldSource.loadedOrFailure()
+    let new = try await newSource.loadedOrFailure()
+    warnOfDuplicates(old, new)
+    let changeset = Changeset(from: old, to: new)
+    guard !changeset.isEmpty else { return }
+    let change = CollectionChange(
+      before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
+    output.line { EventLine.append(.change(change), to: &$0) }
+    // The process frees its memory faster than its objects do.
+    Program.end()
+  }
+
+  private func warnOfDuplicates(_ snapshots: Snapshot<JSONElement>...) {
+    var duplicates = DuplicateKeys()
+    for snapshot in snapshots {
+      if let key = duplicates.firstNew(inNewSource: snapshot) { DuplicateKeys.warn(key) }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Dispatch
+import Foundation
+
+/// The program: reads its arguments, runs the command, and ends with its status.
+@main
+struct Livelist {
+  static let version = "0.1.0"
+
+  static func main() {
+    StandardDescriptors.prepare()
+    let command: Command
+    do throws(Failure) {
+      command = try Command(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      Program.end(with: error)
+    }
+    // Before any other thread is there, which would not have the signals blocked.
+    if case .watch = command { Interruption.block() }
+    let isDone = DispatchSemaphore(value: 0)
+    Task.detached {
+      do throws(Failure) {
+        try await command.run()
+      } catch {
+        Program.end(with: error)
+      }
+      isDone.signal()
+    }
+    isDone.wait()
+    Program.end()
+  }
+}
+
+extension Command {
+  fileprivate func run() async throws(Failure) {
+    let output = Output(descriptor: STDOUT_FILENO)
+    switch self {
+    case .help: output.line { $0.append(Command.helpText) }
+    case .version: output.line { $0.append("livelist \(Livelist.version)\n") }
+    case .watch(let options): try await Watch(options: options, output: output).run()
+    case .diff(let options): try await Diff(options: options, output: output).run()
+    case .apply(let old): try await Apply(old: old, output: output).run()
+    }
+  }
+}

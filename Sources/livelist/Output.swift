@@ -1,0 +1,98 @@
+import Foundation
+import ReactiveSignals
+
+/// Where lines are written, one whole line after the other.
+final class Output: Sendable {
+  let descriptor: Int32
+  private let state = Locked(State())
+
+  private struct State: Sendable {
+    var isInLine = false
+    var mustEnd = false
+  }
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Writes one line. Called by one thread at a time.
+  ///
+  /// - Parameter body: appends all of it, its end too.
+  func line(_ body: (inout LineBuffer) -> Void) {
+    state.withLock { $0.isInLine = true }
+    var buffer = LineBuffer(descriptor: descriptor)
+    body(&buffer)
+    buffer.flush()
+    let mustEnd = state.withLock { state in
+      state.isInLine = false
+      return state.mustEnd
+    }
+    if mustEnd { Program.end() }
+  }
+
+  /// Ends the program: now, or after the line that is being written.
+  func endProgram() {
+    state.withLock { state in
+      // While locked, so that no line is begun meanwhile.
+      if !state.isInLine { Program.end() }
+      state.mustEnd = true
+    }
+  }
+}
+
+/// Collects the bytes of a line and hands them on in large pieces.
+struct LineBuffer {
+  private static let pieceSize = 1 << 18
+
+  private let descriptor: Int32
+  private var bytes: [UInt8] = []
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    bytes.reserveCapacity(LineBuffer.pieceSize + LineBuffer.pieceSize / 4)
+  }
+
+  mutating func append(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  mutating func append(_ number: Int) {
+    append(String(number))
+  }
+
+  mutating func append(_ more: [UInt8]) {
+    bytes.append(contentsOf: more)
+    if bytes.count >= LineBuffer.pieceSize { flush() }
+  }
+
+  /// Writes what is there. Ends the program where nobody reads it, or it cannot be written.
+  mutating func flush() {
+    bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = write(
+          descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if count >= 0 {
+          rest = rest.dropFirst(count)
+        } else {
+          recover(from: errno)
+        }
+      }
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  private func recover(from code: Int32) {
+    switch code {
+    case EINTR: return
+    case EAGAIN, EWOULDBLOCK:
+      // Whoever shares the output has set it so.
+      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      poll(&request, 1, -1)
+    case EPIPE, ECONNRESET: Program.end()
+    default:
+      Program.end(
+        with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import Testing
+
+@Suite struct RandomEditorTests {
+  private func run(seed: UInt64, kinds: [RandomEdit] = RandomEdit.all) throws -> [Changeset] {
+    let source = CollectionProperty<TestElement>()
+    let recorder = RecordingObserver(source, seed: seed)
+    var editor = RandomEditor<TestElement>(seed: seed, kinds: kinds)
+    for _ in 0..<100 { try editor.step(source) }
+    try recorder.check(against: source)
+    return recorder.changes.map(\.changeset)
+  }
+
+  @Test func theSameSeedGivesTheSameEdits() throws {
+    try withEvery("seed", in: UInt64(0)..<10) { seed in
+      let (first, second) = (try run(seed: seed), try run(seed: seed))
+      #expect(first == second)
+    }
+    #expect(try run(seed: 1) != run(seed: 2))
+  }
+
+  @Test func everyKindOfEditKeepsTheContract() throws {
+    try withEvery("kind", in: RandomEdit.all) { kind in
+      try withEvery("seed", in: UInt64(0)..<20) { seed in
+        _ = try run(seed: seed, kinds: [kind, .append, .insertMany])
+      }
+    }
+  }
+
+  @Test func allEditsTogetherKeepTheContract() throws {
+    try withEvery("seed", in: UInt64(100)..<200) { seed in _ = try run(seed: seed) }
+  }
+
+  @Test func editsThatCancelOutAreNoEvents() throws {
+    let source = CollectionProperty<TestElement>([1, 2, 3])
+    let recorder = RecordingObserver(source)
+    var editor = RandomEditor<TestElement>(seed: 3, kinds: [.cancelOut, .writeEqual])
+    for _ in 0..<50 { try editor.step(source) }
+    #expect(recorder.eventCount == 1)
+  }
+
+  @Test func identitiesAreUniqueWhereDuplicatesAreNotAllowed() throws {
+    let source = CollectionProperty<TestElement>()
+    var editor = RandomEditor<TestElement>(seed: 5, allowsDuplicates: false)
+    for _ in 0..<200 {
+      try editor.step(source)
+      #expect(Set(source.snapshot.map(\.id)).count == source.count)
+    }
+  }
+
+  @Test func withEveryTellsTheCombinationThatFails() {
+    let failure = #expect(throws: CombinationFailure.self) {
+      try withEvery("row", in: 0..<3) { row in
+        try withEvery("column", in: 0..<3) { column in
+          if row == 1, column == 2 { throw WaitTimeout("late") }
+        }
+      }
+    }
+    #expect(failure?.description == "with row = 1, column = 2: late")
+  }
+
+  @Test func everyListHasAllListsUpToALength() {
+    #expect(everyList(upTo: 2, of: ["a", "b"]).count == 7)
+    #expect(Set(everyList(upTo: 3, of: [1, 2, 3])).count == 40)
+  }
+}

@@ -1,0 +1,231 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Synchronization
+import Testing
+
+@Suite struct RecordingObserverTests {
+  private typealias Event = CollectionEvent<TestElement>
+
+  private func change(
+    _ before: [TestElement], _ after: [TestElement], _ changeset: Changeset? = nil,
+    from revisionBefore: Int = 0, to revision: Int = 1
+  ) -> CollectionEvent<TestElement> {
+    .change(
+      CollectionChange(
+        before: Snapshot(before), after: Snapshot(after), revisionBefore: revisionBefore,
+        revision: revision, changeset: changeset ?? Changeset(from: before, to: after)))
+  }
+
+  /// The rules that some events break.
+  private func rules(
+    _ events: CollectionEvent<TestElement>..., checking: ReplayChecking = .every
+  ) -> [String] {
+    let recorder = RecordingObserver<TestElement>(checksReplay: checking)
+    for event in events { recorder.receive(event) }
+    return recorder.violations.map(\.rule)
+  }
+
+  // MARK: Each rule is seen to be broken
+
+  @Test func rightEventsBreakNoRule() {
+    let three: [TestElement] = [1, 2, 3]
+    #expect(
+      rules(
+        .initial(Snapshot(three), revision: 4), change(three, [3, 1], from: 4, to: 5),
+        change([3, 1], [3, TestElement(1, 1)], from: 5, to: 9)) == [])
+  }
+
+  @Test func aChangeBeforeTheInitialBreaksE1() {
+    #expect(rules(change([], [1])) == ["E1"])
+  }
+
+  @Test func aSecondInitialBreaksE1() {
+    #expect(rules(.initial([], revision: 0), .initial([], revision: 0)) == ["E1"])
+  }
+
+  @Test func aRevisionThatDoesNotFollowBreaksE2() {
+    #expect(rules(.initial([], revision: 0), change([], [1], from: 1, to: 2)) == ["E2"])
+  }
+
+  @Test func aRevisionThatDoesNotGrowBreaksE2() {
+    #expect(rules(.initial([], revision: 1), change([], [1], from: 1, to: 1)) == ["E2"])
+  }
+
+  @Test func aSnapshotBeforeThatIsNotThePreviousBreaksE2() {
+    #expect(rules(.initial([1], revision: 0), change([2], [2, 3])) == ["E2"])
+  }
+
+  @Test func anEmptyChangeBreaksE3() {
+    #expect(rules(.initial([1], revision: 0), change([1], [1])) == ["E3", "E3"])
+  }
+
+  @Test func equalContentsBeforeAndAfterBreakE3() {
+    let twins = Changeset(moves: [.init(from: 1, to: 0)])
+    #expect(rules(.initial([1, 1], revision: 0), change([1, 1], [1, 1], twins)) == ["E3"])
+  }
+
+  @Test func aChangesetThatLeadsElsewhereBreaksE4AndE5() {
+    let wrong = Changeset(deletions: [0])
+    #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [1], wrong)) == ["E4", "E5"])
+  }
+
+  @Test func anUpdateLeftOutBreaksE4() {
+    let after = [TestElement(1, 1), 2, 3]
+    let wrong = Changeset(insertions: [2])
+    #expect(rules(.initial([1, 2], revision: 0), change([1, 2], after, wrong)).contains("E4"))
+  }
+
+  @Test func offsetsOutOfBoundsBreakC1C2C3C4() {
+    let initial = Event.initial([1, 2], revision: 0)
+    #expect(rules(initial, change([1, 2], [1], Changeset(deletions: [2]))) == ["C1"])
+    #expect(rules(initial, change([1, 2], [1, 2, 3], Changeset(insertions: [3]))) == ["C2"])
+    let move = Changeset(moves: [.init(from: 2, to: 0)])
+    #expect(rules(initial, change([1, 2], [2, 1], move)) == ["C3"])
+    let update = Changeset(updates: [.init(from: 2, to: 2)])
+    #expect(rules(initial, change([1, 2], [1, 3], update)) == ["C4"])
+  }
+
+  @Test func moreMovesThanNeededBreakC3() {
+    let moves = Changeset(moves: [.init(from: 1, to: 0), .init(from: 0, to: 1)])
+    #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [2, 1], moves)) == ["C3"])
+  }
+
+  @Test func anUpdateOfEqualContentBreaksC4() {
+    let changeset = Changeset(insertions: [1], updates: [.init(from: 0, to: 0)])
+    #expect(rules(.initial([1], revision: 0), change([1], [1, 2], changeset)) == ["C4"])
+  }
+
+  @Test func countsThatDoNotFitBreakC5() {
+    #expect(
+      rules(.initial([1], revision: 0), change([1], [1, 2, 3], Changeset(insertions: [1])))
+        == ["C5"])
+  }
+
+  @Test func anIdentityDeletedAndInsertedBreaksC7() {
+    let changeset = Changeset(deletions: [0], insertions: [1])
+    #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [2, 1], changeset)) == ["C7"])
+  }
+
+  @Test func aCallInsideACallBreaksT3() {
+    let recorder = RecordingObserver<Meddler>()
+    let isArmed = Atomic<Bool>(true)
+    let meddler = Meddler(id: 1, content: 1) {
+      if isArmed.exchange(false, ordering: .relaxed) { recorder.receive(.initial([], revision: 0)) }
+    }
+    let before = [Meddler(id: 1, content: 0) {}]
+    recorder.receive(.initial(Snapshot(before), revision: 0))
+    recorder.receive(
+      .change(
+        CollectionChange(
+          before: Snapshot(before), after: [meddler], revisionBefore: 0, revision: 1,
+          changeset: Changeset(updates: [.init(from: 0, to: 0)]))))
+    #expect(recorder.violations.first?.rule == "T3")
+  }
+
+  @Test func contentsOtherThanTheSourcesBreakE4() {
+    let source = CollectionProperty<TestElement>([1])
+    let recorder = RecordingObserver(source, seed: 42)
+    recorder.dispose()
+    source.append(2)
+    let violation = #expect(throws: ContractViolation.self) {
+      try recorder.check(against: source)
+    }
+    #expect(violation?.rule == "E4")
+    #expect(violation?.description.contains("seed 42") == true)
+  }
+
+  @Test func aRevisionMissedAtTheEndBreaksE2() {
+    let source = CollectionProperty<TestElement>([1])
+    let recorder = RecordingObserver(source)
+    recorder.dispose()
+    source.append(2)
+    source.remove(at: 1)
+    let violation = #expect(throws: ContractViolation.self) {
+      try recorder.check(against: source)
+    }
+    #expect(violation?.rule == "E2")
+  }
+
+  // MARK: How much is checked and kept
+
+  @Test func replaysAreCheckedAtTheEndIfPutOff() {
+    let wrong = change([1, 2], [1], Changeset(deletions: [0]))
+    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .atEnd) == ["E4", "E5"])
+    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(2)) == [])
+    #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(1)) == ["E4", "E5"])
+  }
+
+  @Test func olderEventsAreDroppedWhereFewAreKept() throws {
+    let source = CollectionProperty<TestElement>()
+    let recorder = RecordingObserver(source, checksReplay: .atEnd, keeps: 3)
+    for id in 0..<10 { source.append(TestElement(id)) }
+    #expect(recorder.events.map(\.revision) == [8, 9, 10])
+    #expect(recorder.eventCount == 11)
+    try recorder.check(against: source)
+  }
+
+  // MARK: Waiting
+
+  @Test func waitsForEventsOfOtherThreads() async throws {
+    let source = CollectionProperty<TestElement>()
+    let recorder = RecordingObserver(source)
+    let editing = Task.detached { for id in 0..<100 { source.append(TestElement(id)) } }
+    try await recorder.wait(forEvents: 50)
+    try await recorder.wait(forContents: (0..<100).map { TestElement($0) })
+    await editing.value
+    try recorder.check(against: source)
+    #expect(recorder.changes.count == 100)
+  }
+
+  @Test func waitingEndsAtItsLimitAndSaysWhatThereIs() async {
+    let source = CollectionProperty<TestElement>([7])
+    let recorder = RecordingObserver(source)
+    let timeout = await #expect(throws: WaitTimeout.self) {
+      try await recorder.wait(forEvents: 2, timeout: .milliseconds(1))
+    }
+    #expect(timeout?.description.contains("[7]") == true)
+    #expect(throws: WaitTimeout.self) { try blockForASecondEvent(recorder) }
+  }
+
+  private func blockForASecondEvent(_ recorder: RecordingObserver<TestElement>) throws {
+    try recorder.wait(forEvents: 2, timeout: .milliseconds(1))
+  }
+
+  @Test func waitingEndsWhenTheTaskIsCancelled() async {
+    let recorder = RecordingObserver(CollectionProperty<TestElement>())
+    let task = Task { try await recorder.wait(forEvents: 2) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func mergedChangesMayLeaveRevisionsOut() async throws {
+    let source = CollectionProperty<TestElement>()
+    let work = Locked<[@Sendable () -> Void]>([])
+    let recorder = RecordingObserver(
+      source, on: Scheduler { job in work.withLock { $0.append(job) } })
+    func run() {
+      while let job = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job() }
+    }
+    run()
+    for id in 0..<5 { source.append(TestElement(id)) }
+    run()
+    #expect(recorder.changes.map(\.revision) == [5])
+    try recorder.check(against: source)
+  }
+}
+
+/// Does something when it is compared.
+private struct Meddler: Differentiable, Sendable {
+  let id: Int
+  let content: Int
+  let onComparison: @Sendable () -> Void
+
+  var differenceIdentifier: Int { id }
+
+  func isContentEqual(to source: Meddler) -> Bool {
+    onComparison()
+    return content == source.content
+  }
+}

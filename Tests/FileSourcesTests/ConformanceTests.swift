@@ -1,0 +1,47 @@
+import DataSourceTesting
+import Diffing
+import FileSources
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
+  struct Row: Codable, Differentiable, Hashable, Sendable {
+    var id: Int
+    var text: String
+    var differenceIdentifier: Int { id }
+
+    /// Few identities, so that most saves move, update, delete and insert.
+    static func random(_ random: inout SeededGenerator) -> [Row] {
+      (0..<8).shuffled(using: &random).prefix(random.below(8)).map {
+        Row(id: $0, text: "\(random.below(3))")
+      }
+    }
+  }
+
+  @Test func theJSONFileKeepsTheContract() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write("[{\"id\": 1, \"text\": \"a\"}]", to: "rows.json")
+    let path = directory("rows.json")
+    try await checkDataSource(
+      makeSource: { JSONFileDataSource<Row>(path: path) },
+      mutate: { _, random in
+        let data = try JSONEncoder().encode(Row.random(&random))
+        let text = String(decoding: data, as: UTF8.self)
+        switch random.below(3) {
+        case 0: try directory.write(text, to: "rows.json")
+        case 1:
+          let middle = text.index(text.startIndex, offsetBy: text.count / 2)
+          try directory.write(String(text[..<middle]), String(text[middle...]), to: "rows.json")
+        default:
+          try directory.write(text, to: "new.json")
+          try directory.move("new.json", to: "rows.json")
+        }
+      },
+      expected: { _ in
+        try JSONDecoder().decode([Row].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+      },
+      spoil: { _ in try directory.move("rows.json", to: "away.json") },
+      repair: { _ in try directory.move("away.json", to: "rows.json") })
+  }
+}

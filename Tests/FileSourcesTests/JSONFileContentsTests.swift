@@ -1,0 +1,77 @@
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+@testable import FileSources
+
+@Suite struct JSONFileContentsTests {
+  @Test func randomVersionsAreAsReadFromTheStartAndTellTheirDifference() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededRandom(seed: seed)
+    let decoding = ElementDecoding<JSONElement>(each: { $0 })
+    var values = (0..<60).map { "{\"id\":\($0)}" }
+    var previous: JSONFileContents<JSONElement>?
+    var counts: [String: Int] = [:]
+    for round in 0..<1_000 {
+      for _ in 0..<Int.random(in: 0..<6, using: &random) where !values.isEmpty {
+        let index = Int.random(in: 0..<values.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: values.remove(at: index)
+        case 1: values.insert("{\"id\":\(random.next() % 90)}", at: index)
+        case 2: values.swapAt(index, Int.random(in: 0..<values.count, using: &random))
+        default: values[index] = "{\"id\":\(random.next() % 90)}"
+        }
+      }
+      if round % 100 == 99 { values.shuffle(using: &random) }
+      if values.isEmpty { values = ["{\"id\":0}"] }
+      let bytes = Array(("[" + values.joined(separator: ",") + "]").utf8)
+      let next = try JSONFileContents(
+        bytes, key: "id", after: previous, decoding: decoding)
+      try #require(next.elements.map(\.description) == values, "seed \(seed)")
+
+      // What went and what came leads from the old elements to the new ones.
+      for element in next.difference.removed { counts[element.description, default: 0] -= 1 }
+      for element in next.difference.added { counts[element.description, default: 0] += 1 }
+      counts = counts.filter { $0.value != 0 }
+      let expected = Dictionary(values.map { ($0, 1) }, uniquingKeysWith: +)
+      try #require(counts == expected, "seed \(seed)")
+      previous = next
+    }
+  }
+
+  @Test func fewChangesDecodeFewElements() throws {
+    let decoded = Holder(Locked(0))
+    let decoding = ElementDecoding<JSONElement>(each: { element in
+      decoded.value.withLock { $0 += 1 }
+      return element
+    })
+    var values = (0..<1_000).map { "{\"id\":\($0)}" }
+    func bytes() -> [UInt8] { Array(("[" + values.joined(separator: ",") + "]").utf8) }
+    let first = try JSONFileContents(bytes(), key: "id", after: nil, decoding: decoding)
+    #expect(decoded.value.withLock { $0 } == 1_000)
+    values[10] = "{\"id\":10,\"v\":1}"
+    values.insert("{\"id\":-1}", at: 500)
+    values.append(values.remove(at: 2))
+    values.remove(at: 700)
+    let next = try JSONFileContents(bytes(), key: "id", after: first, decoding: decoding)
+    #expect(next.elements.map(\.description) == values)
+    #expect(decoded.value.withLock { $0 } == 1_002)
+  }
+
+  @Test func identitiesAreCountedAsTheyComeAndGo() throws {
+    func elements(_ ids: [Int]) throws -> [JSONElement] {
+      try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
+    }
+    var counts = IdentityCounts<JSONElement>()
+    counts.update(removed: [], added: try elements([1, 2, 3]))
+    #expect(counts.diagnostic(for: try elements([1, 2, 3])) == nil)
+    counts.update(removed: try elements([1]), added: try elements([3, 3]))
+    let diagnostic = counts.diagnostic(for: try elements([2, 3, 3, 3]))
+    #expect(diagnostic?.message.hasPrefix("Elements 1 and 2 have the same key, 3;") == true)
+    counts.update(removed: try elements([3]), added: [])
+    #expect(counts.diagnostic(for: try elements([2, 3, 3])) != nil)
+    counts.update(removed: try elements([3]), added: [])
+    #expect(counts.diagnostic(for: try elements([2, 3])) == nil)
+  }
+}

@@ -1,0 +1,214 @@
+import Diffing
+import FileWatching
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+@Suite(.timeLimit(.minutes(1)))
+struct JSONFileDataSourceTests {
+  struct Person: Codable, Hashable, Identifiable, Differentiable, Sendable {
+    var id: Int
+    var firstName: String
+    var tags: [String]?
+  }
+
+  let directory: TemporaryDirectory
+  let path: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    path = directory("a.json")
+  }
+
+  private func save(_ people: [Person]) throws {
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    try encoder.encode(people).write(to: URL(fileURLWithPath: path), options: .atomic)
+  }
+
+  private func source() -> JSONFileDataSource<Person> {
+    JSONFileDataSource(path: path) { $0.keyDecodingStrategy = .convertFromSnakeCase }
+  }
+
+  @Test func decodesByAConfiguredDecoder() async throws {
+    let people = (0..<3_000).map { Person(id: $0, firstName: "é\n\($0)") }
+    try save(people)
+    let log = try await SourceLog.afterLoading(source())
+    #expect(Array(log.source.snapshot) == people)
+    var edited = people
+    edited[2_000].firstName = "new"
+    edited.remove(at: 10)
+    try save(edited)
+    let change = try await log.nextChange()
+    #expect(Array(change.after) == edited)
+    #expect(change.changeset.deletions == [10])
+    #expect(change.changeset.updates.count == 1)
+  }
+
+  @Test func elementThatDoesNotDecodeIsNamedWithItsPath() async throws {
+    try save([Person(id: 1, firstName: "a")])
+    let log = try await SourceLog.afterLoading(source())
+    try directory.write(
+      "[{\"id\":1,\"first_name\":\"a\"},\n{\"id\":2,\"first_name\":\"b\",\"tags\":[\"x\",5]}]",
+      to: "a.json")
+    let error = try await log.failure()
+    #expect(error.code == "json-undecodable")
+    #expect(
+      error.message.contains("line 2, column 1, element 1: at .tags[1]: a String is expected"),
+      "\(error)")
+    try directory.write(
+      "[{\"id\":1,\"first_name\":\"a\"},{\"id\":2}]", to: "a.json")
+    let next = try await log.failure()
+    #expect(next.message.contains("element 1: there is no member \"firstName\""), "\(next)")
+    #expect(log.source.snapshot.count == 1)
+  }
+
+  @Test func closureDecodesOnlyWhatIsNew() async throws {
+    struct Refusal: Error {}
+    let decoded = Holder(Locked<[Int]>([]))
+    let source = JSONFileDataSource<Person>(path: path) { element in
+      guard let id = element["id"]?.integer else { throw Refusal() }
+      decoded.value.withLock { $0.append(id) }
+      return Person(id: id, firstName: element["name"]?.string ?? "")
+    }
+    try directory.write(#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#, to: "a.json")
+    let log = try await SourceLog.afterLoading(source)
+    decoded.value.withLock { $0 = [] }
+    try directory.write(
+      #"[{"id":3},{"id":5},{"id":2,"name":"x"},{"id":4}]"#, to: "a.json")
+    #expect(try await log.nextChange().after.map(\.id) == [3, 5, 2, 4])
+    #expect(decoded.value.withLock { $0 } == [5, 2])
+    try directory.write(#"[{"id":3},{}]"#, to: "a.json")
+    let error = try await log.failure()
+    #expect(error.message.contains("element 1: Refusal()"), "\(error)")
+  }
+
+  @Test func wholeElementsAreKnownByAllTheyHold() async throws {
+    try directory.write(#"[{"a":1,"b":2},5,"5"]"#, to: "a.json")
+    let log = try await SourceLog.afterLoading(JSONFileDataSource(path: path))
+    try directory.write(#"["5",{"b":2,"a":1}]"#, to: "a.json")
+    let change = try await log.nextChange()
+    #expect(change.changeset.deletions == [1])
+    #expect(change.changeset.insertions.isEmpty)
+    #expect(change.changeset.updates.isEmpty)
+    #expect(change.changeset.moves.count == 1)
+  }
+
+  @Test func observerMaySaveTheFileItself() async throws {
+    try directory.write("[1]", to: "a.json")
+    let source = JSONFileDataSource(path: path)
+    try await source.loaded()
+    let (stream, continuation) = AsyncStream.makeStream(of: [String].self)
+    let directory = directory
+    let observation = source.observe { event in
+      let texts = event.snapshot.map(\.description)
+      continuation.yield(texts)
+      if texts == ["1"] { try? directory.write("[1,2]", to: "a.json") }
+    }
+    var events = stream.makeAsyncIterator()
+    #expect(await events.next() == ["1"])
+    #expect(await events.next() == ["1", "2"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func observerMayLetGoOfTheLastReference() async throws {
+    try directory.write("[1]", to: "a.json")
+    let watches = WatchCount()
+    var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
+      path: path, key: nil, decoding: ElementDecoding(each: { $0 }), system: watches.system)
+    weak let weakSource = source
+    try await source?.loaded()
+    let kept = Holder(Locked<Disposable?>(nil))
+    var observation = source?.observe { event in
+      guard case .change = event else { return }
+      let last = kept.value.withLock { kept in
+        defer { kept = nil }
+        return kept
+      }
+      last?.dispose()
+    }
+    kept.value.withLock { [observation] in $0 = observation }
+    observation = nil
+    source = nil
+    try directory.write("[2]", to: "a.json")
+    await watches.ended()
+    #expect(weakSource == nil)
+  }
+
+  @Test func lettingGoStopsWatching() async throws {
+    try directory.write("[1]", to: "a.json")
+    let watches = WatchCount()
+    var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
+      path: path, key: nil, decoding: ElementDecoding(each: { $0 }), system: watches.system)
+    weak let weakSource = source
+    try await source?.loaded()
+    #expect(watches.count > 0)
+    source = nil
+    await watches.ended()
+    #expect(weakSource == nil)
+    #expect(watches.count == 0)
+  }
+
+  @Test func manySourcesOnOneFileSeeEachSave() async throws {
+    try directory.write("[1]", to: "a.json")
+    var logs: [SourceLog<JSONElement>] = []
+    for _ in 0..<50 { logs.append(try await .afterLoading(JSONFileDataSource(path: path))) }
+    for round in 2..<6 {
+      try directory.write("[\(round)]", to: "b.json")
+      try directory.move("b.json", to: "a.json")
+      for log in logs {
+        #expect(try await log.nextChange().after.description == "[\(round)]")
+      }
+    }
+  }
+}
+
+/// The real system, which counts the watches that are held.
+final class WatchCount: Sendable {
+  private struct State: Sendable {
+    var count = 0
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Holder(Locked(State()))
+  let system: WatchSystem
+
+  init() {
+    var system = WatchSystem.live
+    let live = WatchSystem.live
+    let state = state
+    system.watch = { path, name, receiver in
+      let result = live.watch(path, name, receiver)
+      if case .success = result { state.value.withLock { $0.count += 1 } }
+      return result
+    }
+    system.unwatch = { tokens in
+      live.unwatch(tokens)
+      let waiting = state.value.withLock { state -> CheckedContinuation<Void, Never>? in
+        state.count -= tokens.count
+        guard state.count == 0 else { return nil }
+        defer { state.waiting = nil }
+        return state.waiting
+      }
+      waiting?.resume()
+    }
+    self.system = system
+  }
+
+  var count: Int { state.value.withLock { $0.count } }
+
+  /// Waits until none is held.
+  func ended() async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let isOver = state.value.withLock { state in
+        if state.count > 0 { state.waiting = continuation }
+        return state.count == 0
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/// Random numbers that a seed makes the same again.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var bits = state
+    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+    return bits ^ (bits >> 31)
+  }
+}
+
+/// A JSON value that can be written in several ways.
+indirect enum RandomJSON {
+  case plain(String)
+  case string([Unicode.Scalar])
+  case array([RandomJSON])
+  case object([(name: [Unicode.Scalar], value: RandomJSON)])
+
+  static func make(depth: Int, using random: inout SeededRandom) -> RandomJSON {
+    switch Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random) {
+    case 0: return .plain(["null", "true", "false"].randomElement(using: &random) ?? "null")
+    case 1: return .plain(number(using: &random))
+    case 2, 3: return .string(scalars(using: &random))
+    case 4:
+      let count = Int.random(in: 0..<5, using: &random)
+      return .array((0..<count).map { _ in make(depth: depth - 1, using: &random) })
+    default:
+      // Names are unique: the order of members of one name counts.
+      var names: Set<[Unicode.Scalar]> = []
+      for _ in 0..<Int.random(in: 0..<5, using: &random) {
+        names.insert(scalars(using: &random))
+      }
+      var members: [(name: [Unicode.Scalar], value: RandomJSON)] = []
+      for name in names.sorted(by: { $0.lexicographicallyPrecedes($1) }).shuffled(using: &random) {
+        members.append((name, make(depth: depth - 1, using: &random)))
+      }
+      return .object(members)
+    }
+  }
+
+  private static func number(using random: inout SeededRandom) -> String {
+    var text = Bool.random(using: &random) ? "-" : ""
+    text += String(UInt64.random(in: 0 ... .max, using: &random) >> (random.next() % 64))
+    if Bool.random(using: &random) { text += "." + String(random.next() % 1_000) }
+    if Bool.random(using: &random) {
+      text +=
+        (["e", "E", "e+", "E-"].randomElement(using: &random) ?? "e")
+        + String(random.next() % 400)
+    }
+    return text
+  }
+
+  private static func scalars(using random: inout SeededRandom) -> [Unicode.Scalar] {
+    (0..<Int.random(in: 0..<12, using: &random)).map { _ in
+      let limits: [UInt32] = [0x20, 0x80, 0x80, 0x80, 0x800, 0xD800, 0x11_0000]
+      let limit = limits.randomElement(using: &random) ?? 0x80
+      return Unicode.Scalar(UInt32.random(in: 0..<limit, using: &random)) ?? "\""
+    }
+  }
+
+  func text(spaced: Bool, shuffled: Bool, using random: inout SeededRandom) -> String {
+    func space() -> String {
+      guard spaced else { return "" }
+      return ["", "", " ", "\n", "\t\r\n  "].randomElement(using: &random) ?? ""
+    }
+    switch self {
+    case .plain(let text): return space() + text + space()
+    case .string(let scalars):
+      return space() + Self.quoted(scalars, loosely: spaced, using: &random) + space()
+    case .array(let items):
+      let body = items.map { $0.text(spaced: spaced, shuffled: shuffled, using: &random) }
+      return space() + "[" + (items.isEmpty ? space() : body.joined(separator: ",")) + "]" + space()
+    case .object(let members):
+      let ordered = shuffled ? members.shuffled(using: &random) : members
+      let body = ordered.map { member in
+        space() + Self.quoted(member.name, loosely: spaced, using: &random) + space() + ":"
+          + member.value.text(spaced: spaced, shuffled: shuffled, using: &random)
+      }
+      return space() + "{" + (members.isEmpty ? space() : body.joined(separator: ",")) + "}"
+        + space()
+    }
+  }
+
+  private static func quoted(
+    _ scalars: [Unicode.Scalar], loosely: Bool, using random: inout SeededRandom
+  ) -> String {
+    var text = "\""
+    for scalar in scalars {
+      if loosely, random.next() % 4 == 0 {
+        for unit in String(Character(scalar)).utf16 {
+          let digits = String(unit, radix: 16, uppercase: Bool.random(using: &random))
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+        continue
+      }
+      switch scalar {
+      case "\"", "\\": text += "\\" + String(Character(scalar))
+      case "\u{8}": text += "\\b"
+      case "\t": text += "\\t"
+      case "\n": text += "\\n"
+      case "\u{C}": text += "\\f"
+      case "\r": text += "\\r"
+      case "\0"..<" ":
+        text += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+      case "/" where loosely: text += "\\/"
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    return text + "\""
+  }
+}

@@ -1,0 +1,88 @@
+import Diffing
+import FileSources
+import FileWatching
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Keeps a source and awaits its changes, steps of its status and reads of its file, one by one.
+final class SourceLog<Element: Differentiable & Sendable>: Sendable {
+  let source: JSONFileDataSource<Element>
+  private let changes: AsyncStream<CollectionChange<Element>>
+  private let statuses: AsyncStream<SourceStatus>
+  private let observations = DisposeBag()
+
+  init(_ source: JSONFileDataSource<Element>) {
+    self.source = source
+    let (changes, change) = AsyncStream.makeStream(of: CollectionChange<Element>.self)
+    let (statuses, status) = AsyncStream.makeStream(of: SourceStatus.self)
+    self.changes = changes
+    self.statuses = statuses
+    source.observe { event in
+      if case .change(let next) = event { change.yield(next) }
+    }.store(in: observations)
+    source.observeStatus { status.yield($0) }.store(in: observations)
+  }
+
+  /// Waits until the source has loaded before it observes: it sees no change that loads.
+  static func afterLoading(_ source: JSONFileDataSource<Element>) async throws -> SourceLog {
+    try await source.loaded()
+    return SourceLog(source)
+  }
+
+  /// The next change, whatever it is.
+  func nextChange() async throws -> CollectionChange<Element> {
+    for await change in changes { return change }
+    throw EndOfLog()
+  }
+
+  /// The next status of a kind; others are passed over.
+  @discardableResult
+  func status(where isWanted: (SourceStatus) -> Bool) async throws -> SourceStatus {
+    for await status in statuses where isWanted(status) { return status }
+    throw EndOfLog()
+  }
+
+  func failure() async throws -> SourceError {
+    let status = try await status {
+      if case .failed = $0.state { true } else { false }
+    }
+    return try #require(status.error)
+  }
+
+  func missing() async throws -> SourceError {
+    let status = try await status {
+      if case .missing = $0.state { true } else { false }
+    }
+    return try #require(status.error)
+  }
+
+  func loaded() async throws {
+    try await status { $0.state == .loaded }
+  }
+}
+
+struct EndOfLog: Error {}
+
+/// The real system, which tells a test of each read of a file.
+final class ReadLog: Sendable {
+  let system: WatchSystem
+  private let reads: AsyncStream<Void>
+
+  init(_ base: WatchSystem = .live) {
+    let (reads, read) = AsyncStream.makeStream(of: Void.self)
+    self.reads = reads
+    var system = base
+    system.files.read = { path in
+      defer { read.yield() }
+      return base.files.read(path)
+    }
+    self.system = system
+  }
+
+  /// Waits until the file was read once more.
+  func nextRead() async throws {
+    for await _ in reads { return }
+    throw EndOfLog()
+  }
+}

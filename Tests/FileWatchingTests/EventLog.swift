@@ -1,0 +1,30 @@
+import FileWatching
+import Testing
+
+/// A watch whose events a test awaits one by one.
+final class EventLog: Sendable {
+  let watch: FileWatch
+  private let stream: AsyncStream<FileEvent>
+
+  init(
+    _ path: String, intervals: FileWatch.Intervals = EventLog.rarely, system: WatchSystem = .live
+  ) {
+    let (stream, continuation) = AsyncStream.makeStream(of: FileEvent.self)
+    self.stream = stream
+    watch = FileWatch(path: path, intervals: intervals, system: system) {
+      continuation.yield($0)
+    }
+  }
+
+  /// So rarely that only what the system tells can wake a test.
+  static let rarely = FileWatch.Intervals(safety: .seconds(3_600), polling: .seconds(3_600))
+
+  /// Waits for an event of one of the kinds; those of other kinds are passed over.
+  @discardableResult
+  func next(_ kinds: FileEvent.Kind...) async throws -> FileEvent {
+    for await event in stream where kinds.contains(event.kind) { return event }
+    throw EndOfEvents()
+  }
+
+  struct EndOfEvents: Error {}
+}

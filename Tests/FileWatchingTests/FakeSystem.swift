@@ -1,0 +1,121 @@
+import TestSupport
+import Dispatch
+import FileWatching
+import ReactiveSignals
+
+/// A file system, a clock and the system's notifications, all in the hands of a test.
+final class FakeSystem: Sendable {
+  private struct State: Sendable {
+    var stamps: [String: FileStamp] = [:]
+    var links: [String: String] = [:]
+    var denied: FileFailure?
+    var receivers: [Int: (path: String, name: String?, receiver: any FileSignalReceiver)] = [:]
+    var lastUser = 0
+    var timers: [Timer] = []
+  }
+
+  struct Timer: Sendable {
+    var delay: Duration
+    var queue: DispatchQueue
+    var body: @Sendable () -> Void
+  }
+
+  private let state = Locked(State())
+
+  init() { setDirectory("/") }
+
+  func setFile(_ path: String, inode: UInt64, size: Int64 = 1, time: Int64 = 1) {
+    set(path, .regular, inode: inode, size: size, time: time)
+  }
+
+  func setDirectory(_ path: String) {
+    set(path, .directory, inode: UInt64(path.utf8.count), size: 0, time: 0)
+  }
+
+  func setLink(_ path: String, to destination: String) {
+    set(path, .symbolicLink, inode: UInt64(path.utf8.count), size: 0, time: 0)
+    state.withLock { $0.links[path] = destination }
+  }
+
+  private func set(
+    _ path: String, _ kind: FileStamp.Kind, inode: UInt64, size: Int64, time: Int64
+  ) {
+    let stamp = FileStamp(
+      identity: FileIdentity(device: 1, inode: inode), kind: kind, size: size, modified: time,
+      changed: time)
+    state.withLock { $0.stamps[path] = stamp }
+  }
+
+  func remove(_ path: String) { state.withLock { $0.stamps[path] = nil } }
+
+  /// From now on no watch is to be had; nil: they are again.
+  func deny(_ failure: FileFailure?) { state.withLock { $0.denied = failure } }
+
+  /// What is watched, once each, as `directory:name`, or the file alone.
+  var watched: Set<String> {
+    state.withLock { state in
+      Set(state.receivers.values.map { $0.path + ($0.name.map { ":" + $0 } ?? "") })
+    }
+  }
+
+  var registrationCount: Int { state.withLock { $0.receivers.count } }
+
+  /// Tells all who watch a path.
+  func send(_ signal: FileSignal, to path: String) {
+    let receivers = state.withLock { state in
+      state.receivers.values.filter { $0.path == path }.map(\.receiver)
+    }
+    for receiver in receivers { receiver.receive(signal) }
+  }
+
+  /// Lets the time of all timers pass, and returns how long they waited.
+  @discardableResult
+  func fireTimers() -> [Duration] {
+    let timers = state.withLock { state in
+      defer { state.timers = [] }
+      return state.timers
+    }
+    for timer in timers { timer.queue.sync { timer.body() } }
+    return timers.map(\.delay)
+  }
+
+  var system: WatchSystem {
+    WatchSystem(
+      files: FileAccess(
+        stamp: { path in
+          self.state.withLock { $0.stamps[path] }.map { .success($0) }
+            ?? .failure(.missing(path))
+        },
+        readLink: { path in
+          self.state.withLock { $0.links[path] }.map { .success($0) } ?? .failure(.missing(path))
+        },
+        read: { .failure(.missing($0)) }),
+      timer: WatchTimer { delay, queue, body in
+        self.state.withLock { $0.timers.append(Timer(delay: delay, queue: queue, body: body)) }
+      },
+      watch: { path, name, receiver in
+        self.state.withLock { state in
+          if let failure = state.denied { return .failure(failure) }
+          state.lastUser += 1
+          state.receivers[state.lastUser] = (path, name, receiver)
+          return .success(WatchSystem.Token(watch: 1, user: state.lastUser, name: name))
+        }
+      },
+      unwatch: { tokens in
+        let released = self.state.withLock { state in
+          tokens.map { state.receivers.removeValue(forKey: $0.user) }
+        }
+        withExtendedLifetime(released) {}
+      },
+      isRemote: { directory, _ in directory.hasPrefix("/net") })
+  }
+}
+
+extension FileFailure {
+  static func missing(_ path: String) -> FileFailure {
+    FileFailure(cause: .missing, operation: "find", path: path, code: 2, reason: "not there")
+  }
+
+  static let limit = FileFailure(
+    cause: .limit, operation: "watch", path: "/a", code: 28, reason: "No space left on device")
+}

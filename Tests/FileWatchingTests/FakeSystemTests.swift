@@ -1,0 +1,117 @@
+import FileWatching
+import Testing
+
+/// What cannot be brought about on a real system, or only by waiting.
+@Suite(.timeLimit(.minutes(1)))
+struct FakeSystemTests {
+  let fake = FakeSystem()
+
+  @Test func everyNameOnTheWayIsWatched() {
+    fake.setDirectory("/c")
+    fake.setDirectory("/c/v1")
+    fake.setLink("/c/a", to: "..data/a")
+    fake.setLink("/c/..data", to: "/c/v1")
+    fake.setFile("/c/v1/a", inode: 7)
+    let log = EventLog("/c/a", system: fake.system)
+    #expect(fake.watched == ["/c:a", "/c:..data", "/c/v1:a", "/c/v1/a"])
+    log.watch.cancel()
+    #expect(fake.registrationCount == 0)
+  }
+
+  @Test func nearestDirectoryThatExistsIsWatched() {
+    fake.setDirectory("/x")
+    let log = EventLog("/x/y/z/a", system: fake.system)
+    #expect(fake.watched == ["/x:y"])
+    withExtendedLifetime(log) {}
+  }
+
+  @Test func overflowAsksToCheckAlthoughNothingLooksDifferent() async throws {
+    fake.setFile("/a", inode: 7)
+    let log = EventLog("/a", system: fake.system)
+    fake.send(.lost, to: "/")
+    try await log.next(.check)
+  }
+
+  @Test func endedWatchIsMadeAnew() async throws {
+    fake.setFile("/a", inode: 7)
+    let log = EventLog("/a", system: fake.system)
+    fake.remove("/a")
+    fake.send([.lost, .displaced], to: "/a")
+    try await log.next(.removed)
+    #expect(fake.watched == ["/:a"])
+    fake.setFile("/a", inode: 7)
+    fake.send(.movedIn, to: "/")
+    try await log.next(.replaced)
+    #expect(fake.watched == ["/:a", "/a"])
+  }
+
+  @Test func withoutWatchesItPollsAndSaysSo() async throws {
+    fake.setFile("/a", inode: 7)
+    fake.deny(.limit)
+    let intervals = FileWatch.Intervals(safety: .seconds(1), polling: .milliseconds(250))
+    let log = EventLog("/a", intervals: intervals, system: fake.system)
+    let diagnostic = try #require(log.watch.diagnostic)
+    #expect(diagnostic.contains("/a every 0.25 seconds"))
+    #expect(diagnostic.contains("No space left on device"))
+    #expect(diagnostic.contains("Raise the system's limit"))
+
+    fake.setFile("/a", inode: 7, size: 2, time: 2)
+    #expect(fake.fireTimers() == [.milliseconds(250)])
+    try await log.next(.modified)
+    fake.setFile("/a", inode: 8, size: 2, time: 2)
+    fake.fireTimers()
+    try await log.next(.created)
+    fake.remove("/a")
+    fake.fireTimers()
+    try await log.next(.removed)
+
+    // As soon as watches are to be had, it uses them, and asks to look.
+    fake.setFile("/a", inode: 8)
+    fake.fireTimers()
+    try await log.next(.created)
+    fake.deny(nil)
+    fake.fireTimers()
+    try await log.next(.check)
+    #expect(log.watch.diagnostic == nil)
+    #expect(fake.fireTimers() == [.seconds(1)])
+  }
+
+  @Test func safetyPollSeesWhatNobodyTells() async throws {
+    fake.setFile("/a", inode: 7)
+    let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
+    fake.setFile("/a", inode: 7, size: 1, time: 2)
+    #expect(fake.fireTimers() == [.seconds(1)])
+    try await log.next(.modified)
+  }
+
+  @Test func otherMachinesFileSystemIsPolled() throws {
+    fake.setDirectory("/net")
+    fake.setFile("/net/a", inode: 7)
+    let log = EventLog("/net/a", system: fake.system)
+    let diagnostic = try #require(log.watch.diagnostic)
+    #expect(diagnostic.contains("other machines"))
+  }
+
+  @Test func nothingIsToldAfterTheEnd() async throws {
+    fake.setFile("/a", inode: 7)
+    await confirmation(expectedCount: 0) { called in
+      let watch = FileWatch(path: "/a", system: fake.system) { _ in called() }
+      watch.cancel()
+      fake.setFile("/a", inode: 8)
+      fake.send(.lost, to: "/")
+      fake.fireTimers()
+    }
+    #expect(fake.registrationCount == 0)
+    // Its timer does not go on either.
+    #expect(fake.fireTimers().isEmpty)
+  }
+
+  @Test func lettingGoEndsTheWatch() {
+    fake.setFile("/a", inode: 7)
+    var log: EventLog? = EventLog("/a", system: fake.system)
+    #expect(fake.registrationCount == 2)
+    log = nil
+    #expect(log == nil)
+    #expect(fake.registrationCount == 0)
+  }
+}

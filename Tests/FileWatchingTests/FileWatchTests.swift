@@ -1,0 +1,269 @@
+import FileWatching
+import Foundation
+import TestSupport
+import Testing
+
+/// On real files.
+@Suite(.timeLimit(.minutes(1)))
+struct FileWatchTests {
+  let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  @Test func truncatingAndWritingEndsInWritten() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    try directory.write("n", "e", "w", to: "a")
+    let event = try await log.next(.written)
+    #expect(event.state.stamp?.size == 3)
+  }
+
+  @Test func writingWithoutClosingIsModified() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    let file = try OpenFile(directory("a"), O_WRONLY | O_APPEND)
+    try file.write("more")
+    let event = try await log.next(.modified)
+    #expect(event.state.stamp?.size == 7)
+    withExtendedLifetime(file) {}
+  }
+
+  @Test func renamingOverIsReplaced() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    try directory.write("newer", to: "b")
+    try directory.move("b", to: "a")
+    let event = try await log.next(.replaced)
+    #expect(event.state.stamp?.size == 5)
+    // What stands there now is watched.
+    try directory.write("again", "again", to: "a")
+    try await log.next(.written)
+  }
+
+  @Test func movingAwayAndCreatingAnewEndsInWritten() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    try directory.move("a", to: "a~")
+    try await log.next(.removed)
+    let file = try OpenFile(directory("a"), O_WRONLY | O_CREAT | O_EXCL)
+    try await log.next(.created)
+    try file.write("new")
+    try await log.next(.modified)
+    withExtendedLifetime(file) {}
+  }
+
+  @Test func deletingIsRemovedAndSaysWhatIsMissing() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    try directory.remove("a")
+    let event = try await log.next(.removed)
+    guard case .missing(let failure) = event.state else {
+      Issue.record("\(event)")
+      return
+    }
+    #expect(failure.path == directory("a"))
+    #expect(failure.cause == .missing)
+  }
+
+  @Test func switchingALinkIsReplaced() async throws {
+    // As volumes of configuration do it: a -> ..data/a, ..data -> v1, and ..data is renamed over.
+    try directory.makeDirectory("v1")
+    try directory.makeDirectory("v2")
+    try directory.write("one", to: "v1/a")
+    try directory.write("second", to: "v2/a")
+    try directory.link("..data", to: "v1")
+    try directory.link("a", to: "..data/a")
+    let log = EventLog(directory("a"))
+    #expect(log.watch.state.stamp?.size == 3)
+    try directory.link("..new", to: "v2")
+    try directory.move("..new", to: "..data")
+    let event = try await log.next(.replaced)
+    #expect(event.state.stamp?.size == 6)
+    try directory.write("third, in the new directory", to: "v2/a")
+    try await log.next(.written)
+  }
+
+  @Test func writingThroughAHardLinkIsSeen() async throws {
+    try directory.makeDirectory("other")
+    try directory.write("old", to: "a")
+    try directory.hardLink("a", as: "other/b")
+    let log = EventLog(directory("a"))
+    try directory.write("newer", to: "other/b")
+    try await log.next(.written)
+  }
+
+  @Test func writingTheTargetOfALinkInAnotherDirectoryIsSeen() async throws {
+    try directory.makeDirectory("other")
+    try directory.write("old", to: "other/b")
+    try directory.link("a", to: "other/b")
+    let log = EventLog(directory("a"))
+    try directory.write("newer", to: "other/b")
+    try await log.next(.written)
+    try directory.write("newest", to: "other/c")
+    try directory.move("other/c", to: "other/b")
+    try await log.next(.replaced)
+  }
+
+  @Test func parentDirectoryRenamedAwayAndBackIsSeen() async throws {
+    try directory.makeDirectory("parent")
+    try directory.write("old", to: "parent/a")
+    let log = EventLog(directory("parent/a"))
+    try directory.move("parent", to: "elsewhere")
+    try await log.next(.removed)
+    try directory.move("elsewhere", to: "parent")
+    try await log.next(.replaced)
+    try directory.write("newer", to: "parent/a")
+    try await log.next(.written)
+  }
+
+  @Test func parentsCreatedLaterAreSeen() async throws {
+    let log = EventLog(directory("x/y/z/a"))
+    #expect(log.watch.diagnostic == nil)
+    try directory.makeDirectory("x/y/z")
+    try directory.write("new", to: "x/y/z/a")
+    try await log.next(.created, .written)
+    #expect(log.watch.state.stamp != nil)
+  }
+
+  @Test func parentDeletedAndCreatedAgainIsSeen() async throws {
+    try directory.makeDirectory("parent")
+    try directory.write("old", to: "parent/a")
+    let log = EventLog(directory("parent/a"))
+    try directory.remove("parent")
+    try await log.next(.removed)
+    try directory.makeDirectory("parent")
+    try directory.write("new", to: "parent/a")
+    try await log.next(.created, .written)
+  }
+
+  @Test func touchingIsTouched() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    #expect(chmod(directory("a"), 0o600) == 0)
+    try await log.next(.touched)
+    #expect(utimes(directory("a"), nil) == 0)
+    try await log.next(.touched)
+  }
+
+  @Test func linkLoopIsAFailureUntilItIsBroken() async throws {
+    try directory.link("a", to: "b")
+    try directory.link("b", to: "a")
+    let log = EventLog(directory("a"))
+    guard case .failed(let failure) = log.watch.state else {
+      Issue.record("\(log.watch.state)")
+      return
+    }
+    #expect(failure.cause == .loop)
+    try directory.write("new", to: "c")
+    try directory.move("c", to: "b")
+    try await log.next(.replaced)
+    #expect(log.watch.state.stamp?.size == 3)
+  }
+
+  @Test func fileInThePlaceOfADirectoryIsMissing() async throws {
+    try directory.write("x", to: "parent")
+    let log = EventLog(directory("parent/a"))
+    guard case .missing = log.watch.state else {
+      Issue.record("\(log.watch.state)")
+      return
+    }
+    try directory.remove("parent")
+    try directory.makeDirectory("parent")
+    try directory.write("new", to: "parent/a")
+    try await log.next(.created, .written, .replaced)
+  }
+
+  @Test func siblingsAreNotTold() async throws {
+    try directory.write("old", to: "a")
+    let log = EventLog(directory("a"))
+    try directory.write("x", to: "b")
+    try directory.remove("b")
+    try directory.write("new", to: "a")
+    // The first event of any kind is that of the file itself.
+    let event = try await log.next(
+      .modified, .written, .created, .replaced, .removed, .touched, .check)
+    #expect(event.kind == .modified || event.kind == .written)
+  }
+
+  @Test func relativePathsAndDotsAreResolved() async throws {
+    try directory.makeDirectory("x/y")
+    try directory.write("old", to: "x/a")
+    let log = EventLog(directory("x/./y/..//a"))
+    #expect(log.watch.state.stamp?.size == 3)
+    try directory.write("newer", to: "x/a")
+    try await log.next(.written)
+    let relative = FileWatch(path: "no-such-file.json") { _ in }
+    guard case .missing(let failure) = relative.state else {
+      Issue.record("\(relative.state)")
+      return
+    }
+    #expect(failure.path == FileManager.default.currentDirectoryPath + "/no-such-file.json")
+  }
+
+  @Test func callbackMayLetGoOfItsOwnWatch() async throws {
+    try directory.write("old", to: "a")
+    let holder = Holder()
+    await confirmation { called in
+      await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+        holder.hold(
+          FileWatch(path: directory("a")) { _ in
+            called()
+            holder.cancelAndLetGo()
+            continuation.resume()
+          })
+        try? directory.write("new", to: "a")
+      }
+      try? directory.write("newer", to: "a")
+    }
+    #expect(holder.isEmpty)
+  }
+
+  @Test func watchesBeginAndEndFromManyThreadsWhileTheFileIsSaved() async throws {
+    try directory.write("old", to: "a")
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask { [directory] in
+          for round in 0..<50 {
+            let log = EventLog(directory("a"))
+            try? directory.write("\(round)", to: "b\(task)")
+            try? directory.move("b\(task)", to: "a")
+            // Every one of them hears of the save, although watches come and go all the time.
+            await #expect(throws: Never.self) { try await log.next(.replaced) }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func slowCallbackBlocksNoOtherWatch() async throws {
+    try directory.write("old", to: "a")
+    let gate = DispatchSemaphore(value: 0)
+    let blocked = FileWatch(path: directory("a")) { _ in gate.wait() }
+    let log = EventLog(directory("a"))
+    try directory.write("new", to: "a")
+    try await log.next(.written)
+    try directory.write("newer", to: "a")
+    try await log.next(.written)
+    blocked.cancel()
+    gate.signal()
+  }
+}
+
+/// Keeps a watch that its own callback lets go of.
+private final class Holder: @unchecked Sendable {
+  // Sendable: guarded by the lock.
+  private let lock = NSLock()
+  private var watch: FileWatch?
+
+  func hold(_ watch: FileWatch) { lock.withLock { self.watch = watch } }
+
+  func cancelAndLetGo() {
+    let taken = lock.withLock {
+      defer { watch = nil }
+      return watch
+    }
+    taken?.cancel()
+  }
+
+  var isEmpty: Bool { lock.withLock { watch == nil } }
+}

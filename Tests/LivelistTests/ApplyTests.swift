@@ -1,0 +1,110 @@
+import Testing
+
+@Suite struct ApplyTests {
+  private let initial = #"{"event":"initial","revision":4,"elements":["a","b","c"]}"#
+
+  private func change(
+    since: Int = 4, revision: Int = 5, deletes: String = "", inserts: String = "",
+    updates: String = "", moves: String = ""
+  ) -> String {
+    "{\"event\":\"change\",\"since\":\(since),\"revision\":\(revision),\"deletes\":[\(deletes)],"
+      + "\"inserts\":[\(inserts)],\"updates\":[\(updates)],\"moves\":[\(moves)]}"
+  }
+
+  @Test func eventsAreFoldedAndTheElementsPrintedOneALine() throws {
+    let lines = [
+      initial, #"{"event":"status","state":"failed","message":"x"}"#, "",
+      change(
+        deletes: #"{"at":0,"element":"a"}"#, inserts: #"{"at":1,"element":{"n": 1}}"#,
+        updates: #"{"from":1,"at":2,"old":"b","element":"B"}"#, moves: #"{"from":2,"to":0}"#),
+      change(
+        since: 5, revision: 9,
+        updates: #"{"from":0,"at":0,"old":"c","element":12345678901234567890}"#
+      ),
+    ]
+    let result = try Livelist.run("apply", input: lines.joined(separator: "\n"))
+    #expect(result.output == "[\n12345678901234567890,\n{\"n\":1},\n\"B\"\n]\n")
+    #expect(result.errors.isEmpty)
+    #expect(result.status == 0)
+  }
+
+  @Test func anEmptyListIsAnArrayToo() throws {
+    let result = try Livelist.run(
+      "apply", input: #"{"event":"initial","revision":0,"elements":[]}"# + "\n")
+    #expect(result.output == "[\n]\n")
+  }
+
+  @Test func theOldElementsAreNeededOnlyWithoutAnInitial() throws {
+    let place = try Workplace()
+    let old = try place.json("old.json", #"["a", "b"]"#)
+    let insert = change(inserts: #"{"at":2,"element":"c"}"#)
+    #expect(try Livelist.run("apply", old, input: insert).output == "[\n\"a\",\n\"b\",\n\"c\"\n]\n")
+    #expect(try Livelist.run("apply", old).output == "[\n\"a\",\n\"b\"\n]\n")
+    let both = try Livelist.run("apply", old, input: initial)
+    #expect(both.output == "[\n\"a\",\n\"b\",\n\"c\"\n]\n")
+    for input in ["", #"{"event":"status","state":"loaded"}"#, insert] {
+      let result = try Livelist.run("apply", input: input)
+      #expect(result.status == 1)
+      #expect(result.errors.contains("livelist apply OLD"))
+      #expect(result.output.isEmpty)
+    }
+  }
+
+  @Test func whatWatchPrintsLeadsToTheTarget() throws {
+    let place = try Workplace()
+    let old = try place.json("old.json", #"[{"id":1,"n":"x"},{"id":2},{"id":3},{"id":4}]"#)
+    let new = try place.json("new.json", #"[{"id":4},{"id":9,"f":1.0},{"id":1,"n":"y"},{"id":3}]"#)
+    let watched = try Livelist.run(
+      "watch", "--until-eof", "--key", "id", old, input: "swap \(new)\n")
+    let target = "[\n{\"id\":4},\n{\"id\":9,\"f\":1.0},\n{\"id\":1,\"n\":\"y\"},\n{\"id\":3}\n]\n"
+    #expect(try Livelist.run("apply", input: watched.output).output == target)
+    let difference = try Livelist.run("diff", "--key", "id", old, new)
+    #expect(try Livelist.run("apply", old, input: difference.output).output == target)
+    #expect(try Livelist.run("apply", new).output == target)
+  }
+
+  @Test func eventsThatCannotBeFoldedEndWithStatus1AndTheLinesNumber() throws {
+    let deleteA = #"{"at":0,"element":"a"}"#
+    let cases: [(line: String, hint: String)] = [
+      ("nonsense", "not JSON"), ("[1]", "no object"), ("{}", "\"event\""),
+      (#"{"event":"frob"}"#, "frob"), (#"{"event":"initial","revision":1}"#, "\"elements\""),
+      (#"{"event":"initial","revision":1,"elements":{}}"#, "no array"),
+      (initial, "once, and first"),
+      (#"{"event":"change","since":4,"revision":5}"#, "\"deletes\""),
+      (change(since: 3), "since is 3"), (change(since: 5, revision: 6), "since is 5"),
+      (change(since: 4, revision: 4), "not greater"),
+      (change(deletes: "5"), "no object"), (change(deletes: #"{"at":0}"#), "\"element\""),
+      (change(deletes: #"{"at":-1,"element":"a"}"#), "whole number"),
+      (change(deletes: #"{"at":0.5,"element":"a"}"#), "whole number"),
+      (change(deletes: #"{"at":3,"element":"a"}"#), "3 elements"),
+      (change(deletes: #"{"at":1,"element":"a"}"#), "not what is there"),
+      (change(deletes: deleteA + "," + deleteA), "ascend"),
+      (change(inserts: #"{"at":4,"element":"x"}"#), "4 elements"),
+      (change(inserts: #"{"at":1,"element":"x"},{"at":1,"element":"y"}"#), "ascend"),
+      (change(updates: #"{"from":0,"at":0,"old":"b","element":"x"}"#), "not what is there"),
+      (change(updates: #"{"from":0,"at":1,"old":"a","element":"x"}"#), "was at 1"),
+      (change(updates: #"{"from":3,"at":3,"old":"a","element":"x"}"#), "3 elements"),
+      (
+        change(deletes: deleteA, updates: #"{"from":0,"at":0,"old":"a","element":"x"}"#),
+        "was at 1"
+      ),
+      (change(moves: #"{"from":3,"to":0}"#), "3 elements"),
+      (change(moves: #"{"from":0,"to":3}"#), "3 elements"),
+      (change(moves: #"{"from":0,"to":1},{"from":0,"to":2}"#), "another move"),
+      (change(deletes: deleteA, moves: #"{"from":0,"to":1}"#), "a delete"),
+      (
+        change(
+          deletes: deleteA, inserts: #"{"at":1,"element":"x"}"#, moves: #"{"from":2,"to":1}"#),
+        "an insert"
+      ),
+    ]
+    for (line, hint) in cases {
+      let result = try Livelist.run("apply", input: initial + "\n\n" + line + "\n")
+      #expect(result.status == 1, "\(line)")
+      #expect(result.output.isEmpty)
+      #expect(result.errors.contains("line 3: "), "\(line): \(result.errors)")
+      #expect(result.errors.contains(hint), "\(line): \(result.errors)")
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Testing
+
+@Suite struct CommandLineTests {
+  @Test(arguments: [
+    ["--help"], ["-h"], ["watch", "--help"], ["diff", "--help"], ["apply", "-h"],
+  ])
+  func helpIsPrintedAndNamesAllThatThereIs(arguments: [String]) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == 0)
+    #expect(result.errors.isEmpty)
+    for text in [
+      "watch", "diff", "apply", "--key FIELD", "--until-eof", "json:PATH", "sqlite:PATH?SQL",
+      "swap SOURCE", "quit", "--version",
+    ] {
+      #expect(result.output.contains(text))
+    }
+  }
+
+  @Test func theVersionIsPrinted() throws {
+    let result = try Livelist.run("--version")
+    #expect(result.status == 0)
+    #expect(result.output.hasPrefix("livelist "))
+    #expect(result.output.split(separator: "\n").count == 1)
+  }
+
+  @Test(arguments: [
+    ([], "a command is missing"),
+    (["frob"], "no command \"frob\""),
+    (["--frob"], "no option \"--frob\""),
+    (["watch"], "none is given"),
+    (["watch", "json:a", "json:b"], "2 are given"),
+    (["watch", "a.json"], "json:PATH"),
+    (["watch", "http://example.com/"], "json:PATH"),
+    (["watch", "lines:-"], "json:PATH"),
+    (["watch", "json:"], "no path"),
+    (["watch", "sqlite:"], "no path"),
+    (["watch", "sqlite:a.db"], "no query"),
+    (["watch", "sqlite:a.db?"], "no query"),
+    (["watch", "sqlite:a.db? "], "no query"),
+    (["watch", "sqlite:?SELECT 1"], "no path"),
+    (["watch", "json:a", "--key"], "--key FIELD"),
+    (["watch", "--key", "--until-eof", "json:a"], "--key=--until-eof"),
+    (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
+    (["watch", "--until-eof=1", "json:a"], "takes no value"),
+    (["watch", "--frob", "json:a"], "--key and --until-eof"),
+    (["watch", "--", "--until-eof"], "json:PATH"),
+    (["diff", "json:a"], "1 are given"),
+    (["diff", "--until-eof", "json:a", "json:b"], "takes --key"),
+    (["apply", "json:a", "json:b"], "2 are given"),
+    (["apply", "--key", "a"], "takes none"),
+  ])
+  func aCommandLineThatIsNotUnderstoodEndsWithStatus2AndOneLine(
+    arguments: [String], hint: String
+  ) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == 2)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.contains(hint), "\(result.errors)")
+    #expect(result.errors.hasPrefix("livelist: ") && result.errors.hasSuffix("\n"))
+    #expect(result.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func optionsStandBeforeAndAfterTheSource() throws {
+    let place = try Workplace()
+    let source = try place.json("a.json", #"[{"id":1}]"#)
+    let expected = #"{"event":"initial","revision":0,"elements":[{"id":1}]}"# + "\n"
+    for arguments in [
+      ["--key", "id", "--until-eof", source], [source, "--until-eof", "--key=id"],
+      ["--key=id", source, "--until-eof"], ["--until-eof", "--", source],
+    ] {
+      let result = try Livelist.run(["watch"] + arguments)
+      #expect(result.output == expected)
+      #expect(result.status == 0)
+    }
+  }
+
+  @Test func aDatabasePathWithAQuestionMarkIsRefusedAndToldSo() throws {
+    let place = try Workplace()
+    try place.sql("what?.db", "CREATE TABLE t (a)")
+    for source in [
+      place.sqlite("what?.db", "SELECT a FROM t WHERE a = '?'"), "sqlite:\(place("what?.db"))",
+    ] {
+      let result = try Livelist.run("watch", "--until-eof", source)
+      #expect(result.status == 2)
+      #expect(result.errors.contains("\"\(place("what?.db"))\" holds a \"?\""))
+    }
+  }
+
+  @Test func aQuestionMarkInTheSQLAndInAFilesPathIsNoTrouble() throws {
+    let place = try Workplace()
+    try place.sql("a.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES ('x?y')")
+    let query = place.sqlite("a.db", "SELECT a FROM t WHERE a LIKE '%?%'")
+    #expect(try Livelist.run("watch", "--until-eof", query).output.contains(#"[{"a":"x?y"}]"#))
+    let file = try place.json("b?.json", "[1]")
+    #expect(try Livelist.run("watch", "--until-eof", file).output.contains("[1]"))
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@Suite struct EndingTests {
+  private func largeSource(_ place: Workplace) throws -> String {
+    let element = "\"" + String(repeating: "x", count: 1_000) + "\""
+    return try place.json(
+      "large.json", "[" + (1...3_000).map { _ in element }.joined(separator: ",") + "]")
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func aSignalEndsItQuietly(signal: Int32) throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    _ = try watching.line()
+    watching.signalProcess(signal)
+    #expect(try watching.waitForExit() == 0)
+    #expect(try watching.restOfOutput().isEmpty)
+    #expect(try watching.restOfErrors().isEmpty)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func aSignalInTheMiddleOfALineEndsItAfterTheLine(signal: Int32) throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try largeSource(place))
+    // More than a pipe holds: it is being written from now on, until it is read.
+    try watching.waitForOutput()
+    watching.signalProcess(signal)
+    let output = try watching.restOfOutput()
+    #expect(output.hasPrefix(#"{"event":"initial""#) && output.hasSuffix("]}\n"))
+    #expect(output.utf8.count > 3_000_000)
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func anOutputThatIsClosedEndsItQuietlyAlsoWhenNothingIsWritten() throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    _ = try watching.line()
+    watching.closeOutput()
+    #expect(try watching.waitForExit() == 0)
+    #expect(try watching.restOfErrors().isEmpty)
+  }
+
+  @Test func anOutputThatIsClosedInTheMiddleOfALineEndsItQuietly() throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try largeSource(place))
+    try watching.waitForOutput()
+    watching.closeOutput()
+    #expect(try watching.waitForExit() == 0)
+    #expect(try watching.restOfErrors().isEmpty)
+  }
+
+  @Test func anOutputThatNobodyReadsFromTheStartEndsItQuietly() throws {
+    let place = try Workplace()
+    let source = try place.json("a.json", "[1]")
+    let other = try place.json("b.json", "[2]")
+    for arguments in [["watch", source], ["diff", source, other], ["apply", source], ["--help"]] {
+      let livelist = try Livelist(arguments, isOutputClosed: true)
+      livelist.endInput()
+      #expect(try livelist.waitForExit() == 0)
+      #expect(try livelist.restOfErrors().isEmpty)
+    }
+  }
+
+  @Test func theEndOfTheInputAloneDoesNotEndIt() throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    watching.endInput()
+    _ = try watching.line()
+    try place.json("a.json", "[2]")
+    _ = try watching.line()
+    watching.signalProcess(SIGTERM)
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func atTheEndAllThatIsDueIsPrinted() throws {
+    let place = try Workplace()
+    let large = try largeSource(place)
+    let small = try place.json("a.json", "[1]")
+    for ending in [["--until-eof"], []] {
+      let result = try Livelist.run(
+        ["watch", small] + ending,
+        input: "swap \(large)\nswap \(small)\n" + (ending.isEmpty ? "quit\n" : ""))
+      let lines = result.output.split(separator: "\n")
+      #expect(lines.count == 3)
+      #expect(lines.last?.hasSuffix(#""updates":[],"moves":[]}"#) == true)
+      #expect(result.status == 0)
+    }
+  }
+}

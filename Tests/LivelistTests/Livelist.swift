@@ -1,0 +1,172 @@
+import Foundation
+
+/// The program under test as a process, whose lines are waited for.
+final class Livelist: Sendable {
+  struct Failed: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// What a run to its end came to.
+  struct Result {
+    let status: Int32
+    let output: String
+    let errors: String
+  }
+
+  private let process: Process
+  private let input: FileHandle
+  private let output: PipeReader
+  private let errors: PipeReader
+  private let exit = DispatchSemaphore(value: 0)
+
+  /// Starts it; with `isOutputClosed` nobody reads its output.
+  init(_ arguments: [String], isOutputClosed: Bool = false) throws {
+    process = Process()
+    process.executableURL = try Products.url(of: "livelist")
+    process.arguments = arguments
+    let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = errors
+    self.input = input.fileHandleForWriting
+    self.output = PipeReader(output.fileHandleForReading)
+    self.errors = PipeReader(errors.fileHandleForReading)
+    let exit = exit
+    process.terminationHandler = { _ in exit.signal() }
+    if isOutputClosed { self.output.close() }
+    try process.run()
+  }
+
+  convenience init(_ arguments: String...) throws {
+    try self.init(arguments)
+  }
+
+  deinit {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+  }
+
+  /// Runs it to its end with all of its input.
+  static func run(_ arguments: [String], input: String = "") throws -> Result {
+    let livelist = try Livelist(arguments)
+    livelist.send(input)
+    livelist.endInput()
+    let output = try livelist.restOfOutput()
+    let errors = try livelist.errors.rest()
+    return Result(status: try livelist.waitForExit(), output: output, errors: errors)
+  }
+
+  static func run(_ arguments: String..., input: String = "") throws -> Result {
+    try run(arguments, input: input)
+  }
+
+  func send(_ text: String) {
+    // A program that has ended reads nothing more; the test sees that by its status.
+    signal(SIGPIPE, SIG_IGN)
+    try? input.write(contentsOf: Data(text.utf8))
+  }
+
+  func endInput() { try? input.close() }
+
+  func closeOutput() { output.close() }
+
+  /// Waits for the next line of its output.
+  func line() throws -> String { try output.line() }
+
+  /// Waits for the next line of its standard error.
+  func errorLine() throws -> String { try errors.line() }
+
+  func waitForOutput() throws { try output.waitForBytes() }
+
+  /// Waits for all that is still to come.
+  func restOfOutput() throws -> String { try output.rest() }
+
+  func restOfErrors() throws -> String { try errors.rest() }
+
+  func signalProcess(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+  /// Waits for its end.
+  func waitForExit() throws -> Int32 {
+    guard exit.wait(timeout: .now() + 60) == .success else {
+      throw Failed(description: "livelist does not end")
+    }
+    exit.signal()
+    guard process.terminationReason == .exit else {
+      throw Failed(description: "livelist ended by signal \(process.terminationStatus)")
+    }
+    return process.terminationStatus
+  }
+}
+
+/// Reads lines from a pipe and gives up after a minute.
+final class PipeReader: @unchecked Sendable {
+  // Sendable: each is used by one test, on one thread at a time.
+
+  private let handle: FileHandle
+  private var bytes: [UInt8] = []
+
+  init(_ handle: FileHandle) {
+    self.handle = handle
+  }
+
+  func close() { try? handle.close() }
+
+  func line() throws -> String {
+    while true {
+      if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { bytes.removeSubrange(...end) }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+      }
+      guard try readMore() else {
+        throw Livelist.Failed(
+          description: "the output ends: \(String(decoding: bytes, as: UTF8.self))")
+      }
+    }
+  }
+
+  func rest() throws -> String {
+    while try readMore() {}
+    defer { bytes = [] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  func waitForBytes() throws {
+    var request = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, 60_000) > 0 else {
+      throw Livelist.Failed(description: "nothing comes")
+    }
+  }
+
+  private func readMore() throws -> Bool {
+    try waitForBytes()
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    let count = piece.withUnsafeMutableBytes { bytes in
+      read(handle.fileDescriptor, bytes.baseAddress, bytes.count)
+    }
+    guard count > 0 else { return false }
+    bytes += piece[..<count]
+    return true
+  }
+}
+
+/// The programs that are built beside the tests.
+enum Products {
+  static func url(of name: String) throws -> URL {
+    let places =
+      [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]
+      + CommandLine.arguments.dropFirst()
+    for place in places where place.contains("/") {
+      var directory = URL(fileURLWithPath: place).deletingLastPathComponent()
+      while directory.path != "/" {
+        let candidate = directory.appendingPathComponent(name)
+        var isDirectory: ObjCBool = false
+        if FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isDirectory),
+          !isDirectory.boolValue
+        {
+          return candidate
+        }
+        directory.deleteLastPathComponent()
+      }
+    }
+    throw Livelist.Failed(description: "no \(name) beside \(places)")
+  }
+}

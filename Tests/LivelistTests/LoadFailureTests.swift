@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+@Suite struct LoadFailureTests {
+  private func expectFailure(_ arguments: [String], _ hints: String...) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == 1)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.split(separator: "\n").count == 1)
+    #expect(result.errors.hasPrefix("livelist: ") && result.errors.hasSuffix("\n"))
+    for hint in hints { #expect(result.errors.contains(hint), "\(result.errors)") }
+  }
+
+  @Test(arguments: [
+    ("", "[]"), ("[{\"id\":1},", "closing bracket"), ("{\"a\":1}", "array is expected"),
+    ("hello", "value is expected"), ("[{\"id\":1} 2]", "line 1, column 11"),
+    ("\n\n[tru]", "line 3"),
+    ("[{\"id\":1},{\"name\":2}]", "element 1"), ("[{\"id\":[1]}]", "key"), ("[5]", "key"),
+  ])
+  func aFileThatIsNoArrayOfElementsWithTheKeyEndsWithStatus1(text: String, hint: String) throws {
+    let place = try Workplace()
+    let source = try place.json("a.json", text)
+    try expectFailure(["watch", "--until-eof", "--key", "id", source], place("a.json"), hint)
+    try expectFailure(["diff", "--key", "id", source, source], place("a.json"), hint)
+    if ["[]", "closing bracket", "array is expected"].contains(hint) {
+      try expectFailure(["apply", source], hint)
+    }
+  }
+
+  @Test func aFileThatIsMissingOrADirectoryEndsWithStatus1() throws {
+    let place = try Workplace()
+    try expectFailure(
+      ["watch", "json:\(place("none.json"))"], place("none.json"), "check the path")
+    try expectFailure(["watch", "json:\(place.path)"], place.path, "directory")
+    try expectFailure(["watch", "json:\(place("none/a.json"))"], place("none/a.json"))
+  }
+
+  @Test func whatIsNoDatabaseEndsWithStatus1() throws {
+    let place = try Workplace()
+    try place.json("text", "this is no database, although it is long enough for a header of one.")
+    let query = "SELECT 1"
+    try expectFailure(["watch", place.sqlite("none.db", query)], place("none.db"), "no database")
+    #expect(!FileManager.default.fileExists(atPath: place("none.db")))
+    try expectFailure(["watch", place.sqlite("text", query)], place("text"), "not a database")
+    try expectFailure(["watch", "sqlite:\(place.path)?\(query)"], place.path, "directory")
+  }
+
+  @Test(arguments: [
+    ("SELECT * FROM nope", "no such table: nope"),
+    ("SELECT nope FROM t", "no such column: nope"),
+    ("SELEC", "syntax error"),
+    ("DELETE FROM t", "writes"),
+    ("INSERT INTO t VALUES (1, 2) RETURNING a", "writes"),
+    ("PRAGMA table_info(t)", "no query"),
+    ("SELECT 1; SELECT 2", "more than one statement"),
+    ("SELECT 1; nonsense", "more than one statement"),
+    ("SELECT a, b AS a FROM t", "AS"),
+    ("SELECT a FROM t WHERE a = ?", "argument"),
+    ("SELECT b FROM t", "\"a\""),
+  ])
+  func aQueryThatCannotBeShownEndsWithStatus1(sql: String, hint: String) throws {
+    let place = try Workplace()
+    try place.sql("a.db", "CREATE TABLE t (a, b)", "INSERT INTO t VALUES (1, 2)")
+    try expectFailure(["watch", "--key=a", place.sqlite("a.db", sql)], place("a.db"), hint)
+    // Nothing was written.
+    let rows = try Livelist.run("watch", "--until-eof", place.sqlite("a.db", "SELECT * FROM t"))
+    #expect(rows.output.contains(#""elements":[{"a":1,"b":2}]"#))
+  }
+}

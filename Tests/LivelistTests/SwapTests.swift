@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+
+@Suite struct SwapTests {
+  @Test func equalContentsOfAFileAndATableAreNoEvent() throws {
+    let place = try Workplace()
+    let file = try place.json(
+      "a.json", #"[{"id":1,"name":"a","size":1.5},{"size":null,"id":2,"name":"\u0062"}]"#)
+    try place.sql(
+      "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, name, size)",
+      "INSERT INTO t VALUES (1, 'a', 1.5), (2, 'b', NULL)")
+    let table = place.sqlite("a.db", "SELECT * FROM t ORDER BY id")
+    let result = try Livelist.run(
+      "watch", "--key", "id", file, input: "swap \(table)\nswap \(file)\nswap \(table)\nquit\n")
+    #expect(result.output.split(separator: "\n").count == 1)
+    #expect(result.errors.isEmpty)
+    #expect(result.status == 0)
+  }
+
+  @Test func theKeyHoldsForEverySourceAndNumbersAreNoStrings() throws {
+    let place = try Workplace()
+    let file = try place.json("a.json", #"[{"n":"x","id":5}]"#)
+    try place.sql(
+      "a.db", "CREATE TABLE t (n, id)", "INSERT INTO t VALUES ('y', 5)",
+      "CREATE TABLE s (n, id)", "INSERT INTO s VALUES ('y', '5')")
+    let result = try Livelist.run(
+      "watch", "--key", "id", file,
+      input: """
+        swap \(place.sqlite("a.db", "SELECT * FROM t"))
+        swap \(place.sqlite("a.db", "SELECT * FROM s"))
+        quit
+
+        """)
+    let lines = result.output.split(separator: "\n")
+    #expect(lines.count == 3)
+    #expect(
+      lines[1].hasSuffix(
+        #""updates":[{"from":0,"at":0,"old":{"n":"x","id":5},"element":{"n":"y","id":5}}],"moves":[]}"#
+      ))
+    #expect(
+      lines[2].hasSuffix(
+        #""deletes":[{"at":0,"element":{"n":"y","id":5}}],"#
+          + #""inserts":[{"at":0,"element":{"n":"y","id":"5"}}],"updates":[],"moves":[]}"#))
+  }
+
+  @Test func withoutAKeyAQueryHasItsFirstColumnAndAFileTheWholeElement() throws {
+    let place = try Workplace()
+    try place.sql(
+      "a.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (1, 'x')",
+      "CREATE TABLE s (id, n)", "INSERT INTO s VALUES (1, 'y')")
+    let rows = try Livelist.run(
+      "watch", "--until-eof", place.sqlite("a.db", "SELECT * FROM t"),
+      input: "swap \(place.sqlite("a.db", "SELECT * FROM s"))\n")
+    #expect(rows.output.contains(#""updates":[{"from":0"#))
+    let old = try place.json("old.json", #"[{"id":1,"n":"x"}]"#)
+    let new = try place.json("new.json", #"[{"id":1,"n":"y"}]"#)
+    let elements = try Livelist.run("watch", "--until-eof", old, input: "swap \(new)\n")
+    #expect(elements.output.contains(#""deletes":[{"at":0"#))
+    #expect(elements.output.contains(#""updates":[]"#))
+  }
+
+  @Test func commandsAreCarriedOutInOrderEachAChangeOfItsOwn() throws {
+    let place = try Workplace()
+    var input = ""
+    for number in 1...20 { input += "swap \(try place.json("\(number).json", "[\(number)]"))\n" }
+    for ending in ["quit\nswap json:/nowhere\n", "quit", "  quit \r\n"] {
+      let result = try Livelist.run("watch", "json:\(place("1.json"))", input: input + ending)
+      let lines = result.output.split(separator: "\n")
+      #expect(lines.count == 20)
+      for (revision, line) in zip(1..., lines.dropFirst()) {
+        #expect(
+          line
+            == "{\"event\":\"change\",\"since\":\(revision - 1),\"revision\":\(revision),"
+            + "\"deletes\":[{\"at\":0,\"element\":\(revision)}],"
+            + "\"inserts\":[{\"at\":0,\"element\":\(revision + 1)}],\"updates\":[],\"moves\":[]}")
+      }
+      #expect(result.errors.isEmpty)
+      #expect(result.status == 0)
+    }
+  }
+
+  @Test func aFailedSwapAndAnUnknownCommandAreOneLineAndItGoesOn() throws {
+    let place = try Workplace()
+    let file = try place.json("a.json", "[1]")
+    let broken = try place.json("broken.json", "[1")
+    try place.sql("a.db", "CREATE TABLE t (a)")
+    let watching = try Livelist("watch", file)
+    _ = try watching.line()
+    for (command, hint) in [
+      ("frob it", "no command \"frob it\""), ("swap", "lacks a source"), ("quit now", "no command"),
+      ("swap http:x", "json:PATH"), ("swap json:a\0b", "NUL"),
+      ("swap json:\(place("none"))", place("none")),
+      ("swap \(broken)", "broken.json"), ("swap json:\(place.path)", "directory"),
+      ("swap \(place.sqlite("none.db", "SELECT 1"))", "none.db"),
+      ("swap \(place.sqlite("a.db", "SELECT * FROM nope"))", "nope"),
+      ("swap \(place.sqlite("a.db", "DROP TABLE t"))", "writes"),
+    ] {
+      watching.send("\n\(command)\n")
+      #expect(try watching.errorLine().contains(hint))
+    }
+    // The old source is live.
+    try place.json("a.json", "[1,2]")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":2}]"#))
+    watching.send("quit\n")
+    #expect(try watching.restOfErrors().isEmpty)
+    #expect(try watching.restOfOutput().isEmpty)
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func aSourceThatWasLeftIsNotListenedTo() throws {
+    let place = try Workplace()
+    let left = try place.json("a.json", "[1]")
+    let shown = try place.json("b.json", "[2]")
+    let watching = try Livelist("watch", left)
+    _ = try watching.line()
+    watching.send("swap \(shown)\n")
+    _ = try watching.line()
+    try place.json("a.json", "[1,7]")
+    try place.json("b.json", "[2,3]")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":3}]"#))
+    watching.send("quit\n")
+    #expect(try watching.restOfOutput().isEmpty)
+  }
+
+  @Test func aSlowReaderIsToldAChainThatLeadsToTheEnd() throws {
+    let place = try Workplace()
+    let strings = (0..<2_000).map { "\"\($0)" + String(repeating: "x", count: 500) + "\"" }
+    let text = { (count: Int) in "[" + strings.prefix(count).joined(separator: ",") + "]" }
+    let watching = try Livelist("watch", try place.json("a.json", text(2_000)))
+    // The initial fills the pipe; what is saved from now on waits until it is read.
+    try watching.waitForOutput()
+    for count in stride(from: 1_900, through: 100, by: -100) {
+      try place.json("a.json", text(count))
+    }
+    try place.json("a.json", #"["the end"]"#)
+    var output = ""
+    repeat {
+      output += try watching.line() + "\n"
+    } while !output.hasSuffix(
+      #"{"at":0,"element":"the end"}],"updates":[],"moves":[]}"# + "\n")
+    #expect(output.split(separator: "\n").count <= 21)
+    #expect(try Livelist.run("apply", input: output).output == "[\n\"the end\"\n]\n")
+  }
+}

@@ -1,0 +1,214 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+/// Counts the calls of a closure.
+private final class CallCounter: Sendable {
+  private let calls = Locked(0)
+
+  var count: Int { calls.withLock { $0 } }
+
+  func counting<Input, Output>(
+    _ body: @escaping @Sendable (Input) -> Output
+  ) -> @Sendable (Input) -> Output {
+    { input in
+      self.calls.withLock { $0 += 1 }
+      return body(input)
+    }
+  }
+}
+
+@Suite struct OperatorTests {
+  // MARK: Rule O1, and what every operator keeps
+
+  @Test func mapFollowsItsInputWhateverIsDoneToIt() throws {
+    let counter = CallCounter()
+    let transform = counter.counting { (element: TestElement) in
+      // Several identities become one, contents become equal.
+      TestElement(element.id / 2, min(element.content, 1))
+    }
+    try checkOperator(
+      { $0.map(transform) }, is: { $0.map { TestElement($0.id / 2, min($0.content, 1)) } },
+      seeds: 0..<60, calls: { counter.count })
+  }
+
+  @Test func filterFollowsItsInputWhateverIsDoneToIt() throws {
+    let counter = CallCounter()
+    let isIncluded = counter.counting { (element: TestElement) in element.content > 0 }
+    try checkOperator(
+      { $0.filter(isIncluded) }, is: { $0.filter { $0.content > 0 } },
+      seeds: 0..<60, calls: { counter.count })
+  }
+
+  @Test func sortedFollowsItsInputWhateverIsDoneToIt() throws {
+    try checkOperator(
+      { $0.sorted { $0.content < $1.content } }, is: sortedByContent, seeds: 0..<60)
+  }
+
+  @Test func concatenatedFollowsItsInputWhateverIsDoneToIt() throws {
+    try checkOperator({ $0.concatenated(with: $0) }, is: { $0 + $0 }, seeds: 0..<60)
+    try checkOperator(
+      { $0.filter { $0.content > 0 }.concatenated(with: $0.filter { $0.content == 0 }) },
+      is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } }, seeds: 0..<60)
+  }
+
+  @Test func operatorsOverOperatorsFollowTheirInput() throws {
+    try checkOperator(
+      {
+        $0.filter { $0.id % 3 != 0 }.sorted { $0.content < $1.content }
+          .map { TestElement($0.id, $0.content + 1) }
+      },
+      is: {
+        sortedByContent($0.filter { $0.id % 3 != 0 }).map { TestElement($0.id, $0.content + 1) }
+      }, seeds: 0..<60)
+  }
+
+  @Test func concatenatedOverTwoRootsFollowsBoth() throws {
+    for seed in UInt64(0)..<30 {
+      var editor = RandomEditor<TestElement>(seed: seed)
+      let (one, other) = (CollectionProperty<TestElement>(), CollectionProperty<TestElement>())
+      let both = one.concatenated(with: other)
+      let recorder = RecordingObserver(both, seed: seed)
+      for _ in 0..<40 {
+        if editor.random.oneIn(3) {
+          try withTransaction {
+            try editor.step(one)
+            try editor.step(other)
+          }
+        } else {
+          try editor.step(editor.random.oneIn(2) ? one : other)
+        }
+        #expect(
+          both.snapshot.hasSameContents(as: Snapshot(Array(one.snapshot) + Array(other.snapshot))),
+          "seed \(seed)")
+      }
+      try recorder.check(against: both)
+    }
+  }
+
+  // MARK: Exact changes over [1, 2, 3]
+
+  @Test func mapPassesOffsetsThrough() {
+    expectChanges(
+      of: { $0.map { $0 * 2 } }, from: [2, 4, 6],
+      are: [
+        Changeset(insertions: [3]),
+        Changeset(updates: [.init(from: 0, to: 0)]),
+        Changeset(moves: [.init(from: 0, to: 2)]),
+        Changeset(deletions: [1]),
+      ]
+    ) { source in
+      source.append(4)
+      source[0] = 7
+      source.move(from: 0, to: 2)
+      source.remove(at: 1)
+    }
+  }
+
+  @Test func appendingTheGreatestInsertsItFirstInDescendingOrder() {
+    expectChanges(of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(insertions: [0])]) {
+      $0.append(4)
+    }
+  }
+
+  @Test func loweringTheLeastUpdatesItLastInDescendingOrder() {
+    expectChanges(
+      of: { $0.sorted(by: >) }, from: [3, 2, 1], are: [Changeset(updates: [.init(from: 2, to: 2)])]
+    ) {
+      $0[0] = 0
+    }
+  }
+
+  @Test func raisingTheMiddleMovesItToTheFrontWithAnUpdate() {
+    expectChanges(
+      of: { $0.sorted(by: >) }, from: [3, 2, 1],
+      are: [
+        Changeset(moves: [.init(from: 1, to: 0)], updates: [.init(from: 1, to: 0)])
+      ]
+    ) {
+      $0[1] = 4
+    }
+  }
+
+  @Test func appendingWhatIsFilteredOutSaysNothing() {
+    expectChanges(of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: []) { $0.append(4) }
+  }
+
+  @Test func appendingWhatPassesTheFilterInsertsItLast() {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [2])]
+    ) {
+      $0.append(5)
+    }
+  }
+
+  @Test func whatPassesTheFilterOnlyNowIsInserted() {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(insertions: [1])]
+    ) {
+      $0[1] = 5
+    }
+  }
+
+  @Test func whatPassesTheFilterNoLongerIsDeleted() {
+    expectChanges(
+      of: { $0.filter { $0 % 2 == 1 } }, from: [1, 3], are: [Changeset(deletions: [1])]
+    ) {
+      $0[2] = 4
+    }
+  }
+
+  // MARK: Identity and equality
+
+  @Test func anElementThatLeavesTheFilterWhileItsTwinEntersIsKept() throws {
+    let source = CollectionProperty([TestElement(1, 1), TestElement(2), TestElement(1, 0)])
+    let passing = source.filter { $0.content > 0 }
+    let recorder = RecordingObserver(passing)
+    source.transaction { draft in
+      draft.remove(at: 0)
+      draft[1].content = 2
+    }
+    try recorder.check(against: passing)
+    #expect(recorder.changes.map(\.changeset) == [Changeset(updates: [.init(from: 0, to: 0)])])
+  }
+
+  @Test func contentsThatAreNoNumbersAreEqualToThemselves() throws {
+    let source = CollectionProperty([Reading(key: .nan), Reading(key: 1)])
+    let recorder = RecordingObserver(source)
+    source[0] = Reading(key: .nan)
+    source.transaction { $0.insert($0.remove(at: 0), at: 0) }
+    source.replace(with: [Reading(key: .nan), Reading(key: 1)])
+    #expect(recorder.changes.map(\.changeset) == [])
+    source.append(Reading(key: 2))
+    try recorder.check(against: source)
+  }
+
+  private func expectChanges(
+    of makeOutput: (any DataSource<Int>) -> LiveCollection<Int>, from initial: [Int],
+    are expected: [Changeset], at location: SourceLocation = #_sourceLocation,
+    when edit: (CollectionProperty<Int>) -> Void
+  ) {
+    let source = CollectionProperty([1, 2, 3])
+    let output = makeOutput(source)
+    let recorder = RecordingObserver(output)
+    #expect(Array(recorder.snapshot) == initial, sourceLocation: location)
+    edit(source)
+    #expect(recorder.changes.map(\.changeset) == expected, sourceLocation: location)
+    #expect(throws: Never.self, sourceLocation: location) { try recorder.check(against: output) }
+  }
+}
+
+/// Keyed by what may be no number.
+private struct Reading: Differentiable, Equatable, Sendable {
+  var key: Double
+
+  var differenceIdentifier: Double { key }
+}
+
+@Sendable private func sortedByContent(_ elements: [TestElement]) -> [TestElement] {
+  elements.enumerated()
+    .sorted { ($0.element.content, $0.offset) < ($1.element.content, $1.offset) }
+    .map(\.element)
+}

@@ -1,0 +1,96 @@
+import Foundation
+
+/// A terminal of a test's own, with what a program has written to it.
+final class PseudoTerminal {
+  /// The program's end.
+  let program: FileHandle
+  private let test: FileHandle
+  /// All that the program has written.
+  private(set) var output = ""
+  private(set) var display: TerminalDisplay
+  private var bytes: [UInt8] = []
+
+  init(rows: Int, columns: Int) throws {
+    // The program's end is kept open, so that the modes can be read when the program has ended.
+    var (testEnd, programEnd): (Int32, Int32) = (-1, -1)
+    guard openpty(&testEnd, &programEnd, nil, nil, nil) == 0 else { throw POSIXError.last }
+    test = FileHandle(fileDescriptor: testEnd, closeOnDealloc: true)
+    program = FileHandle(fileDescriptor: programEnd, closeOnDealloc: true)
+    for file in [test, program] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
+    display = TerminalDisplay(rows: rows, columns: columns)
+    try resize(rows: rows, columns: columns)
+  }
+
+  /// Gives the terminal another size. Only the terminal of a session signals that by itself.
+  func resize(rows: Int, columns: Int) throws {
+    var size = winsize()
+    size.ws_row = numericCast(rows)
+    size.ws_col = numericCast(columns)
+    guard ioctl(program.fileDescriptor, numericCast(TIOCSWINSZ), &size) == 0 else {
+      throw POSIXError.last
+    }
+    display.resize(rows: rows, columns: columns)
+  }
+
+  /// The terminal's modes, in words that can be compared.
+  var modes: String {
+    get throws {
+      var modes = termios()
+      guard tcgetattr(program.fileDescriptor, &modes) == 0 else { throw POSIXError.last }
+      return "\(modes.c_iflag) \(modes.c_oflag) \(modes.c_cflag) \(modes.c_lflag) \(modes.c_cc)"
+    }
+  }
+
+  /// Forgets what was wrong with the output so far.
+  func forgive() { display.forgive() }
+
+  /// Presses keys.
+  func type(_ keys: String) throws {
+    try test.write(contentsOf: Data(keys.utf8))
+  }
+
+  /// Reads on until the program has written `text`, from now on.
+  func wait(for text: String) throws {
+    let start = output.endIndex.utf16Offset(in: output)
+    try wait(until: "\"\(text)\" was written") { terminal in
+      terminal.output[String.Index(utf16Offset: start, in: terminal.output)...].contains(text)
+    }
+  }
+
+  /// Reads on until the display shows what it should.
+  func wait(until expectation: String, _ isFulfilled: (PseudoTerminal) -> Bool) throws {
+    let limit = ContinuousClock.now + .seconds(60)
+    while !isFulfilled(self) {
+      guard ContinuousClock.now < limit else {
+        throw Program.Failure(
+          description: "not within a minute: \(expectation)\n" + display.text)
+      }
+      try read(timeout: 1000)
+    }
+  }
+
+  /// Reads what has been written already.
+  func readRest() throws {
+    while try read(timeout: 0) {}
+  }
+
+  @discardableResult
+  private func read(timeout: Int32) throws -> Bool {
+    var request = pollfd(fd: test.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, timeout) == 1 else { return false }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = Foundation.read(test.fileDescriptor, &buffer, buffer.count)
+    guard count > 0 else { throw POSIXError.last }
+    bytes += buffer[..<count]
+    // A character may have been cut in two.
+    guard let text = String(validating: bytes, as: UTF8.self) else { return true }
+    bytes = []
+    output += text
+    display.show(text)
+    return true
+  }
+}
+
+extension POSIXError {
+  static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+}

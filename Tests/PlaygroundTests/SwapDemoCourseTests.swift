@@ -1,0 +1,66 @@
+import Foundation
+import Testing
+
+@Suite struct SwapDemoCourseTests {
+  private static let expected = """
+    initial, array: 6 rows: Apples 4, Bread 9, Coffee 14, Honey 19, Lemons 7, Rice 12
+    array edited: 1 updated (Coffee 14 -> 9), 1 moved (Rice from 6 to 1); 6 rows stay
+    swapped to JSON file: 3 updated (Bread 9 -> 11, Coffee 9 -> 14, Rice 12 -> 14), \
+    2 moved (Bread from 3 to 1, Rice from 1 to 6), 1 inserted (Tea at 4), 1 deleted (Honey); \
+    5 rows stay
+    JSON file edited: 1 inserted (Salt at 2), 1 deleted (Lemons); 5 rows stay
+    array edited, not shown: nothing to tell
+    swapped to SQLite database: 2 updated (Coffee 14 -> 2, Tea 17 -> 1), \
+    1 moved (Coffee from 4 to 1), 3 inserted (Lemons at 4, Honey at 5, Olives at 7), \
+    2 deleted (Bread, Rice); 4 rows stay
+    SQLite database edited: 1 updated (Coffee 2 -> 3), 1 moved (Coffee from 1 to 7); 7 rows stay
+    SQLite database edited: 1 inserted (Walnuts at 1); 7 rows stay
+    swapped to array: 2 updated (Apples 4 -> 1, Coffee 3 -> 9), 1 moved (Coffee from 8 to 4), \
+    2 inserted (Rice at 1, Bread at 3), 5 deleted (Walnuts, Salt, Honey, Tea, Olives); 3 rows stay
+    swapped to array: nothing differs, nothing to tell
+    at the end: 5 rows: Rice 12, Apples 1, Bread 9, Coffee 9, Lemons 7
+
+    """
+
+  @Test func whereTheOutputIsNoTerminalItTellsAFixedCourse() throws {
+    for _ in 0..<5 {
+      let directory = try TestDirectory()
+      let output = Pipe()
+      let program = try Program(
+        "SwapDemo", input: .nullDevice, output: output, directory: directory.path)
+      let text = try output.fileHandleForReading.readToEnd() ?? Data()
+      #expect(String(decoding: text, as: UTF8.self) == SwapDemoCourseTests.expected)
+      #expect(try program.waitForEnd() == 0)
+      #expect(try directory.names.isEmpty)
+    }
+  }
+
+  @Test func aReaderThatGoesAwayEndsItQuietly() throws {
+    let directory = try TestDirectory()
+    let output = Pipe()
+    try output.fileHandleForReading.close()
+    let program = try Program(
+      "SwapDemo", input: .nullDevice, output: output, directory: directory.path)
+    #expect(try program.waitForEnd() == 0)
+    #expect(try directory.names.isEmpty)
+  }
+
+  @Test func aTerminalIsToldTheCourseOnDemand() throws {
+    let directory = try TestDirectory()
+    let terminal = try PseudoTerminal(rows: 24, columns: 80)
+    let program = try Program(
+      "SwapDemo", ["--course"], input: terminal.program, output: terminal.program,
+      directory: directory.path)
+    try terminal.wait(for: "at the end: 5 rows")
+    #expect(try program.waitForEnd() == 0)
+    #expect(!terminal.output.contains("\u{1B}"))
+  }
+
+  @Test func anUnknownArgumentIsRefused() throws {
+    let directory = try TestDirectory()
+    let program = try Program(
+      "SwapDemo", ["--cours"], input: .nullDevice, output: FileHandle.nullDevice,
+      directory: directory.path)
+    #expect(try program.waitForEnd() == 2)
+  }
+}

@@ -1,0 +1,221 @@
+import Dispatch
+import ReactiveSignals
+import Synchronization
+import Testing
+
+@Suite struct DisposableTests {
+  private let input = SignalInput<Int>()
+
+  // MARK: Rule T6
+
+  @Test func nothingIsCalledAfterDispose() {
+    let log = Log<Int>()
+    let observation = input.signal.observe { log.add($0) }
+    input.send(1)
+    observation.dispose()
+    #expect(observation.isDisposed)
+    input.send(2)
+    #expect(log.all == [1])
+  }
+
+  @Test func lettingItGoDisposes() {
+    let log = Log<Int>()
+    do {
+      let observation = input.signal.observe { log.add($0) }
+      input.send(1)
+      withExtendedLifetime(observation) {}
+    }
+    input.send(2)
+    #expect(log.all == [1])
+  }
+
+  @Test func disposedInsideAnObserverItIsExact() {
+    let log = Log<String>()
+    let later = Locked<Disposable?>(nil)
+    let own = Locked<Disposable?>(nil)
+    let (signal, input) = (input.signal, input)
+    own.withLock {
+      $0 = signal.observe { value in
+        log.add("a\(value)")
+        later.withLock { $0 }?.dispose()
+        own.withLock { $0 }?.dispose()
+        input.send(value + 1)
+      }
+    }
+    later.withLock { $0 = signal.observe { log.add("b\($0)") } }
+    input.send(1)
+    #expect(log.all == ["a1"])
+  }
+
+  @Test func whatTheObserverCapturedIsReleasedByDispose() {
+    weak var weakToken: Token?
+    let observation: Disposable
+    do {
+      let token = Token()
+      weakToken = token
+      observation = input.signal.observe { _ in withExtendedLifetime(token) {} }
+    }
+    input.send(1)
+    #expect(weakToken != nil)
+    observation.dispose()
+    #expect(weakToken == nil)
+  }
+
+  @Test func whatTheObserverCapturedIsReleasedAtTheEndOfTheRound() {
+    let input = input
+    let slot = Locked<Disposable?>(nil)
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      let observation = input.signal.observe { _ in
+        slot.withLock { $0 }?.dispose()
+        withExtendedLifetime(token) {}
+      }
+      slot.withLock { $0 = observation }
+    }
+    input.send(1)
+    #expect(weakToken == nil)
+  }
+
+  @Test func disposeDoesNotWaitForACallOfAnotherThreadAndItIsTheLast() {
+    let (input, log) = (input, Log<Int>())
+    let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let observation = input.signal.observe { value in
+      isInside.signal()
+      mayGoOn.wait()
+      log.add(value)
+    }
+    let done = onThread { input.send(1) }
+    wait(for: isInside)
+    observation.dispose()
+    #expect(log.all == [])
+    mayGoOn.signal()
+    wait(for: done)
+    input.send(2)
+    #expect(log.all == [1])
+  }
+
+  @Test func disposeAndWaitWaitsForTheCallOfAnotherThread() {
+    let (input, log) = (input, Log<Int>())
+    let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let observation = input.signal.observe { value in
+      isInside.signal()
+      mayGoOn.wait()
+      log.add(value)
+    }
+    let sending = onThread { input.send(1) }
+    wait(for: isInside)
+    let disposing = onThread {
+      observation.disposeAndWait()
+      log.add(100)
+    }
+    mayGoOn.signal()
+    wait(for: disposing)
+    wait(for: sending)
+    #expect(log.all == [1, 100])
+  }
+
+  @Test func disposeAndWaitInsideTheObserverReturnsAtOnce() {
+    let (input, log) = (input, Log<Int>())
+    let slot = Locked<Disposable?>(nil)
+    let observation = input.signal.observe { value in
+      slot.withLock { $0 }?.disposeAndWait()
+      log.add(value)
+    }
+    slot.withLock { $0 = observation }
+    input.send(1)
+    input.send(2)
+    #expect(log.all == [1])
+  }
+
+  @Test func disposeAndWaitWaitsForAScheduledCallToo() {
+    let (input, log) = (input, Log<Int>())
+    let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let observation = input.signal.observe(on: .queue(DispatchQueue(label: "calls"))) { value in
+      isInside.signal()
+      mayGoOn.wait()
+      log.add(value)
+    }
+    input.send(1)
+    wait(for: isInside)
+    let disposing = onThread {
+      observation.disposeAndWait()
+      log.add(100)
+    }
+    mayGoOn.signal()
+    wait(for: disposing)
+    #expect(log.all == [1, 100])
+  }
+
+  @Test func disposingWhileManySendNeverCallsAfterwards() {
+    let input = input
+    let late = Atomic<Int>(0)
+    onThreads(4) { thread in
+      for value in 0..<300 {
+        if thread < 2 {
+          input.send(value)
+        } else {
+          let isOver = Locked(false)
+          let observation = input.signal.observe { _ in
+            if isOver.withLock({ $0 }) { late.add(1, ordering: .relaxed) }
+          }
+          observation.disposeAndWait()
+          isOver.withLock { $0 = true }
+        }
+      }
+    }
+    #expect(late.load(ordering: .relaxed) == 0)
+  }
+
+  // MARK: Closures and bags
+
+  @Test func aClosureIsCalledOnceHoweverManyDispose() {
+    let calls = Atomic<Int>(0)
+    do {
+      let disposable = Disposable { calls.add(1, ordering: .relaxed) }
+      onThreads(4) { _ in disposable.dispose() }
+      #expect(calls.load(ordering: .relaxed) == 1)
+    }
+    #expect(calls.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func aBagDisposesWhatItHoldsAndCanBeUsedOn() {
+    let log = Log<Int>()
+    var bag: DisposeBag? = DisposeBag()
+    bag?.add(Disposable { log.add(1) })
+    Disposable { log.add(2) }.store(in: bag ?? DisposeBag())
+    #expect(log.all == [])
+    bag?.dispose()
+    #expect(log.all == [1, 2])
+    bag?.add(Disposable { log.add(3) })
+    bag = nil
+    #expect(log.all == [1, 2, 3])
+  }
+
+  @Test func aBagLetsGoOfWhatIsDisposedAlready() {
+    let bag = DisposeBag()
+    weak var weakFirst: Disposable?
+    do {
+      let first = Disposable {}
+      weakFirst = first
+      bag.add(first)
+      first.dispose()
+    }
+    for _ in 0..<100 { bag.add(Disposable {}) }
+    #expect(weakFirst == nil)
+  }
+
+  @Test func aBagMayBeDisposedInsideAnObserver() {
+    let (input, log, bag) = (input, Log<Int>(), DisposeBag())
+    for _ in 0..<3 {
+      input.signal.observe { value in
+        log.add(value)
+        bag.dispose()
+      }.store(in: bag)
+    }
+    input.send(1)
+    input.send(2)
+    #expect(log.all == [1])
+  }
+}

@@ -1,0 +1,86 @@
+import ReactiveSignals
+import Testing
+
+@Suite struct PropertyTests {
+  @Test func anObserverIsToldThePresentValueAndThenEachThatIsSet() {
+    let property = Property("Ada")
+    let log = Log<String>()
+    let observation = property.observe { log.add($0) }
+    property.value = "Grace"
+    property.value = "Grace"
+    #expect(log.all == ["Ada", "Grace", "Grace"])
+    #expect(property.value == "Grace")
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func aValueSetInsideAnObserverIsSeenAtOnceAndToldLater() {
+    let property = Property(0)
+    let log = Log<String>()
+    let observations = [
+      property.observe { value in
+        if value == 1 {
+          property.value = 2
+          log.add("read \(property.value)")
+        }
+        log.add("a\(value)")
+      },
+      property.observe { log.add("b\($0)") },
+    ]
+    property.value = 1
+    #expect(log.all == ["a0", "b0", "read 2", "a1", "b1", "a2", "b2"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func modifyingOnManyThreadsLosesNothing() {
+    let property = Property(0)
+    onThreads(4) { _ in for _ in 0..<1000 { property.modify { $0 += 1 } } }
+    #expect(property.value == 4000)
+  }
+
+  @Test func aBodyThatThrowsChangesAndTellsNothing() {
+    struct Refused: Error {}
+    let property = Property([1])
+    let log = Log<[Int]>()
+    let observation = property.observe { log.add($0) }
+    #expect(throws: Refused.self) {
+      try property.modify { value in
+        value.append(2)
+        throw Refused()
+      }
+    }
+    #expect(log.all == [[1]])
+    #expect(property.modify { $0.removeLast() } == 1)
+    #expect(log.all == [[1], []])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func settingItInsideItsOwnModifyTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let property = Property(0)
+      property.modify { _ in property.value = 1 }
+    }
+  }
+
+  @Test func anObservationKeepsThePropertyAlive() {
+    let log = Log<Int>()
+    weak var weakProperty: Property<Int>?
+    var observation: Disposable?
+    do {
+      let property = Property(1)
+      weakProperty = property
+      observation = property.observe { log.add($0) }
+    }
+    #expect(weakProperty != nil)
+    observation?.dispose()
+    #expect(weakProperty == nil)
+  }
+
+  @Test func aReplacedValueIsReleased() {
+    let property = Property(Token())
+    weak let first = property.value
+    let observation = property.observe { _ in }
+    property.value = Token()
+    #expect(first == nil)
+    withExtendedLifetime(observation) {}
+  }
+}

@@ -1,0 +1,146 @@
+import Dispatch
+import ReactiveSignals
+import Synchronization
+import Testing
+
+/// Of two that wait the later one stays.
+private struct Latest: Mergeable {
+  let value: Int
+
+  func merged(with later: Latest) -> Latest { later }
+}
+
+@Suite struct SchedulerTests {
+  private let input = SignalInput<Int>()
+  private let work = HeldWork()
+
+  private func told(_ policy: DeliveryPolicy) -> Log<Int> {
+    let log = Log<Int>()
+    let observation = input.signal.observe(on: work.scheduler, policy: policy) { log.add($0) }
+    for value in 1...5 { input.send(value) }
+    #expect(log.all == [])
+    work.runAll()
+    withExtendedLifetime(observation) {}
+    return log
+  }
+
+  @Test func ofWhatWaitsTheLatestIsDeliveredByDefault() {
+    #expect(told(.coalesce).all == [5])
+  }
+
+  @Test func everythingIsDeliveredWhereThatWasAskedFor() {
+    #expect(told(.everything).all == [1, 2, 3, 4, 5])
+  }
+
+  @Test func boundedKeepsTheOldestAndMergesTheRest() {
+    #expect(told(.bounded(3)).all == [1, 2, 5])
+    #expect(told(.bounded(0)).all == [5])
+  }
+
+  @Test func onePieceOfWorkIsWithTheSchedulerAtATime() {
+    let log = Log<Int>()
+    let (input, work) = (input, work)
+    let observation = input.signal.observe(on: work.scheduler) { value in
+      log.add(value)
+      if value == 2 {
+        input.send(3)
+        #expect(work.count == 0)
+      }
+    }
+    input.send(1)
+    input.send(2)
+    #expect(work.count == 1)
+    work.runAll()
+    #expect(log.all == [2, 3])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func whatWaitsIsDroppedByDispose() {
+    let log = Log<Int>()
+    let observation = input.signal.observe(on: work.scheduler) { log.add($0) }
+    input.send(1)
+    observation.dispose()
+    work.runAll()
+    #expect(log.all == [])
+  }
+
+  @Test func aSlowObserverHoldsNobodyElseUp() {
+    let log = Log<Int>()
+    let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let slow = input.signal.observe(on: .queue(DispatchQueue(label: "slow"))) { _ in
+      isInside.signal()
+      mayGoOn.wait()
+    }
+    let fast = input.signal.observe { log.add($0) }
+    input.send(1)
+    wait(for: isInside)
+    input.send(2)
+    input.send(3)
+    #expect(log.all == [1, 2, 3])
+    slow.dispose()
+    mayGoOn.signal()
+    withExtendedLifetime(fast) {}
+  }
+
+  @Test func onAConcurrentQueueTheOrderStaysAndNoCallsOverlap() {
+    let log = Log<Int>()
+    let isInside = Atomic<Int>(0)
+    let overlaps = Atomic<Int>(0)
+    let isDone = DispatchSemaphore(value: 0)
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let observation = input.signal.observe(on: .queue(queue), policy: .everything) { value in
+      if isInside.add(1, ordering: .relaxed).newValue != 1 { overlaps.add(1, ordering: .relaxed) }
+      log.add(value)
+      isInside.subtract(1, ordering: .relaxed)
+      if value == 999 { isDone.signal() }
+    }
+    for value in 0..<1000 { input.send(value) }
+    wait(for: isDone)
+    #expect(log.all == Array(0..<1000))
+    #expect(overlaps.load(ordering: .relaxed) == 0)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func aSchedulerThatCallsAtOnceIsLegalAlsoReentrantly() {
+    let log = Log<Int>()
+    let input = input
+    let observation = input.signal.observe(on: Scheduler { $0() }, policy: .everything) { value in
+      if value < 3 { input.send(value + 1) }
+      log.add(value)
+    }
+    input.send(1)
+    #expect(log.all == [1, 2, 3])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func theMainActorIsCalledOnTheMainActor() async {
+    let property = Property(1)
+    let (values, feed) = AsyncStream<Int>.makeStream()
+    let observation = property.observe(on: .mainActor, policy: .everything) { value in
+      MainActor.assumeIsolated { _ = feed.yield(value) }
+    }
+    property.value = 2
+    var told: [Int] = []
+    for await value in values {
+      told.append(value)
+      if value == 2 { break }
+    }
+    #expect(told == [1, 2])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func settledWaitsUntilWhatWaitsIsDelivered() async {
+    let (log, work) = (Log<Int>(), work)
+    let mailbox = Mailbox<Latest>(
+      on: { job in Task { job() } }, policy: .everything
+    ) { log.add($0.value) }
+    for value in 0..<10 { mailbox.post(Latest(value: value)) }
+    await mailbox.settled()
+    #expect(log.all == Array(0..<10))
+    let closed = Mailbox<Latest>(on: { _ in }, policy: .coalesce) { _ in }
+    closed.post(Latest(value: 1))
+    closed.close()
+    await closed.settled()
+    #expect(work.count == 0)
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import SQLiteSources
+
+@Suite struct ChangeMonitorTests {
+  private let database: TemporaryDatabase
+
+  init() throws {
+    database = try TemporaryDatabase()
+  }
+
+  /// What a client saw: the versions, or the errors, each once.
+  private func observe(_ monitor: ChangeMonitor) -> (
+    number: Int, calls: AsyncStream<Result<DatabaseReader.Version, SQLiteError>>
+  ) {
+    let (stream, continuation) = AsyncStream<Result<DatabaseReader.Version, SQLiteError>>
+      .makeStream()
+    let number = monitor.attach { [weak monitor] in
+      guard let monitor else { return }
+      let seen = Result { () throws(SQLiteError) in try monitor.reader.version() }
+      // The writer's lock passes, and then the monitor calls again.
+      if case .failure(let error) = seen, error.code == .busy { return }
+      continuation.yield(seen)
+    }
+    return (number, stream)
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: TemporaryDatabase.Journal.allCases)
+  func aCommitOfAnotherProcessIsSeenByTheSteadyLook(
+    journal: TemporaryDatabase.Journal
+  ) async throws {
+    _ = try database.writer(journal)
+    let helper = try HelperProcess("sql", database.path)
+    let monitor = ChangeMonitor(reader: DatabaseReader(path: database.path))
+    let (number, calls) = observe(monitor)
+    var iterator = calls.makeAsyncIterator()
+    var versions = [try await iterator.next()?.get()]
+    for turn in 1...5 {
+      try helper.run("INSERT INTO item VALUES (\(turn), 'a')")
+      while let version = try await iterator.next()?.get() {
+        guard version != versions.last else { continue }
+        versions.append(version)
+        break
+      }
+    }
+    #expect(Set(versions).count == 6)
+    monitor.detach(number)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aFileThatIsRemovedReplacedAndMadeAgainIsFollowed() async throws {
+    let monitor = ChangeMonitor(reader: DatabaseReader(path: database.path))
+    let (number, calls) = observe(monitor)
+    var iterator = calls.makeAsyncIterator()
+    var seen: [String] = []
+    func next(_ wanted: String) async {
+      while let call = await iterator.next() {
+        let state =
+          switch call {
+          case .success(let version): "opening \(version.opening)"
+          case .failure(let error): "\(error.code)"
+          }
+        seen.append(state)
+        if state == wanted { return }
+      }
+    }
+    await next("missing")
+    try database.writer(.delete).close()
+    await next("opening 1")
+    try FileManager.default.removeItem(atPath: database.path)
+    await next("missing")
+    let other = try TemporaryDatabase()
+    try other.writer(.delete).close()
+    try FileManager.default.moveItem(atPath: other.path, toPath: database.path)
+    await next("opening 3")
+    try other.writer(.delete).close()
+    #expect(rename(other.path, database.path) == 0)
+    await next("opening 5")
+    monitor.detach(number)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func nothingIsLeftOpenWhenTheLastReferenceGoes() async throws {
+    // In WAL mode SQLite would keep a closed descriptor for as long as the writer has its lock.
+    let writer = try database.writer(.delete)
+    let before = try openDescriptors(below: database.directory).count
+    var monitor: ChangeMonitor? = ChangeMonitor.shared(path: database.path)
+    weak let weakMonitor = monitor
+    #expect(monitor === ChangeMonitor.shared(connection: writer))
+    if let monitor {
+      var iterator = observe(monitor).calls.makeAsyncIterator()
+      _ = await iterator.next()
+      #expect(try openDescriptors(below: database.directory).count > before)
+    }
+    monitor = nil
+    // The monitor's own queue may be the last to let go of it.
+    while weakMonitor != nil { await Task.yield() }
+    while try openDescriptors(below: database.directory).count > before { await Task.yield() }
+  }
+
+  @Test func theScheduleLooksSoonAfterAHintAndThenSteadily() {
+    var schedule = RecheckSchedule(interval: .milliseconds(100))
+    #expect(schedule.next() == .milliseconds(100))
+    schedule.restart()
+    var (pauses, times): ([Duration], [Duration]) = ([], [])
+    for _ in 0..<9 { pauses.append(schedule.next()) }
+    for pause in pauses { times.append((times.last ?? .zero) + pause) }
+    #expect(
+      times.prefix(7) == [
+        .microseconds(100), .microseconds(300), .milliseconds(1), .milliseconds(3),
+        .milliseconds(10), .milliseconds(30), .milliseconds(100),
+      ])
+    #expect(pauses.suffix(2) == [.milliseconds(100), .milliseconds(100)])
+  }
+}

@@ -1,0 +1,254 @@
+import Diffing
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+@testable import SQLiteSources
+
+@Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceFaultTests {
+  typealias Journal = TemporaryDatabase.Journal
+
+  private let database: TemporaryDatabase
+  private let select = "SELECT id, name FROM item ORDER BY id"
+  private let a = Item(id: 1, name: "a")
+  private let b = Item(id: 2, name: "b")
+
+  init() throws {
+    database = try TemporaryDatabase()
+  }
+
+  @Test(arguments: [
+    ("SELEC 1", SQLiteError.Code.sql), ("SELECT nowhere FROM item", .sql),
+    ("SELECT * FROM nowhere", .sql), ("", .emptySQL), ("-- nothing", .emptySQL),
+    ("SELECT 1; SELECT 2", .severalStatements), ("INSERT INTO item VALUES (1, 'a')", .writes),
+    ("WITH x AS (SELECT 1) DELETE FROM item", .writes), ("DROP TABLE item", .writes),
+    ("DELETE FROM item RETURNING id", .writes), ("PRAGMA user_version", .notAQuery),
+    ("PRAGMA query_only = 1", .notAQuery), ("ATTACH 'x.db' AS x", .notAQuery),
+    ("BEGIN", .notAQuery), ("EXPLAIN SELECT 1", .notAQuery), ("SELECT ?", .arguments),
+    ("SELECT id, name AS ID FROM item", .duplicateColumn),
+  ])
+  func whatIsNoQueryIsAnErrorAtCreation(sql: String, code: SQLiteError.Code) throws {
+    let writer = try database.writer()
+    for isByPath in [false, true] {
+      let error = try #require(throws: SQLiteError.self) {
+        _ =
+          isByPath
+          ? try SQLiteDataSource<Item>(path: database.path, sql: sql)
+          : try SQLiteDataSource<Item>(connection: writer, sql: sql)
+      }
+      #expect(error.code == code, "\(error)")
+      #expect(error.sql == sql && error.description.contains("SQL:"))
+      #expect(error.description.contains(database.path))
+    }
+    #expect(!FileManager.default.fileExists(atPath: database.directory.path + "/x.db"))
+  }
+
+  @Test func whatIsNoDatabaseIsAnErrorAtCreation() throws {
+    let directory = try #require(throws: SQLiteError.self) {
+      try SQLiteDataSource<Item>(path: database.directory.path, sql: select)
+    }
+    #expect(directory.code == .directory)
+    let pipe = database.path + ".pipe"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    for path in [pipe, "/dev/null"] {
+      let special = try #require(throws: SQLiteError.self) {
+        try SQLiteDataSource<Item>(path: path, sql: select)
+      }
+      #expect(special.code == .cannotOpen)
+    }
+    try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: database.path))
+    let text = try #require(throws: SQLiteError.self) {
+      try SQLiteDataSource<Item>(path: database.path, sql: select)
+    }
+    #expect(text.code == .notADatabase)
+  }
+
+  @Test(arguments: Journal.allCases)
+  func aMissingDatabaseIsAStatusAndComesAlive(journal: Journal) async throws {
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    guard case .missing(let error) = source.status.state else {
+      Issue.record("\(source.status)")
+      return
+    }
+    #expect(error.message.contains(database.path))
+    let recorder = Recorder(source)
+    try await recorder.waitForFailure(.missing)
+    #expect(!FileManager.default.fileExists(atPath: database.path))
+    await #expect(throws: SourceError.self) { try await source.loaded() }
+    let writer = try database.writer(journal)
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    try await recorder.wait(for: [a])
+    writer.close()
+    for suffix in ["", "-wal", "-shm"] {
+      try? FileManager.default.removeItem(atPath: database.path + suffix)
+    }
+    let record = try await recorder.waitForFailure(.missing)
+    #expect(record.contents == [a])
+    // Another file, with the same row and one more: one change.
+    let other = try TemporaryDatabase()
+    let otherWriter = try other.writer(.delete)
+    try otherWriter.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b')")
+    otherWriter.close()
+    try FileManager.default.moveItem(atPath: other.path, toPath: database.path)
+    try await recorder.wait(for: [a, b])
+    #expect(recorder.record.changes.last?.changeset.insertions == [1])
+    #expect(recorder.record.changes.last?.changeset.deletions == [])
+    #expect(recorder.record.violations.isEmpty)
+  }
+
+  @Test func anotherFileInItsPlaceIsOneChange() async throws {
+    let writer = try database.writer(.delete)
+    try writer.execute("INSERT INTO item VALUES (1, 'a'), (2, 'x')")
+    writer.close()
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a, Item(id: 2, name: "x")])
+    let changes = recorder.record.changes.count
+    for turn in 0..<5 {
+      let name = "b\(turn)"
+      let other = try TemporaryDatabase()
+      let otherWriter = try other.writer(.delete)
+      try otherWriter.execute("INSERT INTO item VALUES (1, 'a'), (2, ?)", [name])
+      otherWriter.close()
+      #expect(rename(other.path, database.path) == 0)
+      try await recorder.wait(for: [a, Item(id: 2, name: name)])
+    }
+    #expect(recorder.record.changes.count == changes + 5)
+    #expect(recorder.record.failure == nil)
+    #expect(recorder.record.changes.last?.changeset.updates.count == 1)
+  }
+
+  @Test func schemaChangesAreAStatusAndRecoveryIsOneChange() async throws {
+    let helper = try HelperProcess("sql", database.path)
+    try database.writer().close()
+    try helper.run("INSERT INTO item VALUES (1, 'a')")
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a])
+    for (breaking, repairing) in [
+      ("ALTER TABLE item RENAME TO other", "ALTER TABLE other RENAME TO item"),
+      ("ALTER TABLE item RENAME COLUMN name TO n", "ALTER TABLE item RENAME COLUMN n TO name"),
+      (
+        "ALTER TABLE item DROP COLUMN name",
+        "ALTER TABLE item ADD COLUMN name TEXT NOT NULL DEFAULT 'a'"
+      ),
+    ] {
+      let changes = recorder.record.changes.count
+      try helper.run(breaking)
+      let record = try await recorder.waitForFailure(.sql)
+      #expect(record.contents == [a])
+      try helper.run(repairing)
+      try await recorder.wait(for: [a])
+      #expect(recorder.record.changes.count == changes)
+      try helper.run(breaking)
+      try await recorder.waitForFailure(.sql)
+      try helper.run("BEGIN; \(repairing); INSERT INTO item (id, name) VALUES (2, 'b'); COMMIT")
+      try await recorder.wait(for: [a, b])
+      #expect(recorder.record.changes.count == changes + 1)
+      try helper.run("DELETE FROM item WHERE id = 2")
+      try await recorder.wait(for: [a])
+    }
+    try helper.run("ALTER TABLE item ADD COLUMN more INTEGER; INSERT INTO item VALUES (2, 'b', 3)")
+    try await recorder.wait(for: [a, b])
+  }
+
+  @Test func columnsOfAStarAreThoseOfTheSchemaNow() async throws {
+    let helper = try HelperProcess("sql", database.path)
+    try helper.run("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
+    let source = try SQLiteDataSource(path: database.path, sql: "SELECT * FROM t") {
+      $0.description
+    }
+    let recorder = Recorder(source)
+    try await recorder.wait(for: ["[x: 1]"])
+    try helper.run("ALTER TABLE t RENAME COLUMN x TO y")
+    try await recorder.wait(for: ["[y: 1]"])
+    try helper.run("ALTER TABLE t ADD COLUMN z DEFAULT 'n'")
+    try await recorder.wait(for: ["[y: 1, z: 'n']"])
+    try helper.run("DROP TABLE t; CREATE TABLE t (q); INSERT INTO t VALUES (NULL)")
+    try await recorder.wait(for: ["[q: NULL]"])
+  }
+
+  @Test func aRowThatDoesNotDecodeIsAStatusThatNamesRowAndColumn() async throws {
+    let writer = try database.writer()
+    try writer.executeScript("CREATE TABLE loose (id, name); INSERT INTO loose VALUES (1, 'a')")
+    let source = try SQLiteDataSource<Item>(
+      connection: writer, sql: "SELECT * FROM loose ORDER BY rowid")
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a])
+    try writer.execute("INSERT INTO loose VALUES (2, NULL)")
+    let record = try await recorder.waitForFailure(.unexpectedNull)
+    #expect(record.contents == [a])
+    let changes = record.changes.count
+    let error = try #require(record.failure)
+    #expect(error.row == 1)
+    #expect(error.description.contains("column \"name\" is NULL"))
+    #expect(error.description.contains("in row 2"))
+    try writer.execute("INSERT INTO loose VALUES (3, 'c')")
+    await source.refresh()
+    #expect(recorder.record.contents == [a])
+    try writer.execute("UPDATE loose SET name = 'b' WHERE id = 2")
+    try await recorder.wait(for: [a, b, Item(id: 3, name: "c")])
+    #expect(recorder.record.changes.count == changes + 1)
+  }
+
+  @Test(arguments: [true, false])
+  func anExclusiveLockIsAStatusAndThenPasses(isLockedAtCreation: Bool) async throws {
+    try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
+    let helper = try HelperProcess("sql", database.path)
+    if isLockedAtCreation { try helper.run("BEGIN EXCLUSIVE") }
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    let recorder = Recorder(source)
+    if !isLockedAtCreation {
+      try await recorder.wait(for: [a])
+      try helper.run("BEGIN EXCLUSIVE")
+    }
+    try await recorder.waitForFailure(.busy)
+    try helper.run("INSERT INTO item VALUES (2, 'b'); COMMIT")
+    try await recorder.wait(for: [a, b])
+    #expect(
+      recorder.record.changes.last?.changeset.insertions == (isLockedAtCreation ? [0, 1] : [1]))
+  }
+
+  @Test func aDamagedFileIsAStatusUntilItIsRestored() async throws {
+    let writer = try database.writer(.delete)
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    writer.close()
+    let good = try Data(contentsOf: URL(fileURLWithPath: database.path))
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a])
+    let changes = recorder.record.changes.count
+    let bad = database.path + ".bad"
+    try Data(repeating: 65, count: good.count).write(to: URL(fileURLWithPath: bad))
+    #expect(rename(bad, database.path) == 0)
+    let record = try await recorder.waitForFailure(.notADatabase)
+    #expect(record.contents == [a])
+    // Truncated to nothing, it is an empty database without the table.
+    #expect(truncate(database.path, 0) == 0)
+    try await recorder.waitForFailure(.sql)
+    try good.write(to: URL(fileURLWithPath: bad))
+    #expect(rename(bad, database.path) == 0)
+    try await recorder.wait(for: [a])
+    #expect(recorder.record.changes.count == changes)
+  }
+
+  @Test func aWriterThatDiedLeavesTheContentsUntilTheDatabaseIsRepaired() async throws {
+    try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
+    let helper = try HelperProcess("sql", database.path)
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a])
+    // More than its cache holds, so that it writes to the file before it commits.
+    try helper.run("PRAGMA cache_size = 1; BEGIN")
+    try helper.run("burst 500 INSERT INTO item SELECT ? + 10, hex(zeroblob(500))")
+    helper.kill()
+    let record = try await recorder.waitForFailure(.readOnly)
+    #expect(record.contents == [a])
+    let changes = record.changes.count
+    let repairer = try database.writer(.delete)
+    try repairer.execute("INSERT INTO item VALUES (2, 'b')")
+    try await recorder.wait(for: [a, b])
+    #expect(recorder.record.changes.count == changes + 1)
+  }
+}

@@ -1,0 +1,154 @@
+import Diffing
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import Testing
+
+@testable import SQLiteSources
+
+/// What is found by which way of noticing: each is tested with the others out of reach.
+@Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceWatchTests {
+  typealias Journal = TemporaryDatabase.Journal
+
+  private let database: TemporaryDatabase
+
+  init() throws {
+    database = try TemporaryDatabase()
+  }
+
+  private func source(
+    watch: DatabaseWatch, interval: Duration = .seconds(100_000)
+  ) throws -> SQLiteDataSource<Item> {
+    let monitor = ChangeMonitor(
+      reader: DatabaseReader(path: database.path), watch: watch,
+      schedule: RecheckSchedule(interval: interval))
+    let query = SQLiteQuery(
+      sql: "SELECT id, name FROM item ORDER BY id", arguments: [], needsUniqueColumnNames: true)
+    return try SQLiteDataSource(monitor: monitor, query: query) { try $0.decode() }
+  }
+
+  @Test(arguments: Journal.allCases)
+  func theSystemsHintsAreEnoughForEveryCommit(journal: Journal) async throws {
+    try database.writer(journal).execute("INSERT INTO item VALUES (1, 'start')")
+    let helper = try HelperProcess("sql", database.path)
+    try helper.run("PRAGMA synchronous = OFF")
+    let recorder = Recorder(try source(watch: .files))
+    try await recorder.wait(for: [Item(id: 1, name: "start")])
+    for turn in 1...200 {
+      try helper.run("UPDATE item SET name = '\(turn)'")
+      try await recorder.wait(for: [Item(id: 1, name: "\(turn)")])
+    }
+    try helper.run("burst 1000 UPDATE item SET name = 'burst ' || ?")
+    try await recorder.wait(for: [Item(id: 1, name: "burst 1000")])
+    #expect(recorder.record.violations.isEmpty)
+  }
+
+  @Test func theSystemsHintsTellOfAFileThatAppearsGoesAndIsReplaced() async throws {
+    let recorder = Recorder(try source(watch: .files))
+    try await recorder.waitForFailure(.missing)
+    for turn in 1...5 {
+      let other = try TemporaryDatabase()
+      let writer = try other.writer(.delete)
+      try writer.execute("INSERT INTO item VALUES (1, ?)", ["\(turn)"])
+      writer.close()
+      #expect(rename(other.path, database.path) == 0)
+      try await recorder.wait(for: [Item(id: 1, name: "\(turn)")])
+      guard turn.isMultiple(of: 2) else { continue }
+      try FileManager.default.removeItem(atPath: database.path)
+      try await recorder.waitForFailure(.missing)
+    }
+    #expect(recorder.record.violations.isEmpty)
+  }
+
+  @Test(arguments: Journal.allCases)
+  func theSteadyLookIsEnoughForEveryCommit(journal: Journal) async throws {
+    try database.writer(journal).execute("INSERT INTO item VALUES (1, 'start')")
+    let helper = try HelperProcess("sql", database.path)
+    let recorder = Recorder(try source(watch: .none, interval: .milliseconds(1)))
+    try await recorder.wait(for: [Item(id: 1, name: "start")])
+    for turn in 1...50 {
+      try helper.run("UPDATE item SET name = '\(turn)'")
+      try await recorder.wait(for: [Item(id: 1, name: "\(turn)")])
+    }
+  }
+
+  @Test(arguments: Journal.allCases)
+  func aCommitOfThisProcessIsSeenBySourcesThatOnlyKnowThePath(journal: Journal) async throws {
+    let writer = try database.writer(journal)
+    let source = try SQLiteDataSource<Item>(path: database.path, sql: "SELECT * FROM item")
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [])
+    for turn in 1...50 {
+      try writer.execute("REPLACE INTO item VALUES (1, ?)", ["\(turn)"])
+      try await recorder.wait(for: [Item(id: 1, name: "\(turn)")])
+    }
+  }
+
+  @Test func aHintComesBeforeTheCommitAndIsFollowedUp() async throws {
+    let hints = Box<(@Sendable () -> Void)?>(nil)
+    let watch = DatabaseWatch { _, onHint in
+      hints.value = onHint
+      return .init(end: { hints.value = nil }, diagnostic: { "told by the test" })
+    }
+    try database.writer().close()
+    let helper = try HelperProcess("sql", database.path)
+    let source = try source(watch: watch)
+    let recorder = Recorder(source)
+    try await recorder.wait { $0.statuses.last?.diagnostics.first?.code == "polling" }
+    try helper.run("BEGIN IMMEDIATE; INSERT INTO item VALUES (1, 'a')")
+    hints.value?()
+    try helper.run("COMMIT")
+    // Where the looks after the hint were all before the commit, only another hint can help.
+    while recorder.record.contents.isEmpty {
+      hints.value?()
+      await Task.yield()
+    }
+    #expect(recorder.record.contents == [Item(id: 1, name: "a")])
+    recorder.dispose()
+  }
+
+  @Test func pollingIsADiagnosticForAsLongAsItLasts() async throws {
+    let hints = Box<(@Sendable () -> Void)?>(nil)
+    let reason = Box<String?>(nil)
+    let watch = DatabaseWatch { _, onHint in
+      hints.value = onHint
+      return .init(end: { hints.value = nil }, diagnostic: { reason.value })
+    }
+    try database.writer().close()
+    let recorder = Recorder(try source(watch: watch))
+    try await recorder.wait { $0.statuses.last == .loaded }
+    // The watch begins on the monitor's own queue, maybe after the first load.
+    while hints.value == nil { await Task.yield() }
+    for wanted in ["no watch is left", nil, "another", nil] {
+      reason.value = wanted
+      hints.value?()
+      try await recorder.wait { $0.statuses.last?.diagnostics.first?.message == wanted }
+    }
+    #expect(recorder.record.statuses.last == .loaded)
+    recorder.dispose()
+  }
+
+  @Test func duplicateIdentitiesAreADiagnosticWhileThereAreAny() async throws {
+    let writer = try database.writer()
+    try writer.executeScript(
+      "CREATE TABLE pair (id, name); INSERT INTO pair VALUES (1, 'a'), (2, 'b')")
+    let source = try SQLiteDataSource<Item>(
+      connection: writer, sql: "SELECT id, name FROM pair ORDER BY rowid")
+    let recorder = Recorder(source)
+    try await recorder.wait { $0.contents.count == 2 && $0.state == .loaded }
+    for sql in [
+      "INSERT INTO pair VALUES (1, 'c')", "INSERT INTO pair VALUES (1, 'c')",
+      "DELETE FROM pair WHERE rowid = 1", "UPDATE pair SET id = 2 WHERE rowid = 3",
+    ] {
+      try writer.execute(sql)
+      let expected = try writer.query(as: Item.self, source.sql)
+      let record = try await recorder.wait {
+        $0.contents == expected && $0.statuses.last?.diagnostics.isEmpty == false
+      }
+      #expect(record.statuses.last?.diagnostics.map(\.code) == ["duplicate-identity"])
+    }
+    try writer.execute("DELETE FROM pair WHERE rowid > 2")
+    try await recorder.wait { $0.statuses.last == .loaded && $0.contents.count == 1 }
+    #expect(recorder.record.violations.isEmpty)
+  }
+}

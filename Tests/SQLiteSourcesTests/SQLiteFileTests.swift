@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import SQLiteSources
+
+@Suite struct SQLiteFileTests {
+  private let database: TemporaryDatabase
+
+  init() throws {
+    database = try TemporaryDatabase()
+  }
+
+  @Test(arguments: [SQLiteConnection.Access.readOnly, .readWrite])
+  func aMissingDatabaseIsToldAndNotCreated(access: SQLiteConnection.Access) throws {
+    let error = try #require(throws: SQLiteError.self) {
+      try SQLiteConnection(path: database.path, access: access)
+    }
+    #expect(error.code == .missing)
+    #expect(error.description.contains(database.path))
+    #expect(!FileManager.default.fileExists(atPath: database.path))
+  }
+
+  @Test func aDirectoryIsToldAsOne() throws {
+    let error = try #require(throws: SQLiteError.self) {
+      try SQLiteConnection(path: database.directory.path, access: .readOnly)
+    }
+    #expect(error.code == .directory)
+  }
+
+  @Test func aFileThatIsNoDatabaseIsToldAsSuch() throws {
+    try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: database.path))
+    let error = try #require(throws: SQLiteError.self) {
+      try SQLiteConnection(path: database.path, access: .readOnly)
+    }
+    #expect(error.code == .notADatabase)
+    #expect(error.primaryResultCode == 26)
+    #expect(error.description.contains(database.path))
+  }
+
+  @Test func aPathIsNeverReadAsAURIOrAName() throws {
+    let odd = database.directory.appendingPathComponent("file:a?mode=memory").path
+    try SQLiteConnection(path: odd).execute("CREATE TABLE t (x)")
+    #expect(FileManager.default.fileExists(atPath: odd))
+    #expect(throws: SQLiteError.self) { try SQLiteConnection(path: "") }
+    #expect(throws: SQLiteError.self) { try SQLiteConnection(path: "a\u{0}b") }
+  }
+
+  @Test func aReadOnlyConnectionRefusesToWrite() throws {
+    _ = try database.writer()
+    let reader = try SQLiteConnection(path: database.path, access: .readOnly)
+    let error = try #require(throws: SQLiteError.self) {
+      try reader.execute("INSERT INTO item VALUES (1, 'a')")
+    }
+    #expect(error.code == .readOnly)
+    try reader.transaction { _ = try reader.query("SELECT * FROM item") }
+  }
+
+  @Test func aLockOfAnotherConnectionIsToldAsBusy() throws {
+    let holder = try database.writer(.delete)
+    try holder.transaction(.exclusive) {
+      let other = try SQLiteConnection(path: database.path, busyTimeout: .milliseconds(1))
+      let error = try #require(throws: SQLiteError.self) {
+        try other.query("SELECT * FROM item")
+      }
+      #expect(error.code == .busy)
+    }
+  }
+
+  @Test func aCommitThatFailsIsRolledBack() throws {
+    let writer = try database.writer(.delete)
+    let short = try SQLiteConnection(path: database.path, busyTimeout: .zero)
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    try writer.transaction(.deferred) {
+      _ = try writer.query("SELECT * FROM item")
+      // The reader's lock lets the other one write, but not commit.
+      let error = try #require(throws: SQLiteError.self) {
+        try short.transaction { _ = try short.execute("INSERT INTO item VALUES (2, 'b')") }
+      }
+      #expect(error.code == .busy)
+    }
+    #expect(try short.query("SELECT * FROM item").count == 1)
+    try short.transaction { _ = try short.execute("INSERT INTO item VALUES (2, 'b')") }
+    #expect(try writer.query("SELECT * FROM item").count == 2)
+  }
+
+  @Test(arguments: TemporaryDatabase.Journal.allCases)
+  func aConnectionDoesNotWriteIntoAFileThatWasReplaced(
+    journal: TemporaryDatabase.Journal
+  ) throws {
+    let writer = try database.writer(journal)
+    try FileManager.default.moveItem(atPath: database.path, toPath: database.path + ".old")
+    let other = try database.writer(.delete)
+    for attempt in 0..<2 {
+      let error = try #require(throws: SQLiteError.self) {
+        if attempt == 0 {
+          try writer.execute("INSERT INTO item VALUES (1, 'a')")
+        } else {
+          try writer.transaction { _ = try writer.execute("INSERT INTO item VALUES (1, 'a')") }
+        }
+      }
+      #expect(error.code == .moved)
+    }
+    #expect(try other.query("SELECT * FROM item").isEmpty)
+  }
+
+  @Test func closingGivesAllDescriptorsBack() throws {
+    let writer = try database.writer()
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    #expect(try !openDescriptors(below: database.directory).isEmpty)
+    writer.close()
+    #expect(try openDescriptors(below: database.directory).isEmpty)
+    do {
+      let again = try database.writer()
+      try again.transaction { _ = try again.query("SELECT * FROM item") }
+    }
+    #expect(try openDescriptors(below: database.directory).isEmpty)
+  }
+
+  @Test func aSecondProcessWritesWhatIsReadHere() throws {
+    let writer = try database.writer()
+    let helper = try HelperProcess("sql", database.path)
+    try helper.run("INSERT INTO item VALUES (1, 'a'); INSERT INTO item VALUES (2, 'b')")
+    #expect(
+      try writer.query("SELECT name FROM item ORDER BY id").map { $0[0] } == [
+        .text("a"), .text("b"),
+      ])
+    #expect(try helper.answer(to: "INSERT INTO nothing VALUES (1)").hasPrefix("error: "))
+    try helper.run("burst 100 UPDATE item SET name = ? WHERE id = 1")
+    #expect(try writer.query("SELECT name FROM item ORDER BY id")[0][0] == .text("100"))
+  }
+}

@@ -1,0 +1,143 @@
+package import DataSourceTesting
+import Diffing
+import Dispatch
+import Foundation
+package import ObservableCollections
+import ReactiveSignals
+
+/// A thread of its own, so that a test may hold it.
+package final class Worker: Sendable {
+  private let finished = DispatchSemaphore(value: 0)
+
+  package init(_ body: @escaping @Sendable () -> Void) {
+    Thread.detachNewThread { [finished] in
+      body()
+      finished.signal()
+    }
+  }
+
+  /// Waits for the end of the thread; what takes a minute is a deadlock.
+  package func join() throws {
+    guard finished.wait(timeout: .now() + 60) == .success else {
+      throw WaitTimeout("waited a minute for a thread to end: a deadlock")
+    }
+    finished.signal()
+  }
+
+  /// Runs something on a thread of its own, and proves that it does not wait for the caller.
+  package static func run(_ body: @escaping @Sendable () -> Void) throws {
+    try Worker(body).join()
+  }
+}
+
+/// A value that threads share.
+package final class Shared<Value: Sendable>: Sendable {
+  private let state: Locked<Value>
+
+  package init(_ value: Value) {
+    state = Locked(value)
+  }
+
+  package var value: Value {
+    get { state.withLock { $0 } }
+    set { exchange(newValue) }
+  }
+
+  /// Sets the value; the old one is released unlocked.
+  @discardableResult
+  package func exchange(_ value: Value) -> Value {
+    state.withLock { state in
+      let old = state
+      state = value
+      return old
+    }
+  }
+
+  @discardableResult
+  package func modify<Result>(_ body: (inout Value) -> Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+}
+
+package typealias Log<Entry: Sendable> = Shared<[Entry]>
+
+extension Shared {
+  package func append<Entry>(_ entry: Entry) where Value == [Entry] {
+    modify { $0.append(entry) }
+  }
+}
+
+/// A gate between two threads.
+package final class Signpost: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  package func open() { semaphore.signal() }
+
+  /// Waits until it is open, and leaves it open; false after a minute.
+  @discardableResult
+  package func pass() -> Bool {
+    guard semaphore.wait(timeout: .now() + 60) == .success else { return false }
+    semaphore.signal()
+    return true
+  }
+}
+
+package typealias Items = CollectionProperty<TestElement>
+
+package struct Refusal: Error, Equatable {
+  package init() {}
+}
+
+/// Tells when it is let go.
+package final class Token: Sendable {
+  private let onDeinit: @Sendable () -> Void
+
+  package init(_ onDeinit: @escaping @Sendable () -> Void = {}) {
+    self.onDeinit = onDeinit
+  }
+
+  deinit { onDeinit() }
+}
+
+/// An element that runs code of its user wherever it can.
+package struct Meddler: Differentiable, Sendable, CustomStringConvertible {
+  package let id: Int
+  package var content = 0
+  package var token = Token()
+  /// Run by each comparison and each look at the identity.
+  package var meddle: @Sendable () -> Void = {}
+
+  package init(
+    id: Int, content: Int = 0, token: Token = Token(), meddle: @escaping @Sendable () -> Void = {}
+  ) {
+    self.id = id
+    self.content = content
+    self.token = token
+    self.meddle = meddle
+  }
+
+  package var differenceIdentifier: Int {
+    meddle()
+    return id
+  }
+
+  package func isContentEqual(to source: Meddler) -> Bool {
+    meddle()
+    source.meddle()
+    return content == source.content
+  }
+
+  package var description: String { "\(id).\(content)" }
+}
+
+extension CollectionEvent where Element == TestElement {
+  /// The event in short: `0:[1, 2]` the initial, `0-1:[1]` a change.
+  package var brief: String {
+    switch self {
+    case .initial(let snapshot, let revision): "\(revision):\(snapshot)"
+    case .change(let change): "\(change.revisionBefore)-\(change.revision):\(change.after)"
+    }
+  }
+}
