@@ -55,11 +55,12 @@ extension DataSource {
 
 /// One iteration over the events of a collection.
 private final class EventFeed<Element: Differentiable & Sendable>: Sendable {
-  private let inbox: Inbox
+  private let inbox: Inbox<PendingEvent<Element>>
+  private let receiver = EventReceiver<Element>()
   private let observation: Disposable
 
   init(_ source: any DataSource<Element>, _ policy: DeliveryPolicy) {
-    let inbox = Inbox(policy)
+    let inbox = Inbox<PendingEvent<Element>>(policy)
     self.inbox = inbox
     source.start()
     observation = Disposable(source.collection.node.observe { inbox.post($0) }, keeping: source)
@@ -67,75 +68,10 @@ private final class EventFeed<Element: Differentiable & Sendable>: Sendable {
 
   func next(isolation actor: isolated (any Actor)? = #isolation) async -> CollectionEvent<Element>?
   {
-    await withTaskCancellationHandler {
-      while true {
-        guard let event = await inbox.take() else {
-          observation.dispose()
-          return nil
-        }
-        if let resolved = inbox.receiver.receive(event) { return resolved }
-      }
-    } onCancel: {
-      inbox.end()
+    while let event = await inbox.next() {
+      if let resolved = receiver.receive(event) { return resolved }
     }
-  }
-
-  /// What waits, or who waits for it.
-  private final class Inbox: Sendable {
-    let receiver = EventReceiver<Element>()
-    private let state: Locked<State>
-
-    private typealias Reader = CheckedContinuation<PendingEvent<Element>?, Never>
-
-    private struct State: Sendable {
-      var waiting: WaitingEvents<PendingEvent<Element>>
-      var reader: Reader?
-      var isOver = false
-    }
-
-    init(_ policy: DeliveryPolicy) {
-      state = Locked(State(waiting: WaitingEvents(policy)))
-    }
-
-    func post(_ event: PendingEvent<Element>) {
-      let (reader, replaced) = state.withLock { state -> (Reader?, PendingEvent<Element>?) in
-        if let reader = state.reader {
-          state.reader = nil
-          return (reader, nil)
-        }
-        return (nil, state.isOver ? nil : state.waiting.append(event))
-      }
-      reader?.resume(returning: event)
-      _ = consume replaced
-    }
-
-    func take(
-      isolation actor: isolated (any Actor)? = #isolation
-    ) async -> PendingEvent<Element>? {
-      await withCheckedContinuation { reader in
-        let (event, released) = state.withLock {
-          state -> (PendingEvent<Element>??, [PendingEvent<Element>]) in
-          if state.isOver { return (.some(nil), []) }
-          let (event, released) = state.waiting.takeFirst()
-          if let event { return (event, released) }
-          precondition(state.reader == nil, "two tasks wait for the next event of one iterator")
-          state.reader = reader
-          return (nil, [])
-        }
-        _ = consume released
-        if let event { reader.resume(returning: event) }
-      }
-    }
-
-    func end() {
-      let (reader, dropped) = state.withLock { state -> (Reader?, [PendingEvent<Element>]) in
-        state.isOver = true
-        let reader = state.reader
-        state.reader = nil
-        return (reader, state.waiting.takeAll())
-      }
-      reader?.resume(returning: nil)
-      _ = consume dropped
-    }
+    observation.dispose()
+    return nil
   }
 }

@@ -7,7 +7,8 @@ private final class Plug<Element: Differentiable & Sendable>: @unchecked Sendabl
   // Sendable: the variables are guarded by the lock of the container's domain; `state` and `missed`
   // are not touched by the container before the plug is staged.
 
-  let source: any DataSource<Element>
+  /// Several sources can have one collection: it is the one that the container was told of last.
+  var source: any DataSource<Element>
   let node: CollectionNode<Element>
   let handle: SwapHandle
   /// Ends the observation of the source.
@@ -126,23 +127,26 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     var shared: SwapHandle?
     perform { state in
       var actions = Actions()
-      if staged?.node === plug.node {
-        shared = staged?.handle
+      if let staged, staged.node === plug.node {
+        shared = staged.handle
+        // Released unlocked, with the new plug.
+        Swift.swap(&staged.source, &plug.source)
       } else {
         abandon(.superseded, &actions, &state)
-        if current?.node === plug.node {
+        if let current, current.node === plug.node {
           shared = SwapHandle(.unchanged)
+          Swift.swap(&current.source, &plug.source)
         } else {
           staged = plug
         }
       }
       return actions
     }
+    source.start()
     if let shared {
       Topology.disconnect(root, from: plug.node)
       return shared
     }
-    source.start()
     let attached = attach(plug)
     root.domain.pause(at: .swapAttached)
     perform { state in
@@ -178,7 +182,8 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
         }, &state)
       return (node.published(&state).state, observation)
     }
-    let feed = Disposable(observation, keeping: plug.source)
+    // The plug keeps the source.
+    let feed = Disposable(observation, keeping: nil)
     let isLeft = root.domain.withLock { _ in
       guard current === plug || staged === plug else { return true }
       plug.feed = feed

@@ -182,6 +182,101 @@ final class Stepper: Sendable {
   }
 }
 
+/// Rule T9: snapshots only.
+@Suite struct SnapshotsOnlyConcurrencyTests {
+  private let items = Items([1])
+
+  @Test func immediateObserversGetTheContentsAfterEachChange() {
+    let log = Log<[TestElement]>([])
+    let observation = items.observeSnapshots { log.append(Array($0)) }
+    items.append(2)
+    items.transaction { _ in }
+    items.remove(at: 0)
+    #expect(log.value == [[1], [1, 2], [2]])
+    observation.dispose()
+    items.append(3)
+    #expect(log.value.count == 3)
+  }
+
+  @Test func observersElsewhereGetTheNewestAlone() {
+    let stepper = Stepper()
+    let log = Log<[TestElement]>([])
+    let observation = items.observeSnapshots(on: stepper.scheduler) { log.append(Array($0)) }
+    items.append(2)
+    items.append(3)
+    #expect(stepper.count == 1 && log.value.isEmpty)
+    stepper.run()
+    #expect(log.value == [[1, 2, 3]])
+    for id in 4..<8 { items.append(TestElement(id)) }
+    stepper.run()
+    #expect(log.value.dropFirst() == [[1, 2, 3, 4, 5, 6, 7]])
+    observation.dispose()
+  }
+
+  @Test func noDifferenceIsEverComputed() {
+    let stepper = Stepper()
+    let compared = Shared(0)
+    let meddlers = CollectionProperty((0..<4).map { Compared(id: $0, compared: compared) })
+    let log = Log<Int>([])
+    let observation = meddlers.observeSnapshots(on: stepper.scheduler) { log.append($0.count) }
+    stepper.run()
+    meddlers.append(Compared(id: 4, compared: compared))
+    meddlers.remove(at: 0)
+    meddlers.append(Compared(id: 5, compared: compared))
+    compared.modify { $0 = 0 }
+    stepper.run()
+    #expect(log.value == [4, 5])
+    #expect(compared.value == 0)
+    observation.dispose()
+  }
+
+  @Test func asASequenceTheyComeInOrderAndEndWithTheTask() async throws {
+    var iterator = items.snapshots().makeAsyncIterator()
+    #expect(await iterator.next().map { Array($0) } == [1])
+    items.append(2)
+    items.append(3)
+    #expect(await iterator.next().map { Array($0) } == [1, 2, 3])
+    let worker = Worker { [items] in items.append(4) }
+    #expect(await iterator.next()?.last == 4)
+    try worker.join()
+
+    let snapshots = items.snapshots()
+    let task = Task { for await _ in snapshots {} }
+    task.cancel()
+    await task.value
+  }
+
+  @Test func theSourceIsReleasedWithTheObservation() async {
+    weak var leftover: Items?
+    do {
+      let items = Items([1])
+      leftover = items
+      var iterator = items.snapshots().makeAsyncIterator()
+      _ = await iterator.next()
+      let observation = items.observeSnapshots(on: .queue(.global())) { _ in }
+      #expect(leftover != nil)
+      observation.dispose()
+    }
+    #expect(leftover == nil)
+  }
+}
+
+/// An element that counts its comparisons.
+private struct Compared: Differentiable, Sendable {
+  let id: Int
+  let compared: Shared<Int>
+
+  var differenceIdentifier: Int {
+    compared.modify { $0 += 1 }
+    return id
+  }
+
+  func isContentEqual(to other: Compared) -> Bool {
+    compared.modify { $0 += 1 }
+    return true
+  }
+}
+
 /// Rule T9: the asynchronous sequence.
 @Suite struct AsyncEventsConcurrencyTests {
   private let items = Items([1])

@@ -6,6 +6,13 @@ import SwappableSources
 import TestSupport
 import Testing
 
+/// A source that shows another's collection.
+private final class View<Source: DataSource>: DataSource {
+  private let source: Source
+  init(_ source: Source) { self.source = source }
+  var collection: LiveCollection<Source.Element> { source.collection }
+}
+
 /// Rules S3 and L for containers.
 @Suite struct SwapLifetimeTests {
   private func hasFeeders(_ source: any DataSource<TestElement>) -> Bool {
@@ -82,6 +89,36 @@ import Testing
       #expect(recorder.eventCount == 1)
     }
     #expect(source == nil && container == nil && staged == nil)
+  }
+
+  @Test func ofSourcesWithOneCollectionTheLatestIsKept() {
+    let items = Items([1])
+    weak var first: View<Items>?
+    weak var second: View<Items>?
+    weak var third: View<LazySource>?
+    let container = Container()
+    do {
+      let (one, other) = (View(items), View(items))
+      (first, second) = (one, other)
+      container.swap(to: one)
+      #expect(container.swap(to: other).outcomeIfKnown == .unchanged)
+    }
+    #expect(first == nil && second != nil)
+    #expect(container.source === second)
+    items.append(2)
+    #expect(Array(container.snapshot) == [1, 2])
+
+    let lazy = LazySource()
+    let staged = container.swap(to: lazy)
+    do {
+      let view = View(lazy)
+      third = view
+      container.swap(to: view)
+    }
+    #expect(third != nil && staged.outcomeIfKnown == nil)
+    lazy.load([7])
+    #expect(container.source === third && staged.outcomeIfKnown == .swapped)
+    #expect(second == nil)
   }
 
   @Test func aHandleKeepsNothingAlive() {

@@ -35,7 +35,8 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  private var end: Moment {
+  /// The moment that it leads to.
+  package var end: Moment {
     switch self {
     case .initial(let moment): moment
     case .change(let change): Moment(snapshot: change.after, revision: change.revision)
