@@ -36,6 +36,34 @@ public protocol Differentiable {
   /// - Parameter source: The earlier value.
   /// - Returns: `false` if the change from one to the other is an update.
   func isContentEqual(to source: Self) -> Bool
+
+  /// Whether identities are told by their bytes; see ``BitwiseIdentity``, from which it follows.
+  static var hasBitwiseIdentity: Bool { get }
+
+  /// Finds what changed between two versions.
+  ///
+  /// Not to be written nor called: ``Changeset/init(from:to:)`` calls it. It is a requirement so that
+  /// generic code far away from the element's type runs what was compiled for that type.
+  static func difference(
+    from old: UnsafeBufferPointer<Self>, to new: UnsafeBufferPointer<Self>
+  ) -> Changeset
+}
+
+extension Differentiable {
+  @inlinable
+  public static var hasBitwiseIdentity: Bool { false }
+
+  @inlinable
+  public static func difference(
+    from old: UnsafeBufferPointer<Self>, to new: UnsafeBufferPointer<Self>
+  ) -> Changeset {
+    Changeset(between: old, and: new)
+  }
+}
+
+extension Differentiable where DifferenceIdentifier: BitwiseIdentity {
+  @inlinable
+  public static var hasBitwiseIdentity: Bool { true }
 }
 
 extension Differentiable where Self: Equatable {

@@ -11,8 +11,9 @@ struct Run {
   @usableFromInline var updateCount = 0
 
   @inlinable
-  init(start: Int) {
+  init(start: Int, count: Int = 0) {
     self.start = start
+    self.count = count
   }
 }
 
@@ -76,35 +77,41 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
 ///
 /// The method goes back to C. Schensted, "Longest Increasing and Decreasing Subsequences", 1961.
 func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
+  let count = runs.reduce(0) { $0 + $1.count }
   // For each length, the smallest offset in which an increasing sequence of that length ends, and its
   // run.
-  var tails: [Int] = []
-  var tailRuns: [Int] = []
+  let tails = UnsafeMutablePointer<Int>.allocate(capacity: count)
+  let tailRuns = UnsafeMutablePointer<Int>.allocate(capacity: count)
+  defer {
+    tails.deallocate()
+    tailRuns.deallocate()
+  }
+  var length = 0
   var predecessors = [Int](repeating: -1, count: runs.count)
   for run in runs.indices {
     let start = runs[run].start
-    var low = 0
-    var high = tails.count
-    if let last = tails.last, last < start {
-      low = high
-    }
-    while low < high {
-      let middle = (low + high) / 2
-      if tails[middle] < start { low = middle + 1 } else { high = middle }
+    var low = length
+    if length > 0, tails[length - 1] >= start {
+      // Halved by arithmetic alone: which half is as good as random, and a wrong guess costs more than
+      // the step.
+      low = 0
+      var rest = length
+      while rest > 1 {
+        let half = rest / 2
+        low &+= tails[low &+ half &- 1] < start ? half : 0
+        rest &-= half
+      }
+      low &+= tails[low] < start ? 1 : 0
     }
     predecessors[run] = low > 0 ? tailRuns[low - 1] : -1
     // No other offset lies inside a run, so that the rest of it follows without a search.
     for step in 0..<runs[run].count {
-      if low + step < tails.count {
-        tails[low + step] = start + step
-        tailRuns[low + step] = run
-      } else {
-        tails.append(start + step)
-        tailRuns.append(run)
-      }
+      tails[low + step] = start + step
+      tailRuns[low + step] = run
     }
+    length = max(length, low + runs[run].count)
   }
-  return chain(endingAt: tailRuns.last ?? -1, predecessors: predecessors)
+  return chain(endingAt: length > 0 ? tailRuns[length - 1] : -1, predecessors: predecessors)
 }
 
 /// Marks a run and all before it in its chain.

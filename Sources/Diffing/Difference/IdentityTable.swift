@@ -1,0 +1,159 @@
+/// Finds old elements by identity, each once, those of one identity by ascending position.
+///
+/// It holds positions and hashes only; whoever asks compares the identities. An entry is one word, half
+/// of it the hash, so that what is looked up is mostly decided by one access to memory. In front of the
+/// table stands a filter of a few bits for each element, small enough for the nearest cache, that turns
+/// away what is not there.
+@usableFromInline
+struct IdentityTable {
+  /// Half of the hash and the position plus one; 0: vacant; position bits all ones: all were taken.
+  @usableFromInline let slots: UnsafeMutablePointer<UInt64>
+  @usableFromInline let slotMask: Int
+  /// One bit for each of some hashes.
+  @usableFromInline let filter: UnsafeMutablePointer<UInt64>
+  @usableFromInline let filterMask: Int
+  @usableFromInline let count: Int
+  /// For each position the next one of the same identity plus one; empty where there are no duplicates.
+  @usableFromInline var next: [UInt32] = []
+
+  @inlinable static var exhausted: UInt64 { 0xFFFF_FFFF }
+
+  /// Creates a table for positions from 0 up to a count, to be deallocated by the owner.
+  @inlinable
+  init(count: Int) {
+    self.count = count
+    // At most half full, so that looking for what is absent ends soon.
+    var capacity = 16
+    while capacity < 2 * count { capacity *= 2 }
+    slotMask = capacity - 1
+    // Eight bits for each element: of what is absent, one in eight passes.
+    let filterWords = max(1, capacity / 16)
+    filterMask = filterWords * 64 - 1
+    slots = .allocate(capacity: capacity)
+    filter = .allocate(capacity: filterWords)
+    slots.initialize(repeating: 0, count: capacity)
+    filter.initialize(repeating: 0, count: filterWords)
+  }
+
+  @inlinable
+  func deallocate() {
+    slots.deallocate()
+    filter.deallocate()
+  }
+
+  /// Puts an old element in front of those of its identity: they must be put in by descending position.
+  @inlinable
+  mutating func insert(_ position: Int, hash: UInt64, isSame: (Int) -> Bool) {
+    let bit = Int(truncatingIfNeeded: hash >> 8) & filterMask
+    filter[bit / 64] |= 1 << UInt64(bit % 64)
+    let upper = hash & ~0xFFFF_FFFF
+    var slot = Int(truncatingIfNeeded: hash) & slotMask
+    while true {
+      let entry = slots[slot]
+      if entry == 0 {
+        slots[slot] = upper | UInt64(position + 1)
+        return
+      }
+      if entry & ~0xFFFF_FFFF == upper {
+        let first = Int(entry & 0xFFFF_FFFF) - 1
+        if isSame(first) {
+          if next.isEmpty { next = [UInt32](repeating: 0, count: count) }
+          next[position] = UInt32(first + 1)
+          slots[slot] = upper | UInt64(position + 1)
+          return
+        }
+      }
+      slot = (slot + 1) & slotMask
+    }
+  }
+
+  /// Takes the first old element of an identity that was not taken yet.
+  ///
+  /// - Returns: Its position, or -1 if there is none.
+  @inlinable
+  mutating func take(hash: UInt64, _ taken: TakenPositions, isSame: (Int) -> Bool) -> Int {
+    let bit = Int(truncatingIfNeeded: hash >> 8) & filterMask
+    if filter[bit / 64] & (1 << UInt64(bit % 64)) == 0 { return -1 }
+    let upper = hash & ~0xFFFF_FFFF
+    var slot = Int(truncatingIfNeeded: hash) & slotMask
+    while true {
+      let entry = slots[slot]
+      if entry == 0 { return -1 }
+      if entry & ~0xFFFF_FFFF == upper, entry & 0xFFFF_FFFF != Self.exhausted {
+        let first = Int(entry & 0xFFFF_FFFF) - 1
+        if isSame(first) {
+          var position = first
+          // Some may have been taken without a look at the table.
+          while position >= 0, taken[position] { position = following(position) }
+          let rest = position < 0 ? -1 : following(position)
+          slots[slot] = upper | (rest < 0 ? Self.exhausted : UInt64(rest + 1))
+          if position >= 0 { taken.insert(position) }
+          return position
+        }
+      }
+      slot = (slot + 1) & slotMask
+    }
+  }
+
+  @inlinable
+  func following(_ position: Int) -> Int {
+    next.isEmpty ? -1 : Int(next[position]) - 1
+  }
+}
+
+/// Which old elements were taken: one bit for each position.
+@usableFromInline
+struct TakenPositions {
+  @usableFromInline let words: UnsafeMutablePointer<UInt64>
+
+  /// To be deallocated by the owner.
+  @inlinable
+  init(count: Int) {
+    words = .allocate(capacity: count / 64 + 1)
+    words.initialize(repeating: 0, count: count / 64 + 1)
+  }
+
+  @inlinable
+  func deallocate() {
+    words.deallocate()
+  }
+
+  @inlinable
+  subscript(position: Int) -> Bool {
+    words[position / 64] & (1 << UInt64(position % 64)) != 0
+  }
+
+  @inlinable
+  func insert(_ position: Int) {
+    words[position / 64] |= 1 << UInt64(position % 64)
+  }
+}
+
+/// Pairs old with new elements of the same identity, those of one identity the first with the first,
+/// the second with the second and so on.
+///
+/// - Parameters:
+///   - oldCount: How many old elements there are.
+///   - newCount: How many new ones there are.
+///   - old: The identity of an old element, by offset.
+///   - new: The identity of a new element, by offset.
+///   - pair: Called by ascending new offset, with the old one, or -1 if there is none.
+@inlinable
+func pairByIdentity<Identifier: Hashable>(
+  oldCount: Int, newCount: Int, old: (Int) -> Identifier, new: (Int) -> Identifier,
+  pair: (_ old: Int, _ new: Int) -> Void
+) {
+  let hasher = IdentityHasher()
+  var table = IdentityTable(count: oldCount)
+  defer { table.deallocate() }
+  let taken = TakenPositions(count: oldCount)
+  defer { taken.deallocate() }
+  for offset in stride(from: oldCount - 1, through: 0, by: -1) {
+    let identifier = old(offset)
+    table.insert(offset, hash: hasher.hash(identifier)) { sameIdentity(old($0), identifier) }
+  }
+  for offset in 0..<newCount {
+    let identifier = new(offset)
+    pair(table.take(hash: hasher.hash(identifier), taken) { sameIdentity(old($0), identifier) }, offset)
+  }
+}

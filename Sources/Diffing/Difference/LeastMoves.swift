@@ -1,0 +1,152 @@
+/// Finds the fewest moves that bring what was kept into its new order.
+///
+/// The walk's pairs are in order on both sides: the *chain*. What was matched besides is a *candidate*: it
+/// moves, unless it is better that parts of the chain do. The chain is not spelled out. How many of
+/// its elements stand before an offset is that offset less what was left over before it, and that is
+/// all that is needed to tell how much of the chain a candidate crosses.
+struct LeastMoves {
+  /// Old offsets that the walk has not paired, ascending.
+  let oldRest: UnsafeBufferPointer<Int>
+  /// New offsets that the walk has not paired, ascending.
+  let newRest: UnsafeBufferPointer<Int>
+  let chainCount: Int
+
+  func moves(of matches: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
+    // A candidate that crosses at least as much of the chain as there are candidates can as well move: to
+    // leave it in place would cost no less than all of them can bring. This leaves fewer, so again.
+    var limit = matches.count
+    var count = countCandidates(matches, limit)
+    if count == limit { return leastMoves(matches) }
+    while count < limit, count > 0 {
+      limit = count
+      count = countCandidates(matches, limit)
+    }
+    var candidates: [Match] = []
+    candidates.reserveCapacity(count)
+    var moves: [Changeset.Move] = []
+    moves.reserveCapacity(matches.count - count)
+    for match in matches {
+      if crossing(match) < limit { candidates.append(match) } else { moves.append(move(of: match)) }
+    }
+    if candidates.isEmpty { return moves }
+    return merged(moves, candidates.withUnsafeBufferPointer(leastMoves)) { $0.to < $1.to }
+  }
+
+  private func countCandidates(_ matches: UnsafeBufferPointer<Match>, _ limit: Int) -> Int {
+    var count = 0
+    for match in matches where crossing(match) < limit { count += 1 }
+    return count
+  }
+
+  /// How many elements of the chain stand before an old element that was left over.
+  private func chainBefore(old position: Int) -> Int { oldRest[position] - position }
+
+  private func chainBefore(new position: Int) -> Int { newRest[position] - position }
+
+  /// How many elements of the chain a match crosses.
+  private func crossing(_ match: Match) -> Int {
+    abs(chainBefore(old: match.oldPosition) - chainBefore(new: match.newPosition))
+  }
+
+  private func move(of match: Match) -> Changeset.Move {
+    Changeset.Move(from: oldRest[match.oldPosition], to: newRest[match.newPosition])
+  }
+
+  // MARK: The order of chain and candidates together
+
+  /// A stretch of the chain between candidates, and the run that it belongs to.
+  private struct Stretch {
+    let start: Int
+    let count: Int
+    let run: Int
+  }
+
+  /// The candidates and the chain between them as stretches that stay or move together.
+  ///
+  /// Places are counted among the chain and the candidates together, by old offset, so that what
+  /// follows without a gap on both sides is one run.
+  private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
+    let ranks = oldRanks(candidates)
+    // How much of the chain stands before each candidate, by ascending old offset.
+    var borders = [Int](repeating: 0, count: chainCount == 0 ? 0 : candidates.count)
+    if chainCount > 0 {
+      for position in 0..<candidates.count {
+        borders[Int(ranks[position])] = chainBefore(old: candidates[position].oldPosition)
+      }
+    }
+    var runs: [Run] = []
+    runs.reserveCapacity(candidates.count)
+    var stretches: [Stretch] = []
+    var runOfCandidate = [Int32](repeating: 0, count: candidates.count)
+    var end = -1
+    var border = 0
+    var chain = 0
+    for position in 0...candidates.count {
+      let isLast = position == candidates.count
+      let before =
+        isLast ? chainCount : chainBefore(new: candidates[position].newPosition)
+      while chain < before {
+        while border < borders.count, borders[border] <= chain { border += 1 }
+        let next = border < borders.count ? min(before, borders[border]) : before
+        if chain + border != end { runs.append(Run(start: chain + border)) }
+        runs[runs.count - 1].count += next - chain
+        stretches.append(Stretch(start: chain, count: next - chain, run: runs.count - 1))
+        end = next + border
+        chain = next
+      }
+      if isLast { break }
+      let rank = Int(ranks[position])
+      let place = chainCount == 0 ? rank : borders[rank] + rank
+      if place != end { runs.append(Run(start: place)) }
+      runs[runs.count - 1].count += 1
+      runOfCandidate[position] = Int32(truncatingIfNeeded: runs.count - 1)
+      end = place + 1
+    }
+    let stays = longestIncreasingSubsequence(of: runs)
+    let moves = movesOfStretches(stretches, stays)
+    var candidateMoves: [Changeset.Move] = []
+    candidateMoves.reserveCapacity(candidates.count)
+    for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
+      candidateMoves.append(move(of: candidates[position]))
+    }
+    return merged(candidateMoves, moves) { $0.to < $1.to }
+  }
+
+  /// For each candidate how many have a smaller old offset.
+  private func oldRanks(_ candidates: UnsafeBufferPointer<Match>) -> [Int32] {
+    var ranks = [Int32](repeating: 0, count: candidates.count)
+    if candidates.count < oldRest.count / 16 {
+      let order = candidates.indices.sorted {
+        candidates[$0].oldPosition < candidates[$1].oldPosition
+      }
+      for (rank, position) in order.enumerated() { ranks[position] = Int32(rank) }
+      return ranks
+    }
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: oldRest.count) { places in
+      places.initialize(repeating: -1)
+      for position in 0..<candidates.count {
+        places[candidates[position].oldPosition] = Int32(truncatingIfNeeded: position)
+      }
+      var rank: Int32 = 0
+      for position in places where position >= 0 {
+        ranks[Int(position)] = rank
+        rank += 1
+      }
+    }
+    return ranks
+  }
+
+  /// The moves of those parts of the chain that do not stay.
+  private func movesOfStretches(_ stretches: [Stretch], _ stays: [Bool]) -> [Changeset.Move] {
+    var moves: [Changeset.Move] = []
+    var (inOld, inNew) = (0, 0)
+    for stretch in stretches where !stays[stretch.run] {
+      for place in stretch.start..<stretch.start + stretch.count {
+        while inOld < oldRest.count, chainBefore(old: inOld) <= place { inOld += 1 }
+        while inNew < newRest.count, chainBefore(new: inNew) <= place { inNew += 1 }
+        moves.append(Changeset.Move(from: place + inOld, to: place + inNew))
+      }
+    }
+    return moves
+  }
+}
