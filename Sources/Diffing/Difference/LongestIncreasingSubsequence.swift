@@ -45,7 +45,7 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
   // Updates weigh less than one element, all of them together.
   let unit = elementCount + 1
   var weights = [Int](repeating: 0, count: runs.count)
-  var predecessors = [Int](repeating: -1, count: runs.count)
+  var predecessors = [Int32](repeating: -1, count: runs.count)
   // Each node holds the run at which the best chain in its range ends.
   var tree = [Int](repeating: -1, count: runs.count + 1)
   var best = -1
@@ -62,7 +62,7 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
     let weight =
       runs[run].count * unit - runs[run].updateCount + (predecessor < 0 ? 0 : weights[predecessor])
     weights[run] = weight
-    predecessors[run] = predecessor
+    predecessors[run] = Int32(truncatingIfNeeded: predecessor)
     if best < 0 || weight > weights[best] { best = run }
     node = rank[run]
     while node <= runs.count {
@@ -70,7 +70,7 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
       node += node & -node
     }
   }
-  return chain(endingAt: best, predecessors: predecessors)
+  return chain(endingAt: Int32(truncatingIfNeeded: best), predecessors: predecessors)
 }
 
 /// Finds the longest subsequence by patience sorting, a whole run at a time.
@@ -80,47 +80,49 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
   let count = runs.reduce(0) { $0 + $1.count }
   // For each length, the smallest offset in which an increasing sequence of that length ends, and its
   // run.
-  let tails = UnsafeMutablePointer<Int>.allocate(capacity: count)
-  let tailRuns = UnsafeMutablePointer<Int>.allocate(capacity: count)
-  defer {
-    tails.deallocate()
-    tailRuns.deallocate()
-  }
-  var length = 0
-  var predecessors = [Int](repeating: -1, count: runs.count)
-  for run in runs.indices {
-    let start = runs[run].start
-    var low = length
-    if length > 0, tails[length - 1] >= start {
-      // Halved by arithmetic alone: which half is as good as random, and a wrong guess costs more than
-      // the step.
-      low = 0
-      var rest = length
-      while rest > 1 {
-        let half = rest / 2
-        low &+= tails[low &+ half &- 1] < start ? half : 0
-        rest &-= half
+  return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { tails in
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { tailRuns in
+      var length = 0
+      var predecessors = [Int32](repeating: -1, count: runs.count)
+      for position in runs.indices {
+        let run = runs[position]
+        let low = lowerBound(of: run.start, in: UnsafeBufferPointer(rebasing: tails[..<length]))
+        if low > 0 { predecessors[position] = tailRuns[low - 1] }
+        // No other offset lies inside a run, so that the rest of it follows without a search.
+        for step in 0..<run.count {
+          tails[low + step] = run.start + step
+          tailRuns[low + step] = Int32(truncatingIfNeeded: position)
+        }
+        length = max(length, low + run.count)
       }
-      low &+= tails[low] < start ? 1 : 0
+      return chain(endingAt: length > 0 ? tailRuns[length - 1] : -1, predecessors: predecessors)
     }
-    predecessors[run] = low > 0 ? tailRuns[low - 1] : -1
-    // No other offset lies inside a run, so that the rest of it follows without a search.
-    for step in 0..<runs[run].count {
-      tails[low + step] = start + step
-      tailRuns[low + step] = run
-    }
-    length = max(length, low + runs[run].count)
   }
-  return chain(endingAt: length > 0 ? tailRuns[length - 1] : -1, predecessors: predecessors)
+}
+
+/// How many of some ascending values are less than another.
+///
+/// Halved by arithmetic alone: which half it is is as good as random, and a wrong guess of the processor
+/// costs more than the step.
+private func lowerBound(of value: Int, in values: UnsafeBufferPointer<Int>) -> Int {
+  guard let last = values.last, last >= value else { return values.count }
+  var low = 0
+  var rest = values.count
+  while rest > 1 {
+    let half = rest / 2
+    low &+= values[low &+ half &- 1] < value ? half : 0
+    rest &-= half
+  }
+  return low &+ (values[low] < value ? 1 : 0)
 }
 
 /// Marks a run and all before it in its chain.
-private func chain(endingAt last: Int, predecessors: [Int]) -> [Bool] {
+private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
   var isMember = [Bool](repeating: false, count: predecessors.count)
-  var run = last
+  var run = Int(last)
   while run >= 0 {
     isMember[run] = true
-    run = predecessors[run]
+    run = Int(predecessors[run])
   }
   return isMember
 }

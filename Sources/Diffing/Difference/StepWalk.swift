@@ -55,7 +55,6 @@ struct StepWalk<Element: Differentiable> {
       }
       if misses == nextScan {
         if misses == Self.patience, trimEnd(&updatesBehind) { continue }
-        if oldRest.count > limit { break }
         if let (inOld, inNew) = scan(upTo: 4 * misses) {
           skip(inOld, inNew)
           nextScan = Self.patience
@@ -65,6 +64,7 @@ struct StepWalk<Element: Differentiable> {
       } else if misses == 0 {
         nextScan = Self.patience
       }
+      if oldRest.count > limit { break }
       skip(1, 1)
       misses += 1
     }
@@ -117,7 +117,9 @@ struct StepWalk<Element: Differentiable> {
   /// Leaves over some elements on either side.
   @inlinable
   mutating func skip(_ inOld: Int, _ inNew: Int) {
+    if inOld > Self.window { oldRest.reserveCapacity(oldRest.count + inOld) }
     for offset in oldStart..<oldStart + inOld { oldRest.append(offset) }
+    if inNew > Self.window { newRest.reserveCapacity(newRest.count + inNew) }
     for offset in newStart..<newStart + inNew { newRest.append(offset) }
     oldStart += inOld
     newStart += inNew
