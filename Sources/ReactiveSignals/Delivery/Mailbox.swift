@@ -122,13 +122,32 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
 
   /// Delivers what waits by now; what comes meanwhile gets a turn of its own.
   private func takeTurn() {
+    let context = ThreadContext.current
+    // Turns that are run at once follow each other: nested, they would fill the stack.
+    if context.rescheduling === self {
+      context.rescheduling = nil
+      return
+    }
+    while deliverTurn(context), isNextRunAtOnce(context) {}
+  }
+
+  /// Asks for the next turn, unless the scheduler would run it at once.
+  private func isNextRunAtOnce(_ context: ThreadContext) -> Bool {
+    let outer = context.rescheduling
+    defer { context.rescheduling = outer }
+    context.rescheduling = self
+    scheduleTurn()
+    return context.rescheduling == nil
+  }
+
+  /// - Returns: Whether something has come meanwhile.
+  private func deliverTurn(_ context: ThreadContext) -> Bool {
     let thread = ThreadID.current
     let (events, posted) = state.withLock { state in
       let events = state.waiting.takeAll()
       state.caller = thread
       return (events, state.posted)
     }
-    let context = ThreadContext.current
     context.drainDepth += 1
     for event in events where !isClosed.load(ordering: .acquiring) { handler(event) }
     context.drainDepth -= 1
@@ -144,7 +163,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
     }
     for waiter in waiters { waiter.signal() }
     for waiter in settled { waiter.continuation.resume() }
-    if again { scheduleTurn() }
+    return again
   }
 
   package func close() {
