@@ -159,6 +159,22 @@ final class Stepper: Sendable {
     try inner.value?.check(against: items)
   }
 
+  @Test func anObserverThatIsDisposedWhileItsEventIsComputedIsNotCalled() throws {
+    let items = CollectionProperty<Meddler>()
+    let bag = DisposeBag()
+    let (isOn, called) = (Shared(false), Shared(0))
+    let meddle: @Sendable () -> Void = { if isOn.exchange(false) { bag.dispose() } }
+    items.append(Meddler(id: 1, meddle: meddle))
+    items.observe(on: stepper.scheduler) { _ in called.modify { $0 += 1 } }.store(in: bag)
+    stepper.run()
+    items[0] = Meddler(id: 1, content: 4, meddle: meddle)
+    items.append(Meddler(id: 2, meddle: meddle))
+    isOn.value = true
+    stepper.run()
+    #expect(!isOn.value)
+    #expect(called.value == 1)
+  }
+
   @Test func aSlowObserverBlocksNobody() throws {
     let (inside, go) = (Signpost(), Signpost())
     let observation = items.observe(on: .queue(DispatchQueue(label: "slow"))) { _ in

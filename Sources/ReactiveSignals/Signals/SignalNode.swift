@@ -114,7 +114,9 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
   ) -> Disposable {
     let observation: Observation
     if let schedule = scheduler.schedule {
-      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { handler($0.value) }
+      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { value, _ in
+        handler(value.value)
+      }
       observation = observers.join(
         { mailbox.post(.read($0)) }, mailbox: mailbox, capture: { _ in latest },
         first: { mailbox.post(.read($0)) })
