@@ -69,8 +69,9 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
       if remembers { committed = event }
       return (state.enqueued(by: thread), replaced)
     }
-    _ = consume replaced
     unlocked()
+    // Another thread may have delivered meanwhile, and this be the last reference.
+    _ = consume replaced
     if isDrainer { domain.drain(self) }
   }
 
