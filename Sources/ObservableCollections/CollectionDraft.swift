@@ -184,12 +184,16 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return Savepoint(working: working, record: record, status: newStatus)
   }
 
-  package func restore(_ savepoint: Savepoint) {
+  /// Goes back to what was.
+  ///
+  /// - Returns: The elements until now, which are let go of last.
+  @discardableResult
+  package func restore(_ savepoint: Savepoint) -> [Element] {
     let dropped = working
     working = savepoint.working
     record = savepoint.record
     newStatus = savepoint.status
-    withExtendedLifetime(dropped) {}
+    return dropped
   }
 
   /// Ends the draft.

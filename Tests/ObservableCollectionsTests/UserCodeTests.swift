@@ -225,6 +225,43 @@ import Testing
     try recorder.check(against: items)
   }
 
+  @Test func whatATransactionOverSeveralRollsBackMayEditEachOfThem() throws {
+    let (one, two) = (CollectionProperty<Meddler>(), CollectionProperty<Meddler>())
+    let revive: @Sendable () -> Void = {
+      one.append(Meddler(id: 1))
+      two.append(Meddler(id: 2))
+    }
+    for isFirst in [true, false] {
+      try Worker.run {
+        try? withTransaction {
+          if isFirst { two.append(Meddler(id: 8)) }
+          one.append(Meddler(id: 9, token: Token(revive)))
+          if !isFirst { two.append(Meddler(id: 8)) }
+          throw Refusal()
+        }
+      }
+    }
+    #expect(one.snapshot.map(\.id) == [1, 1])
+    #expect(two.snapshot.map(\.id) == [2, 2])
+    // With a draft that was open before, and one that was not.
+    try Worker.run {
+      one.transaction { draft in
+        try? withTransaction {
+          two.append(Meddler(id: 8))
+          draft.append(Meddler(id: 9, token: Token(revive)))
+          throw Refusal()
+        }
+        try? withTransaction {
+          two.append(Meddler(id: 8, token: Token(revive)))
+          draft.append(Meddler(id: 9))
+          throw Refusal()
+        }
+      }
+    }
+    #expect(one.snapshot.map(\.id) == [1, 1, 1, 1])
+    #expect(two.snapshot.map(\.id) == [2, 2, 2, 2])
+  }
+
   @Test func theErrorOfAStatusMayEditItsCollectionWhenItIsLetGo() throws {
     final class Cause: Error {
       let token: Token
