@@ -71,8 +71,8 @@ extension DataSource {
       return observe { event in handler(event.snapshot) }
     }
     start()
-    let mailbox = Mailbox<LatestSnapshot<Element>>(on: schedule, policy: .coalesce) {
-      handler($0.snapshot)
+    let mailbox = Mailbox<LatestSnapshot<Element>>(on: schedule, policy: .coalesce) { latest, _ in
+      handler(latest.snapshot)
     }
     let observation = collection.node.observe(mailbox: mailbox) {
       mailbox.post(LatestSnapshot(snapshot: $0.end.snapshot))
