@@ -83,6 +83,15 @@ protocol AnyBox: AnyObject, Sendable {
   func hash(into hasher: inout Hasher)
 }
 
+extension AnyBox {
+  /// This box, if its value is of a certain type.
+  func cast<Base>(to type: Box<Base>.Type) -> Box<Base>? {
+    // A comparison takes 80 ns this way, 95 to 135 by `as?`. The class is final, so that nothing else
+    // than an equal type could be meant.
+    Self.self == type ? unsafeDowncast(self, to: type) : nil
+  }
+}
+
 /// A wrapped value.
 @usableFromInline
 final class Box<Base: Differentiable & Sendable>: AnyBox {
@@ -101,13 +110,13 @@ final class Box<Base: Differentiable & Sendable>: AnyBox {
 
   @usableFromInline
   func isSame(as other: any AnyBox) -> Bool {
-    guard let other = other as? Box else { return false }
+    guard let other = other.cast(to: Box.self) else { return false }
     return sameIdentity(base.differenceIdentifier, other.base.differenceIdentifier)
   }
 
   @usableFromInline
   func isContentEqual(to source: any AnyBox) -> Bool {
-    guard let source = source as? Box else { return false }
+    guard let source = source.cast(to: Box.self) else { return false }
     return sameContent(source.base, base)
   }
 

@@ -79,11 +79,12 @@ private struct Universe {
     let lists = lists()
     var generator = SeededGenerator(seed: UInt64(part))
     var count = 0
-    let olds = lists.filter { Names().named($0) != nil }
+    let olds = lists.filter { SectionNames().named($0) != nil }
     for old in stride(from: part, to: olds.count, by: parts) {
-      guard let names = Names().named(olds[old]) else { continue }
-      for new in lists where names.named(new) != nil {
+      guard let names = SectionNames().named(olds[old]) else { continue }
+      for new in lists {
         if share > 1 && Int.random(in: 0..<share, using: &generator) > 0 { continue }
+        guard names.named(new) != nil else { continue }
         count += 1
         if let violation = sectionedViolation(from: olds[old], to: new) {
           return (count, violation)
@@ -91,39 +92,5 @@ private struct Universe {
       }
     }
     return (count, nil)
-  }
-}
-
-/// Which identities and contents have occurred.
-///
-/// What they are called makes no difference. Of the lists that are the same but for that, this accepts
-/// the one whose identities, and contents of each identity, first occur in order.
-private struct Names {
-  private var sections = (count: UInt8(0), contents: (UInt8(0), UInt8(0)))
-  private var elements = (count: UInt8(0), contents: (UInt8(0), UInt8(0)))
-
-  /// What has occurred after a list, `nil` if it is not in order.
-  func named(_ list: [Section]) -> Names? {
-    var names = self
-    for section in list {
-      guard Self.name(section.model, &names.sections) else { return nil }
-      for element in section.elements {
-        guard Self.name(element, &names.elements) else { return nil }
-      }
-    }
-    return names
-  }
-
-  private static func name(
-    _ item: Item, _ known: inout (count: UInt8, contents: (UInt8, UInt8))
-  ) -> Bool {
-    if item.id > known.count { return false }
-    if item.id == known.count { known.count += 1 }
-    let contents = item.id == 0 ? known.contents.0 : known.contents.1
-    if item.content > contents { return false }
-    if item.content == contents {
-      if item.id == 0 { known.contents.0 += 1 } else { known.contents.1 += 1 }
-    }
-    return true
   }
 }
