@@ -158,6 +158,34 @@ struct SectionedChangesetTests {
     #expect(change.applying(to: old[...], with: ContiguousArray(new)) == new)
   }
 
+  @Test("recognises what is equal, whatever its bytes are")
+  func bytes() {
+    func chapter(_ title: String, _ words: [String]) -> ArraySection<String, String> {
+      ArraySection(
+        model: [title, "of a book"].joined(separator: " "),
+        elements: words.map { [$0, "that takes up space of its own"].joined(separator: " ") })
+    }
+    let old = [chapter("caf\u{E9}", ["one", "na\u{EF}ve"]), chapter("second", ["two"])]
+    let new = [chapter("second", ["nai\u{308}ve", "two"]), chapter("cafe\u{301}", ["one"])]
+    let change = SectionedChangeset(from: old, to: new)
+    #expect(change.sections.changeCount == 1)
+    #expect(change.elementMoves == [.init(from: path(0, 1), to: path(0, 0))])
+    #expect(change.changeCount == 2)
+    #expect(sectionedViolation(from: old, to: new) == nil)
+  }
+
+  @Test("takes objects for sections and elements")
+  func objects() {
+    let pages = (0..<4).map { Page(id: $0) }
+    let old = [Book(id: 0, elements: Array(pages[..<2])), Book(id: 1, elements: [pages[2]])]
+    let new = [Book(id: 1, elements: [pages[2], pages[0]]), Book(id: 0, elements: [pages[3]])]
+    let change = SectionedChangeset(from: old, to: new)
+    #expect(change.sections.moves.count == 1)
+    #expect(change.elementMoves == [.init(from: path(0, 0), to: path(0, 1))])
+    #expect(change.applying(to: old, with: new).map(\.elements) == new.map(\.elements))
+    #expect(StagedChangeset(change, from: old, to: new).last?.data == new)
+  }
+
   @Test("takes only what is new from the new version")
   func applying() {
     let old = [section("0", "1 2"), section("1", "3")]
@@ -270,6 +298,36 @@ private struct Ranged: DifferentiableSection, Equatable {
 
   var differenceIdentifier: Int { id }
   func isContentEqual(to source: Ranged) -> Bool { true }
+}
+
+/// An element that is told by what it is.
+private final class Page: Identifiable, Equatable, Differentiable {
+  let id: Int
+
+  init(id: Int) {
+    self.id = id
+  }
+
+  static func == (lhs: Page, rhs: Page) -> Bool { lhs === rhs }
+}
+
+/// A section that is an object.
+private final class Book: DifferentiableSection, Equatable {
+  let id: Int
+  let elements: [Page]
+
+  init(id: Int, elements: [Page]) {
+    self.id = id
+    self.elements = elements
+  }
+
+  convenience init(source: Book, elements: some Collection<Page>) {
+    self.init(id: source.id, elements: Array(elements))
+  }
+
+  var differenceIdentifier: Int { id }
+  func isContentEqual(to source: Book) -> Bool { id == source.id }
+  static func == (lhs: Book, rhs: Book) -> Bool { lhs === rhs }
 }
 
 /// An element that must not be asked for anything.

@@ -18,7 +18,7 @@ struct SectionedExhaustiveTests {
 
   @Test("keeps every rule, for some of up to 2 sections of up to 2 elements with updates")
   func sample() async {
-    await check(Universe(contents: 2, headings: 2, elementCount: 2), oneIn: 400)
+    await check(Universe(contents: 2, headings: 2, elementCount: 2), oneIn: 1_000)
   }
 
   @Test(
