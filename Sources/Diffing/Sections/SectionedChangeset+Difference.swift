@@ -74,8 +74,8 @@ extension SectionedChangeset {
         crossed.append(Move(from: from, to: to))
         if crossing.isUpdated { crossedUpdates.append(Update(from: from, to: to)) }
       }
-      moves = mergedAscending(moves, crossed) { $0.to < $1.to }
-      updates = mergedAscending(updates, crossedUpdates) { $0.to < $1.to }
+      moves = merged(moves, crossed) { $0.to < $1.to }
+      updates = merged(updates, crossedUpdates) { $0.to < $1.to }
       deletions = deletions.indices.lazy.filter { !hasLeft[$0] }.map { unpaired.deletions[$0] }
       insertions = insertions.indices.lazy.filter { !hasCome[$0] }.map { unpaired.insertions[$0] }
     }
@@ -201,24 +201,4 @@ func shareStorage<Element>(_ a: some Collection<Element>, _ b: some Collection<E
     }
   }
   return (share ?? nil) ?? false
-}
-
-/// Joins two sorted lists to one.
-private func mergedAscending<Value>(
-  _ a: [Value], _ b: [Value], by precedes: (Value, Value) -> Bool
-) -> [Value] {
-  if a.isEmpty { return b }
-  if b.isEmpty { return a }
-  var result: [Value] = []
-  result.reserveCapacity(a.count + b.count)
-  var next = 0
-  for value in a {
-    while next < b.count && precedes(b[next], value) {
-      result.append(b[next])
-      next += 1
-    }
-    result.append(value)
-  }
-  result.append(contentsOf: b[next...])
-  return result
 }
