@@ -11,23 +11,38 @@ package struct ChangesetAccumulator: Sendable {
   /// Creates one in which nothing waits.
   package init() {}
 
+  /// Creates one in which a change waits.
+  package init(_ change: Changeset) {
+    append(change)
+  }
+
   /// Adds a change behind all others.
   ///
   /// - Parameters:
   ///   - change: What leads on from where the one before led to.
   ///   - limit: How many operations may wait. Where there are more, all are dropped: the number of
-  ///     elements before and after is a good limit, since then the two compare as fast.
+  ///     elements before and after is a good limit, since from there on comparing them is faster.
+  /// - Returns: What is dropped, for a caller that holds a lock and releases nothing large there.
   /// - Complexity: O(1) on average.
-  package mutating func append(_ change: Changeset, limit: Int = .max) {
-    guard !isExceeded else { return }
+  @discardableResult
+  package mutating func append(_ change: Changeset, limit: Int = .max) -> [Changeset] {
+    guard !isExceeded, !change.isEmpty else { return [] }
     operationCount += change.operationCount
-    if operationCount > limit {
-      changes = []
-      operationCount = 0
-      isExceeded = true
-    } else if !change.isEmpty {
-      changes.append(change)
-    }
+    if operationCount > limit { return exceed() }
+    changes.append(change)
+    return []
+  }
+
+  /// Drops all changes, and from now on those that are added.
+  ///
+  /// - Returns: What is dropped.
+  @discardableResult
+  package mutating func exceed() -> [Changeset] {
+    let dropped = changes
+    changes = []
+    operationCount = 0
+    isExceeded = true
+    return dropped
   }
 
   /// All changes as one, on offsets alone; `nil` where there were too many.
