@@ -2,8 +2,8 @@
 package struct ChangesetAccumulator: Sendable {
   private var changes: [Changeset] = []
 
-  /// The number of operations that wait.
-  package private(set) var operationCount = 0
+  /// How much waits, see `Changeset.footprint`.
+  package private(set) var footprint = 0
 
   /// Whether there were too many operations, so that nothing is known but that something changed.
   package private(set) var isExceeded = false
@@ -20,15 +20,16 @@ package struct ChangesetAccumulator: Sendable {
   ///
   /// - Parameters:
   ///   - change: What leads on from where the one before led to.
-  ///   - limit: How many operations may wait. Where there are more, all are dropped: the number of
-  ///     elements before and after is a good limit, since from there on comparing them is faster.
+  ///   - limit: How much may wait. Where it is more, all is dropped: the number of elements before and
+  ///     after is a good limit, since from there on it takes more memory than they do, and comparing
+  ///     them is faster.
   /// - Returns: What is dropped, for a caller that holds a lock and releases nothing large there.
   /// - Complexity: O(1) on average.
   @discardableResult
   package mutating func append(_ change: Changeset, limit: Int = .max) -> [Changeset] {
     guard !isExceeded, !change.isEmpty else { return [] }
-    operationCount += change.operationCount
-    if operationCount > limit { return exceed() }
+    footprint += change.footprint
+    if footprint > limit { return exceed() }
     changes.append(change)
     return []
   }
@@ -40,7 +41,7 @@ package struct ChangesetAccumulator: Sendable {
   package mutating func exceed() -> [Changeset] {
     let dropped = changes
     changes = []
-    operationCount = 0
+    footprint = 0
     isExceeded = true
     return dropped
   }
@@ -50,5 +51,13 @@ package struct ChangesetAccumulator: Sendable {
   /// - Complexity: O(*k* log *k*) for *k* operations in all changes.
   package func composed() -> Changeset? {
     isExceeded ? nil : Changeset.composed(of: changes)
+  }
+}
+
+extension Changeset {
+  /// How many words of memory it takes, to be compared with a number of elements.
+  package var footprint: Int {
+    // Four arrays of offsets or pairs of them.
+    4 + deletions.count + insertions.count + 2 * (moves.count + updates.count)
   }
 }

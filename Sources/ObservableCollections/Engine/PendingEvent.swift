@@ -50,19 +50,19 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  /// How many operations wait in it.
-  package var operationCount: Int {
+  /// How much waits in it besides two snapshots, in words.
+  package var footprint: Int {
     switch self {
     case .initial: 0
-    case .change(let change): change.changeset.operationCount
-    case .changes(_, _, let changes): changes.operationCount
+    case .change(let change): change.changeset.footprint
+    case .changes(_, _, let changes): changes.footprint
     }
   }
 
   /// Takes in the event after it.
   ///
-  /// What was recorded is dropped where it is more than the elements of both ends: from then on, these
-  /// are compared sooner than it is composed, and memory stays bounded however long the observer sleeps.
+  /// What was recorded is dropped where it takes more than the elements of both ends: so memory stays
+  /// bounded however long the observer sleeps, and comparing these costs less than composing would.
   package mutating func merge(with later: PendingEvent<Element>) -> Released {
     let end = later.end
     guard let start else {
