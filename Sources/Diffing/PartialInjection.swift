@@ -11,7 +11,7 @@ package struct PartialInjection: Sendable {
     var new: Int
     /// How many elements there are.
     var count: Int
-    /// Whether they left the order of the others at any time. Those that never did are in order.
+    /// Whether they left the order of the others at any time. All those that did not are in order.
     var isMoved = false
     /// Whether their contents may differ.
     var isUpdated = false
@@ -19,13 +19,14 @@ package struct PartialInjection: Sendable {
     /// Half of the numbers, so that an offset can be added.
     static var endless: Int { 1 << (Int.bitWidth - 2) }
 
-    /// Takes in what follows it, if all of it is alike.
+    /// Takes in what follows it in step, unless only one of them is updated.
     mutating func extend(by next: Stretch) -> Bool {
       guard
-        old + count == next.old, new + count == next.new, isMoved == next.isMoved,
-        isUpdated == next.isUpdated
+        old + count == next.old, new + count == next.new, isUpdated == next.isUpdated
       else { return false }
       count += next.count
+      // What has come to stand next to one that never left the order is in order too.
+      isMoved = isMoved && next.isMoved
       return true
     }
   }
