@@ -98,7 +98,6 @@ struct CountedChange {
 struct EditedList {
   private(set) var items: [Item]
   private let ids: Range<UInt8>?
-  private var nextID: UInt8 = 0
 
   /// - Parameters:
   ///   - count: The number of elements to begin with.
@@ -109,13 +108,13 @@ struct EditedList {
     for _ in 0..<count { items.append(item(using: &generator)) }
   }
 
-  private mutating func item(using generator: inout SeededGenerator) -> Item {
+  private func item(using generator: inout SeededGenerator) -> Item {
     let content = UInt8.random(in: 0..<2, using: &generator)
     if let ids { return Item(id: .random(in: ids, using: &generator), content: content) }
-    let gone = (0...UInt8.max).filter { id in !items.contains { $0.id == id } }
     // Now and then one comes back.
-    let id = generator.next() % 2 == 0 ? gone.first : gone.randomElement(using: &generator)
-    return Item(id: id ?? 0, content: content)
+    var id = generator.next() % 2 == 0 ? 0 : UInt8.random(in: 0...99, using: &generator)
+    while items.contains(where: { $0.id == id }) { id += 1 }
+    return Item(id: id, content: content)
   }
 
   /// Changes the list by an arbitrary pairing, which may keep less than a difference would.

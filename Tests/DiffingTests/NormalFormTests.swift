@@ -64,7 +64,7 @@ struct NormalFormTests {
         == Changeset(deletions: [0], insertions: [0]))
   }
 
-  @Test("is empty for a change and its inverse", arguments: 0..<200 as Range<UInt64>)
+  @Test("is empty for a change and its inverse", arguments: 0..<100 as Range<UInt64>)
   func inverse(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     var list = EditedList(count: 30, ids: seed % 2 == 0 ? 0..<6 : nil, using: &generator)
@@ -77,7 +77,7 @@ struct NormalFormTests {
       "seed \(seed)")
   }
 
-  @Test("holds over chains of 50 changes", arguments: 0..<(runsLong ? 2_000 : 60) as Range<UInt64>)
+  @Test("holds over chains of 50 changes", arguments: 0..<(runsLong ? 2_000 : 30) as Range<UInt64>)
   func chains(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let isUnique = seed % 2 == 0
@@ -105,8 +105,10 @@ struct NormalFormTests {
       // By offsets alone, all 50 have the same effect in whatever order they are composed.
       recorded = recorded.composed(with: change)
       accumulator.append(change)
-      let composed = accumulator.composed()
-      #expect(composed.map { recorded.differs(from: $0) } == false, "seed \(seed) step \(step)")
+      if step % 7 == 0 || step == 49 {
+        let composed = accumulator.composed()
+        #expect(composed.map { recorded.differs(from: $0) } == false, "seed \(seed) step \(step)")
+      }
       #expect(recorded.applying(to: start, with: list.items) == list.items, "seed \(seed)")
     }
     if isUnique {
