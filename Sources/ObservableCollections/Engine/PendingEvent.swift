@@ -125,8 +125,8 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 extension ChangesetAccumulator {
   /// What all changes come to, as observers are told it; nil where the contents are equal in the end.
   ///
-  /// - Complexity: O(*k* log *k*) for *k* operations, and O(*n*) for *n* elements where there were more
-  ///   operations than elements.
+  /// - Complexity: O(*k* log *k*) for *k* operations; O(*n*) more for *n* elements where what was
+  ///   recorded is dropped, or many of the elements were moved or updated.
   fileprivate func normalForm<Element: Differentiable>(
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset? {
@@ -134,8 +134,9 @@ extension ChangesetAccumulator {
       return old.hasSameContents(as: new) ? nil : Changeset(from: old.array, to: new.array)
     }
     if composed.hasNoEffect(from: old, to: new) { return nil }
-    // Where identities occur twice, more may have moved than needs to be told.
-    if composed.operationCount > max(old.count, new.count) {
+    // Where identities occur twice, more may have been moved and updated than needs to be told. That is
+    // looked for where it costs no more than composing did.
+    if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count {
       let difference = Changeset(from: old.array, to: new.array)
       if difference.operationCount < composed.operationCount { return difference }
     }
