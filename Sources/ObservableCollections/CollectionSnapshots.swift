@@ -83,9 +83,9 @@ extension DataSource {
 
 /// A snapshot that waits until there is a newer one.
 private struct LatestSnapshot<Element: Differentiable & Sendable>: Mergeable {
-  let snapshot: Snapshot<Element>
+  typealias Released = Self
 
-  func merged(with later: Self) -> Self { later }
+  let snapshot: Snapshot<Element>
 }
 
 /// One iteration over the contents of a collection.

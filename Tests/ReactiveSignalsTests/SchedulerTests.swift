@@ -5,9 +5,9 @@ import Testing
 
 /// Of two that wait the later one stays.
 private struct Latest: Mergeable {
-  let value: Int
+  typealias Released = Self
 
-  func merged(with later: Latest) -> Latest { later }
+  let value: Int
 }
 
 @Suite struct SchedulerTests {

@@ -3,8 +3,22 @@ import Synchronization
 
 /// An event that can wait for a slow observer.
 package protocol Mergeable: Sendable {
-  /// This and the event after it as one. Called under a lock: it runs no user code, and takes O(1).
-  func merged(with later: Self) -> Self
+  /// What is let go of by merging.
+  associatedtype Released: Sendable
+
+  /// Takes in the event after it. Called under a lock: it runs no user code, and takes O(1) on average.
+  ///
+  /// - Returns: All that it let go of, to be released unlocked.
+  mutating func merge(with later: Self) -> Released
+}
+
+extension Mergeable where Released == Self {
+  /// The later one stands for both.
+  package mutating func merge(with later: Self) -> Self {
+    let earlier = self
+    self = later
+    return earlier
+  }
 }
 
 /// The events that wait for one observer, no more of them than its policy allows.
@@ -20,16 +34,18 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
 
   package var isEmpty: Bool { head == events.count }
 
+  /// The event that came last, with what was merged into it.
+  package var newest: Event? { isEmpty ? nil : events.last }
+
   /// Adds an event, merging it into the newest where no more may wait.
   ///
-  /// - Returns: What it was merged with, to be released unlocked.
-  package mutating func append(_ event: Event) -> Event? {
-    guard events.count - head >= limit, let newest = events.last else {
+  /// - Returns: What merging let go of, to be released unlocked.
+  package mutating func append(_ event: Event) -> Event.Released? {
+    guard events.count - head >= limit, !isEmpty else {
       events.append(event)
       return nil
     }
-    events[events.count - 1] = newest.merged(with: event)
-    return newest
+    return events[events.count - 1].merge(with: event)
   }
 
   package mutating func takeAll() -> [Event] {
@@ -107,7 +123,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   /// Adds an event; it never waits.
   package func post(_ event: Event) {
     if isOver { return }
-    let (isFirst, replaced) = state.withLock { state -> (Bool, Event?) in
+    let (isFirst, replaced) = state.withLock { state -> (Bool, Event.Released?) in
       state.posted += 1
       let replaced = state.waiting.append(event)
       let isFirst = !state.isScheduled

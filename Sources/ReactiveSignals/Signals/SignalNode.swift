@@ -1,12 +1,12 @@
 /// A value on its way to observers; merged, the later one stands for both.
 package final class SignalValue<Value: Sendable>: Mergeable {
+  package typealias Released = SignalValue
+
   package let value: Value
 
   init(_ value: Value) {
     self.value = value
   }
-
-  package func merged(with later: SignalValue<Value>) -> SignalValue<Value> { later }
 
   /// What observers of a node of this type of values are given.
   static func read(_ event: Event) -> SignalValue<Value> {
