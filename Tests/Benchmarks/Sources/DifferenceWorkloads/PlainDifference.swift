@@ -1,0 +1,177 @@
+public import Swappable
+
+/// The difference that hashes every element, and nothing cleverer: one table of all old identities, all
+/// new ones looked up in it, and a longest increasing subsequence for the moves.
+///
+/// It is what an engine has to be compared with where nearly everything changed. Elements that are their
+/// own identity are not compared twice, slots are 8 bytes, and nothing is retained, grown or checked
+/// that need not be.
+///
+/// - Parameters:
+///   - old: The earlier version, of less than 2³¹ elements.
+///   - new: The later version, of less than 2³¹ elements.
+/// - Returns: The changeset, where equal identities are paired the first with the first, the second with
+///   the second and so on.
+/// - Complexity: O(*n* log *n*), O(*n*) where kept elements are in order.
+@inlinable
+public func plainDifference<Element: Differentiable>(
+  from old: [Element], to new: [Element]
+) -> Changeset {
+  old.withUnsafeBufferPointer { old in
+    new.withUnsafeBufferPointer { new in
+      withUnsafeTemporaryAllocation(of: Int32.self, capacity: new.count) { origins in
+        pairByHashing(old, new, origins: origins)
+        return changeset(old, new, origins: UnsafeBufferPointer(origins))
+      }
+    }
+  }
+}
+
+/// Finds for each new element the offset of the old one, or -1.
+@inlinable
+func pairByHashing<Element: Differentiable>(
+  _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+  origins: UnsafeMutableBufferPointer<Int32>
+) {
+  var capacity = 4
+  while capacity < 2 * old.count { capacity *= 2 }
+  let mask = capacity - 1
+  // The upper half of a slot is that of the hash. The lower half is 0, or one more than the offset of
+  // the first old element of an identity that is not paired, or the bit inverse of that: none is left.
+  let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+  slots.initialize(repeating: 0, count: capacity)
+  defer { slots.deallocate() }
+  // For an old element the next one of its identity in the form of a slot; empty as long as there are
+  // no such.
+  var next: [UInt32] = []
+  let tagMask: UInt64 = 0xFFFF_FFFF_0000_0000
+
+  for offset in stride(from: old.count - 1, through: 0, by: -1) {
+    let identity = old[offset].differenceIdentifier
+    let hash = identity.hashValue
+    let tag = UInt64(truncatingIfNeeded: hash) & tagMask
+    var slot = hash & mask
+    while true {
+      let entry = slots[slot]
+      if entry == 0 { break }
+      let other = UInt32(truncatingIfNeeded: entry)
+      if entry & tagMask == tag && old[Int(other) &- 1].differenceIdentifier == identity {
+        if next.isEmpty { next = [UInt32](repeating: 0, count: old.count) }
+        next[offset] = other
+        break
+      }
+      slot = (slot &+ 1) & mask
+    }
+    slots[slot] = tag | UInt64(truncatingIfNeeded: offset &+ 1)
+  }
+
+  for offset in 0..<new.count {
+    let identity = new[offset].differenceIdentifier
+    let hash = identity.hashValue
+    let tag = UInt64(truncatingIfNeeded: hash) & tagMask
+    var slot = hash & mask
+    var origin: Int32 = -1
+    while true {
+      let entry = slots[slot]
+      if entry == 0 { break }
+      if entry & tagMask == tag {
+        let link = Int32(truncatingIfNeeded: entry)
+        let candidate = Int(link < 0 ? ~link : link) &- 1
+        if old[candidate].differenceIdentifier == identity {
+          guard link > 0 else { break }
+          origin = Int32(truncatingIfNeeded: candidate)
+          let following = next.isEmpty ? 0 : next[candidate]
+          slots[slot] = tag | UInt64(following != 0 ? following : UInt32(bitPattern: ~link))
+          break
+        }
+      }
+      slot = (slot &+ 1) & mask
+    }
+    origins[offset] = origin
+  }
+}
+
+/// Spells out what a pairing means.
+@inlinable
+func changeset<Element: Differentiable>(
+  _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+  origins: UnsafeBufferPointer<Int32>
+) -> Changeset {
+  let isOwnIdentity = Element.self == Element.DifferenceIdentifier.self
+  var insertions: [Int] = []
+  var updates: [Changeset.Update] = []
+  var isInOrder = true
+  var last: Int32 = -1
+  var keptCount = 0
+  for offset in 0..<origins.count {
+    let origin = origins[offset]
+    guard origin >= 0 else {
+      insertions.append(offset)
+      continue
+    }
+    keptCount &+= 1
+    if origin < last { isInOrder = false }
+    last = origin
+    if !isOwnIdentity && !new[offset].isContentEqual(to: old[Int(origin)]) {
+      updates.append(Changeset.Update(from: Int(origin), to: offset))
+    }
+  }
+
+  var deletions: [Int] = []
+  if keptCount < old.count {
+    deletions.reserveCapacity(old.count - keptCount)
+    withUnsafeTemporaryAllocation(of: Bool.self, capacity: old.count) { isKept in
+      isKept.initialize(repeating: false)
+      for origin in origins where origin >= 0 { isKept[Int(origin)] = true }
+      for offset in 0..<old.count where !isKept[offset] { deletions.append(offset) }
+    }
+  }
+  return Changeset(
+    deletions: deletions, insertions: insertions,
+    moves: isInOrder ? [] : fewestMoves(origins, keptCount: keptCount), updates: updates)
+}
+
+/// The kept elements without a longest increasing subsequence of them, found by patience sorting.
+@inlinable
+func fewestMoves(_ origins: UnsafeBufferPointer<Int32>, keptCount: Int) -> [Changeset.Move] {
+  withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * keptCount + origins.count) {
+    scratch in
+    // For each length the smallest origin in which an increasing sequence of it ends, where that
+    // stands, and for each element the one before it in its sequence.
+    guard let tails = scratch.baseAddress else { return [] }
+    let ends = tails + keptCount
+    let predecessors = ends + keptCount
+    var length = 0
+    for offset in 0..<origins.count {
+      let origin = origins[offset]
+      if origin < 0 { continue }
+      var low = length
+      if length > 0 && tails[length &- 1] > origin {
+        low = 0
+        var high = length
+        while low < high {
+          let middle = (low &+ high) / 2
+          if tails[middle] < origin { low = middle &+ 1 } else { high = middle }
+        }
+      }
+      tails[low] = origin
+      ends[low] = Int32(truncatingIfNeeded: offset)
+      predecessors[offset] = low > 0 ? ends[low &- 1] : -1
+      if low == length { length &+= 1 }
+    }
+
+    // The sequence is read from its end, so that moves are found by descending destination.
+    var moves: [Changeset.Move] = []
+    moves.reserveCapacity(keptCount - length)
+    var stays = length > 0 ? Int(ends[length - 1]) : -1
+    for offset in stride(from: origins.count - 1, through: 0, by: -1) {
+      if offset == stays {
+        stays = Int(predecessors[offset])
+      } else if origins[offset] >= 0 {
+        moves.append(Changeset.Move(from: Int(origins[offset]), to: offset))
+      }
+    }
+    moves.reverse()
+    return moves
+  }
+}
