@@ -19,11 +19,20 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "EngineBenchmarks",
-      dependencies: [.product(name: "Swappable", package: "Swappable")]),
+      dependencies: ["Measuring", .product(name: "Swappable", package: "Swappable")]),
     .target(
       name: "DifferenceWorkloads",
       dependencies: [.product(name: "Swappable", package: "Swappable")],
       swiftSettings: settings),
+    .executableTarget(
+      name: "DifferenceBenchmarks",
+      dependencies: [
+        "AllocationMeter", "DifferenceWorkloads", "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .target(name: "AllocationMeter"),
+    .target(name: "Measuring", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )
