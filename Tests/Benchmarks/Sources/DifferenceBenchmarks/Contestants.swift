@@ -30,6 +30,7 @@ func makeContest<Element: Differentiable & Hashable>(
   let editCount =
     fewest.deletions.count + fewest.insertions.count + 2 * fewest.moves.count
     + 2 * fewest.updates.count
+  let counterparts = inStep(with: old, new)
   let rivals =
     editCount > mostEditsOfStandardLibrary
     ? []
@@ -42,13 +43,20 @@ func makeContest<Element: Differentiable & Hashable>(
     plain: Contestant(name: "plain") { plainDifference(from: old, to: new).moves.count },
     rivals: rivals,
     limits: [
-      Contestant(name: "==") { equalCount(old, new) },
+      Contestant(name: "==") { equalCount(old, counterparts) },
       Contestant(name: "hash") { hashes(of: old) ^ hashes(of: new) },
       Contestant(name: "Dictionary") { dictionary(of: old).count },
     ],
     moveCount: change.moves.count,
     fewestMoveCount: fewest.moves.count,
     peakBytes: peakBytes { Changeset(from: old, to: new) })
+}
+
+/// For each old element the new one of the same identity, or where there is none itself.
+private func inStep<Element: Differentiable>(with old: [Element], _ new: [Element]) -> [Element] {
+  var counterparts: [Element.DifferenceIdentifier: Element] = [:]
+  for element in new { counterparts[element.differenceIdentifier] = element }
+  return old.map { counterparts[$0.differenceIdentifier] ?? $0 }
 }
 
 /// How many elements are equal, side by side.

@@ -5,7 +5,7 @@ import Measuring
 import Swappable
 
 // What the difference of two lists costs, beside the standard library's, one that hashes everything, and
-// what no difference can do without:
+// what no difference can do without; all of it warm and ours cold as well, or all of it cold:
 //
 //     swift run -c release --package-path Tests/Benchmarks DifferenceBenchmarks [WORD…] [--cold]
 
@@ -40,12 +40,25 @@ let chosen =
     ? named
     : candidates.filter { candidate in words.allSatisfy { candidate.summary.contains($0) } }
 
-/// A time, and how many times ours it is.
+/// A time, and how many times ours it is, in two digits.
 func cell(_ time: Double?, ours: Double) -> String {
   guard let time else { return "–" }
   let ratio = time / ours
-  let rounded = ratio < 9.95 ? "\((ratio * 10).rounded() / 10)" : "\(Int(ratio.rounded()))"
-  return "\(text(nanoseconds: time)) ×\(rounded)"
+  let digits =
+    switch ratio {
+    case ..<0.095: 3
+    case ..<0.95: 2
+    case ..<9.5: 1
+    default: 0
+    }
+  return "\(text(nanoseconds: time)) ×" + String(format: "%.\(digits)f", ratio)
+}
+
+/// Ours without warm caches and memory, which the whole table is without where that is asked for.
+func coldCells(_ contest: Contest) -> [String] {
+  guard temperature == .warm else { return [] }
+  let times = medians(of: [contest.ours, contest.plain], .cold)
+  return [text(nanoseconds: times[0]), String(format: "%.2f", times[0] / times[1])]
 }
 
 func row(_ candidate: Candidate) -> [String] {
@@ -58,7 +71,9 @@ func row(_ candidate: Candidate) -> [String] {
   return [
     candidate.name,
     text(nanoseconds: ours),
-    cell(times[1], ours: ours),
+    text(nanoseconds: times[1]),
+    String(format: "%.2f", ours / times[1]),
+  ] + coldCells(contest) + [
     cell(rivals[0], ours: ours),
     cell(rivals[1], ours: ours),
     cell(times[2], ours: ours),
@@ -72,10 +87,10 @@ func row(_ candidate: Candidate) -> [String] {
 
 if temperature == .warm { allocator_keep_freed_memory() }
 var rows = [
-  [
-    "", "ours", "plain", "difference", "inferringMoves", "== pass", "hashes", "Dictionary", "moves",
-    "memory", "",
-  ]
+  ["", "ours", "plain", "ours/plain"] + (temperature == .warm ? ["ours, cold", "ours/plain"] : [])
+    + [
+      "difference", "inferringMoves", "== pass", "hashes", "Dictionary", "moves", "memory", "",
+    ]
 ]
 for candidate in chosen.sorted(by: { $0.rank < $1.rank }) {
   FileHandle.standardError.write(Data("\(candidate.name) ".utf8))

@@ -4,7 +4,7 @@ public import Swappable
 /// new ones looked up in it, and a longest increasing subsequence for the moves.
 ///
 /// It is what an engine has to be compared with where nearly everything changed. Elements that are their
-/// own identity are not compared twice, slots are 8 bytes, and nothing is retained, grown or checked
+/// own identity are not compared twice, slots are 4 bytes, and nothing is retained, grown or checked
 /// that need not be.
 ///
 /// - Parameters:
@@ -20,8 +20,12 @@ public func plainDifference<Element: Differentiable>(
   old.withUnsafeBufferPointer { old in
     new.withUnsafeBufferPointer { new in
       withUnsafeTemporaryAllocation(of: Int32.self, capacity: new.count) { origins in
-        pairByHashing(old, new, origins: origins)
-        return changeset(old, new, origins: UnsafeBufferPointer(origins))
+        withUnsafeTemporaryAllocation(of: Bool.self, capacity: old.count) { isKept in
+          isKept.initialize(repeating: false)
+          pairByHashing(old, new, origins: origins, isKept: isKept)
+          return changeset(
+            old, new, origins: UnsafeBufferPointer(origins), isKept: UnsafeBufferPointer(isKept))
+        }
       }
     }
   }
@@ -31,30 +35,31 @@ public func plainDifference<Element: Differentiable>(
 @inlinable
 func pairByHashing<Element: Differentiable>(
   _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
-  origins: UnsafeMutableBufferPointer<Int32>
+  origins: UnsafeMutableBufferPointer<Int32>, isKept: UnsafeMutableBufferPointer<Bool>
 ) {
   var capacity = 4
   while capacity < 2 * old.count { capacity *= 2 }
   let mask = capacity - 1
-  // The upper half of a slot is that of the hash. The lower half is 0, or one more than the offset of
-  // the first old element of an identity that is not paired, or the bit inverse of that: none is left.
-  let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+  // The lower bits of a slot are one more than an offset, or 0 where it is empty. The bits above are
+  // of the hash, so that few other identities are looked at.
+  let slots = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
   slots.initialize(repeating: 0, count: capacity)
   defer { slots.deallocate() }
-  // For an old element the next one of its identity in the form of a slot; empty as long as there are
-  // no such.
+  let offsetMask = UInt32(truncatingIfNeeded: mask)
+  let tagMask = ~offsetMask
+  // For an old element one more than the offset of the next one of its identity, or 0; empty as long as
+  // no identity occurs twice.
   var next: [UInt32] = []
-  let tagMask: UInt64 = 0xFFFF_FFFF_0000_0000
 
   for offset in stride(from: old.count - 1, through: 0, by: -1) {
     let identity = old[offset].differenceIdentifier
     let hash = identity.hashValue
-    let tag = UInt64(truncatingIfNeeded: hash) & tagMask
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & tagMask
     var slot = hash & mask
     while true {
       let entry = slots[slot]
       if entry == 0 { break }
-      let other = UInt32(truncatingIfNeeded: entry)
+      let other = entry & offsetMask
       if entry & tagMask == tag && old[Int(other) &- 1].differenceIdentifier == identity {
         if next.isEmpty { next = [UInt32](repeating: 0, count: old.count) }
         next[offset] = other
@@ -62,28 +67,26 @@ func pairByHashing<Element: Differentiable>(
       }
       slot = (slot &+ 1) & mask
     }
-    slots[slot] = tag | UInt64(truncatingIfNeeded: offset &+ 1)
+    slots[slot] = tag | UInt32(truncatingIfNeeded: offset &+ 1)
   }
 
   for offset in 0..<new.count {
     let identity = new[offset].differenceIdentifier
     let hash = identity.hashValue
-    let tag = UInt64(truncatingIfNeeded: hash) & tagMask
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & tagMask
     var slot = hash & mask
     var origin: Int32 = -1
     while true {
       let entry = slots[slot]
       if entry == 0 { break }
-      if entry & tagMask == tag {
-        let link = Int32(truncatingIfNeeded: entry)
-        let candidate = Int(link < 0 ? ~link : link) &- 1
-        if old[candidate].differenceIdentifier == identity {
-          guard link > 0 else { break }
-          origin = Int32(truncatingIfNeeded: candidate)
-          let following = next.isEmpty ? 0 : next[candidate]
-          slots[slot] = tag | UInt64(following != 0 ? following : UInt32(bitPattern: ~link))
-          break
-        }
+      let candidate = Int(entry & offsetMask) &- 1
+      if entry & tagMask == tag && old[candidate].differenceIdentifier == identity {
+        // The last of its identity stays in its slot.
+        if isKept[candidate] { break }
+        isKept[candidate] = true
+        origin = Int32(truncatingIfNeeded: candidate)
+        if !next.isEmpty && next[candidate] != 0 { slots[slot] = tag | next[candidate] }
+        break
       }
       slot = (slot &+ 1) & mask
     }
@@ -95,7 +98,7 @@ func pairByHashing<Element: Differentiable>(
 @inlinable
 func changeset<Element: Differentiable>(
   _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
-  origins: UnsafeBufferPointer<Int32>
+  origins: UnsafeBufferPointer<Int32>, isKept: UnsafeBufferPointer<Bool>
 ) -> Changeset {
   let isOwnIdentity = Element.self == Element.DifferenceIdentifier.self
   var insertions: [Int] = []
@@ -120,11 +123,7 @@ func changeset<Element: Differentiable>(
   var deletions: [Int] = []
   if keptCount < old.count {
     deletions.reserveCapacity(old.count - keptCount)
-    withUnsafeTemporaryAllocation(of: Bool.self, capacity: old.count) { isKept in
-      isKept.initialize(repeating: false)
-      for origin in origins where origin >= 0 { isKept[Int(origin)] = true }
-      for offset in 0..<old.count where !isKept[offset] { deletions.append(offset) }
-    }
+    for offset in 0..<old.count where !isKept[offset] { deletions.append(offset) }
   }
   return Changeset(
     deletions: deletions, insertions: insertions,
