@@ -1,0 +1,4 @@
+public import Foundation
+public import Swappable
+
+extension UUID: @retroactive Differentiable {}
