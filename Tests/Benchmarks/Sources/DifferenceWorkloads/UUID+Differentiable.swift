@@ -1,4 +1,0 @@
-public import Foundation
-public import Swappable
-
-extension UUID: @retroactive Differentiable {}
