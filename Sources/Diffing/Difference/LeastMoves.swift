@@ -22,6 +22,7 @@ struct LeastMoves {
     // A candidate that crosses more of the chain than there are candidates has to move: to leave it in
     // place would cost more than all of them can bring. This leaves fewer, so again.
     var limit = matches.count
+    if chainCount <= limit { return leastMoves(matches) }
     var count = countCandidates(matches, limit)
     if count == limit { return leastMoves(matches) }
     while count < limit, count > 0 {
@@ -33,7 +34,11 @@ struct LeastMoves {
     var moves: [Changeset.Move] = []
     moves.reserveCapacity(matches.count - count)
     for match in matches {
-      if crossing(match) <= limit { candidates.append(match) } else { moves.append(move(of: match)) }
+      if crossing(match) <= limit {
+        candidates.append(match)
+      } else {
+        moves.append(move(of: match))
+      }
     }
     if candidates.isEmpty { return moves }
     return merged(moves, candidates.withUnsafeBufferPointer(leastMoves)) { $0.to < $1.to }
@@ -74,11 +79,14 @@ struct LeastMoves {
   /// follows without a gap on both sides is one run.
   private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
     let ranks = oldRanks(candidates)
+    func rank(_ position: Int) -> Int {
+      ranks.isEmpty ? candidates[position].oldPosition : Int(ranks[position])
+    }
     // How much of the chain stands before each candidate, by ascending old offset.
     var borders = [Int](repeating: 0, count: chainCount == 0 ? 0 : candidates.count)
     if chainCount > 0 {
       for position in 0..<candidates.count {
-        borders[Int(ranks[position])] = chainBefore(old: candidates[position].oldPosition)
+        borders[rank(position)] = chainBefore(old: candidates[position].oldPosition)
       }
     }
     var runs: [Run] = []
@@ -105,12 +113,14 @@ struct LeastMoves {
         chain = next
       }
       if isLast { break }
-      let rank = Int(ranks[position])
+      let rank = rank(position)
       let place = chainCount == 0 ? rank : borders[rank] + rank
       if place != end { runs.append(Run(start: place)) }
       runs[runs.count - 1].count += 1
       let offset = newRest[candidates[position].newPosition]
-      while nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to < offset { nextUpdate += 1 }
+      while nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to < offset {
+        nextUpdate += 1
+      }
       if nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to == offset {
         runs[runs.count - 1].updateCount += 1
       }
@@ -119,16 +129,20 @@ struct LeastMoves {
     }
     let stays = longestIncreasingSubsequence(of: runs)
     let moves = movesOfStretches(stretches, stays)
-    var candidateMoves: [Changeset.Move] = []
-    candidateMoves.reserveCapacity(candidates.count)
-    for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
-      candidateMoves.append(move(of: candidates[position]))
+    let candidateMoves = [Changeset.Move](unsafeUninitializedCapacity: candidates.count) {
+      buffer, initialized in
+      for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
+        buffer[initialized] = move(of: candidates[position])
+        initialized += 1
+      }
     }
     return merged(candidateMoves, moves) { $0.to < $1.to }
   }
 
-  /// For each candidate how many have a smaller old offset.
+  /// For each candidate how many have a smaller old offset; empty where nothing was deleted, so that its
+  /// position among the old ones says it.
   private func oldRanks(_ candidates: UnsafeBufferPointer<Match>) -> [Int32] {
+    if candidates.count == oldRest.count { return [] }
     var ranks = [Int32](repeating: 0, count: candidates.count)
     if candidates.count < oldRest.count / 16 {
       let order = candidates.indices.sorted {
