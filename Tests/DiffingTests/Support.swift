@@ -55,15 +55,19 @@ func longestIncreasingLength(of values: [Int]) -> Int {
   return longest
 }
 
-/// The length of a longest increasing subsequence, by comparing all pairs.
+/// The length of a longest increasing subsequence of distinct values, by piles (C. Schensted, 1961).
 func longestIncreasingLengthOfMany(of values: [Int]) -> Int {
-  var lengths: [Int] = []
+  var tops: [Int] = []
   for value in values {
-    var best = 0
-    for (earlier, length) in zip(values, lengths) where earlier < value { best = max(best, length) }
-    lengths.append(best + 1)
+    var low = 0
+    var high = tops.count
+    while low < high {
+      let middle = (low + high) / 2
+      if tops[middle] < value { low = middle + 1 } else { high = middle }
+    }
+    if low == tops.count { tops.append(value) } else { tops[low] = value }
   }
-  return lengths.max() ?? 0
+  return tops.count
 }
 
 /// Takes a change from one list to the other and finds what is wrong with it, if anything.
