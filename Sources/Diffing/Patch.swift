@@ -14,7 +14,8 @@
 /// }
 /// ```
 ///
-/// As JSON it is what the tool `livelist` writes of a change, and see ``ChangeRecord``.
+/// As JSON it is what the tool `livelist` writes of a change; see ``ChangeRecord``, which has all
+/// offsets at the same time, as that JSON does.
 public struct Patch<Element> {
   /// The steps: removals by descending offset, moves, insertions by ascending offset, updates.
   public let steps: [ElementChange<Element>]

@@ -1,10 +1,10 @@
 /// A change as a person reads it: a line for each element, and a summary.
 ///
 /// ```
-/// - [7] Todo(id: 3, title: "Ship")
-/// ~ [2] 5: title: "Tset" → "Test", isDone: false → true
 /// > [5] → [1] Todo(id: 8, title: "Write")
+/// ~ [2] 5: title: "Tset" → "Test", isDone: false → true
 /// + [3] Todo(id: 9, title: "Rest")
+/// - [7] Todo(id: 3, title: "Ship")
 /// 1 inserted, 1 deleted, 1 updated, 1 moved
 /// ```
 ///

@@ -55,6 +55,13 @@ enum ShownValue {
   private static func escaped(
     _ text: String, from start: Int, to length: Int, isASCII: Bool = false
   ) -> String {
+    if start == 0 {
+      // Most texts are ASCII that can be seen: one pass over a few bytes.
+      let bytes = text.utf8.prefix(length)
+      if bytes.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) {
+        return bytes.count == text.utf8.count ? text : String(Substring(bytes)) + "…"
+      }
+    }
     var result = start > 0 ? "…" : ""
     var rest = text.unicodeScalars.dropFirst(start)
     var count = 0
