@@ -140,6 +140,41 @@ struct ChangeRecordTests {
     }
   }
 
+  @Test("that can be read can be applied, or is refused, and nothing traps", arguments: 0..<500)
+  func random(seed: UInt64) throws {
+    var generator = SeededGenerator(seed: seed)
+    func ascending() -> [Int] {
+      (0..<5).filter { _ in Int.random(in: 0..<5, using: &generator) == 0 }
+    }
+    for _ in 0..<20 {
+      let (deletes, inserts) = (ascending(), ascending())
+      let moves = ascending().map { (Int.random(in: 0..<5, using: &generator), $0) }
+      let updates = ascending().map { (Int.random(in: 0..<5, using: &generator), $0) }
+      let text = line(
+        deletes: deletes.map { #"{"at":\#($0),"element":-1}"# }.joined(separator: ","),
+        inserts: inserts.map { #"{"at":\#($0),"element":\#(100 + $0)}"# }.joined(separator: ","),
+        updates: updates.map { #"{"from":\#($0),"at":\#($1),"old":-1,"element":\#(200 + $1)}"# }
+          .joined(separator: ","),
+        moves: moves.map { #"{"from":\#($0),"to":\#($1)}"# }.joined(separator: ","))
+      guard let record = try? decode(ChangeRecord<Int>.self, text) else { continue }
+      for count in 0..<6 {
+        let old = Array(0..<count)
+        guard let new = try? record.applying(to: old) else { continue }
+        #expect(new.count == count - deletes.count + inserts.count, "\(text)")
+        #expect(inserts.allSatisfy { new[$0] == 100 + $0 }, "\(text)")
+        #expect(updates.allSatisfy { new[$1] == 200 + $1 }, "\(text)")
+        let updated = Set(updates.map(\.1))
+        #expect(moves.allSatisfy { updated.contains($1) || new[$1] == $0 }, "\(text)")
+        let rest = new.indices.filter { offset in
+          !inserts.contains(offset) && !updated.contains(offset)
+            && !moves.contains { $0.1 == offset }
+        }.map { new[$0] }
+        #expect(rest == rest.sorted() && rest.allSatisfy { !deletes.contains($0) }, "\(text)")
+        #expect(try Patch(record, from: old).applying(to: old) == new, "\(text)")
+      }
+    }
+  }
+
   @Test("holds null as an element too")
   func null() throws {
     let patch = Patch<String?>(steps: [
@@ -242,6 +277,30 @@ struct PatchCodingTests {
     let read = try decode(Patch<Row>.self, json(patch))
     #expect(read.applying(to: old) == current, "seed \(seed)")
     #expect(read.steps.count <= steps.count, "seed \(seed)")
+  }
+
+  @Test("holds no more than the steps come to")
+  func netEffect() {
+    func changeset(_ steps: ElementChange<String>...) -> Changeset {
+      ChangeRecord(Patch(steps: steps)).changeset
+    }
+    #expect(changeset(.move("a", from: 0, to: 2), .move("a", from: 2, to: 0)).isEmpty)
+    #expect(changeset(.move("a", from: 3, to: 3)).isEmpty)
+    #expect(changeset(.insert("a", at: 7), .move("a", from: 7, to: 1), .remove("a", at: 1)).isEmpty)
+    // Both have moved, and one of them is where it was among the rest.
+    #expect(
+      changeset(
+        .move("a", from: 0, to: 5), .move("b", from: 0, to: 5), .move("a", from: 4, to: 0)
+      ) == Changeset(moves: [.init(from: 1, to: 5)]))
+    // All have moved, and it could have been done by one.
+    #expect(
+      changeset(
+        .move("a", from: 0, to: 2), .move("b", from: 0, to: 2), .move("c", from: 0, to: 2),
+        .move("c", from: 2, to: 0)
+      ) == Changeset(moves: [.init(from: 2, to: 0)]))
+    #expect(
+      changeset(.remove("a", at: 0), .insert("a", at: 0))
+        == Changeset(deletions: [0], insertions: [0]))
   }
 
   @Test("is made of very many steps at any offsets")
