@@ -9,8 +9,8 @@ extension Changeset {
   ///   - old: The version that the changeset was made from.
   ///   - new: The version that it leads to.
   /// - Returns: The change between the two, with the pairs that were recorded and those found.
-  /// - Complexity: O(*k*) in the offsets, and O(*n* + *k* log *k*) only where a deletion meets an
-  ///   insertion of its identity.
+  /// - Complexity: O(*k*) in the offsets, and O(*k* log *k*) where a deletion meets an insertion of its
+  ///   identity.
   @inlinable
   package func normalForm<Element: Differentiable>(
     from old: some RandomAccessCollection<Element>, to new: some RandomAccessCollection<Element>
@@ -32,28 +32,14 @@ extension Changeset {
         pairs.append(Update(from: deletions[deletion], to: insertions[insertion]))
       }
     }
-    guard !pairs.isEmpty else {
-      return Changeset(
-        unchecked: (
-          deletions: deletions, insertions: insertions, moves: moves, updates: updates
-        ))
-    }
-    var origins = origins(oldCount: old.count)
-    for pair in pairs { origins[pair.to] = pair.from }
-    // Both lists ascend by new offset, as the calls do.
-    var update = 0
-    var pair = 0
-    return Changeset(origins: origins, oldCount: old.count) { from, to in
-      if pair < pairs.count && pairs[pair].to == to {
-        pair += 1
-        return !sameContent(old.element(at: from), new.element(at: to))
-      }
-      if update < updates.count && updates[update].to == to {
-        update += 1
-        return true
-      }
-      return false
-    }
+    let change = Changeset(
+      unchecked: (
+        deletions: deletions, insertions: insertions, moves: moves, updates: updates
+      ))
+    if pairs.isEmpty { return change }
+    return change.keeping(
+      pairs,
+      areUpdated: pairs.map { !sameContent(old.element(at: $0.from), new.element(at: $0.to)) })
   }
 
   /// Creates the normal form of a known pairing, see `normalForm(from:to:)`.

@@ -21,6 +21,8 @@ extension CollectionDraft {
 
   /// Appends elements.
   public func append(contentsOf elements: some Collection<Element>) {
+    // Read first: where the end is may change by it.
+    let elements = Array(elements)
     insert(contentsOf: elements, at: count)
   }
 
@@ -54,17 +56,17 @@ extension CollectionDraft {
 
   /// Removes all elements that satisfy a predicate.
   ///
-  /// If the predicate throws, nothing is removed.
+  /// If the predicate throws, nothing is removed. Edits that it makes itself are written over.
   public func removeAll<Failure: Error>(
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
-    let old = elements
+    let start = savepoint
     var kept: [Element] = []
     var deletions: [Int] = []
-    for (offset, element) in old.enumerated() {
+    for (offset, element) in start.working.enumerated() {
       if try shouldBeRemoved(element) { deletions.append(offset) } else { kept.append(element) }
     }
-    write(kept, changed: Changeset(deletions: deletions))
+    write(kept, over: start) { _ in Changeset(deletions: deletions) }
   }
 
   /// Removes everything.

@@ -34,6 +34,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(n).
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     checkOpen()
+    // Elements that are only made as they are read may look at the draft, which is not being edited yet.
+    let elements = Array(elements)
     precondition(
       index >= 0 && index <= working.count,
       "insert at \(index), which is not in 0...\(working.count)")
@@ -106,19 +108,29 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(n) where little is out of order.
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
-    let replaced = working
     let new = Array(elements)
-    let changeset = Changeset(from: replaced, to: new)
-    write(new, changed: changeset)
+    write(new, over: savepoint) { Changeset(from: $0, to: new) }
   }
 
-  /// Writes contents whose difference from the present ones is known.
+  /// Writes contents over those of a moment before, by what differs between the two.
   ///
-  /// - Precondition: The changeset leads from the present contents to the new ones.
-  package func write(_ new: [Element], changed changeset: Changeset) {
+  /// Finding that out may run code of the elements that edits this very draft: such edits are written
+  /// over.
+  ///
+  /// - Parameters:
+  ///   - new: The new contents.
+  ///   - start: The moment that the difference begins at.
+  ///   - difference: Makes the changeset that leads from the contents at that moment to the new ones.
+  package func write(
+    _ new: [Element], over start: Savepoint, _ difference: ([Element]) -> Changeset
+  ) {
     checkOpen()
-    guard !changeset.isEmpty else { return }
+    let changeset = difference(start.working)
     let replaced = working
+    working = start.working
+    record = start.record
+    defer { withExtendedLifetime(replaced) {} }
+    guard !changeset.isEmpty else { return }
     note(.difference(changeset)) { origins in
       var composed = changeset.origins(oldCount: origins.count)
       for (offset, origin) in composed.enumerated() where origin >= 0 {
@@ -130,7 +142,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       origins = composed
     }
     working = new
-    withExtendedLifetime(replaced) {}
   }
 
   // MARK: Recording
@@ -161,23 +172,28 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   // MARK: The end
 
-  /// What a body that throws goes back to.
+  /// What a body that throws goes back to, and what a difference begins at.
   package struct Savepoint {
-    fileprivate let working: [Element]
+    package let working: [Element]
     fileprivate let record: DraftRecord
     fileprivate let status: SourceStatus?
   }
 
   package var savepoint: Savepoint {
-    Savepoint(working: working, record: record, status: newStatus)
+    checkOpen()
+    return Savepoint(working: working, record: record, status: newStatus)
   }
 
-  package func restore(_ savepoint: Savepoint) {
+  /// Goes back to what was.
+  ///
+  /// - Returns: The elements until now, which are let go of last.
+  @discardableResult
+  package func restore(_ savepoint: Savepoint) -> [Element] {
     let dropped = working
     working = savepoint.working
     record = savepoint.record
     newStatus = savepoint.status
-    withExtendedLifetime(dropped) {}
+    return dropped
   }
 
   /// Ends the draft.

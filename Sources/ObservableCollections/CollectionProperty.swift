@@ -165,12 +165,14 @@ extension CollectionProperty {
     return mustDrain
   }
 
-  private func rollBack() {
+  /// - Returns: The draft, which is let go of last.
+  @discardableResult
+  private func rollBack() -> CollectionDraft<Element>? {
     let draft = openDraft
     openDraft = nil
     draft?.close()
     gate.leave(as: .current)
-    withExtendedLifetime(draft) {}
+    return draft
   }
 }
 
@@ -186,12 +188,12 @@ extension CollectionProperty: TransactionParticipant {
     }
   }
 
-  func rollBackTransaction() {
-    rollBack()
+  func rollBackTransaction() -> Any {
+    rollBack() as Any
   }
 
-  func saveTransaction() -> () -> Void {
-    guard let draft = openDraft else { return {} }
+  func saveTransaction() -> () -> Any {
+    guard let draft = openDraft else { return { () } }
     let savepoint = draft.savepoint
     return { draft.restore(savepoint) }
   }

@@ -71,8 +71,8 @@ extension DataSource {
       return observe { event in handler(event.snapshot) }
     }
     start()
-    let mailbox = Mailbox<LatestSnapshot<Element>>(on: schedule, policy: .coalesce) {
-      handler($0.snapshot)
+    let mailbox = Mailbox<LatestSnapshot<Element>>(on: schedule, policy: .coalesce) { latest, _ in
+      handler(latest.snapshot)
     }
     let observation = collection.node.observe(mailbox: mailbox) {
       mailbox.post(LatestSnapshot(snapshot: $0.end.snapshot))
@@ -83,9 +83,9 @@ extension DataSource {
 
 /// A snapshot that waits until there is a newer one.
 private struct LatestSnapshot<Element: Differentiable & Sendable>: Mergeable {
-  let snapshot: Snapshot<Element>
+  typealias Released = Self
 
-  func merged(with later: Self) -> Self { later }
+  let snapshot: Snapshot<Element>
 }
 
 /// One iteration over the contents of a collection.

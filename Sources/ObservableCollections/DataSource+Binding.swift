@@ -31,10 +31,11 @@ private final class Follower<Element: Differentiable & Sendable>: @unchecked Sen
 
   func follow(_ event: CollectionEvent<Element>) {
     target?.edit { draft in
+      let start = draft.savepoint
       if case .change(let change) = event, let written,
-        Snapshot(draft.elements).hasSameContents(as: written)
+        Snapshot(start.working).hasSameContents(as: written)
       {
-        draft.write(Array(change.after), changed: change.changeset)
+        draft.write(Array(change.after), over: start) { _ in change.changeset }
       } else {
         draft.replace(with: event.snapshot)
       }

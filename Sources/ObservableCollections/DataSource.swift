@@ -60,8 +60,9 @@ extension DataSource {
     let observation: Observation
     if let schedule = scheduler.schedule {
       let receiver = EventReceiver<Element>()
-      let mailbox = Mailbox<PendingEvent<Element>>(on: schedule, policy: policy) { event in
-        if let event = receiver.receive(event) { handler(event) }
+      let mailbox = Mailbox<PendingEvent<Element>>(on: schedule, policy: policy) { event, mailbox in
+        // It may be disposed while merged changes are compared, which takes its time.
+        if let event = receiver.receive(event), !mailbox.isOver { handler(event) }
       }
       observation = node.observe(mailbox: mailbox) { mailbox.post($0) }
     } else {

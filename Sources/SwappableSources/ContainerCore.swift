@@ -306,6 +306,8 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
         leave(plug)
         if let outcome { plug.handle.resolve(outcome) }
       }
+      // A drain takes as long as others commit: what is left is not kept by it.
+      (actions.left, actions.states, actions.updates) = ([], [], [])
       if actions.mustDrain { root.domain.drain(root) }
       if actions.hasCommitted { ThreadContext.current.deferred?.append(root) }
       if let done = actions.done { done.handle.resolve(done.outcome) }

@@ -1,14 +1,38 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// What the targets of the difference are compiled with, as the framework's own.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
 let package = Package(
   name: "SwappableBenchmarks",
   platforms: [.macOS(.v15)],
+  products: [
+    // For comparisons with packages that this one does not depend on.
+    .library(name: "DifferenceWorkloads", targets: ["DifferenceWorkloads"])
+  ],
   dependencies: [.package(name: "Swappable", path: "../..")],
   targets: [
     .executableTarget(
       name: "EngineBenchmarks",
-      dependencies: [.product(name: "Swappable", package: "Swappable")])
+      dependencies: ["Measuring", .product(name: "Swappable", package: "Swappable")]),
+    .target(
+      name: "DifferenceWorkloads",
+      dependencies: [.product(name: "Swappable", package: "Swappable")],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "DifferenceBenchmarks",
+      dependencies: [
+        "AllocationMeter", "DifferenceWorkloads", "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .target(name: "AllocationMeter"),
+    .target(name: "Measuring", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -160,6 +160,16 @@ struct DifferenceTests {
     #expect(Changeset(from: [1, 1, 2, 1], to: [2, 1, 3, 1]).deletions == [3])
   }
 
+  @Test("moves the updated of two that change places")
+  func ties() {
+    let a = Item(id: 0, content: 0)
+    let b = Item(id: 1, content: 0)
+    let c = Item(id: 2, content: 0)
+    let edited = Item(id: 1, content: 1)
+    #expect(Changeset(from: [a, b, c], to: [edited, a, c]).moves == [.init(from: 1, to: 0)])
+    #expect(Changeset(from: [b, a, c], to: [a, edited, c]).moves == [.init(from: 0, to: 1)])
+  }
+
   @Test("finds strings equal whatever their storage or form")
   func strings() {
     let old = (0..<100).map { Document.make($0) }

@@ -128,7 +128,7 @@ func violation<Element: Differentiable & Equatable>(
 }
 
 /// How many elements two lists have in common, each as often as it is in both.
-private func commonCount<Identifier: Hashable>(_ old: [Identifier], _ new: [Identifier]) -> Int {
+func commonCount<Identifier: Hashable>(_ old: [Identifier], _ new: [Identifier]) -> Int {
   if old.count < 8 {
     var rest = new
     for identifier in old {

@@ -1,8 +1,10 @@
 import DataSourceTesting
 import Diffing
 import Dispatch
+import Foundation
 import ObservableCollections
 import ReactiveSignals
+import Synchronization
 import TestSupport
 import Testing
 
@@ -127,6 +129,44 @@ import Testing
     try disposing.join()
     try deliverer.join()
     #expect(seen.value == true)
+  }
+
+  /// The threads tell each other how far they are without any order of memory, so that the thread
+  /// sanitizer sees what the engine itself puts in order.
+  @Test func anObserverThatGoesWhileARoundOfAnotherThreadEndsDoesNotRaceWithIt() throws {
+    final class Progress: Sendable {
+      private let step = Atomic<Int>(0)
+      func reach(_ number: Int) { step.store(number, ordering: .relaxed) }
+      func wait(for number: Int) {
+        let limit = DispatchTime.now() + 60
+        while step.load(ordering: .relaxed) < number, .now() < limit { sched_yield() }
+        #expect(step.load(ordering: .relaxed) >= number)
+      }
+    }
+    let items = Items([1])
+    let progress = Progress()
+    let observation = items.observe { _ in }
+    // Let go of at the end of the round, behind the observers of the contents.
+    let statusObservation = {
+      let token = Token {
+        progress.reach(3)
+        progress.wait(for: 4)
+      }
+      return items.observeStatus { status in
+        withExtendedLifetime(token) {}
+        guard status == .loading else { return }
+        progress.reach(1)
+        progress.wait(for: 2)
+      }
+    }()
+    let worker = Worker { items.publish([2], status: .loading) }
+    progress.wait(for: 1)
+    statusObservation.dispose()
+    progress.reach(2)
+    progress.wait(for: 3)
+    observation.dispose()
+    progress.reach(4)
+    try worker.join()
   }
 
   @Test func whatAnObserverCapturedIsReleasedByDispose() {

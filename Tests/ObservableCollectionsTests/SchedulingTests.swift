@@ -14,6 +14,8 @@ final class Stepper: Sendable {
     Scheduler { [waiting] work in waiting.append(work) }
   }
 
+  func add(_ work: @escaping @Sendable () -> Void) { waiting.append(work) }
+
   /// How many pieces of work wait.
   var count: Int { waiting.value.count }
 
@@ -126,6 +128,51 @@ final class Stepper: Sendable {
     #expect(log.value.count == 8)
     #expect(log.value.enumerated().allSatisfy { ($1 == "ends") == ($0 % 2 == 1) })
     observation.dispose()
+  }
+
+  @Test func aSchedulerThatRunsAtOnceWhereItIsDoesNotNestTurns() throws {
+    let (depth, deepest) = (Shared(0), Shared(0))
+    let scheduler = Scheduler { [stepper] work in
+      let run: @Sendable () -> Void = {
+        let depthNow = depth.modify {
+          $0 += 1
+          return $0
+        }
+        deepest.modify { $0 = max($0, depthNow) }
+        work()
+        depth.modify { $0 -= 1 }
+      }
+      if depth.value > 0 { run() } else { stepper.add(run) }
+    }
+    // Made while one of them runs, the other is called at once, by turns of its own.
+    let inner = Shared<RecordingObserver<TestElement>?>(nil)
+    let observation = items.observe(on: scheduler) { [items] event in
+      if event.revision == 5 { inner.value = RecordingObserver(items, on: scheduler) }
+      if event.revision < 1000 { items.append(TestElement(event.revision)) }
+    }
+    let recorder = RecordingObserver(items, on: scheduler, policy: .everything)
+    stepper.run()
+    #expect(items.revision == 1000)
+    #expect(deepest.value < 5)
+    observation.dispose()
+    try recorder.check(against: items)
+    try inner.value?.check(against: items)
+  }
+
+  @Test func anObserverThatIsDisposedWhileItsEventIsComputedIsNotCalled() throws {
+    let items = CollectionProperty<Meddler>()
+    let bag = DisposeBag()
+    let (isOn, called) = (Shared(false), Shared(0))
+    let meddle: @Sendable () -> Void = { if isOn.exchange(false) { bag.dispose() } }
+    items.append(Meddler(id: 1, meddle: meddle))
+    items.observe(on: stepper.scheduler) { _ in called.modify { $0 += 1 } }.store(in: bag)
+    stepper.run()
+    items[0] = Meddler(id: 1, content: 4, meddle: meddle)
+    items.append(Meddler(id: 2, meddle: meddle))
+    isOn.value = true
+    stepper.run()
+    #expect(!isOn.value)
+    #expect(called.value == 1)
   }
 
   @Test func aSlowObserverBlocksNobody() throws {

@@ -347,6 +347,28 @@ import Testing
     #expect(recorders.map(\.eventCount) == [1, 2])
   }
 
+  @Test func whatItsObserversEditReachesBoundariesAtOnce() throws {
+    let third = Items([9])
+    let inner = third.concatenated(with: Items([10]))
+    let outer = one.concatenated(with: other)
+    let recorders = [RecordingObserver(inner), RecordingObserver(outer)]
+    let seen = Log<[Int]>([])
+    let observation = one.observe { event in
+      guard case .change = event else { return }
+      third.append(11)
+      withTransaction { _ = third.remove(at: 0) }
+      seen.append(recorders.map(\.eventCount))
+    }
+    withTransaction {
+      one.append(2)
+      other.append(8)
+    }
+    #expect(seen.value == [[3, 1]])
+    #expect(recorders[1].events.map(\.brief) == ["0:[1, 7]", "0-1:[1, 2, 7, 8]"])
+    observation.dispose()
+    for recorder in recorders { try recorder.check() }
+  }
+
   @Test func insideAnObserverItJoinsTheQueue() throws {
     let recorder = RecordingObserver(other)
     let observation = one.observe { [one, other] event in

@@ -76,6 +76,84 @@ import Testing
     }
   }
 
+  @Test func elementsThatAreMadeAsTheyAreReadMayLookAtTheDraft() throws {
+    let items = Items([1])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.append(contentsOf: (0..<2).lazy.map { TestElement(draft.count + $0 + 1) })
+      draft.insert(contentsOf: draft.elements.lazy.map { _ in TestElement(draft.count) }, at: 1)
+    }
+    #expect(recorder.changes.last?.after.map(\.id) == [1, 3, 3, 3, 2, 3])
+    try recorder.check(against: items)
+  }
+
+  @Test func elementsThatAreMadeAsTheyAreReadMayEditTheDraft() throws {
+    let items = Items([1, 2, 3])
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.append(
+        contentsOf: (4..<6).lazy.map { id in
+          draft.remove(at: 0)
+          return TestElement(id)
+        })
+      draft.replace(
+        with: (2..<4).lazy.map { id in
+          draft.append(TestElement(id + 10))
+          return TestElement(id)
+        })
+      draft.append(20)
+    }
+    #expect(items.snapshot.map(\.id) == [2, 3, 20])
+    try recorder.check(against: items)
+  }
+
+  @Test func editsInsideTheComparisonsOfADifferenceAreWrittenOver() throws {
+    let items = CollectionProperty<Meddler>()
+    let isOn = Shared(false)
+    let edits = Shared(0)
+    let meddle: @Sendable () -> Void = { [weak items] in
+      guard isOn.exchange(false) else { return }
+      edits.modify { $0 += 1 }
+      items?.remove(at: 0)
+      items?.append(Meddler(id: 1000))
+      isOn.value = true
+    }
+    let source = CollectionProperty<Meddler>()
+    let binding = source.bind(to: items)
+    source.append(contentsOf: (0..<4).map { Meddler(id: $0, content: 1, meddle: meddle) })
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      let reversed = draft.elements.map { Meddler(id: $0.id, meddle: meddle) }.reversed()
+      isOn.value = true
+      draft.replace(with: reversed)
+      isOn.value = false
+      draft.append(Meddler(id: 5))
+    }
+    #expect(items.snapshot.map(\.id) == [3, 2, 1, 0, 5])
+    // What the binding wrote last is compared, and found edited.
+    items.transaction { _ in
+      isOn.value = true
+      source.append(Meddler(id: 6))
+      isOn.value = false
+    }
+    #expect(items.snapshot.map(\.id) == [0, 1, 2, 3, 6])
+    #expect(edits.value > 1)
+    binding.dispose()
+    try recorder.check(against: items)
+  }
+
+  @Test func editsInsideThePredicateOfARemovalAreWrittenOver() throws {
+    let items = Items([1, 2, 3])
+    let recorder = RecordingObserver(items)
+    items.removeAll { element in
+      items.append(9)
+      items.remove(at: 0)
+      return element.id == 2
+    }
+    #expect(items.snapshot.map(\.id) == [1, 3])
+    try recorder.check(against: items)
+  }
+
   @Test func comparisonsOfOperatorsMayComeBack() throws {
     try run { items, new in
       let sorted = items.sorted { one, other in
@@ -145,6 +223,43 @@ import Testing
     }
     #expect(gone.value > 4)
     try recorder.check(against: items)
+  }
+
+  @Test func whatATransactionOverSeveralRollsBackMayEditEachOfThem() throws {
+    let (one, two) = (CollectionProperty<Meddler>(), CollectionProperty<Meddler>())
+    let revive: @Sendable () -> Void = {
+      one.append(Meddler(id: 1))
+      two.append(Meddler(id: 2))
+    }
+    for isFirst in [true, false] {
+      try Worker.run {
+        try? withTransaction {
+          if isFirst { two.append(Meddler(id: 8)) }
+          one.append(Meddler(id: 9, token: Token(revive)))
+          if !isFirst { two.append(Meddler(id: 8)) }
+          throw Refusal()
+        }
+      }
+    }
+    #expect(one.snapshot.map(\.id) == [1, 1])
+    #expect(two.snapshot.map(\.id) == [2, 2])
+    // With a draft that was open before, and one that was not.
+    try Worker.run {
+      one.transaction { draft in
+        try? withTransaction {
+          two.append(Meddler(id: 8))
+          draft.append(Meddler(id: 9, token: Token(revive)))
+          throw Refusal()
+        }
+        try? withTransaction {
+          two.append(Meddler(id: 8, token: Token(revive)))
+          draft.append(Meddler(id: 9))
+          throw Refusal()
+        }
+      }
+    }
+    #expect(one.snapshot.map(\.id) == [1, 1, 1, 1])
+    #expect(two.snapshot.map(\.id) == [2, 2, 2, 2])
   }
 
   @Test func theErrorOfAStatusMayEditItsCollectionWhenItIsLetGo() throws {

@@ -54,6 +54,24 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func whatABodyThatThrowsLetsGoMaySetTheProperty() async {
+    await #expect(processExitsWith: .success) {
+      struct Refused: Error {}
+      final class Value: Sendable {
+        let onDeinit: @Sendable () -> Void
+        init(_ onDeinit: @escaping @Sendable () -> Void = {}) { self.onDeinit = onDeinit }
+        deinit { onDeinit() }
+      }
+      let property = Property(Value())
+      let next = Value()
+      try? property.modify { value in
+        value = Value { property.value = next }
+        throw Refused()
+      }
+      precondition(property.value === next)
+    }
+  }
+
   @Test func settingItInsideItsOwnModifyTraps() async {
     await #expect(processExitsWith: .failure) {
       let property = Property(0)

@@ -5,9 +5,9 @@ import Testing
 
 /// Of two that wait the later one stays.
 private struct Latest: Mergeable {
-  let value: Int
+  typealias Released = Self
 
-  func merged(with later: Latest) -> Latest { later }
+  let value: Int
 }
 
 @Suite struct SchedulerTests {
@@ -133,11 +133,11 @@ private struct Latest: Mergeable {
     let (log, work) = (Log<Int>(), work)
     let mailbox = Mailbox<Latest>(
       on: { job in Task { job() } }, policy: .everything
-    ) { log.add($0.value) }
+    ) { latest, _ in log.add(latest.value) }
     for value in 0..<10 { mailbox.post(Latest(value: value)) }
     await mailbox.settled()
     #expect(log.all == Array(0..<10))
-    let closed = Mailbox<Latest>(on: { _ in }, policy: .coalesce) { _ in }
+    let closed = Mailbox<Latest>(on: { _ in }, policy: .coalesce) { _, _ in }
     closed.post(Latest(value: 1))
     closed.close()
     await closed.settled()

@@ -306,6 +306,25 @@ final class LazySource: DataSource {
     #expect(outcome.value == .swapped)
   }
 
+  @Test func aSwapInsideAnObserverOfATransactionOverSeveralIsDeliveredAtOnce() throws {
+    let other = Source([7])
+    let container = Container(Source([9]))
+    let recorder = RecordingObserver(container)
+    let seen = Log<Int>([])
+    let observation = old.observe { event in
+      guard case .change = event else { return }
+      container.swap(to: Source([8]))
+      seen.append(recorder.eventCount)
+    }
+    withTransaction {
+      old.append(4)
+      other.append(8)
+    }
+    #expect(seen.value == [2])
+    observation.dispose()
+    try recorder.check(against: container)
+  }
+
   @Test func randomSwapsKeepTheContract() throws {
     for seed in UInt64(0)..<30 {
       var editor = RandomEditor(seed: seed)

@@ -38,6 +38,23 @@ private final class View<Source: DataSource>: DataSource {
     #expect(!hasFeeders(kept))
   }
 
+  @Test func aSourceThatIsLeftIsReleasedBeforeObserversAreTold() {
+    weak var leftover: Source?
+    let container: Container
+    do {
+      let source = Source([1])
+      leftover = source
+      container = Container(source)
+    }
+    let isLeft = Shared<Bool?>(nil)
+    let observation = container.observe { [weak leftover] event in
+      if case .change = event { isLeft.value = leftover == nil }
+    }
+    container.swap(to: Source([2]))
+    #expect(isLeft.value == true)
+    observation.dispose()
+  }
+
   @Test func aSourceThatIsLeftForEqualContentsIsReleased() {
     weak var leftover: Source?
     let container: Container

@@ -9,7 +9,8 @@ struct IdentityHasher: Sendable {
   @usableFromInline let factor: UInt64
 
   @usableFromInline
-  static let process = IdentityHasher(seed: .random(in: 0 ... .max), factor: .random(in: 0 ... .max))
+  static let process = IdentityHasher(
+    seed: .random(in: 0 ... .max), factor: .random(in: 0 ... .max))
 
   @usableFromInline
   init(seed: UInt64, factor: UInt64) {

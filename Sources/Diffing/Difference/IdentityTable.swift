@@ -154,6 +154,8 @@ func pairByIdentity<Identifier: Hashable>(
   }
   for offset in 0..<newCount {
     let identifier = new(offset)
-    pair(table.take(hash: hasher.hash(identifier), taken) { sameIdentity(old($0), identifier) }, offset)
+    pair(
+      table.take(hash: hasher.hash(identifier), taken) { sameIdentity(old($0), identifier) }, offset
+    )
   }
 }

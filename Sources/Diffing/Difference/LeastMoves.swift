@@ -4,17 +4,25 @@
 /// moves, unless it is better that parts of the chain do. The chain is not spelled out. How many of
 /// its elements stand before an offset is that offset less what was left over before it, and that is
 /// all that is needed to tell how much of the chain a candidate crosses.
+///
+/// Of several choices that are equally small, it is the one where elements move that are updated
+/// anyway, unless nearly everything is out of order.
 struct LeastMoves {
   /// Old offsets that the walk has not paired, ascending.
   let oldRest: UnsafeBufferPointer<Int>
   /// New offsets that the walk has not paired, ascending.
   let newRest: UnsafeBufferPointer<Int>
   let chainCount: Int
+  /// Those of the chain whose content differs, by ascending new offset.
+  let updates: [Changeset.Update]
+  /// Those of the matches whose content differs, by ascending new offset.
+  let matchUpdates: [Changeset.Update]
 
   func moves(of matches: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
-    // A candidate that crosses at least as much of the chain as there are candidates can as well move: to
-    // leave it in place would cost no less than all of them can bring. This leaves fewer, so again.
+    // A candidate that crosses more of the chain than there are candidates has to move: to leave it in
+    // place would cost more than all of them can bring. This leaves fewer, so again.
     var limit = matches.count
+    if chainCount <= limit { return leastMoves(matches) }
     var count = countCandidates(matches, limit)
     if count == limit { return leastMoves(matches) }
     while count < limit, count > 0 {
@@ -26,7 +34,11 @@ struct LeastMoves {
     var moves: [Changeset.Move] = []
     moves.reserveCapacity(matches.count - count)
     for match in matches {
-      if crossing(match) < limit { candidates.append(match) } else { moves.append(move(of: match)) }
+      if crossing(match) <= limit {
+        candidates.append(match)
+      } else {
+        moves.append(move(of: match))
+      }
     }
     if candidates.isEmpty { return moves }
     return merged(moves, candidates.withUnsafeBufferPointer(leastMoves)) { $0.to < $1.to }
@@ -34,7 +46,7 @@ struct LeastMoves {
 
   private func countCandidates(_ matches: UnsafeBufferPointer<Match>, _ limit: Int) -> Int {
     var count = 0
-    for match in matches where crossing(match) < limit { count += 1 }
+    for match in matches where crossing(match) <= limit { count += 1 }
     return count
   }
 
@@ -67,11 +79,14 @@ struct LeastMoves {
   /// follows without a gap on both sides is one run.
   private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
     let ranks = oldRanks(candidates)
+    func rank(_ position: Int) -> Int {
+      ranks.isEmpty ? candidates[position].oldPosition : Int(ranks[position])
+    }
     // How much of the chain stands before each candidate, by ascending old offset.
     var borders = [Int](repeating: 0, count: chainCount == 0 ? 0 : candidates.count)
     if chainCount > 0 {
       for position in 0..<candidates.count {
-        borders[Int(ranks[position])] = chainBefore(old: candidates[position].oldPosition)
+        borders[rank(position)] = chainBefore(old: candidates[position].oldPosition)
       }
     }
     var runs: [Run] = []
@@ -81,6 +96,8 @@ struct LeastMoves {
     var end = -1
     var border = 0
     var chain = 0
+    var chainUpdates = ChainUpdates(updates: updates, newRest: newRest)
+    var nextUpdate = 0
     for position in 0...candidates.count {
       let isLast = position == candidates.count
       let before =
@@ -90,30 +107,42 @@ struct LeastMoves {
         let next = border < borders.count ? min(before, borders[border]) : before
         if chain + border != end { runs.append(Run(start: chain + border)) }
         runs[runs.count - 1].count += next - chain
+        runs[runs.count - 1].updateCount += chainUpdates.count(upTo: next)
         stretches.append(Stretch(start: chain, count: next - chain, run: runs.count - 1))
         end = next + border
         chain = next
       }
       if isLast { break }
-      let rank = Int(ranks[position])
+      let rank = rank(position)
       let place = chainCount == 0 ? rank : borders[rank] + rank
       if place != end { runs.append(Run(start: place)) }
       runs[runs.count - 1].count += 1
+      let offset = newRest[candidates[position].newPosition]
+      while nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to < offset {
+        nextUpdate += 1
+      }
+      if nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to == offset {
+        runs[runs.count - 1].updateCount += 1
+      }
       runOfCandidate[position] = Int32(truncatingIfNeeded: runs.count - 1)
       end = place + 1
     }
     let stays = longestIncreasingSubsequence(of: runs)
     let moves = movesOfStretches(stretches, stays)
-    var candidateMoves: [Changeset.Move] = []
-    candidateMoves.reserveCapacity(candidates.count)
-    for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
-      candidateMoves.append(move(of: candidates[position]))
+    let candidateMoves = [Changeset.Move](unsafeUninitializedCapacity: candidates.count) {
+      buffer, initialized in
+      for position in 0..<candidates.count where !stays[Int(runOfCandidate[position])] {
+        buffer[initialized] = move(of: candidates[position])
+        initialized += 1
+      }
     }
     return merged(candidateMoves, moves) { $0.to < $1.to }
   }
 
-  /// For each candidate how many have a smaller old offset.
+  /// For each candidate how many have a smaller old offset; empty where nothing was deleted, so that its
+  /// position among the old ones says it.
   private func oldRanks(_ candidates: UnsafeBufferPointer<Match>) -> [Int32] {
+    if candidates.count == oldRest.count { return [] }
     var ranks = [Int32](repeating: 0, count: candidates.count)
     if candidates.count < oldRest.count / 16 {
       let order = candidates.indices.sorted {
@@ -148,5 +177,31 @@ struct LeastMoves {
       }
     }
     return moves
+  }
+}
+
+/// Counts the updates in stretches of the chain, from its start on.
+private struct ChainUpdates {
+  let updates: [Changeset.Update]
+  let newRest: UnsafeBufferPointer<Int>
+  var next = 0
+  var restBefore = 0
+
+  init(updates: [Changeset.Update], newRest: UnsafeBufferPointer<Int>) {
+    self.updates = updates
+    self.newRest = newRest
+  }
+
+  /// How many there are from where it stands up to a place in the chain, where it then stands.
+  mutating func count(upTo end: Int) -> Int {
+    var count = 0
+    while next < updates.count {
+      let offset = updates[next].to
+      while restBefore < newRest.count, newRest[restBefore] < offset { restBefore += 1 }
+      if offset - restBefore >= end { break }
+      count += 1
+      next += 1
+    }
+    return count
   }
 }

@@ -102,15 +102,16 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
 
 /// How many of some ascending values are less than another.
 ///
-/// Halved by arithmetic alone: which half it is is as good as random, and a wrong guess of the processor
-/// costs more than the step.
+/// Halved by arithmetic alone, since which half it is is as good as random, and a wrong guess of the
+/// processor costs more than the step: a difference shifted to its sign is all ones or none. (A
+/// conditional expression becomes a branch: 100,000 shuffled rows took 1.3 times as long.)
 private func lowerBound(of value: Int, in values: UnsafeBufferPointer<Int>) -> Int {
   guard let last = values.last, last >= value else { return values.count }
   var low = 0
   var rest = values.count
   while rest > 1 {
     let half = rest / 2
-    low &+= values[low &+ half &- 1] < value ? half : 0
+    low &+= half & ((values[low &+ half &- 1] &- value) >> (Int.bitWidth - 1))
     rest &-= half
   }
   return low &+ (values[low] < value ? 1 : 0)

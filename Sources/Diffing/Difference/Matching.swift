@@ -84,7 +84,8 @@ struct Matching<Element: Differentiable> {
       let element = new + newRest[inNew]
       if credit > 0, follower >= 0, follower < oldRest.count {
         credit -= 1
-        if !taken[follower], sameIdentity(at: old + oldRest[follower], element) {
+        let candidate = old + oldRest[follower]
+        if !taken[follower], sameBits(candidate, element) || sameIdentity(at: candidate, element) {
           taken.insert(follower)
           add(follower, inNew, oldRest, newRest)
           follower += step

@@ -20,8 +20,10 @@ extension Changeset {
             unchecked: (
               deletions: unmatchedOld(oldRest, matches),
               insertions: unmatchedNew(newRest, matches),
-              moves: LeastMoves(oldRest: oldRest, newRest: newRest, chainCount: chainCount)
-                .moves(of: matches),
+              moves: LeastMoves(
+                oldRest: oldRest, newRest: newRest, chainCount: chainCount, updates: updates,
+                matchUpdates: matchUpdates
+              ).moves(of: matches),
               updates: merged(updates, matchUpdates) { $0.to < $1.to }
             ))
         }

@@ -42,8 +42,9 @@ struct StepWalk<Element: Differentiable> {
   @inlinable
   mutating func walk() {
     // Once that many are left over, going on would cost more than it can save.
-    let limit = (oldEnd + newEnd) / 8 + 64
+    let limit = (oldEnd + newEnd) / 16 + 64
     var updatesBehind: [Changeset.Update] = []
+    var jumps = 0
     var misses = 0
     var nextScan = Self.patience
     while true {
@@ -51,10 +52,14 @@ struct StepWalk<Element: Differentiable> {
       guard oldStart < oldEnd, newStart < newEnd else { break }
       if misses < Self.patience, let (inOld, inNew) = nearby() {
         skip(inOld, inNew)
+        jumps += 1
+        // Where over half is out of step, this only costs.
+        if jumps & 255 == 0, 2 * oldRest.count > oldStart { break }
         continue
       }
       if misses == nextScan {
         if misses == Self.patience, trimEnd(&updatesBehind) { continue }
+        if isTurnedRound { break }
         if let (inOld, inNew) = scan(upTo: 4 * misses) {
           skip(inOld, inNew)
           nextScan = Self.patience
@@ -187,6 +192,16 @@ struct StepWalk<Element: Differentiable> {
       distance &+= 1
     }
     return nil
+  }
+
+  /// Whether what follows in the one is what the other ends with.
+  @inlinable var isTurnedRound: Bool {
+    guard oldEnd - oldStart > 64, newEnd - newStart > 64 else { return false }
+    for offset in 0..<4
+    where !sameIdentity(at: old + (oldStart + offset), new + (newEnd - 1 - offset)) {
+      return false
+    }
+    return true
   }
 
   /// Whether what follows a place is in step too: one match alone may be an element that moved.

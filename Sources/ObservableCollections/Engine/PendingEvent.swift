@@ -3,7 +3,7 @@ package import ReactiveSignals
 
 /// An event on its way to an observer.
 ///
-/// Merging keeps the ends only; what differs between them is computed by the receiver, outside of
+/// Merging keeps the ends and what was recorded between them; it is composed by the receiver, outside of
 /// any lock.
 package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   /// An observed moment.
@@ -12,9 +12,15 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     let revision: Int
   }
 
+  /// What is let go of by merging.
+  package struct Released: Sendable {
+    fileprivate let event: PendingEvent<Element>
+    fileprivate let changesets: [Changeset]
+  }
+
   case initial(Moment)
   case change(CollectionChange<Element>)
-  case changes(from: Moment, to: Moment)
+  case changes(from: Moment, to: Moment, ChangesetAccumulator)
 
   /// What is to be told first.
   package static func initial(_ event: Event) -> PendingEvent<Element> {
@@ -31,7 +37,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     switch self {
     case .initial: nil
     case .change(let change): Moment(snapshot: change.before, revision: change.revisionBefore)
-    case .changes(let start, _): start
+    case .changes(let start, _, _): start
     }
   }
 
@@ -40,13 +46,50 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     switch self {
     case .initial(let moment): moment
     case .change(let change): Moment(snapshot: change.after, revision: change.revision)
-    case .changes(_, let end): end
+    case .changes(_, let end, _): end
     }
   }
 
-  package func merged(with later: PendingEvent<Element>) -> PendingEvent<Element> {
-    guard let start else { return .initial(later.end) }
-    return .changes(from: start, to: later.end)
+  /// How much waits in it besides two snapshots, in words.
+  package var footprint: Int {
+    switch self {
+    case .initial: 0
+    case .change(let change): change.changeset.footprint
+    case .changes(_, _, let changes): changes.footprint
+    }
+  }
+
+  /// Takes in the event after it.
+  ///
+  /// What was recorded is dropped where it takes more than the elements of both ends: so memory stays
+  /// bounded however long the observer sleeps, and comparing these costs less than composing would.
+  package mutating func merge(with later: PendingEvent<Element>) -> Released {
+    let end = later.end
+    guard let start else {
+      defer { self = .initial(end) }
+      return Released(event: self, changesets: [])
+    }
+    let limit = start.snapshot.count + end.snapshot.count
+    var changes = takeChanges(from: start)
+    var dropped: [Changeset] = []
+    if case .change(let change) = later {
+      dropped = changes.append(change.changeset, limit: limit)
+    } else {
+      dropped = changes.exceed()
+    }
+    defer { self = .changes(from: start, to: end, changes) }
+    return Released(event: self, changesets: dropped)
+  }
+
+  /// Takes what is recorded out, so that adding to it copies nothing.
+  private mutating func takeChanges(from start: Moment) -> ChangesetAccumulator {
+    switch self {
+    case .initial: return ChangesetAccumulator()
+    case .change(let change): return ChangesetAccumulator(change.changeset)
+    case .changes(_, let end, let changes):
+      self = .changes(from: start, to: end, ChangesetAccumulator())
+      return changes
+    }
   }
 
   /// The event as the observer gets it.
@@ -65,15 +108,39 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
         CollectionChange(
           before: shown.snapshot, after: change.after, revisionBefore: shown.revision,
           revision: change.revision, changeset: change.changeset))
-    case .changes(let start, let end):
+    case .changes(let start, let end, let changes):
+      // Where it differs from the start, contents are equal: what was recorded holds for it as well.
       let from = shown ?? start
-      if from.snapshot.hasSameContents(as: end.snapshot) { return nil }
+      guard let changeset = changes.normalForm(from: from.snapshot, to: end.snapshot) else {
+        return nil
+      }
       return .change(
         CollectionChange(
           before: from.snapshot, after: end.snapshot, revisionBefore: from.revision,
-          revision: end.revision,
-          changeset: Changeset(from: from.snapshot, to: end.snapshot)))
+          revision: end.revision, changeset: changeset))
     }
+  }
+}
+
+extension ChangesetAccumulator {
+  /// What all changes come to, as observers are told it; nil where the contents are equal in the end.
+  ///
+  /// - Complexity: O(*k* log *k*) for *k* operations; O(*n*) more for *n* elements where what was
+  ///   recorded is dropped, or many of the elements were moved or updated.
+  fileprivate func normalForm<Element: Differentiable>(
+    from old: Snapshot<Element>, to new: Snapshot<Element>
+  ) -> Changeset? {
+    guard let composed = composed()?.normalForm(from: old.array, to: new.array) else {
+      return old.hasSameContents(as: new) ? nil : Changeset(from: old.array, to: new.array)
+    }
+    if composed.hasNoEffect(from: old, to: new) { return nil }
+    // Where identities occur twice, more may have been moved and updated than needs to be told. That is
+    // looked for where it costs no more than composing did.
+    if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count {
+      let difference = Changeset(from: old.array, to: new.array)
+      if difference.operationCount < composed.operationCount { return difference }
+    }
+    return composed
   }
 }
 

@@ -44,11 +44,12 @@ protocol TransactionParticipant: AnyObject {
   ///
   /// - Returns: Commits it, and says what to do to deliver it, if anything.
   func prepareCommit() -> () -> (() -> Void)?
-  func rollBackTransaction()
+  /// - Returns: What it lets go of.
+  func rollBackTransaction() -> Any
   /// Notes what the open draft holds.
   ///
-  /// - Returns: Goes back to that.
-  func saveTransaction() -> () -> Void
+  /// - Returns: Goes back to that, and returns what it lets go of.
+  func saveTransaction() -> () -> Any
 }
 
 /// One `withTransaction` on a thread's stack.
@@ -57,7 +58,7 @@ final class TransactionScope {
   /// The collections whose draft was opened inside of this one.
   private var opened: [any TransactionParticipant] = []
   /// Undoes this scope's part of drafts that were open before, however they are edited in it.
-  private let undo: [() -> Void]
+  private let undo: [() -> Any]
 
   init(outer: TransactionScope?, _ context: ThreadContext) {
     self.outer = outer
@@ -79,8 +80,9 @@ final class TransactionScope {
   }
 
   func rollBack() {
-    for restore in undo { restore() }
-    for participant in opened.reversed() { participant.rollBackTransaction() }
+    // What is let go of may edit any of them: all are as they were, and open to it, by then.
+    let dropped = undo.map { $0() } + opened.reversed().map { $0.rollBackTransaction() }
+    withExtendedLifetime(dropped) {}
   }
 
   /// Commits and delivers; inside another scope, hands over to that.

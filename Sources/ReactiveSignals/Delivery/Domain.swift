@@ -111,7 +111,7 @@ package final class Domain: Sendable {
       let start = withLock { state in begin(root, finishing: finished, &state) }
       for waiter in start.woken { waiter.wake() }
       guard start.popped > 0 else { return }
-      run(root, start)
+      run(root, start, context)
       finished = start.popped
     }
   }
@@ -142,7 +142,7 @@ package final class Domain: Sendable {
     return start
   }
 
-  private func run(_ root: any DomainNode, _ start: RoundStart) {
+  private func run(_ root: any DomainNode, _ start: RoundStart, _ context: ThreadContext) {
     var derived = start.derived
     var round = start.published
     if round == nil {
@@ -164,8 +164,12 @@ package final class Domain: Sendable {
     pause(at: .published)
     root.feed(round)
     for node in derived { node.feed(round) }
+    // What observers do in their turn is no part of a transaction that puts deliveries off.
+    let deferred = context.deferred
+    context.deferred = nil
     root.deliver(round)
     for node in derived { node.deliver(round) }
+    context.deferred = deferred
     pause(at: .delivered)
     for node in derived { node.endRound() }
     root.endRound()

@@ -20,7 +20,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
 
   /// Gives an event to the reader, or lets it wait.
   package func post(_ event: Event) {
-    let (reader, replaced) = state.withLock { state -> (Reader?, Event?) in
+    let (reader, replaced) = state.withLock { state -> (Reader?, Event.Released?) in
       if let reader = state.reader {
         state.reader = nil
         return (reader, nil)

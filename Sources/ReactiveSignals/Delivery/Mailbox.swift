@@ -3,8 +3,22 @@ import Synchronization
 
 /// An event that can wait for a slow observer.
 package protocol Mergeable: Sendable {
-  /// This and the event after it as one. Called under a lock: it runs no user code, and takes O(1).
-  func merged(with later: Self) -> Self
+  /// What is let go of by merging.
+  associatedtype Released: Sendable
+
+  /// Takes in the event after it. Called under a lock: it runs no user code, and takes O(1) on average.
+  ///
+  /// - Returns: All that it let go of, to be released unlocked.
+  mutating func merge(with later: Self) -> Released
+}
+
+extension Mergeable where Released == Self {
+  /// The later one stands for both.
+  package mutating func merge(with later: Self) -> Self {
+    let earlier = self
+    self = later
+    return earlier
+  }
 }
 
 /// The events that wait for one observer, no more of them than its policy allows.
@@ -20,16 +34,18 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
 
   package var isEmpty: Bool { head == events.count }
 
+  /// The event that came last, with what was merged into it.
+  package var newest: Event? { isEmpty ? nil : events.last }
+
   /// Adds an event, merging it into the newest where no more may wait.
   ///
-  /// - Returns: What it was merged with, to be released unlocked.
-  package mutating func append(_ event: Event) -> Event? {
-    guard events.count - head >= limit, let newest = events.last else {
+  /// - Returns: What merging let go of, to be released unlocked.
+  package mutating func append(_ event: Event) -> Event.Released? {
+    guard events.count - head >= limit, !isEmpty else {
       events.append(event)
       return nil
     }
-    events[events.count - 1] = newest.merged(with: event)
-    return newest
+    return events[events.count - 1].merge(with: event)
   }
 
   package mutating func takeAll() -> [Event] {
@@ -71,7 +87,7 @@ package protocol MailboxFlushing: AnyObject, Sendable {
 /// the scheduler, so that the observer is called in order and never concurrently with itself.
 package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let handler: @Sendable (Event) -> Void
+  private let handler: @Sendable (Event, Mailbox<Event>) -> Void
   private let isClosed = Atomic<Bool>(false)
   private let state: Locked<State>
 
@@ -91,20 +107,23 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   /// - Parameters:
   ///   - scheduler: Where the handler is called; not immediate.
   ///   - policy: What becomes of events that wait.
-  ///   - handler: Called with each event or merged events.
+  ///   - handler: Called with each event or merged events, and this mailbox.
   package init(
     on scheduler: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
-    policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event) -> Void
+    policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event, Mailbox<Event>) -> Void
   ) {
     self.scheduler = scheduler
     state = Locked(State(waiting: WaitingEvents(policy)))
     self.handler = handler
   }
 
+  /// Whether the observer was disposed: nothing is to be called any more.
+  package var isOver: Bool { isClosed.load(ordering: .acquiring) }
+
   /// Adds an event; it never waits.
   package func post(_ event: Event) {
-    if isClosed.load(ordering: .acquiring) { return }
-    let (isFirst, replaced) = state.withLock { state -> (Bool, Event?) in
+    if isOver { return }
+    let (isFirst, replaced) = state.withLock { state -> (Bool, Event.Released?) in
       state.posted += 1
       let replaced = state.waiting.append(event)
       let isFirst = !state.isScheduled
@@ -122,15 +141,34 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
 
   /// Delivers what waits by now; what comes meanwhile gets a turn of its own.
   private func takeTurn() {
+    let context = ThreadContext.current
+    // Turns that are run at once follow each other: nested, they would fill the stack.
+    if context.rescheduling === self {
+      context.rescheduling = nil
+      return
+    }
+    while deliverTurn(context), isNextRunAtOnce(context) {}
+  }
+
+  /// Asks for the next turn, unless the scheduler would run it at once.
+  private func isNextRunAtOnce(_ context: ThreadContext) -> Bool {
+    let outer = context.rescheduling
+    defer { context.rescheduling = outer }
+    context.rescheduling = self
+    scheduleTurn()
+    return context.rescheduling == nil
+  }
+
+  /// - Returns: Whether something has come meanwhile.
+  private func deliverTurn(_ context: ThreadContext) -> Bool {
     let thread = ThreadID.current
     let (events, posted) = state.withLock { state in
       let events = state.waiting.takeAll()
       state.caller = thread
       return (events, state.posted)
     }
-    let context = ThreadContext.current
     context.drainDepth += 1
-    for event in events where !isClosed.load(ordering: .acquiring) { handler(event) }
+    for event in events where !isOver { handler(event, self) }
     context.drainDepth -= 1
     let (again, waiters, settled) = state.withLock { state in
       let waiters = state.callWaiters
@@ -144,7 +182,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
     }
     for waiter in waiters { waiter.signal() }
     for waiter in settled { waiter.continuation.resume() }
-    if again { scheduleTurn() }
+    return again
   }
 
   package func close() {
@@ -176,7 +214,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
   package func settled() async {
     await withCheckedContinuation { continuation in
       let isSettled = state.withLock { state in
-        if state.delivered >= state.posted || isClosed.load(ordering: .acquiring) { return true }
+        if state.delivered >= state.posted || isOver { return true }
         state.settling.append((state.posted, continuation))
         return false
       }

@@ -139,6 +139,9 @@ package final class ObserverList: @unchecked Sendable {
   /// Lets go of the round's event and observers.
   package func endRound() {
     guard event != nil else { return }
+    // Who subscribes or goes once this storage is let go of may write into it: the lock puts what was
+    // read of it here before that.
+    domain.withLock { _ in }
     event = nil
     captured = []
   }

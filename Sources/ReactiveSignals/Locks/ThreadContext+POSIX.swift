@@ -44,6 +44,10 @@ package final class ThreadContext {
   /// collections; nil where delivery is not put off.
   package var deferred: [any DomainNode]?
 
+  /// The mailbox whose next turn this thread is handing to its scheduler; taken out by a turn that the
+  /// scheduler runs at once.
+  package var rescheduling: AnyObject?
+
   /// The calling thread's context.
   package static var current: ThreadContext {
     if let known = pthread_getspecific(key) {

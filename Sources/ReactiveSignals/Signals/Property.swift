@@ -45,15 +45,17 @@ public final class Property<Value: Sendable>: Sendable {
     let thread = ThreadID.current
     precondition(!gate.isOwned(by: thread), "a property is set inside its own modify(_:)")
     gate.enter(as: thread)
+    var draft = value
+    // What the draft lets go of may set this property: the gate is left then.
+    defer { withExtendedLifetime(draft) {} }
     let result: Result
     do {
-      var draft = value
       result = try body(&draft)
-      signal.node.commit(draft) { gate.leave(as: thread) }
     } catch {
       gate.leave(as: thread)
       throw error
     }
+    signal.node.commit(draft) { gate.leave(as: thread) }
     return result
   }
 

@@ -1,12 +1,12 @@
 /// A value on its way to observers; merged, the later one stands for both.
 package final class SignalValue<Value: Sendable>: Mergeable {
+  package typealias Released = SignalValue
+
   package let value: Value
 
   init(_ value: Value) {
     self.value = value
   }
-
-  package func merged(with later: SignalValue<Value>) -> SignalValue<Value> { later }
 
   /// What observers of a node of this type of values are given.
   static func read(_ event: Event) -> SignalValue<Value> {
@@ -69,8 +69,9 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
       if remembers { committed = event }
       return (state.enqueued(by: thread), replaced)
     }
-    _ = consume replaced
     unlocked()
+    // Another thread may have delivered meanwhile, and this be the last reference.
+    _ = consume replaced
     if isDrainer { domain.drain(self) }
   }
 
@@ -114,7 +115,9 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
   ) -> Disposable {
     let observation: Observation
     if let schedule = scheduler.schedule {
-      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { handler($0.value) }
+      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { value, _ in
+        handler(value.value)
+      }
       observation = observers.join(
         { mailbox.post(.read($0)) }, mailbox: mailbox, capture: { _ in latest },
         first: { mailbox.post(.read($0)) })

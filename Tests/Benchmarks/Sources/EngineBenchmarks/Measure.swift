@@ -39,16 +39,3 @@ func measure(_ benchmarks: [Benchmark], rounds: Int) -> [(median: Double, lowest
     return (sorted[sorted.count / 2], sorted[0])
   }
 }
-
-/// Writes a duration as a person would.
-func text(nanoseconds: Double) -> String {
-  let (value, unit) =
-    switch nanoseconds {
-    case ..<1e3: (nanoseconds, "ns")
-    case ..<1e6: (nanoseconds / 1e3, "µs")
-    case ..<1e9: (nanoseconds / 1e6, "ms")
-    default: (nanoseconds / 1e9, "s")
-    }
-  let rounded = value < 10 ? (value * 100).rounded() / 100 : value.rounded()
-  return "\(rounded < 10 ? "\(rounded)" : "\(Int(rounded))") \(unit)"
-}

@@ -1,3 +1,4 @@
+import Measuring
 import Swappable
 
 // What one commit, one subscription and one swap cost:

@@ -1,0 +1,101 @@
+extension SectionedChangeset {
+  /// Finds a broken rule.
+  ///
+  /// - Parameters:
+  ///   - oldCounts: The number of elements in each section of the old version.
+  ///   - newCounts: The number of elements in each section of the new version.
+  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if all are kept.
+  /// - Complexity: O(*n* + *k* log *k*).
+  package func invariantViolation(oldCounts: [Int], newCounts: [Int]) -> String? {
+    if let violation = sections.invariantViolation(
+      oldCount: oldCounts.count, newCount: newCounts.count)
+    {
+      return "sections, \(violation)"
+    }
+    if let violation = orderViolation { return violation }
+    let pairing = SectionedPairing(self, oldCount: oldCounts.count)
+    if let violation = boundsViolation(
+      oldCounts: oldCounts, newCounts: newCounts, pairing: pairing)
+    {
+      return violation
+    }
+    var update = 0
+    for target in newCounts.indices where pairing.origins[target] >= 0 {
+      let origin = pairing.origins[target]
+      let origins = pairing.elementOrigins(of: target, oldCount: oldCounts[origin])
+      if origins.count != newCounts[target] {
+        return "C5: section \(origin) comes to \(origins.count) elements as section \(target), "
+          + "not to \(newCounts[target])"
+      }
+      while update < elementUpdates.count && elementUpdates[update].to.section == target {
+        let (from, to) = (elementUpdates[update].from, elementUpdates[update].to)
+        if origins[to.element] != from { return "C4: the update \(from)->\(to) is no pair" }
+        update += 1
+      }
+      let own = origins.map { $0?.section == origin ? $0?.element ?? -1 : -1 }
+      let minimum = minimalMoves(origins: own, updates: []).count
+      let count = elementMoves.count { $0.to.section == target && $0.from.section == origin }
+      if count != minimum {
+        return "C3: \(count) moves within section \(target), where \(minimum) would do"
+      }
+    }
+    return nil
+  }
+
+  /// What is wrong whatever the counts are: order and disjointness.
+  var orderViolation: String? {
+    if let pair = firstDescent(in: elementDeletions) {
+      return "C1: the element deletions \(pair.0) and \(pair.1) do not ascend"
+    }
+    if let pair = firstDescent(in: elementInsertions) {
+      return "C2: the element insertions \(pair.0) and \(pair.1) do not ascend"
+    }
+    if !elementMoves.isEmpty {
+      if let pair = firstDescent(in: elementMoves.map(\.to)) {
+        return "C3: the element moves to \(pair.0) and \(pair.1) do not ascend"
+      }
+      if let pair = firstDescent(in: (elementDeletions + elementMoves.map(\.from)).sorted()) {
+        return "C3: the element at \(pair.0) leaves twice"
+      }
+      if let pair = firstDescent(in: (elementInsertions + elementMoves.map(\.to)).sorted()) {
+        return "C3: an element comes to \(pair.0) twice"
+      }
+    }
+    if let pair = firstDescent(in: elementUpdates.map(\.to)) {
+      return "C4: the element updates to \(pair.0) and \(pair.1) do not ascend"
+    }
+    return nil
+  }
+
+  /// What does not fit the counts, or lies in a section that was not kept.
+  private func boundsViolation(
+    oldCounts: [Int], newCounts: [Int], pairing: SectionedPairing
+  ) -> String? {
+    func isOld(_ path: ElementPath) -> Bool {
+      oldCounts.indices.contains(path.section) && pairing.targets[path.section] >= 0
+        && (0..<oldCounts[path.section]).contains(path.element)
+    }
+    func isNew(_ path: ElementPath) -> Bool {
+      newCounts.indices.contains(path.section) && pairing.origins[path.section] >= 0
+        && (0..<newCounts[path.section]).contains(path.element)
+    }
+    if let path = elementDeletions.first(where: { !isOld($0) }) {
+      return "C1: the deletion \(path) is not in an old section that was kept"
+    }
+    if let path = elementInsertions.first(where: { !isNew($0) }) {
+      return "C2: the insertion \(path) is not in a new section that was kept"
+    }
+    if let move = elementMoves.first(where: { !isOld($0.from) || !isNew($0.to) }) {
+      return "C3: the move \(move.from)->\(move.to) is not from and to a section that was kept"
+    }
+    if let update = elementUpdates.first(where: { !isOld($0.from) || !isNew($0.to) }) {
+      return "C4: the update \(update.from)->\(update.to) is not in a section that was kept"
+    }
+    return nil
+  }
+}
+
+/// The first two neighbours of which the second is not greater.
+private func firstDescent(in paths: [ElementPath]) -> (ElementPath, ElementPath)? {
+  zip(paths, paths.dropFirst()).first { $0 >= $1 }
+}

@@ -1,0 +1,159 @@
+extension StagedChangeset where Change == SectionedChangeset, Item: DifferentiableSection {
+  /// Finds what changed between two versions of a collection of sections, in stages.
+  ///
+  /// ```swift
+  /// let old = [ArraySection(model: "a", elements: [1, 2])]
+  /// let new = [ArraySection(model: "b", elements: [3]), ArraySection(model: "a", elements: [1])]
+  /// let stages = StagedChangeset(from: old, to: new)
+  /// // the element deletion 0.1, then the section insertion 0
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - old: The earlier version.
+  ///   - new: The later version.
+  /// - Complexity: That of the difference, and O(*n*) for each stage but the last.
+  @inlinable
+  public init(from old: some Collection<Item>, to new: some Collection<Item>) {
+    self.init(SectionedChangeset(from: old, to: new), from: old, to: new)
+  }
+
+  /// Breaks a change of a collection of sections into stages.
+  ///
+  /// ```swift
+  /// let change = SectionedChangeset(from: old, to: new)
+  /// let stages = StagedChangeset(change, from: old, to: new)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - changeset: The change.
+  ///   - old: The version that the changeset was made from.
+  ///   - new: The version that it leads to.
+  /// - Precondition: The changeset fits the two in count.
+  /// - Complexity: O(*n*) for each stage but the last, O(*k* log *k*) for *k* operations.
+  @inlinable
+  public init(
+    _ changeset: SectionedChangeset, from old: some Collection<Item>, to new: some Collection<Item>
+  ) {
+    let old = Array(old)
+    let new = Array(new)
+    precondition(
+      old.count + changeset.sections.countChange == new.count,
+      """
+      A change from \(old.count) sections by \(changeset.sections.countChange) does not lead to \
+      \(new.count)
+      """)
+    let pairing = SectionedPairing(changeset, oldCount: old.count)
+    var renewed: [[Item.Elements.Element]]?
+    self.init(
+      changes: changeset.stages(pairing), to: new, isEmpty: \.isEmpty
+    ) { stage in
+      let elements = renewed ?? pairing.renewedElements(from: old, to: new)
+      renewed = elements
+      func rest(of origin: Int) -> Item {
+        Item(
+          source: old[origin],
+          elements: changeset.sections.removing(
+            pairing.deletedElements(of: origin), from: elements[origin]))
+      }
+      return switch stage {
+      case 0:
+        old.indices.map { origin in
+          pairing.targets[origin] < 0
+            ? old[origin] : Item(source: old[origin], elements: elements[origin])
+        }
+      case 1:
+        old.indices.filter { pairing.targets[$0] >= 0 }.map(rest)
+      case 2:
+        new.indices.map { target in
+          pairing.origins[target] < 0 ? new[target] : rest(of: pairing.origins[target])
+        }
+      default:
+        new.indices.map { target in
+          let origin = pairing.origins[target]
+          return origin < 0
+            ? new[target] : Item(source: old[origin], elements: new[target].elements)
+        }
+      }
+    }
+  }
+}
+
+extension SectionedPairing {
+  /// The elements of the old version, those that are kept with their new value.
+  @inlinable
+  func renewedElements<Section: DifferentiableSection>(
+    from old: [Section], to new: [Section]
+  ) -> [[Section.Elements.Element]] {
+    var result = old.map { Array($0.elements) }
+    for target in new.indices where origins[target] >= 0 {
+      let origin = origins[target]
+      let elements = Array(new[target].elements)
+      // Counted in the old version: by now elements may have been renewed, but none has come or gone.
+      let oldCount = result[origin].count
+      if isRearranged(target) {
+        let origins = elementOrigins(of: target, oldCount: oldCount)
+        precondition(
+          origins.count == elements.count,
+          """
+          A change to \(origins.count) elements of section \(target) does not lead to \
+          \(elements.count)
+          """)
+        for case (let element, let origin?) in zip(elements, origins) {
+          result[origin.section][origin.element] = element
+        }
+      } else {
+        precondition(
+          oldCount == elements.count,
+          "Nothing comes to or leaves section \(target), and yet it has \(elements.count) elements")
+        result[origin] = elements
+      }
+    }
+    return result
+  }
+}
+
+extension SectionedChangeset {
+  /// What changes in each stage: element updates; deletions; section insertions and moves; element
+  /// insertions and moves; section updates.
+  @usableFromInline
+  func stages(_ pairing: SectionedPairing) -> [SectionedChangeset] {
+    let deletions = sections.deletions
+    let moves = sections.moves.map {
+      Changeset.Move(from: $0.from - deletions.ascendingCount(below: $0.from), to: $0.to)
+    }
+    return [
+      SectionedChangeset(
+        elementUpdates: elementUpdates.map { Update(from: $0.from, to: $0.from) }
+          .sorted { $0.to < $1.to }),
+      SectionedChangeset(
+        sections: Changeset(deletions: deletions), elementDeletions: elementDeletions),
+      SectionedChangeset(sections: Changeset(insertions: sections.insertions, moves: moves)),
+      SectionedChangeset(
+        elementInsertions: elementInsertions,
+        elementMoves: elementMoves.map { move in
+          Move(
+            from: ElementPath(
+              section: pairing.targets[move.from.section],
+              element: move.from.element - deletionCount(inFrontOf: move.from)),
+            to: move.to)
+        }),
+      SectionedChangeset(
+        sections: Changeset(
+          updates: sections.updates.map { Changeset.Update(from: $0.to, to: $0.to) })),
+    ]
+  }
+
+  /// How many elements are deleted in a section in front of one.
+  private func deletionCount(inFrontOf path: ElementPath) -> Int {
+    func count(before bound: ElementPath) -> Int {
+      var low = 0
+      var high = elementDeletions.count
+      while low < high {
+        let middle = (low + high) / 2
+        if elementDeletions[middle] < bound { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+    return count(before: path) - count(before: ElementPath(section: path.section, element: 0))
+  }
+}

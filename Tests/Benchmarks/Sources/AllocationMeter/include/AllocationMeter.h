@@ -1,0 +1,22 @@
+#ifndef ALLOCATION_METER_H
+#define ALLOCATION_METER_H
+
+#include <stddef.h>
+
+/// Begins to count the bytes that this process allocates and frees, from zero. For a process in which
+/// only one thread allocates meanwhile.
+void allocation_meter_start(void);
+
+/// Ends counting.
+///
+/// Returns the most bytes that were live at once, above those at the start, with the allocator's rounding;
+/// 0 where the allocator cannot be replaced.
+size_t allocation_meter_stop(void);
+
+/// From now on, keeps freed memory in the process, so that the same scratch is not faulted in twice.
+void allocator_keep_freed_memory(void);
+
+/// Gives freed memory back to the system, so that the next scratch must be faulted in.
+void allocator_return_freed_memory(void);
+
+#endif

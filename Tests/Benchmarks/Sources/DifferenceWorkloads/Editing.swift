@@ -1,0 +1,85 @@
+/// What is done to a list at random places.
+struct Edits<Element> {
+  var updated = 0
+  var deleted = 0
+  var inserted: [Element] = []
+  var moved = 0
+}
+
+extension Array {
+  /// This list after edits at random places, which are as many as they say: none hits an element that
+  /// another one has hit.
+  func edited(
+    _ edits: Edits<Element>, using generator: inout SeededGenerator,
+    update: (inout Element) -> Void = { _ in }
+  ) -> [Element] {
+    let chosen = Array<Int>(indices).shuffled(using: &generator)
+    let moved = chosen.prefix(edits.moved)
+    let updated = chosen.dropFirst(edits.moved).prefix(edits.updated)
+    let deleted = chosen.dropFirst(edits.moved + edits.updated).prefix(edits.deleted)
+
+    var isTaken = [Bool](repeating: false, count: count)
+    for index in moved { isTaken[index] = true }
+    for index in deleted { isTaken[index] = true }
+    var result = self
+    for index in updated { update(&result[index]) }
+    let kept = result.indices.lazy.filter { !isTaken[$0] }.map { result[$0] }
+    let arrivals = (edits.inserted + moved.map { self[$0] }).shuffled(using: &generator)
+    return Array(kept).with(arrivals, using: &generator)
+  }
+
+  /// This list with others, in their order, put in at random places.
+  private func with(_ arrivals: [Element], using generator: inout SeededGenerator) -> [Element] {
+    var places: [Int] = []
+    for _ in arrivals { places.append(Int.random(in: 0...count, using: &generator)) }
+    places.sort()
+    var result: [Element] = []
+    result.reserveCapacity(count + arrivals.count)
+    var start = 0
+    for (place, arrival) in zip(places, arrivals) {
+      result.append(contentsOf: self[start..<place])
+      result.append(arrival)
+      start = place
+    }
+    result.append(contentsOf: self[start...])
+    return result
+  }
+
+  /// This list with each element a random distance away from its place.
+  func jittered(by reach: Int, using generator: inout SeededGenerator) -> [Element] {
+    var keyed: [(key: Int, index: Int)] = []
+    for index in indices {
+      keyed.append((index + Int.random(in: -reach...reach, using: &generator), index))
+    }
+    // By place where keys are equal, so that the result depends on the generator alone.
+    keyed.sort { ($0.key, $0.index) < ($1.key, $1.index) }
+    return keyed.map { self[$0.index] }
+  }
+
+  /// This list in blocks of a size, and the blocks shuffled.
+  func shuffledBlocks(of size: Int, using generator: inout SeededGenerator) -> [Element] {
+    stride(from: 0, to: count, by: size).shuffled(using: &generator)
+      .flatMap { self[$0..<Swift.min($0 + size, count)] }
+  }
+}
+
+extension String {
+  /// An equal string with storage of its own, as decoding would make it.
+  func reallocated() -> String {
+    let copy = String(decoding: Array(utf8), as: UTF8.self)
+    precondition(!sharesStorage(with: copy), "A string so short has no storage: \(self)")
+    return copy
+  }
+
+  /// Tells whether two strings are of the same bytes, storage included.
+  func sharesStorage(with other: String) -> Bool {
+    withUnsafeBytes(of: self) { a in withUnsafeBytes(of: other) { b in a.elementsEqual(b) } }
+  }
+}
+
+extension Row {
+  /// An equal row whose string has storage of its own.
+  func reallocated() -> Row {
+    Row(id: id, name: name.reallocated(), value: value)
+  }
+}

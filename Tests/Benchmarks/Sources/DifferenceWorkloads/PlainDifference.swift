@@ -1,0 +1,176 @@
+public import Swappable
+
+/// The difference that hashes every element, and nothing cleverer: one table of all old identities, all
+/// new ones looked up in it, and a longest increasing subsequence for the moves.
+///
+/// It is what an engine has to be compared with where nearly everything changed. Elements that are their
+/// own identity are not compared twice, slots are 4 bytes, and nothing is retained, grown or checked
+/// that need not be.
+///
+/// - Parameters:
+///   - old: The earlier version, of less than 2³¹ elements.
+///   - new: The later version, of less than 2³¹ elements.
+/// - Returns: The changeset, where equal identities are paired the first with the first, the second with
+///   the second and so on.
+/// - Complexity: O(*n* log *n*), O(*n*) where kept elements are in order.
+@inlinable
+public func plainDifference<Element: Differentiable>(
+  from old: [Element], to new: [Element]
+) -> Changeset {
+  old.withUnsafeBufferPointer { old in
+    new.withUnsafeBufferPointer { new in
+      withUnsafeTemporaryAllocation(of: Int32.self, capacity: new.count) { origins in
+        withUnsafeTemporaryAllocation(of: Bool.self, capacity: old.count) { isKept in
+          isKept.initialize(repeating: false)
+          pairByHashing(old, new, origins: origins, isKept: isKept)
+          return changeset(
+            old, new, origins: UnsafeBufferPointer(origins), isKept: UnsafeBufferPointer(isKept))
+        }
+      }
+    }
+  }
+}
+
+/// Finds for each new element the offset of the old one, or -1.
+@inlinable
+func pairByHashing<Element: Differentiable>(
+  _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+  origins: UnsafeMutableBufferPointer<Int32>, isKept: UnsafeMutableBufferPointer<Bool>
+) {
+  var capacity = 4
+  while capacity < 2 * old.count { capacity *= 2 }
+  let mask = capacity - 1
+  // The lower bits of a slot are one more than an offset, or 0 where it is empty. The bits above are
+  // of the hash, so that few other identities are looked at.
+  let slots = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
+  slots.initialize(repeating: 0, count: capacity)
+  defer { slots.deallocate() }
+  let offsetMask = UInt32(truncatingIfNeeded: mask)
+  let tagMask = ~offsetMask
+  // For an old element one more than the offset of the next one of its identity, or 0; empty as long as
+  // no identity occurs twice.
+  var next: [UInt32] = []
+
+  for offset in stride(from: old.count - 1, through: 0, by: -1) {
+    let identity = old[offset].differenceIdentifier
+    let hash = identity.hashValue
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & tagMask
+    var slot = hash & mask
+    while true {
+      let entry = slots[slot]
+      if entry == 0 { break }
+      let other = entry & offsetMask
+      if entry & tagMask == tag && old[Int(other) &- 1].differenceIdentifier == identity {
+        if next.isEmpty { next = [UInt32](repeating: 0, count: old.count) }
+        next[offset] = other
+        break
+      }
+      slot = (slot &+ 1) & mask
+    }
+    slots[slot] = tag | UInt32(truncatingIfNeeded: offset &+ 1)
+  }
+
+  for offset in 0..<new.count {
+    let identity = new[offset].differenceIdentifier
+    let hash = identity.hashValue
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & tagMask
+    var slot = hash & mask
+    var origin: Int32 = -1
+    while true {
+      let entry = slots[slot]
+      if entry == 0 { break }
+      let candidate = Int(entry & offsetMask) &- 1
+      if entry & tagMask == tag && old[candidate].differenceIdentifier == identity {
+        // The last of its identity stays in its slot.
+        if isKept[candidate] { break }
+        isKept[candidate] = true
+        origin = Int32(truncatingIfNeeded: candidate)
+        if !next.isEmpty && next[candidate] != 0 { slots[slot] = tag | next[candidate] }
+        break
+      }
+      slot = (slot &+ 1) & mask
+    }
+    origins[offset] = origin
+  }
+}
+
+/// Spells out what a pairing means.
+@inlinable
+func changeset<Element: Differentiable>(
+  _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
+  origins: UnsafeBufferPointer<Int32>, isKept: UnsafeBufferPointer<Bool>
+) -> Changeset {
+  let isOwnIdentity = Element.self == Element.DifferenceIdentifier.self
+  var insertions: [Int] = []
+  var updates: [Changeset.Update] = []
+  var isInOrder = true
+  var last: Int32 = -1
+  var keptCount = 0
+  for offset in 0..<origins.count {
+    let origin = origins[offset]
+    guard origin >= 0 else {
+      insertions.append(offset)
+      continue
+    }
+    keptCount &+= 1
+    if origin < last { isInOrder = false }
+    last = origin
+    if !isOwnIdentity && !new[offset].isContentEqual(to: old[Int(origin)]) {
+      updates.append(Changeset.Update(from: Int(origin), to: offset))
+    }
+  }
+
+  var deletions: [Int] = []
+  if keptCount < old.count {
+    deletions.reserveCapacity(old.count - keptCount)
+    for offset in 0..<old.count where !isKept[offset] { deletions.append(offset) }
+  }
+  return Changeset(
+    deletions: deletions, insertions: insertions,
+    moves: isInOrder ? [] : fewestMoves(origins, keptCount: keptCount), updates: updates)
+}
+
+/// The kept elements without a longest increasing subsequence of them, found by patience sorting.
+@inlinable
+func fewestMoves(_ origins: UnsafeBufferPointer<Int32>, keptCount: Int) -> [Changeset.Move] {
+  withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * keptCount + origins.count) {
+    scratch in
+    // For each length the smallest origin in which an increasing sequence of it ends, where that
+    // stands, and for each element the one before it in its sequence.
+    guard let tails = scratch.baseAddress else { return [] }
+    let ends = tails + keptCount
+    let predecessors = ends + keptCount
+    var length = 0
+    for offset in 0..<origins.count {
+      let origin = origins[offset]
+      if origin < 0 { continue }
+      var low = length
+      if length > 0 && tails[length &- 1] > origin {
+        low = 0
+        var high = length
+        while low < high {
+          let middle = (low &+ high) / 2
+          if tails[middle] < origin { low = middle &+ 1 } else { high = middle }
+        }
+      }
+      tails[low] = origin
+      ends[low] = Int32(truncatingIfNeeded: offset)
+      predecessors[offset] = low > 0 ? ends[low &- 1] : -1
+      if low == length { length &+= 1 }
+    }
+
+    // The sequence is read from its end, so that moves are found by descending destination.
+    var moves: [Changeset.Move] = []
+    moves.reserveCapacity(keptCount - length)
+    var stays = length > 0 ? Int(ends[length - 1]) : -1
+    for offset in stride(from: origins.count - 1, through: 0, by: -1) {
+      if offset == stays {
+        stays = Int(predecessors[offset])
+      } else if origins[offset] >= 0 {
+        moves.append(Changeset.Move(from: Int(origins[offset]), to: offset))
+      }
+    }
+    moves.reverse()
+    return moves
+  }
+}

@@ -1,0 +1,36 @@
+import Diffing
+import Foundation
+import Testing
+
+@Suite("A ready-made section")
+struct ArraySectionTests {
+  @Test("takes identity and content from its model")
+  func model() {
+    let fruit = section("1", "2 3")
+    #expect(fruit.differenceIdentifier == 1)
+    #expect(fruit.isContentEqual(to: section("1", "4")))
+    #expect(!fruit.isContentEqual(to: section("1'", "2 3")))
+    #expect(fruit != section("1", "4"))
+    #expect(Section(source: fruit, elements: items("4")) == section("1", "4"))
+    #expect("\(fruit)" == "1: [2, 3]")
+  }
+
+  @Test("is what its parts are")
+  func conformances() throws {
+    let sections = [
+      ArraySection(model: "a", elements: [1, 2]), ArraySection(model: "b", elements: []),
+    ]
+    #expect(Set(sections + sections).count == 2)
+    let data = try JSONEncoder().encode(sections)
+    #expect(try JSONDecoder().decode([ArraySection<String, Int>].self, from: data) == sections)
+    let sendable: any Sendable = sections
+    #expect(sendable is [ArraySection<String, Int>])
+  }
+
+  @Test("is equal where its model is not a number")
+  func notANumber() {
+    let old = [ArraySection(model: Double.nan, elements: [Double.nan])]
+    let new = [ArraySection(model: Double.nan, elements: [Double.nan])]
+    #expect(SectionedChangeset(from: old, to: new).isEmpty)
+  }
+}

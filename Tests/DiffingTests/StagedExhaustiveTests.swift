@@ -1,0 +1,33 @@
+import Diffing
+import Foundation
+import Testing
+
+@Suite("The stages of all small lists")
+struct StagedExhaustiveTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+
+  @Test("replay, for up to 3 elements of 3 identities and 2 contents")
+  func upToThree() {
+    #expect(firstViolation(upTo: 3) == nil)
+  }
+
+  @Test("replay, for up to 4 elements of 3 identities and 2 contents", .enabled(if: isLong))
+  func upToFour() {
+    #expect(firstViolation(upTo: 4) == nil)
+  }
+
+  /// Checks all pairs of which none is the same as another but for names.
+  private func firstViolation(upTo count: Int) -> String? {
+    let elements = (0..<3).flatMap { id in (0..<2).map { Item(id: id, content: $0) } }
+    let lists = allLists(upTo: count, of: elements)
+    for old in lists {
+      guard let names = Names().named(old) else { continue }
+      for new in lists where names.named(new) != nil {
+        if let violation = stageViolation(from: old, to: new) {
+          return "\(old) to \(new): \(violation)"
+        }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,215 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Rule T9: what waits is composed, and stays small.
+@Suite struct MailboxMergingTests {
+  private let stepper = Stepper()
+
+  @Test func aMillionChangesBehindASleepingObserverAreOneRightEvent() throws {
+    let items = Items([0, 1, 2, 3])
+    let recorder = RecordingObserver(items, on: stepper.scheduler)
+    let waiting = WaitingLog(items)
+    stepper.run()
+    let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+    let count = isLong ? 1_000_000 : 100_000
+    for step in 1...count {
+      switch step % 4 {
+      case 0: items.remove(at: 0)
+      case 1: items.append(TestElement(step % 7, step))
+      case 2: items[step % 3].content = step
+      default: items.move(from: 0, to: 2)
+      }
+    }
+    #expect(stepper.count == 1)
+    #expect(waiting.most <= 2 * 5)
+    stepper.run()
+    #expect(recorder.eventCount == 2)
+    #expect(recorder.changes.map(\.revision) == [items.revision])
+    #expect(items.revision == count)
+    try recorder.check(against: items)
+  }
+
+  @Test func whatWaitsIsNoLargerThanTheCollectionOnTheWay() throws {
+    let items = Items((0..<100).map { TestElement($0) })
+    let waiting = WaitingLog(items)
+    let size = Changeset(updates: [.init(from: 0, to: 0)]).footprint
+    #expect(size == 6)
+    for step in 1...33 { items[step].content = step }
+    #expect(waiting.newest == 33 * size)
+    items[0].content = -1
+    #expect(waiting.newest == 0)
+    items[0].content = -2
+    #expect(waiting.newest == 0)
+    #expect(waiting.most <= 200)
+  }
+
+  @Test func itShrinksWithTheCollection() {
+    let items = Items((0..<100).map { TestElement($0) })
+    let waiting = WaitingLog(items)
+    for step in 1...10 { items[step].content = step }
+    items.append(100)
+    #expect(waiting.newest == 65)
+    items.removeAll()
+    // 105 more are too much for the 100 elements before and none after.
+    #expect(waiting.newest == 0)
+  }
+
+  @Test func aFewChangesOfManyElementsAreComposedWithoutLookingAtTheRest() throws {
+    let asked = Shared(0)
+    let items = CollectionProperty((0..<1_000).map { Asked(id: $0, asked: asked) })
+    let log = Log<CollectionEvent<Asked>>([])
+    let observation = items.observe(on: stepper.scheduler) { log.append($0) }
+    stepper.run()
+    items.remove(at: 500)
+    items.move(from: 700, to: 3)
+    items.insert(Asked(id: 2_000, asked: asked), at: 10)
+    items[20] = Asked(id: 19, content: 1, asked: asked)
+    // It comes back elsewhere.
+    items.insert(Asked(id: 500, asked: asked), at: 900)
+    items.remove(at: 10)
+    asked.value = 0
+    stepper.run()
+    #expect(asked.value < 20)
+    guard case .change(let change) = log.value.last else {
+      Issue.record("there is no change")
+      return
+    }
+    #expect(change.changeset.deletions.isEmpty && change.changeset.insertions.isEmpty)
+    #expect(change.changeset.moves.map(\.from) == [701, 500])
+    #expect(change.changeset.updates.map(\.from) == [18])
+    #expect(change.revisionBefore == 0 && change.revision == 6)
+    let patched = change.patch.applying(to: change.before).map(\.id)
+    #expect(patched == items.snapshot.map(\.id))
+    observation.dispose()
+  }
+
+  @Test func whatWasRecordedIsToldRatherThanWhatComparisonWouldFind() throws {
+    let items = Items([TestElement(1), TestElement(1, 1), 2, 3, 4])
+    let recorder = RecordingObserver(items, on: stepper.scheduler)
+    stepper.run()
+    items.remove(at: 0)
+    items.append(5)
+    stepper.run()
+    // A comparison would keep the first of the twins, updated.
+    #expect(
+      recorder.changes.map(\.changeset) == [Changeset(deletions: [0], insertions: [4])])
+    try recorder.check(against: items)
+  }
+
+  @Test func whatIsLargerThanTheDifferenceOfTheEndsIsNotTold() throws {
+    let items = Items([1, 2, 1, 3, 4, 5, 6, 7])
+    let recorder = RecordingObserver(items, on: stepper.scheduler)
+    let immediate = RecordingObserver(items)
+    stepper.run()
+    items.transaction { draft in
+      // Twins change places, which nobody can see.
+      draft.move(from: 0, to: 2)
+      draft.move(from: 1, to: 0)
+      draft.append(8)
+    }
+    items.append(9)
+    stepper.run()
+    #expect(immediate.changes.first?.changeset.moves.count == 2)
+    #expect(recorder.changes.map(\.changeset) == [Changeset(insertions: [8, 9])])
+    try recorder.check(against: items)
+  }
+
+  @Test func changesThatComeToNothingByPairsAreNoEvent() throws {
+    let items = Items([1, 2, 3])
+    let recorder = RecordingObserver(items, on: stepper.scheduler)
+    stepper.run()
+    items.remove(at: 0)
+    items.insert(1, at: 0)
+    stepper.run()
+    items[1].content = 1
+    items[1].content = 0
+    stepper.run()
+    items.move(from: 0, to: 2)
+    items.move(from: 2, to: 0)
+    stepper.run()
+    #expect(recorder.eventCount == 1)
+    // Composed from the last told, though revisions have passed.
+    items.append(4)
+    items.append(5)
+    stepper.run()
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3]", "0-8:[1, 2, 3, 4, 5]"])
+    try recorder.check(against: items)
+  }
+
+  @Test func twinsThatChangePlacesAreNoEvent() throws {
+    let items = Items([1, 1, 2])
+    let recorder = RecordingObserver(items, on: stepper.scheduler)
+    stepper.run()
+    items.remove(at: 0)
+    items.insert(1, at: 1)
+    stepper.run()
+    #expect(recorder.eventCount == 1)
+    try recorder.check(against: items)
+  }
+
+  @Test(arguments: UInt64(0)..<40) func longChainsKeepTheContract(seed: UInt64) throws {
+    var editor = RandomEditor(seed: seed)
+    // So many elements that nothing is dropped, or so few that all is.
+    let items = Items((0..<(seed % 2 == 0 ? 200 : 4)).map { TestElement($0 % 90) })
+    let recorders = [DeliveryPolicy.coalesce, .bounded(2)].map {
+      RecordingObserver(items, on: stepper.scheduler, policy: $0)
+    }
+    for _ in 0..<50 {
+      try editor.step(items)
+      if editor.random.oneIn(20) { stepper.run() }
+    }
+    stepper.run()
+    for recorder in recorders { try recorder.check(against: items) }
+  }
+}
+
+/// What waits for an observer that never takes it.
+private final class WaitingLog: Sendable {
+  private let waiting = Shared(
+    WaitingEvents<PendingEvent<TestElement>>(.bounded(2)))
+  private let sizes = Shared((newest: 0, most: 0))
+  private let observation = Shared<Observation?>(nil)
+
+  init(_ items: Items) {
+    observation.value = items.collection.node.observe { [waiting, sizes] event in
+      // The initial stays by itself, so that changes are merged with changes.
+      let released = waiting.modify { $0.append(event) }
+      withExtendedLifetime(released) {}
+      let count = waiting.modify { $0.newest?.footprint ?? 0 }
+      sizes.modify { $0 = (count, max($0.most, count)) }
+    }
+  }
+
+  deinit {
+    observation.value?.dispose()
+  }
+
+  /// How much waits.
+  var newest: Int { sizes.value.newest }
+
+  /// How much has waited at most.
+  var most: Int { sizes.value.most }
+}
+
+/// An element that counts how often it is asked for identity or content.
+private struct Asked: Differentiable, Sendable {
+  let id: Int
+  var content = 0
+  let asked: Shared<Int>
+
+  var differenceIdentifier: Int {
+    asked.modify { $0 += 1 }
+    return id
+  }
+
+  func isContentEqual(to other: Asked) -> Bool {
+    asked.modify { $0 += 1 }
+    return content == other.content
+  }
+}
