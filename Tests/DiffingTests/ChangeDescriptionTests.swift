@@ -140,8 +140,11 @@ struct ChangeDescriptionTests {
   func describable() {
     let old = [Labelled(id: 1, rest: "a"), Labelled(id: 2, rest: "b"), Labelled(id: 3, rest: "c")]
     let new = [Labelled(id: 3, rest: "c"), Labelled(id: 1, rest: "x"), Labelled(id: 4, rest: "d")]
+    let change = Changeset(
+      deletions: [1], insertions: [2], moves: [.init(from: 2, to: 0)],
+      updates: [.init(from: 0, to: 1)])
     #expect(
-      description(old, new).lines == [
+      ChangeDescription(change, from: old, to: new).lines == [
         "> [2] → [0] #3", "~ [1] #1: rest: a → none", "- [1] #2: b", "+ [2] #4: d",
       ])
   }

@@ -272,6 +272,12 @@ struct PatchCodingTests {
     #expect(record.changeset.insertions == expected.insertions, "seed \(seed)")
     #expect(record.changeset.updates == expected.updates, "seed \(seed)")
     #expect(record.deleted == expected.deletions.map { old[$0] }, "seed \(seed)")
+    // Offsets alone say the same, but for the choice of moves.
+    let composed = Changeset(patch)
+    #expect(record.changeset.deletions == composed.deletions, "seed \(seed)")
+    #expect(record.changeset.insertions == composed.insertions, "seed \(seed)")
+    #expect(record.changeset.updates == composed.updates, "seed \(seed)")
+    #expect(record.changeset.moves.count >= composed.moves.count, "seed \(seed)")
     #expect(record.replaced == expected.updates.map { old[$0.from] }, "seed \(seed)")
     #expect(record.moved == record.changeset.moves.map { old[$0.from] }, "seed \(seed)")
     let read = try decode(Patch<Row>.self, json(patch))
