@@ -20,12 +20,25 @@ extension Changeset {
       old.count + countChange == new.count,
       "A change from \(old.count) elements by \(countChange) does not lead to \(new.count)")
     if isEmpty { return old }
-    let inserted = elements(of: new, at: insertions)
-    let updated = elements(of: new, at: updates.map(\.to))
-    let stayed = removing(removals, from: old)
+    return applying(
+      to: old, inserted: elements(of: new, at: insertions),
+      updated: elements(of: new, at: updates.map(\.to)))
+  }
 
+  /// Applies the change to the old version, see `applying(to:with:)`.
+  ///
+  /// - Parameters:
+  ///   - old: The version that the changeset was made from.
+  ///   - inserted: What was inserted, in order.
+  ///   - updated: What the updated elements became, in order.
+  /// - Precondition: No offset lies outside of the versions.
+  @inlinable
+  func applying<Element>(
+    to old: [Element], inserted: [Element], updated: [Element]
+  ) -> [Element] {
+    let stayed = removing(removals, from: old)
     var result: [Element] = []
-    result.reserveCapacity(new.count)
+    result.reserveCapacity(old.count + countChange)
     var taken = 0
     var insertion = 0
     var move = 0

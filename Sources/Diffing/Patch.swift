@@ -13,6 +13,9 @@
 ///   }
 /// }
 /// ```
+///
+/// As JSON it is what the tool `livelist` writes of a change; see ``ChangeRecord``, which has all
+/// offsets at the same time, as that JSON does.
 public struct Patch<Element> {
   /// The steps: removals by descending offset, moves, insertions by ascending offset, updates.
   public let steps: [ElementChange<Element>]
@@ -35,26 +38,41 @@ public struct Patch<Element> {
     _ changeset: Changeset, from old: some RandomAccessCollection<Element>,
     to new: some RandomAccessCollection<Element>
   ) {
+    self.init(
+      changeset,
+      deleted: { old.element(at: changeset.deletions[$0]) },
+      moved: { old.element(at: changeset.moves[$0].from) },
+      inserted: { new.element(at: changeset.insertions[$0]) },
+      updated: {
+        let update = changeset.updates[$0]
+        return (old.element(at: update.from), new.element(at: update.to))
+      })
+  }
+
+  /// Creates the patch that does what a changeset does, of elements by their positions in its lists.
+  init(
+    _ changeset: Changeset, deleted: (Int) -> Element, moved: (Int) -> Element,
+    inserted: (Int) -> Element, updated: (Int) -> (old: Element, new: Element)
+  ) {
     var steps: [ElementChange<Element>] = []
     steps.reserveCapacity(
       changeset.deletions.count + changeset.moves.count + changeset.insertions.count
         + changeset.updates.count)
-    for offset in changeset.deletions.reversed() {
-      steps.append(.remove(old.element(at: offset), at: offset))
+    for position in changeset.deletions.indices.reversed() {
+      steps.append(.remove(deleted(position), at: changeset.deletions[position]))
     }
     if !changeset.moves.isEmpty {
-      for (move, step) in zip(changeset.moves, sequentialMoves(of: changeset))
+      for (position, step) in sequentialMoves(of: changeset).enumerated()
       where step.from != step.to {
-        steps.append(.move(old.element(at: move.from), from: step.from, to: step.to))
+        steps.append(.move(moved(position), from: step.from, to: step.to))
       }
     }
-    for offset in changeset.insertions {
-      steps.append(.insert(new.element(at: offset), at: offset))
+    for (position, offset) in changeset.insertions.enumerated() {
+      steps.append(.insert(inserted(position), at: offset))
     }
-    for update in changeset.updates {
-      steps.append(
-        .update(
-          old: old.element(at: update.from), new: new.element(at: update.to), at: update.to))
+    for (position, update) in changeset.updates.enumerated() {
+      let (old, new) = updated(position)
+      steps.append(.update(old: old, new: new, at: update.to))
     }
     self.steps = steps
   }

@@ -3,12 +3,14 @@ struct Arguments {
   enum Option: String {
     case key = "--key"
     case untilEOF = "--until-eof"
+    case format = "--format"
   }
 
   private var rest: ArraySlice<String>
   private(set) var operands: [String] = []
   private(set) var key: String?
   private(set) var untilEOF = false
+  private(set) var format: DiffOptions.Format?
   /// Help or the version, which are printed whatever else is there.
   private(set) var text: Command?
 
@@ -60,8 +62,21 @@ struct Arguments {
         throw .usage("--until-eof takes no value; write it alone")
       }
       untilEOF = true
+    case .format:
+      guard format == nil else {
+        throw .usage("--format is given twice; \(Self.formatHint)")
+      }
+      guard let name = value ?? rest.popFirst() else {
+        throw .usage("--format lacks its value; \(Self.formatHint)")
+      }
+      guard let format = DiffOptions.Format(rawValue: name) else {
+        throw .usage("there is no format \"\(name)\"; \(Self.formatHint)")
+      }
+      self.format = format
     }
   }
+
+  private static let formatHint = "write --format json or --format text"
 
   private mutating func keyName() throws(Failure) -> String {
     guard let name = rest.popFirst() else {

@@ -5,8 +5,10 @@ extension Command {
     livelist watch [--key FIELD] [--until-eof] SOURCE
         Prints the events of a container that shows SOURCE, as JSON Lines: initial first,
         then each change, and the status when it changes.
-    livelist diff [--key FIELD] OLD NEW
-        Prints one change event, or nothing where nothing differs.
+    livelist diff [--key FIELD] [--format json|text] OLD NEW
+        Prints one change event, or nothing where nothing differs. As text it is for people: a line
+        for each element inserted (+), deleted (-), updated (~) or moved (>), with its offset, its
+        key, and the fields that differ.
     livelist apply [OLD]
         Folds the events on standard input and prints the resulting elements as a JSON array,
         one a line. OLD is what they begin with where the first event is no initial.
@@ -20,6 +22,8 @@ extension Command {
 
     --key FIELD   The member or column by which elements are known, of every source that is shown.
                   Without it: the first column of a query, the whole element of a JSON file.
+    --format      json, one event for programs, which is the default; or text, in colours on a terminal
+                  unless the environment's NO_COLOR is set.
     --until-eof   Ends with the input, when all that is due is printed.
     --            What follows is no option.
 

@@ -38,15 +38,18 @@ enum Command {
   }
 
   private static func diff(_ words: inout Arguments) throws(Failure) -> Command {
-    try words.parse(options: [.key])
+    try words.parse(options: [.key, .format])
     if let text = words.text { return text }
     guard words.operands.count == 2 else {
-      throw words.wrongCount("two sources are needed", usage: "livelist diff [--key FIELD] OLD NEW")
+      throw words.wrongCount(
+        "two sources are needed",
+        usage: "livelist diff [--key FIELD] [--format json|text] OLD NEW")
     }
     return .diff(
       DiffOptions(
         old: try SourceSpecification(words.operands[0]),
-        new: try SourceSpecification(words.operands[1]), key: words.key))
+        new: try SourceSpecification(words.operands[1]), key: words.key,
+        format: words.format ?? .json))
   }
 
   private static func apply(_ words: inout Arguments) throws(Failure) -> Command {
@@ -68,7 +71,15 @@ struct WatchOptions {
 }
 
 struct DiffOptions {
+  enum Format: String {
+    /// One event, for programs.
+    case json
+    /// Lines for people.
+    case text
+  }
+
   let old: SourceSpecification
   let new: SourceSpecification
   let key: String?
+  let format: Format
 }

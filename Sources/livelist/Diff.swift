@@ -2,7 +2,7 @@ import Diffing
 import FileSources
 import ObservableCollections
 
-/// `diff`: what leads from one source to another, as one event.
+/// `diff`: what leads from one source to another, as one event or as text.
 struct Diff {
   let options: DiffOptions
   let output: Output
@@ -18,9 +18,22 @@ struct Diff {
     warnOfDuplicates(old, new)
     let changeset = Changeset(from: old, to: new)
     guard !changeset.isEmpty else { return }
-    let change = CollectionChange(
-      before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
-    output.line { EventLine.append(.change(change), to: &$0) }
+    switch options.format {
+    case .json:
+      let change = CollectionChange(
+        before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
+      output.line { EventLine.append(.change(change), to: &$0) }
+    case .text:
+      let style = ChangeDescription.Style(
+        lineLimit: nil, isColoured: output.isColouredTerminal)
+      output.line { text in
+        _ = changeset.describe(from: old, to: new, style: style) { line in
+          text.append(Array(line.utf8))
+          text.append("\n")
+        }
+        text.append(changeset.summary + "\n")
+      }
+    }
     // The process frees its memory faster than its objects do.
     Program.end()
   }

@@ -15,6 +15,14 @@ final class Output: Sendable {
     self.descriptor = descriptor
   }
 
+  /// Whether a person looks at it, on a terminal that knows colours, and has not declined them by
+  /// `NO_COLOR`.
+  var isColouredTerminal: Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return isatty(descriptor) == 1 && environment["NO_COLOR", default: ""].isEmpty
+      && environment["TERM"] != "dumb"
+  }
+
   /// Writes one line. Called by one thread at a time.
   ///
   /// - Parameter body: appends all of it, its end too.

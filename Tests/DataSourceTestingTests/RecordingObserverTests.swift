@@ -133,7 +133,29 @@ import Testing
       try recorder.check(against: source)
     }
     #expect(violation?.rule == "E4")
-    #expect(violation?.description.contains("seed 42") == true)
+    #expect(
+      violation?.description == """
+        E4: the events do not lead to what the source holds, but to 1 elements, and 2 were expected; \
+        from these to what is there:
+        - [1] 2
+        1 deleted (seed 42, step 1)
+        """)
+  }
+
+  @Test func aViolationTellsWhatDiffersAndIsOfBoundedLength() {
+    let before = (0..<10_000).map { TestElement($0) }
+    var after = before
+    after.swapAt(0, 9_999)
+    for index in 5..<9_000 { after[index].content = 1 }
+    let recorder = RecordingObserver<TestElement>()
+    recorder.receive(.initial(Snapshot(before), revision: 0))
+    recorder.receive(change(before, after, Changeset(updates: [.init(from: 5, to: 5)])))
+    #expect(recorder.violations.map(\.rule) == ["E4", "E5"])
+    for violation in recorder.violations {
+      #expect(violation.message.contains("~ [6] 6: content: 1 → 0\n"))
+      #expect(violation.message.contains("8994 updated, 2 moved"))
+      #expect(violation.message.utf8.count < 2_000)
+    }
   }
 
   @Test func aRevisionMissedAtTheEndBreaksE2() {

@@ -9,7 +9,8 @@ import Testing
     #expect(result.status == 0)
     #expect(result.errors.isEmpty)
     for text in [
-      "watch", "diff", "apply", "--key FIELD", "--until-eof", "json:PATH", "sqlite:PATH?SQL",
+      "watch", "diff", "apply", "--key FIELD", "--format json|text", "--until-eof", "json:PATH",
+      "sqlite:PATH?SQL",
       "swap SOURCE", "quit", "--version",
     ] {
       #expect(result.output.contains(text))
@@ -45,7 +46,12 @@ import Testing
     (["watch", "--frob", "json:a"], "--key and --until-eof"),
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "1 are given"),
-    (["diff", "--until-eof", "json:a", "json:b"], "takes --key"),
+    (["diff", "--until-eof", "json:a", "json:b"], "takes --format and --key"),
+    (["diff", "--format", "xml", "json:a", "json:b"], "no format \"xml\"; write --format json or"),
+    (["diff", "--format=", "json:a", "json:b"], "no format \"\""),
+    (["diff", "json:a", "json:b", "--format"], "--format lacks its value"),
+    (["diff", "--format=text", "--format=text", "json:a", "json:b"], "given twice"),
+    (["watch", "--format", "text", "json:a"], "no option \"--format\" here"),
     (["apply", "json:a", "json:b"], "2 are given"),
     (["apply", "--key", "a"], "takes none"),
   ])

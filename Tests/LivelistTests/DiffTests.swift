@@ -26,6 +26,71 @@ import Testing
     #expect(result.status == 0)
   }
 
+  @Test func asTextItIsALineForEachElementWithItsKeyAndTheFieldsThatDiffer() throws {
+    let place = try Workplace()
+    let old = try place.json(
+      "old.json",
+      #"[{"id":1,"n":"x","o":{"a":1,"b":[1]}},{"id":2,"n":"é"},{"id":3},{"id":4},{"id":5,"m":1,"n":2}]"#
+    )
+    let new = try place.json(
+      "new.json",
+      ##"[{"id":4},{"o":{"b":[1,2],"a":1},"n":"y","id":1},{"id":"3","n":"\u001b[2J\u009b"},{"##
+        + ##""id":2,"n":"e\u0301"},{"n":2,"m":1,"id":5}]"##)
+    let result = try Livelist.run("diff", "--format", "text", "--key", "id", old, new)
+    #expect(
+      result.output == ##"""
+        > [3] → [0] 4
+        ~ [1] 1: o.b: [1] → [1,2], n: "x" → "y"
+        + [2] "3": {"n":"\u001b[2J\u{9B}"}
+        ~ [3] 2: n: "\u{E9}" → "e\u{301}"
+        - [2] 3: {}
+        1 inserted, 1 deleted, 2 updated, 1 moved
+
+        """##)
+    #expect(result.errors.isEmpty)
+    #expect(result.status == 0)
+    #expect(try Livelist.run("diff", "--format=text", old, old).output.isEmpty)
+    let json = try Livelist.run("diff", "--format", "json", "--key", "id", old, new)
+    #expect(try json.output == Livelist.run("diff", "--key", "id", old, new).output)
+  }
+
+  @Test func withoutAKeyTheWholeElementIsShown() throws {
+    let place = try Workplace()
+    let long = String(repeating: "x", count: 1_000)
+    let old = try place.json("old.json", #"[1,{"a":null}]"#)
+    let new = try place.json("new.json", "[\"\(long)\",1]")
+    #expect(
+      try Livelist.run("diff", "--format=text", old, new).output == """
+        + [0] "\(long.prefix(79))…
+        - [1] {"a":null}
+        1 inserted, 1 deleted
+
+        """)
+  }
+
+  @Test(arguments: [
+    ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "0"], false), (["TERM": "dumb"], false),
+  ])
+  func onATerminalTextIsColouredUnlessThatIsDeclined(
+    environment: [String: String], isColoured: Bool
+  ) throws {
+    let place = try Workplace()
+    let old = try place.json("old.json", "[1]")
+    let new = try place.json("new.json", "[2]")
+    let livelist = try Livelist(
+      ["diff", "--format", "text", old, new], isTerminal: true, environment: environment)
+    // A terminal ends lines by two characters.
+    let lines = try livelist.restOfOutput().replacing("\r\n", with: "\n")
+    #expect(
+      lines
+        == (isColoured
+          ? "\u{1B}[31m- [0] 1\u{1B}[0m\n\u{1B}[32m+ [0] 2\u{1B}[0m\n" : "- [0] 1\n+ [0] 2\n")
+        + "1 inserted, 1 deleted\n")
+    #expect(try livelist.waitForExit() == 0)
+    let json = try Livelist(["diff", old, new], isTerminal: true)
+    #expect(try json.restOfOutput().hasPrefix(#"{"event":"change""#))
+  }
+
   @Test func aKeyThatOccursTwiceIsWarnedOfOnce() throws {
     let place = try Workplace()
     let old = try place.json("old.json", "[1,1]")

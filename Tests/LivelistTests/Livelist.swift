@@ -19,22 +19,52 @@ final class Livelist: Sendable {
   private let errors: PipeReader
   private let exit = DispatchSemaphore(value: 0)
 
-  /// Starts it; with `isOutputClosed` nobody reads its output.
-  init(_ arguments: [String], isOutputClosed: Bool = false) throws {
+  /// Starts it; with `isOutputClosed` nobody reads its output, with `isTerminal` that is a terminal.
+  ///
+  /// - Parameter environment: What is set for it; colours are neither declined nor unknown unless it says so.
+  init(
+    _ arguments: [String], isOutputClosed: Bool = false, isTerminal: Bool = false,
+    environment: [String: String] = [:]
+  ) throws {
     process = Process()
     process.executableURL = try Products.url(of: "livelist")
     process.arguments = arguments
-    let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+    process.environment = ProcessInfo.processInfo.environment
+      .filter { $0.key != "NO_COLOR" }
+      .merging(["TERM": "xterm"]) { $1 }
+      .merging(environment) { $1 }
+    let (input, errors) = (Pipe(), Pipe())
     process.standardInput = input
-    process.standardOutput = output
     process.standardError = errors
     self.input = input.fileHandleForWriting
-    self.output = PipeReader(output.fileHandleForReading)
+    let (reading, writing) = try isTerminal ? Self.makeTerminal() : Self.makePipe()
+    process.standardOutput = writing
+    output = PipeReader(reading)
     self.errors = PipeReader(errors.fileHandleForReading)
     let exit = exit
     process.terminationHandler = { _ in exit.signal() }
-    if isOutputClosed { self.output.close() }
+    if isOutputClosed { output.close() }
     try process.run()
+    // From now on its end is the output's end.
+    try writing.close()
+  }
+
+  private static func makePipe() throws -> (FileHandle, FileHandle) {
+    let pipe = Pipe()
+    return (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+  }
+
+  private static func makeTerminal() throws -> (FileHandle, FileHandle) {
+    var (test, program): (Int32, Int32) = (-1, -1)
+    guard openpty(&test, &program, nil, nil, nil) == 0 else {
+      throw Failed(description: "no terminal: \(String(cString: strerror(errno)))")
+    }
+    _ = fcntl(test, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(program, F_SETFD, FD_CLOEXEC)
+    return (
+      FileHandle(fileDescriptor: test, closeOnDealloc: true),
+      FileHandle(fileDescriptor: program, closeOnDealloc: true)
+    )
   }
 
   convenience init(_ arguments: String...) throws {

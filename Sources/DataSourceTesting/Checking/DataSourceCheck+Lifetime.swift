@@ -50,7 +50,10 @@ extension DataSourceCheck {
         throw violation("E6", "after \(timeout) a spoilt source is \(source.status)")
       }
       guard source.snapshot.hasSameContents(as: contents), recorder.eventCount == count else {
-        throw violation("E6", "the last good contents do not stay: \(source.snapshot)")
+        throw violation(
+          "E6",
+          "the last good contents do not stay; there are "
+            + Contents.difference(of: source.snapshot, from: contents))
       }
       try await repair(source)
       try await change(source)

@@ -63,7 +63,10 @@ extension DataSourceCheck {
     shows contents: Snapshot<Element>
   ) async throws {
     guard container.snapshot.hasSameContents(as: contents) else {
-      throw violation("S4", "swapped to \(contents), the container holds \(container.snapshot)")
+      throw violation(
+        "S4",
+        "swapped, the container does not hold what the source does, but "
+          + Contents.difference(of: container.snapshot, from: contents))
     }
     await container.flush()
     try recorder.check(against: container)

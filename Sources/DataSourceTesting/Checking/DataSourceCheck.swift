@@ -48,7 +48,10 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
     do {
       try await recorder.wait(timeout: timeout) { $0.snapshot.hasSameContents(as: truth) }
     } catch is WaitTimeout {
-      throw violation(rule, "after \(timeout) it shows \(recorder.snapshot), the truth is \(truth)")
+      throw violation(
+        rule,
+        "after \(timeout) it does not show the truth, but "
+          + Contents.difference(of: recorder.snapshot, from: truth))
     }
   }
 
@@ -60,7 +63,8 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
     let before = source.state
     if !before.hasLoaded, !before.snapshot.isEmpty || before.revision != 0 {
       throw violation(
-        "E7", "not loaded, it holds \(before.snapshot) at revision \(before.revision)")
+        "E7",
+        "not loaded, it holds \(Contents.text(before.snapshot)) at revision \(before.revision)")
     }
     let first = RecordingObserver(source, seed: seed)
     try first.check()
@@ -114,8 +118,15 @@ struct DataSourceCheck<Source: DataSource>: Sendable {
     try recorder.check(against: source)
     let told = recorder.changes.map { ($0.revision, $0.changeset) }
     let expected = first.changes.suffix(told.count).map { ($0.revision, $0.changeset) }
-    guard told.count == expected.count, zip(told, expected).allSatisfy({ $0 == $1 }) else {
-      throw violation("T3", "a later observer was told \(told), the first one \(expected)")
+    guard told.count == expected.count else {
+      throw violation(
+        "T3", "a later observer was told \(told.count) changes, the first one \(expected.count)")
+    }
+    for (told, expected) in zip(told, expected) where told != expected {
+      throw violation(
+        "T3",
+        "a later observer was told \(Contents.text(told.1)) at revision \(told.0), the first one "
+          + "\(Contents.text(expected.1)) at \(expected.0)")
     }
   }
 }

@@ -69,7 +69,10 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
       return (attached, attached.recorder.snapshot)
     }
     guard shown.hasSameContents(as: Snapshot(expected)) else {
-      throw violation("T1", "attached inside a transaction it shows \(shown), not \(expected)")
+      throw violation(
+        "T1",
+        "attached inside a transaction it shows "
+          + Contents.difference(of: shown, from: Snapshot(expected)))
     }
     return attached
   }
@@ -100,7 +103,10 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     let expected = reference(input.array)
     let held = attached.output.snapshot
     guard held.hasSameContents(as: Snapshot(expected)) else {
-      throw violation("O1", "over \(input) it holds \(held), not \(expected)")
+      throw violation(
+        "O1",
+        "over \(Contents.text(input)) it holds "
+          + Contents.difference(of: held, from: Snapshot(expected)))
     }
     do {
       try attached.recorder.check(against: attached.output)
@@ -119,7 +125,9 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     var gone: Set<Output.DifferenceIdentifier> = []
     for change in changes {
       for (offset, element) in change.inserted where gone.contains(element.differenceIdentifier) {
-        throw violation("O2", "\(element) is deleted, and inserted at \(offset) by a later event")
+        throw violation(
+          "O2",
+          "\(Contents.text(of: element)) is deleted, and inserted at \(offset) by a later event")
       }
       gone.formUnion(change.deleted.map(\.element.differenceIdentifier))
     }

@@ -69,7 +69,7 @@ final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
       return ("E7", "its status is loaded, and it says that it has not loaded")
     }
     if !state.hasLoaded, !state.snapshot.isEmpty {
-      return ("E7", "not loaded, it holds \(state.snapshot)")
+      return ("E7", "not loaded, it holds \(Contents.text(state.snapshot))")
     }
     guard let previous else { return nil }
     if previous.status == state.status, previous.hasLoaded == state.hasLoaded {

@@ -93,7 +93,10 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
           "T3", "a gap: a change leads from \(change.revisionBefore) to \(change.revision)")
       }
       if !change.before.hasSameContents(as: previous.snapshot) {
-        violate("E2", "the snapshot before is not that of the event before")
+        violate(
+          "E2",
+          "the snapshot before is not that of the event before: "
+            + Contents.difference(of: change.before, from: previous.snapshot))
       }
     }
     guard case .change(let change) = event else { return }
@@ -126,21 +129,35 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     let (before, after, changeset) = (change.before, change.after, change.changeset)
     if let fault = changeset.invariantViolation(oldCount: before.count, newCount: after.count) {
       // It begins with the rule; nothing can be applied.
-      return [(String(fault.prefix(2)), String(fault.dropFirst(4)) + " in \(changeset)")]
+      return [
+        (String(fault.prefix(2)), String(fault.dropFirst(4)) + " in \(Contents.text(changeset))")
+      ]
     }
     var faults: [(rule: String, message: String)] = []
     if before.hasSameContents(as: after) {
-      faults.append(("E3", "contents are equal before and after \(changeset)"))
+      faults.append(("E3", "contents are equal before and after \(Contents.text(changeset))"))
     }
-    if !Snapshot(changeset.applying(to: before, with: after)).hasSameContents(as: after) {
-      faults.append(("E4", "\(changeset) does not lead from \(before) to \(after)"))
+    let applied = Snapshot(changeset.applying(to: before, with: after))
+    if !applied.hasSameContents(as: after) {
+      faults.append(
+        (
+          "E4",
+          "\(Contents.text(changeset)) does not lead from \(Contents.text(before)) to the contents "
+            + "after, but to \(Contents.difference(of: applied, from: after))"
+        ))
     }
-    if !Snapshot(change.patch.applying(to: before)).hasSameContents(as: after) {
-      faults.append(("E5", "the single steps of \(changeset) do not lead to \(after)"))
+    let stepped = Snapshot(change.patch.applying(to: before))
+    if !stepped.hasSameContents(as: after) {
+      faults.append(
+        (
+          "E5",
+          "the single steps of \(Contents.text(changeset)) lead from \(Contents.text(before)) to "
+            + Contents.difference(of: stepped, from: after)
+        ))
     }
     if changeset.normalForm(from: before, to: after).deletions != changeset.deletions {
       faults.append(
-        ("C7", "\(changeset) deletes and inserts one identity, from \(before) to \(after)"))
+        ("C7", "one identity is deleted and inserted:\n\(change)"))
     }
     for update in changeset.updates where isSame(before[update.from], after[update.to]) {
       faults.append(("C4", "the update \(update.from)->\(update.to) has equal content"))

@@ -121,7 +121,9 @@ extension RecordingObserver {
     guard snapshot.hasSameContents(as: state.snapshot) else {
       record.add(
         ContractViolation(
-          rule: "E4", message: "the events lead to \(snapshot), the source holds \(state.snapshot)",
+          rule: "E4",
+          message: "the events do not lead to what the source holds, but to "
+            + Contents.difference(of: snapshot, from: state.snapshot),
           step: eventCount))
       return try check()
     }
@@ -199,12 +201,19 @@ extension RecordingObserver {
     forContents contents: some Sequence<Element>, timeout: Duration = .seconds(60)
   ) async throws {
     let contents = Snapshot(contents)
-    try await wait(timeout: timeout) { $0.snapshot.hasSameContents(as: contents) }
+    do {
+      try await wait(timeout: timeout) { $0.snapshot.hasSameContents(as: contents) }
+    } catch is WaitTimeout {
+      throw WaitTimeout(
+        "waited \(timeout) for contents; there were \(eventCount) events, the last of them led to "
+          + Contents.difference(of: snapshot, from: contents))
+    }
   }
 
   private func late(_ what: String, _ timeout: Duration) -> WaitTimeout {
     WaitTimeout(
-      "waited \(timeout) \(what); there were \(eventCount) events, the last of them led to \(snapshot)"
+      "waited \(timeout) \(what); there were \(eventCount) events, the last of them led to "
+        + Contents.text(snapshot)
     )
   }
 }

@@ -1,0 +1,59 @@
+extension ChangeRecord: Encodable where Element: Encodable {
+  /// Writes the change as `livelist` does.
+  ///
+  /// - Throws: What the encoder or an element throws.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: ChangePart.self)
+    try encode(deleted, at: changeset.deletions, as: .deletes, in: &container)
+    try encode(inserted, at: changeset.insertions, as: .inserts, in: &container)
+    var updates = container.nestedUnkeyedContainer(forKey: .updates)
+    for (position, update) in changeset.updates.enumerated() {
+      var item = updates.nestedContainer(keyedBy: ChangeMember.self)
+      try item.encode(update.from, forKey: .from)
+      try item.encode(update.to, forKey: .at)
+      try item.encode(replaced[position], forKey: .old)
+      try item.encode(updated[position], forKey: .element)
+    }
+    var moves = container.nestedUnkeyedContainer(forKey: .moves)
+    for (position, move) in changeset.moves.enumerated() {
+      var item = moves.nestedContainer(keyedBy: ChangeMember.self)
+      try item.encode(move.from, forKey: .from)
+      try item.encode(move.to, forKey: .to)
+      if let element = moved[position], changeset.updatePosition(to: move.to) == nil {
+        try item.encode(element, forKey: .element)
+      }
+    }
+  }
+
+  private func encode(
+    _ elements: [Element], at offsets: [Int], as part: ChangePart,
+    in container: inout KeyedEncodingContainer<ChangePart>
+  ) throws {
+    var items = container.nestedUnkeyedContainer(forKey: part)
+    for (offset, element) in zip(offsets, elements) {
+      var item = items.nestedContainer(keyedBy: ChangeMember.self)
+      try item.encode(offset, forKey: .at)
+      try item.encode(element, forKey: .element)
+    }
+  }
+}
+
+enum ChangePart: String, CodingKey {
+  case deletes, inserts, updates, moves
+}
+
+enum ChangeMember: String, CodingKey {
+  case from, at, to, old, element
+}
+
+extension Changeset {
+  /// Which of the updates leads to a new offset.
+  func updatePosition(to offset: Int) -> Int? {
+    var (low, high) = (0, updates.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if updates[middle].to < offset { low = middle + 1 } else { high = middle }
+    }
+    return low < updates.count && updates[low].to == offset ? low : nil
+  }
+}

@@ -1,0 +1,35 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import Testing
+
+@Suite struct DescriptionTests {
+  private func makeChange() -> CollectionChange<TestElement>? {
+    let source = CollectionProperty<TestElement>([1, 2, 3])
+    let recorder = RecordingObserver(source)
+    source.transaction { draft in
+      draft.remove(at: 1)
+      draft.append(TestElement(9, 5))
+      draft[0] = TestElement(1, 4)
+    }
+    return recorder.changes.last
+  }
+
+  @Test func aChangeIsDescribedAsAPersonReadsIt() throws {
+    let change = try #require(makeChange())
+    #expect(
+      change.description == """
+        ~ [0] 1: content: 0 → 4
+        - [1] 2
+        + [2] 9.5
+        1 inserted, 1 deleted, 1 updated
+        """)
+    #expect(ChangeDescription(change, style: .init(lineLimit: 1)).omittedCount == 2)
+  }
+
+  @Test func aChangesRecordLeadsFromTheOneSnapshotToTheOther() throws {
+    let change = try #require(makeChange())
+    #expect(try change.record.applying(to: change.before) == Array(change.after))
+    #expect(change.record.changeset == change.changeset)
+  }
+}
