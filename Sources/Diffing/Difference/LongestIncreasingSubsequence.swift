@@ -109,6 +109,11 @@ private func lowerBound(of value: Int, in values: UnsafeBufferPointer<Int>) -> I
   guard let last = values.last, last >= value else { return values.count }
   var low = 0
   var rest = values.count
+  // What moved a little only belongs near the end.
+  if rest > 32, values[rest - 33] < value {
+    low = rest - 32
+    rest = 32
+  }
   while rest > 1 {
     let half = rest / 2
     low &+= half & ((values[low &+ half &- 1] &- value) >> (Int.bitWidth - 1))
