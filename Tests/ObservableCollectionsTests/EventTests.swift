@@ -15,6 +15,18 @@ import Testing
     observation.dispose()
   }
 
+  /// Rule C6.
+  @Test func aChangeCanBeReadInSteps() throws {
+    let items = Items([1, 2, 3, 4])
+    let recorder = RecordingObserver(items)
+    items.replace(with: [4, TestElement(1, 7), 5, 3])
+    let change = try #require(recorder.changes.last)
+    #expect(change.patch.applying(to: change.before) == Array(change.after))
+    // The update alone, the deletion, then the insertion and the move.
+    #expect(change.stages.map { $0.data.map(\.id) } == [[1, 2, 3, 4], [1, 3, 4], [4, 1, 5, 3]])
+    #expect(change.stages.first?.changeset == Changeset(updates: [.init(from: 0, to: 0)]))
+  }
+
   @Test func anEmptyCollectionTellsAnInitialAsWell() {
     let recorder = RecordingObserver(Items())
     #expect(recorder.eventCount == 1)

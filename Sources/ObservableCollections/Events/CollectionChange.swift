@@ -38,6 +38,13 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
     Patch(changeset, from: before, to: after)
   }
 
+  /// The same change in stages, each of which a batch-updating view may perform at once.
+  ///
+  /// - Complexity: O(n) for each of at most three stages.
+  public var stages: StagedChangeset<Element, Changeset> {
+    StagedChangeset(changeset, from: before, to: after)
+  }
+
   /// The elements that were deleted, with their offsets before the change.
   public var deleted: some Sequence<(offset: Int, element: Element)> {
     changeset.deletions.lazy.map { [before] in (offset: $0, element: before[$0]) }
