@@ -160,6 +160,23 @@ struct DifferenceTests {
     #expect(Changeset(from: [1, 1, 2, 1], to: [2, 1, 3, 1]).deletions == [3])
   }
 
+  @Test("pairs duplicates by turns, though what comes first is found last")
+  func duplicatesAtTheEnds() {
+    func items(_ ids: some Sequence<Int>) -> [Item] { ids.map { Item(id: UInt8($0), content: 0) } }
+    let first = Item(id: 0, content: 0)
+    let old = [first] + items(1...20) + [Item(id: 0, content: 1)]
+    let new = items(30..<40) + [first] + items((1...20).map { $0 * 8 % 21 })
+    let change = Changeset(from: old, to: new)
+    #expect(change.deletions == [21])
+    #expect(change.updates.isEmpty)
+
+    let several = (0..<20).map { Item(id: 0, content: $0) }
+    let before = items(1..<120) + several
+    let after = several + items(120..<240)
+    #expect(Changeset(from: before, to: after).moves.isEmpty)
+    #expect(Changeset(from: before, to: after).updates.isEmpty)
+  }
+
   @Test("moves the updated of two that change places")
   func ties() {
     let a = Item(id: 0, content: 0)

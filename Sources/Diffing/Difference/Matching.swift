@@ -79,13 +79,17 @@ struct Matching<Element: Differentiable> {
     // with the guess that everything was turned round.
     var step = -1
     var follower = oldRest.count - 1
+    var isGuess = true
     var credit = 64
     for inNew in 0..<newRest.count {
       let element = new + newRest[inNew]
       if credit > 0, follower >= 0, follower < oldRest.count {
         credit -= 1
         let candidate = old + oldRest[follower]
-        if !taken[follower], sameBits(candidate, element) || sameIdentity(at: candidate, element) {
+        if !taken[follower], sameBits(candidate, element) || sameIdentity(at: candidate, element),
+          !isGuess || isTurnedRound(oldRest, newRest[inNew...])
+        {
+          isGuess = false
           taken.insert(follower)
           add(follower, inNew, oldRest, newRest)
           follower += step
@@ -99,11 +103,31 @@ struct Matching<Element: Differentiable> {
           sameIdentity(at: old + oldRest[$0], element)
         } ?? -1
       if found >= 0 {
+        isGuess = false
         step = found == follower - 2 * step ? -step : 1
         add(found, inNew, oldRest, newRest)
         follower = found + step
       }
     }
+  }
+
+  /// Whether some new elements begin with what the old ones end with, backwards.
+  ///
+  /// One alone, or some of one identity, may have others before them that come first.
+  @inlinable
+  func isTurnedRound(
+    _ oldRest: UnsafeBufferPointer<Int>, _ newRest: Slice<UnsafeBufferPointer<Int>>
+  ) -> Bool {
+    guard oldRest.count >= 4, newRest.count >= 4 else { return false }
+    for offset in 0..<4 {
+      let old = old + oldRest[oldRest.count - 1 - offset]
+      if !sameIdentity(at: old, new + newRest[newRest.startIndex + offset]) { return false }
+      for other in 0..<offset
+      where sameIdentity(at: self.old + oldRest[oldRest.count - 1 - other], old) {
+        return false
+      }
+    }
+    return true
   }
 
   @inlinable
