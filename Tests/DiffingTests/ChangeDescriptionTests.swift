@@ -49,6 +49,26 @@ private struct Labelled: Differentiable, Hashable, ChangeDescribable {
   }
 }
 
+/// One of several objects that all hold one another.
+private final class Knot: Identifiable, Differentiable {
+  let id: Int
+  let name: String
+  var links: (Knot?, Knot?, Knot?, Knot?) = (nil, nil, nil, nil)
+
+  init(_ id: Int, _ name: String) {
+    self.id = id
+    self.name = name
+  }
+
+  func isContentEqual(to source: Knot) -> Bool { false }
+
+  static func first(named names: String...) -> Knot {
+    let knots = names.enumerated().map { Knot($0, $1) }
+    for knot in knots { knot.links = (knots[0], knots[1], knots[2], knots[3]) }
+    return knots[0]
+  }
+}
+
 private func description<Element: Differentiable>(
   _ old: [Element], _ new: [Element], _ style: ChangeDescription.Style = .init()
 ) -> ChangeDescription {
@@ -134,6 +154,15 @@ struct ChangeDescriptionTests {
     // Nothing that can be seen differs.
     #expect(lines.last?.hasSuffix("which looks as before") == true)
     #expect(lines.last?.contains("Derived(id: 2, cycle: nil, weight: nan)") == true)
+  }
+
+  @Test("tells each object once, however many ways lead to it")
+  func knots() {
+    let old = Knot.first(named: "a", "b", "c", "d")
+    let new = Knot.first(named: "a", "b", "x", "y")
+    #expect(
+      description([old], [new]).lines
+        == [#"~ [0] 0: links.2.name: "c" → "x", links.3.name: "d" → "y""#])
   }
 
   @Test("asks elements that describe themselves")

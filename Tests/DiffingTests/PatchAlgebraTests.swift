@@ -20,6 +20,16 @@ struct PatchAlgebraTests {
     #expect(patch.inverse.inverse == patch)
   }
 
+  @Test("makes no changeset where an offset is none")
+  func outOfRange() async {
+    await #expect(processExitsWith: .failure) {
+      _ = Changeset(Patch(steps: [.insert(1, at: -1), .insert(2, at: 3)]))
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = Changeset(Patch(steps: [.insert(1, at: 3), .move(2, from: 1 << 62, to: 0)]))
+    }
+  }
+
   @Test("makes a changeset of the steps, and steps of the changeset")
   func changeset() {
     #expect(Changeset(Patch<Int>(steps: [])) == .empty)

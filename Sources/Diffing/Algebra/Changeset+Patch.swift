@@ -4,10 +4,14 @@ extension Changeset {
   /// Only their offsets are looked at: what a step removes and another inserts is not recognised as the
   /// same element, and what a step updates is updated. The moves are as few as can be.
   ///
-  /// - Parameter patch: The steps. Offsets must not be negative.
+  /// - Parameter patch: The steps. No offset is negative, or beyond 2 to the 61st power.
   /// - Complexity: O(*k* log *k*) for *k* steps.
   public init<Element>(_ patch: Patch<Element>) {
-    self = Changeset.composed(of: patch.steps.compactMap(\.changeset))
+    self = Changeset.composed(
+      of: patch.steps.compactMap { step in
+        precondition(step.faultyOffset == nil, "\(step.faultyOffset ?? 0) is no offset")
+        return step.changeset
+      })
   }
 }
 

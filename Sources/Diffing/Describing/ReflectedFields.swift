@@ -5,8 +5,10 @@ enum ReflectedFields {
 
   /// Finds the fields of two values of one type that differ.
   static func changes(from old: Any, to new: Any) -> [FieldChange] {
+    var seen: Set<ObjectPair> = []
     var changes: [FieldChange] = []
-    compare(old, new, path: "", depth: 0, into: &changes)
+    if let pair = ObjectPair(unwrapped(old), unwrapped(new)) { seen.insert(pair) }
+    compare(old, new, path: "", depth: 0, seen: &seen, into: &changes)
     return changes
   }
 
@@ -15,28 +17,43 @@ enum ReflectedFields {
     var fields: [(name: String, value: Any)] = []
     var mirror: Mirror? = Mirror(reflecting: value)
     while let current = mirror {
-      let own = current.children.enumerated().map { ($1.label ?? "\($0)", $1.value) }
+      let own = current.children.enumerated().map { position, child in
+        // Those of tuples begin with a period.
+        (child.label.map { String($0.trimmingPrefix(".")) } ?? "\(position)", child.value)
+      }
       fields.insert(contentsOf: own, at: 0)
       mirror = current.superclassMirror
     }
     return fields
   }
 
+  /// - Parameter seen: Objects that are compared already. Where objects hold one another there are many
+  ///   ways to each, and what differs is told of one.
+  /// - Returns: Whether all that differs was told, field by field.
+  @discardableResult
   private static func compare(
-    _ old: Any, _ new: Any, path: String, depth: Int, into changes: inout [FieldChange]
-  ) {
-    guard depth < depthLimit, let pairs = pairs(old, new) else { return }
-    for (name, old, new) in pairs where !isEqual(old, new) {
+    _ old: Any, _ new: Any, path: String, depth: Int, seen: inout Set<ObjectPair>,
+    into changes: inout [FieldChange]
+  ) -> Bool {
+    guard depth < depthLimit, let pairs = pairs(old, new) else { return false }
+    // What is held here is told of here, and not of what else holds it.
+    let fields = pairs.filter { _, old, new in
+      if isEqual(old, new) { return false }
+      guard let pair = ObjectPair(unwrapped(old), unwrapped(new)) else { return true }
+      return pair.old != pair.new && seen.insert(pair).inserted
+    }
+    for (name, old, new) in fields {
       let path = path.isEmpty ? name : "\(path).\(name)"
-      let count = changes.count
-      if isTransparent(old), isTransparent(new) {
-        compare(old, new, path: path, depth: depth + 1, into: &changes)
+      if isTransparent(old), isTransparent(new), haveSameType(old, new),
+        compare(old, new, path: path, depth: depth + 1, seen: &seen, into: &changes)
+      {
+        continue
       }
-      guard changes.count == count else { continue }
       let (old, new) = (ShownValue.text(of: old), ShownValue.text(of: new))
       // What cannot be compared is told only where it looks different.
       if old != new { changes.append(FieldChange(name: path, old: old, new: new)) }
     }
+    return true
   }
 
   /// The fields of two values that have the same ones.
@@ -57,6 +74,10 @@ enum ReflectedFields {
     return value
   }
 
+  private static func haveSameType(_ old: Any, _ new: Any) -> Bool {
+    type(of: unwrapped(old)) == type(of: unwrapped(new))
+  }
+
   /// Whether the fields of a field say more than its text.
   private static func isTransparent(_ value: Any) -> Bool {
     let value = unwrapped(value)
@@ -69,5 +90,18 @@ enum ReflectedFields {
 
   private static func isEqual<Value: Equatable>(_ old: Value, to new: Any) -> Bool {
     (new as? Value) == old
+  }
+}
+
+/// An object and what it is compared with.
+private struct ObjectPair: Hashable {
+  let old: ObjectIdentifier
+  let new: ObjectIdentifier
+
+  /// Nothing for values.
+  init?(_ old: Any, _ new: Any) {
+    guard type(of: old) is AnyClass, type(of: new) is AnyClass else { return nil }
+    self.old = ObjectIdentifier(old as AnyObject)
+    self.new = ObjectIdentifier(new as AnyObject)
   }
 }

@@ -18,7 +18,9 @@ extension Changeset {
     from old: some Collection<Element>, to new: some Collection<Element>
   ) {
     self = withContiguousElements(of: old) { old in
-      withContiguousElements(of: new) { new in Element.difference(from: old, to: new) }
+      withContiguousElements(of: new) { new in
+        Element.difference(from: UnsafeRawBufferPointer(old), to: UnsafeRawBufferPointer(new))
+      }
     }
   }
 

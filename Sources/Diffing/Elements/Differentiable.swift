@@ -44,8 +44,10 @@ public protocol Differentiable {
   ///
   /// Not to be written nor called: ``Changeset/init(from:to:)`` calls it. It is a requirement so that
   /// generic code far away from the element's type runs what was compiled for that type.
+  // Of memory that is known to hold values of this type: a class that is not final could not conform if
+  // its parameters were made of `Self`.
   static func difference(
-    from old: UnsafeBufferPointer<Self>, to new: UnsafeBufferPointer<Self>
+    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
   ) -> Changeset
 }
 
@@ -55,9 +57,10 @@ extension Differentiable {
 
   @inlinable
   public static func difference(
-    from old: UnsafeBufferPointer<Self>, to new: UnsafeBufferPointer<Self>
+    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
   ) -> Changeset {
-    Changeset(between: old, and: new)
+    Changeset(
+      between: old.assumingMemoryBound(to: Self.self), and: new.assumingMemoryBound(to: Self.self))
   }
 }
 
