@@ -77,6 +77,15 @@ private func description<Element: Differentiable>(
 
 @Suite("A change's description")
 struct ChangeDescriptionTests {
+  @Test("takes negative limits for none")
+  func negativeLimits() {
+    var style = ChangeDescription.Style(lineLimit: -1, valueLength: -1, fieldLimit: -1)
+    style.valueLength = -5
+    let description = ChangeDescription(
+      Changeset(from: ["a"], to: ["b"]), from: ["a"], to: ["b"], style: style)
+    #expect(description.lines.isEmpty && description.omittedCount == 2)
+  }
+
   @Test("has a line for each element, in the order of the collection, and a summary")
   func lines() {
     #expect(

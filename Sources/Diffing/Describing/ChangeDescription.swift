@@ -20,15 +20,15 @@ public struct ChangeDescription: Sendable, Hashable {
   /// What a description looks like.
   public struct Style: Sendable, Hashable {
     /// How many lines there are at most, the summary not counted; `nil` for all.
-    public var lineLimit: Int?
+    public var lineLimit: Int? { didSet { lineLimit = lineLimit.map { max(0, $0) } } }
     /// How many characters of an element or a value are shown at most.
-    public var valueLength: Int
+    public var valueLength: Int { didSet { valueLength = max(0, valueLength) } }
     /// How many fields of an updated element are shown at most.
-    public var fieldLimit: Int
+    public var fieldLimit: Int { didSet { fieldLimit = max(0, fieldLimit) } }
     /// Whether lines are coloured by the escapes of terminals.
     public var isColoured: Bool
 
-    /// Creates a style.
+    /// Creates a style. Negative numbers count as zero.
     ///
     /// - Parameters:
     ///   - lineLimit: How many lines there are at most; `nil` for all.
@@ -38,9 +38,9 @@ public struct ChangeDescription: Sendable, Hashable {
     public init(
       lineLimit: Int? = 20, valueLength: Int = 80, fieldLimit: Int = 8, isColoured: Bool = false
     ) {
-      self.lineLimit = lineLimit
-      self.valueLength = valueLength
-      self.fieldLimit = fieldLimit
+      self.lineLimit = lineLimit.map { max(0, $0) }
+      self.valueLength = max(0, valueLength)
+      self.fieldLimit = max(0, fieldLimit)
       self.isColoured = isColoured
     }
   }
