@@ -79,6 +79,9 @@ struct LeastMoves {
   /// follows without a gap on both sides is one run.
   private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
     let ranks = oldRanks(candidates)
+    if candidates.count > max(chainCount / 4, 256) {
+      return leastMovesOneByOne(candidates, ranks)
+    }
     func rank(_ position: Int) -> Int {
       ranks.isEmpty ? candidates[position].oldPosition : Int(ranks[position])
     }
@@ -137,6 +140,74 @@ struct LeastMoves {
       }
     }
     return merged(candidateMoves, moves) { $0.to < $1.to }
+  }
+
+  /// The same where much is out of order: each element by itself, which takes less memory than stretches.
+  private func leastMovesOneByOne(
+    _ candidates: UnsafeBufferPointer<Match>, _ ranks: [Int32]
+  ) -> [Changeset.Move] {
+    let count = chainCount + candidates.count
+    precondition(count < Int32.max, "More than 2 billion elements out of order")
+    return withUnsafeTemporaryAllocation(of: Bool.self, capacity: count) { stays in
+      stays.initialize(repeating: false)
+      withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { places in
+        fill(places, candidates, ranks)
+        markLongestIncreasingSubsequence(of: UnsafeBufferPointer(places), in: stays)
+      }
+      var moves: [Changeset.Move] = []
+      var moveCount = 0
+      for stays in stays where !stays { moveCount += 1 }
+      moves.reserveCapacity(moveCount)
+      var (item, chain, inOld, inNew) = (0, 0, 0, 0)
+      for position in 0...candidates.count {
+        let isLast = position == candidates.count
+        let before = isLast ? chainCount : chainBefore(new: candidates[position].newPosition)
+        while chain < before {
+          if !stays[item] {
+            while inOld < oldRest.count, chainBefore(old: inOld) <= chain { inOld += 1 }
+            while inNew < newRest.count, chainBefore(new: inNew) <= chain { inNew += 1 }
+            moves.append(Changeset.Move(from: chain + inOld, to: chain + inNew))
+          }
+          chain += 1
+          item += 1
+        }
+        if isLast { break }
+        if !stays[item] { moves.append(move(of: candidates[position])) }
+        item += 1
+      }
+      return moves
+    }
+  }
+
+  /// Writes down, in the order of the new version, the place of each element by old offset.
+  private func fill(
+    _ places: UnsafeMutableBufferPointer<Int32>, _ candidates: UnsafeBufferPointer<Match>,
+    _ ranks: [Int32]
+  ) {
+    var borders = [Int32](repeating: 0, count: chainCount == 0 ? 0 : candidates.count)
+    func rank(_ position: Int) -> Int {
+      ranks.isEmpty ? candidates[position].oldPosition : Int(ranks[position])
+    }
+    if chainCount > 0 {
+      for position in 0..<candidates.count {
+        borders[rank(position)] = Int32(chainBefore(old: candidates[position].oldPosition))
+      }
+    }
+    var (item, chain, border) = (0, 0, 0)
+    for position in 0...candidates.count {
+      let isLast = position == candidates.count
+      let before = isLast ? chainCount : chainBefore(new: candidates[position].newPosition)
+      while chain < before {
+        while border < borders.count, borders[border] <= chain { border += 1 }
+        places[item] = Int32(truncatingIfNeeded: chain + border)
+        chain += 1
+        item += 1
+      }
+      if isLast { break }
+      let rank = rank(position)
+      places[item] = Int32(truncatingIfNeeded: rank) + (chainCount == 0 ? 0 : borders[rank])
+      item += 1
+    }
   }
 
   /// For each candidate how many have a smaller old offset; empty where nothing was deleted, so that its

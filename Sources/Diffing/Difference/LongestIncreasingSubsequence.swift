@@ -105,7 +105,9 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
 /// Halved by arithmetic alone, since which half it is is as good as random, and a wrong guess of the
 /// processor costs more than the step: a difference shifted to its sign is all ones or none. (A
 /// conditional expression becomes a branch: 100,000 shuffled rows took 1.3 times as long.)
-private func lowerBound(of value: Int, in values: UnsafeBufferPointer<Int>) -> Int {
+private func lowerBound<Value: FixedWidthInteger>(
+  of value: Value, in values: UnsafeBufferPointer<Value>
+) -> Int {
   guard let last = values.last, last >= value else { return values.count }
   var low = 0
   var rest = values.count
@@ -116,7 +118,8 @@ private func lowerBound(of value: Int, in values: UnsafeBufferPointer<Int>) -> I
   }
   while rest > 1 {
     let half = rest / 2
-    low &+= half & ((values[low &+ half &- 1] &- value) >> (Int.bitWidth - 1))
+    let sign = (values[low &+ half &- 1] &- value) >> (Value.bitWidth &- 1)
+    low &+= half & Int(truncatingIfNeeded: sign)
     rest &-= half
   }
   return low &+ (values[low] < value ? 1 : 0)
@@ -131,4 +134,44 @@ private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
     run = Int(predecessors[run])
   }
   return isMember
+}
+
+/// Marks a longest increasing subsequence of some distinct values, by patience sorting.
+///
+/// - Parameters:
+///   - values: From zero on.
+///   - isMember: As many places, all `false`; set to `true` for each value of the subsequence.
+/// - Complexity: O(*n* log *n*), O(*n*) where values follow one another in runs.
+func markLongestIncreasingSubsequence(
+  of values: UnsafeBufferPointer<Int32>, in isMember: UnsafeMutableBufferPointer<Bool>
+) {
+  withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { predecessors in
+    var last: Int32 = -1
+    // Only as much of these is touched as the subsequence is long.
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { tails in
+      withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { tailItems in
+        var length = 0
+        var low = -1
+        for item in 0..<values.count {
+          let value = values[item]
+          // A value that follows the one before comes right behind it.
+          let next = low + 1
+          if item > 0, value == values[item - 1] + 1, next == length || tails[next] > value {
+            low = next
+          } else {
+            low = lowerBound(of: value, in: UnsafeBufferPointer(rebasing: tails[..<length]))
+          }
+          predecessors[item] = low > 0 ? tailItems[low - 1] : -1
+          tails[low] = value
+          tailItems[low] = Int32(truncatingIfNeeded: item)
+          if low == length { length += 1 }
+        }
+        if length > 0 { last = tailItems[length - 1] }
+      }
+    }
+    while last >= 0 {
+      isMember[Int(last)] = true
+      last = predecessors[Int(last)]
+    }
+  }
 }
