@@ -105,7 +105,7 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
 /// Halved by arithmetic alone, since which half it is is as good as random, and a wrong guess of the
 /// processor costs more than the step: a difference shifted to its sign is all ones or none. (A
 /// conditional expression becomes a branch: 100,000 shuffled rows took 1.3 times as long.)
-private func lowerBound<Value: FixedWidthInteger>(
+func lowerBound<Value: FixedWidthInteger>(
   of value: Value, in values: UnsafeBufferPointer<Value>
 ) -> Int {
   guard let last = values.last, last >= value else { return values.count }
@@ -145,33 +145,114 @@ private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
 func markLongestIncreasingSubsequence(
   of values: UnsafeBufferPointer<Int32>, in isMember: UnsafeMutableBufferPointer<Bool>
 ) {
-  withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { predecessors in
+  let count = values.count
+  withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { predecessors in
     var last: Int32 = -1
     // Only as much of these is touched as the subsequence is long.
-    withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { tails in
-      withUnsafeTemporaryAllocation(of: Int32.self, capacity: values.count) { tailItems in
-        var length = 0
-        var low = -1
-        for item in 0..<values.count {
-          let value = values[item]
-          // A value that follows the one before comes right behind it.
-          let next = low + 1
-          if item > 0, value == values[item - 1] + 1, next == length || tails[next] > value {
-            low = next
-          } else {
-            low = lowerBound(of: value, in: UnsafeBufferPointer(rebasing: tails[..<length]))
-          }
-          predecessors[item] = low > 0 ? tailItems[low - 1] : -1
-          tails[low] = value
-          tailItems[low] = Int32(truncatingIfNeeded: item)
-          if low == length { length += 1 }
-        }
-        if length > 0 { last = tailItems[length - 1] }
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { tailItems in
+      var tails = PileTops(capacity: count)
+      defer { tails.deallocate() }
+      var low = -1
+      for item in 0..<count {
+        let value = values[item]
+        // A value that follows the one before comes right behind it.
+        let next = low + 1
+        let follows = item > 0 && value == values[item - 1] + 1 && tails.isFree(value, at: next)
+        low = follows ? next : tails.lowerBound(of: value)
+        predecessors[item] = low > 0 ? tailItems[low - 1] : -1
+        tails.put(value, at: low)
+        tailItems[low] = Int32(truncatingIfNeeded: item)
       }
+      if tails.count > 0 { last = tailItems[tails.count - 1] }
     }
     while last >= 0 {
       isMember[Int(last)] = true
       last = predecessors[Int(last)]
     }
+  }
+}
+
+/// The ascending tops of the piles of patience sorting.
+///
+/// Each 16 of them are a block, and the last of each block stands in a list of its own. Which block and
+/// which place in it is counted by comparing many at once, without one comparison waiting for
+/// the one before: halving took 25 ns for each of 100,000 shuffled values, this takes 10.
+private struct PileTops {
+  private typealias Lanes = SIMD8<Int32>
+
+  private(set) var count = 0
+  private let tops: UnsafeMutablePointer<Int32>
+  private let lastOfBlocks: UnsafeMutablePointer<Int32>
+
+  private static var block: Int { 16 }
+  /// From so many on, halving is faster than looking through the list of blocks.
+  private static var most: Int { 2048 }
+
+  init(capacity: Int) {
+    let blocks = capacity / Self.block + 1
+    tops = .allocate(capacity: blocks * Self.block)
+    lastOfBlocks = .allocate(capacity: blocks + Lanes.scalarCount)
+  }
+
+  func deallocate() {
+    tops.deallocate()
+    lastOfBlocks.deallocate()
+  }
+
+  /// Whether a value that is greater than the one before a place belongs there.
+  func isFree(_ value: Int32, at place: Int) -> Bool {
+    place == count || tops[place] > value
+  }
+
+  mutating func put(_ value: Int32, at place: Int) {
+    tops[place] = value
+    let block = place / Self.block
+    if place == count {
+      if place % Self.block == 0 { open(block) }
+      count += 1
+    }
+    if place % Self.block == Self.block - 1 { lastOfBlocks[block] = value }
+  }
+
+  /// Fills a new block with what is greater than all values, behind its first.
+  private func open(_ block: Int) {
+    let start = block * Self.block
+    for place in start + 1..<start + Self.block { tops[place] = .max }
+    for place in block..<block + Lanes.scalarCount { lastOfBlocks[place] = .max }
+  }
+
+  /// How many are less than a value.
+  func lowerBound(of value: Int32) -> Int {
+    if count == 0 || tops[count - 1] < value { return count }
+    if tops[0] > value { return 0 }
+    let lanes = Lanes(repeating: value)
+    let zero = Lanes(repeating: 0)
+    let one = Lanes(repeating: 1)
+    let start = block(of: value, lanes) * Self.block
+    let raw = UnsafeRawPointer(tops + start)
+    var below = zero.replacing(with: one, where: raw.loadUnaligned(as: Lanes.self) .< lanes)
+    below &+= zero.replacing(
+      with: one,
+      where: (raw + MemoryLayout<Lanes>.size).loadUnaligned(as: Lanes.self) .< lanes)
+    return start + Int(below.wrappedSum())
+  }
+
+  /// How many blocks end with less than a value.
+  private func block(of value: Int32, _ lanes: Lanes) -> Int {
+    let blocks = (count + Self.block - 1) / Self.block
+    if count > Self.most {
+      return Diffing.lowerBound(
+        of: value, in: UnsafeBufferPointer(start: lastOfBlocks, count: blocks))
+    }
+    let zero = Lanes(repeating: 0)
+    let one = Lanes(repeating: 1)
+    var below = zero
+    var place = 0
+    while place < blocks {
+      let part = UnsafeRawPointer(lastOfBlocks + place).loadUnaligned(as: Lanes.self)
+      below &+= zero.replacing(with: one, where: part .< lanes)
+      place += Lanes.scalarCount
+    }
+    return Int(below.wrappedSum())
   }
 }
