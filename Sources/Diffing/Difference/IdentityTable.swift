@@ -9,9 +9,7 @@ struct IdentityTable {
   /// Half of the hash and the position plus one; 0: vacant; position bits all ones: all were taken.
   @usableFromInline let slots: UnsafeMutablePointer<UInt64>
   @usableFromInline let slotMask: Int
-  /// One bit for each of some hashes.
-  @usableFromInline let filter: UnsafeMutablePointer<UInt64>
-  @usableFromInline let filterMask: Int
+  @usableFromInline let filter: HashFilter
   @usableFromInline let count: Int
   /// For each position the next one of the same identity plus one; empty where there are no duplicates.
   @usableFromInline var next: [UInt32] = []
@@ -26,13 +24,9 @@ struct IdentityTable {
     var capacity = 16
     while capacity < 2 * count { capacity *= 2 }
     slotMask = capacity - 1
-    // Eight bits for each element: of what is absent, one in eight passes.
-    let filterWords = max(1, capacity / 16)
-    filterMask = filterWords * 64 - 1
+    filter = HashFilter(count: count)
     slots = .allocate(capacity: capacity)
-    filter = .allocate(capacity: filterWords)
     slots.initialize(repeating: 0, count: capacity)
-    filter.initialize(repeating: 0, count: filterWords)
   }
 
   @inlinable
@@ -44,8 +38,7 @@ struct IdentityTable {
   /// Puts an old element in front of those of its identity: they must be put in by descending position.
   @inlinable
   mutating func insert(_ position: Int, hash: UInt64, isSame: (Int) -> Bool) {
-    let bit = Int(truncatingIfNeeded: hash >> 8) & filterMask
-    filter[bit / 64] |= 1 << UInt64(bit % 64)
+    filter.insert(hash)
     let upper = hash & ~0xFFFF_FFFF
     var slot = Int(truncatingIfNeeded: hash) & slotMask
     while true {
@@ -72,8 +65,7 @@ struct IdentityTable {
   /// - Returns: Its position, or -1 if there is none.
   @inlinable
   mutating func take(hash: UInt64, _ taken: TakenPositions, isSame: (Int) -> Bool) -> Int {
-    let bit = Int(truncatingIfNeeded: hash >> 8) & filterMask
-    if filter[bit / 64] & (1 << UInt64(bit % 64)) == 0 { return -1 }
+    if !filter.mayContain(hash) { return -1 }
     let upper = hash & ~0xFFFF_FFFF
     var slot = Int(truncatingIfNeeded: hash) & slotMask
     while true {
@@ -98,6 +90,42 @@ struct IdentityTable {
   @inlinable
   func following(_ position: Int) -> Int {
     next.isEmpty ? -1 : Int(next[position]) - 1
+  }
+}
+
+/// Turns away what is not in a set of hashes, all but one in eight.
+///
+/// Eight bits for each element, so that it stays in the nearest caches where the table does not.
+@usableFromInline
+struct HashFilter {
+  @usableFromInline let words: UnsafeMutablePointer<UInt64>
+  @usableFromInline let mask: Int
+
+  /// To be deallocated by the owner.
+  @inlinable
+  init(count: Int) {
+    var wordCount = 1
+    while 8 * wordCount < count { wordCount *= 2 }
+    mask = wordCount * 64 - 1
+    words = .allocate(capacity: wordCount)
+    words.initialize(repeating: 0, count: wordCount)
+  }
+
+  @inlinable
+  func deallocate() {
+    words.deallocate()
+  }
+
+  @inlinable
+  func insert(_ hash: UInt64) {
+    let bit = Int(truncatingIfNeeded: hash >> 8) & mask
+    words[bit / 64] |= 1 << UInt64(bit % 64)
+  }
+
+  @inlinable
+  func mayContain(_ hash: UInt64) -> Bool {
+    let bit = Int(truncatingIfNeeded: hash >> 8) & mask
+    return words[bit / 64] & (1 << UInt64(bit % 64)) != 0
   }
 }
 

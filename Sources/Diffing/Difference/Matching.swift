@@ -97,7 +97,9 @@ struct Matching<Element: Differentiable> {
           continue
         }
       }
-      if table == nil { table = Self.table(of: old, oldRest, hasher) }
+      if table == nil {
+        table = Self.table(of: old, oldRest, hasher, for: new, newRest[inNew...])
+      }
       let found =
         table?.take(hash: hasher.hash(element), taken) {
           sameIdentity(at: old + oldRest[$0], element)
@@ -130,16 +132,24 @@ struct Matching<Element: Differentiable> {
     return true
   }
 
+  /// A table of the old elements that may be among some new ones.
+  ///
+  /// Where a hash costs next to nothing, the new ones are hashed once more, so that what is gone need
+  /// not be put into the table.
   @inlinable
   static func table(
-    of old: UnsafePointer<Element>, _ oldRest: UnsafeBufferPointer<Int>, _ hasher: IdentityHasher
+    of old: UnsafePointer<Element>, _ oldRest: UnsafeBufferPointer<Int>, _ hasher: IdentityHasher,
+    for new: UnsafePointer<Element>, _ newRest: Slice<UnsafeBufferPointer<Int>>
   ) -> IdentityTable {
+    let filter = Element.hasBitwiseIdentity ? HashFilter(count: newRest.count) : nil
+    defer { filter?.deallocate() }
+    if let filter { for offset in newRest { filter.insert(hasher.hash(new + offset)) } }
     var table = IdentityTable(count: oldRest.count)
     for inOld in stride(from: oldRest.count - 1, through: 0, by: -1) {
       let element = old + oldRest[inOld]
-      table.insert(inOld, hash: hasher.hash(element)) {
-        sameIdentity(at: old + oldRest[$0], element)
-      }
+      let hash = hasher.hash(element)
+      if let filter, !filter.mayContain(hash) { continue }
+      table.insert(inOld, hash: hash) { sameIdentity(at: old + oldRest[$0], element) }
     }
     return table
   }
