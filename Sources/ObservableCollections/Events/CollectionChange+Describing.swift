@@ -12,7 +12,7 @@ extension CollectionChange {
 extension CollectionChange: CustomStringConvertible {
   /// The change as a person reads it: what was inserted, deleted, moved and updated; at most 20 lines.
   ///
-  /// For more lines, or colours, see ``ChangeDescription``.
+  /// For more lines, or colours, see `ChangeDescription`.
   public var description: String {
     ChangeDescription(self).description
   }
