@@ -48,7 +48,7 @@ struct AccumulationTests {
         return first.followed(by: second)
       }
     }
-    let operations = changes.reduce(0) { $0 + $1.operationCount }
+    let operations = changes.reduce(0) { $0 + $1.changeCount }
     // Two stretches for an operation and one more, in each of the eight levels.
     #expect(visited <= (2 * operations + changes.count) * 8)
     let oneByOne = changes.reduce(Changeset.empty) { $0.composed(with: $1) }

@@ -146,7 +146,7 @@ struct CompositionTests {
     let both = PartialInjection(first).followed(by: PartialInjection(second))
     #expect(both.stretchCount <= 2 * 2 * size + 1)
     let composed = first.composed(with: second)
-    #expect(composed.operationCount <= 2 * size)
+    #expect(composed.changeCount <= 2 * size)
     #expect(!composed.moves.isEmpty && composed.inverse.inverse == composed)
     let byLeft = composed.composed(with: third)
     let byRight = first.composed(with: second.composed(with: third))

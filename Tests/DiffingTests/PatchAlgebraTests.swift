@@ -60,7 +60,7 @@ struct PatchAlgebraTests {
     #expect(
       !Changeset(long).differs(from: change.composed(with: more)), "seed \(seed)")
     #expect(
-      (patch.steps + patch.inverse.steps).count == 2 * change.operationCount, "seed \(seed)")
+      (patch.steps + patch.inverse.steps).count == 2 * change.changeCount, "seed \(seed)")
     #expect(
       Changeset(long).normalForm(from: old, to: list.items).applying(to: old, with: list.items)
         == list.items)

@@ -56,11 +56,6 @@ extension Changeset {
     }
   }
 
-  /// The number of deletions, insertions, moves and updates.
-  package var operationCount: Int {
-    deletions.count + insertions.count + moves.count + updates.count
-  }
-
   /// This change, where some of what is deleted and inserted is kept instead.
   ///
   /// - Parameters:

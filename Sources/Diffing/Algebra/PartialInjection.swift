@@ -62,7 +62,7 @@ package struct PartialInjection: Sendable {
   package init(_ change: Changeset) {
     let (insertions, moves, removals) = (change.insertions, change.moves, change.removals)
     var list = StretchList(
-      capacity: 2 * change.operationCount + 1, updates: change.updates)
+      capacity: 2 * change.changeCount + 1, updates: change.updates)
     var (insertion, move, removal) = (0, 0, 0)
     // Where those that stay go on.
     var (old, new) = (0, 0)

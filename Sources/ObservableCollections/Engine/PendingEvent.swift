@@ -138,7 +138,7 @@ extension ChangesetAccumulator {
     // looked for where it costs no more than composing did.
     if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count {
       let difference = Changeset(from: old.array, to: new.array)
-      if difference.operationCount < composed.operationCount { return difference }
+      if difference.changeCount < composed.changeCount { return difference }
     }
     return composed
   }
