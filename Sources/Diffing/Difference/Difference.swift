@@ -42,7 +42,8 @@ extension Changeset {
     if matching.matches.isEmpty {
       self.init(
         unchecked: (
-          deletions: walk.oldRest, insertions: walk.newRest, moves: [], updates: walk.updates
+          deletions: walk.oldRest.offsets, insertions: walk.newRest.offsets, moves: [],
+          updates: walk.updates
         ))
     } else {
       self.init(
