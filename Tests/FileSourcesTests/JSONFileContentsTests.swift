@@ -1,4 +1,5 @@
 import Diffing
+import FileWatching
 import ObservableCollections
 import ReactiveSignals
 import Testing
@@ -11,7 +12,8 @@ import Testing
     var random = SeededRandom(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
     var values = (0..<60).map { "{\"id\":\($0)}" }
-    var previous: JSONFileContents<JSONElement>?
+    var contents: JSONFileContents?
+    var elements: [JSONElement] = []
     var counts: [String: Int] = [:]
     for round in 0..<1_000 {
       for _ in 0..<Int.random(in: 0..<6, using: &random) where !values.isEmpty {
@@ -26,17 +28,25 @@ import Testing
       if round % 100 == 99 { values.shuffle(using: &random) }
       if values.isEmpty { values = ["{\"id\":0}"] }
       let bytes = Array(("[" + values.joined(separator: ",") + "]").utf8)
-      let next = try JSONFileContents(
-        bytes, key: "id", after: previous, decoding: decoding)
-      try #require(next.elements.map(\.description) == values, "seed \(seed)")
+      var change: JSONFileContents.Change<JSONElement>?
+      if let old = contents?.document.bytes {
+        let isWhole = Bool.random(using: &random)
+        change = try contents?.update(
+          for: .init(from: old, to: bytes, isWhole: isWhole), elements: elements,
+          decoding: decoding)
+        if let change { elements.replaceSubrange(change.range, with: change.replacements) }
+      } else {
+        contents = try JSONFileContents(bytes, key: "id", decoding: decoding, into: &elements)
+        change = .init(range: 0..<0, replacements: elements, added: elements)
+      }
+      try #require(elements.map(\.description) == values, "seed \(seed)")
 
       // What went and what came leads from the old elements to the new ones.
-      for element in next.difference.removed { counts[element.description, default: 0] -= 1 }
-      for element in next.difference.added { counts[element.description, default: 0] += 1 }
+      for element in change?.removed ?? [] { counts[element.description, default: 0] -= 1 }
+      for element in change?.added ?? [] { counts[element.description, default: 0] += 1 }
       counts = counts.filter { $0.value != 0 }
       let expected = Dictionary(values.map { ($0, 1) }, uniquingKeysWith: +)
       try #require(counts == expected, "seed \(seed)")
-      previous = next
     }
   }
 
@@ -48,14 +58,20 @@ import Testing
     })
     var values = (0..<1_000).map { "{\"id\":\($0)}" }
     func bytes() -> [UInt8] { Array(("[" + values.joined(separator: ",") + "]").utf8) }
-    let first = try JSONFileContents(bytes(), key: "id", after: nil, decoding: decoding)
+    var elements: [JSONElement] = []
+    var contents = try JSONFileContents(bytes(), key: "id", decoding: decoding, into: &elements)
+    let old = contents.document.bytes
     #expect(decoded.value.withLock { $0 } == 1_000)
     values[10] = "{\"id\":10,\"v\":1}"
     values.insert("{\"id\":-1}", at: 500)
     values.append(values.remove(at: 2))
     values.remove(at: 700)
-    let next = try JSONFileContents(bytes(), key: "id", after: first, decoding: decoding)
-    #expect(next.elements.map(\.description) == values)
+    let change = try #require(
+      try contents.update(
+        for: .init(from: old, to: bytes(), isWhole: true), elements: elements, decoding: decoding))
+    elements.replaceSubrange(change.range, with: change.replacements)
+    #expect(elements.map(\.description) == values)
+    #expect(change.range == 2..<1_000)
     #expect(decoded.value.withLock { $0 } == 1_002)
   }
 
