@@ -10,7 +10,7 @@ struct JSONDocumentEdit: Sendable {
   var elements: Range<Int>
   /// Where in the text those others stand.
   var spans: [Range<Int>]
-  /// For each of them the old element of the same text, or -1. One may stand for several.
+  /// For each of them the old element of the same text, or -1.
   var origins: [Int]
 }
 

@@ -118,11 +118,18 @@ struct JSONElementWalk {
     leftOver += next..<end
     next = end
     guard !leftOver.isEmpty, origins.contains(-1) else { return }
+    // Of several of one text the first is taken first; each names the next.
     var places: [Text: Int] = [:]
     places.reserveCapacity(leftOver.count)
-    for place in leftOver { places[Text(old, oldSpans[place])] = place }
+    var following = Array(repeating: -1, count: leftOver.count)
+    for (index, place) in leftOver.enumerated().reversed() {
+      following[index] = places.updateValue(index, forKey: Text(old, oldSpans[place])) ?? -1
+    }
     for (index, origin) in origins.enumerated() where origin < 0 {
-      if let place = places[Text(new, spans[index])] { origins[index] = place }
+      let text = Text(new, spans[index])
+      guard let found = places[text], found >= 0 else { continue }
+      origins[index] = leftOver[found]
+      places[text] = following[found]
     }
   }
 

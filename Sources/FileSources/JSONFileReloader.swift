@@ -117,22 +117,26 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
     if case .whole(let bytes) = bytes, loaded == nil {
       var elements: [Element] = []
       loaded = try JSONFileContents(bytes, key: key, decoding: decoding, into: &elements)
-      count(removed: [], added: elements, of: elements)
-      return { [contents, self] in contents.publish(elements, status: status(.loaded)) }
+      identities.update(removed: [], added: elements)
+      return { [self] in publish { $0.replace(with: elements) } }
+    }
+    guard let change = try loaded?.update(for: bytes, decoding: decoding) else {
+      return { [self] in contents.setStatus(status(.loaded)) }
     }
     let old = contents.collection.snapshot
-    guard let change = try loaded?.update(for: bytes, elements: old, decoding: decoding) else {
-      return { [contents, self] in contents.setStatus(status(.loaded)) }
+    identities.update(
+      removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
+    return { [self] in
+      publish { $0.apply(change.changeset, inserted: change.inserted, updated: []) }
     }
-    var elements = Array(old)
-    elements.replaceSubrange(change.range, with: change.replacements)
-    count(removed: change.removed, added: change.added, of: elements)
-    return { [contents, self] in contents.publish(elements, status: status(.loaded)) }
   }
 
-  private func count(removed: [Element], added: [Element], of elements: [Element]) {
-    identities.update(removed: removed, added: added)
-    duplicate = identities.diagnostic(for: elements)
+  private func publish(_ edit: (CollectionDraft<Element>) -> Void) {
+    contents.edit { draft in
+      edit(draft)
+      duplicate = identities.diagnostic(for: draft.snapshot)
+      draft.newStatus = status(.loaded)
+    }
   }
 
   private func status(_ state: SourceStatus.State) -> SourceStatus {
