@@ -4,29 +4,32 @@ import Synchronization
 
 /// Awaits the changes of a source, one by one.
 final class Waiter<Source: DataSource>: Sendable {
-  private let changes = DispatchSemaphore(value: 0)
-  private let last = Atomic<UInt64>(0)
-  private let observations = DisposeBag()
+  /// Not the waiter itself, which would keep its observation, and that the source.
+  private final class Changes: Sendable {
+    let semaphore = DispatchSemaphore(value: 0)
+    let last = Atomic<UInt64>(0)
+  }
+
+  private let changes = Changes()
+  private let observation: Disposable
 
   init(_ source: Source) {
-    source.observe { [changes, self] event in
-      guard case .change = event else { return }
-      last.store(Self.now, ordering: .releasing)
-      changes.signal()
-    }.store(in: observations)
+    observation = source.observe { [changes] event in
+      // Where loading is faster than attaching, there is no change to see.
+      if case .initial = event, event.snapshot.isEmpty { return }
+      changes.last.store(DispatchTime.now().uptimeNanoseconds, ordering: .releasing)
+      changes.semaphore.signal()
+    }
   }
 
   /// Waits for the next change.
   ///
-  /// - Returns: The moment that the observer was called.
+  /// - Returns: The moment that the observer was called, in nanoseconds.
   @discardableResult
   func wait() -> UInt64 {
-    changes.wait()
-    return last.load(ordering: .acquiring)
+    changes.semaphore.wait()
+    return changes.last.load(ordering: .acquiring)
   }
-
-  /// In nanoseconds.
-  static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 }
 
 /// A folder that is removed in the end.
