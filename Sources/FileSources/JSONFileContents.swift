@@ -13,6 +13,8 @@ struct JSONFileContents: Sendable {
     var changeset: Changeset
     /// What comes at the insertions.
     var inserted: [Element]
+    /// What the updated elements become.
+    var updated: [Element] = []
   }
 
   /// Reads the first version.

@@ -120,14 +120,17 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
       identities.update(removed: [], added: elements)
       return { [self] in publish { $0.replace(with: elements) } }
     }
-    guard let change = try loaded?.update(for: bytes, decoding: decoding) else {
+    guard var change = try loaded?.update(for: bytes, decoding: decoding) else {
       return { [self] in contents.setStatus(status(.loaded)) }
     }
     let old = contents.collection.snapshot
+    change.pairUpdates(of: old)
     identities.update(
       removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
-    return { [self] in
-      publish { $0.apply(change.changeset, inserted: change.inserted, updated: []) }
+    return { [self, change] in
+      publish {
+        $0.apply(change.changeset, inserted: change.inserted, updated: change.updated)
+      }
     }
   }
 
