@@ -26,7 +26,7 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
   private let queue = DispatchQueue(label: "swappable.json-file")
   private let state = Locked(State())
   private var machine: ReloadMachine
-  private var loaded: JSONFileContents<Element>?
+  private var loaded: JSONFileContents?
   private var identities = IdentityCounts<Element>()
   private var duplicate: SourceDiagnostic?
 
@@ -97,27 +97,48 @@ final class JSONFileReloader<Element: Differentiable & Sendable>: @unchecked Sen
   }
 
   private func read() {
-    switch system.files.read(path) {
+    switch system.files.read(path, comparingWith: loaded?.document.bytes) {
     case .failure(let failure):
       perform(machine.readFailed(failure.trouble(path: path)))
     case .success(let file):
-      if let loaded, loaded.document.hasBytes(file.bytes) {
-        machine.readSucceeded()
-        contents.setStatus(status(.loaded))
-        return
-      }
       do throws(JSONError) {
-        let next = try JSONFileContents(
-          file.bytes, key: key, after: loaded, decoding: decoding)
-        loaded = next
-        identities.update(removed: next.difference.removed, added: next.difference.added)
-        duplicate = identities.diagnostic(for: next.elements)
+        let publish = try load(file.bytes)
         machine.readSucceeded()
         // What reading took may be the time in which the source was let go.
-        if !hasStopped { contents.publish(next.elements, status: status(.loaded)) }
+        if !hasStopped { publish() }
       } catch {
         perform(machine.readFailed(error.trouble(path: path)))
       }
+    }
+  }
+
+  /// - Returns: What tells of the new contents.
+  private func load(_ bytes: FileDifference.Bytes) throws(JSONError) -> () -> Void {
+    if case .whole(let bytes) = bytes, loaded == nil {
+      var elements: [Element] = []
+      loaded = try JSONFileContents(bytes, key: key, decoding: decoding, into: &elements)
+      identities.update(removed: [], added: elements)
+      return { [self] in publish { $0.replace(with: elements) } }
+    }
+    guard var change = try loaded?.update(for: bytes, decoding: decoding) else {
+      return { [self] in contents.setStatus(status(.loaded)) }
+    }
+    let old = contents.collection.snapshot
+    change.pairUpdates(of: old)
+    identities.update(
+      removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
+    return { [self, change] in
+      publish {
+        $0.apply(change.changeset, inserted: change.inserted, updated: change.updated)
+      }
+    }
+  }
+
+  private func publish(_ edit: (CollectionDraft<Element>) -> Void) {
+    contents.edit { draft in
+      edit(draft)
+      duplicate = identities.diagnostic(for: draft.snapshot)
+      draft.newStatus = status(.loaded)
     }
   }
 

@@ -3,7 +3,8 @@ extension FileAccess {
   package static let live = FileAccess(
     stamp: { SystemCalls.stamp($0) },
     readLink: { SystemCalls.readLink($0) },
-    read: { readContents(of: $0) })
+    read: { readContents(of: $0) },
+    compare: { compareContents(of: $0, with: $1) })
 
   /// Reads again where the file changed meanwhile, a few times.
   private static func readContents(of path: String) -> Result<FileContents, FileFailure> {
@@ -21,17 +22,14 @@ extension FileAccess {
             return .success(FileContents(bytes: bytes, stamp: after))
           }
         }
-        return .failure(
-          FileFailure(
-            cause: .unstable, operation: "read", path: path,
-            reason: "it changed each time while it was being read"))
+        return .failure(.unstable(path: path))
       } catch {
         return .failure(error)
       }
     }
   }
 
-  private static func checkIsRegular(_ stamp: FileStamp, path: String) throws(FileFailure) {
+  static func checkIsRegular(_ stamp: FileStamp, path: String) throws(FileFailure) {
     switch stamp.kind {
     case .regular, .symbolicLink: return
     case .directory:
@@ -43,5 +41,13 @@ extension FileAccess {
         cause: .isSpecial, operation: "read", path: path,
         reason: "it is a pipe, socket or device; only regular files can be read again and again")
     }
+  }
+}
+
+extension FileFailure {
+  static func unstable(path: String) -> FileFailure {
+    FileFailure(
+      cause: .unstable, operation: "read", path: path,
+      reason: "it changed each time while it was being read")
   }
 }

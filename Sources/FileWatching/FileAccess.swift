@@ -5,16 +5,35 @@ package struct FileAccess: Sendable {
   /// Where a symbolic link leads.
   package var readLink: @Sendable (_ path: String) -> Result<String, FileFailure>
   /// All bytes of a regular file, none of them older than the stamp or newer than it.
-  package var read: @Sendable (_ path: String) -> Result<FileContents, FileFailure>
+  package var read: @Sendable (_ path: String) -> Result<FileContents, FileFailure> {
+    // Whoever puts another reading in its place means all of it.
+    didSet { compare = nil }
+  }
+  /// Reads what differs from bytes that are known; nil where it takes `read` to find out.
+  private var compare:
+    (@Sendable (_ path: String, _ known: [UInt8]?) -> Result<FileDifference, FileFailure>)?
 
   package init(
     stamp: @escaping @Sendable (_ path: String) -> Result<FileStamp, FileFailure>,
     readLink: @escaping @Sendable (_ path: String) -> Result<String, FileFailure>,
-    read: @escaping @Sendable (_ path: String) -> Result<FileContents, FileFailure>
+    read: @escaping @Sendable (_ path: String) -> Result<FileContents, FileFailure>,
+    compare: (
+      @Sendable (_ path: String, _ known: [UInt8]?) -> Result<FileDifference, FileFailure>
+    )? = nil
   ) {
     self.stamp = stamp
     self.readLink = readLink
     self.read = read
+    self.compare = compare
+  }
+
+  /// All bytes of a regular file that differ from those that are known, none of them older than the
+  /// stamp or newer than it.
+  package func read(
+    _ path: String, comparingWith known: [UInt8]?
+  ) -> Result<FileDifference, FileFailure> {
+    if let compare { return compare(path, known) }
+    return read(path).map { FileDifference($0, from: known) }
   }
 }
 

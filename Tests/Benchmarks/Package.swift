@@ -31,6 +31,12 @@ let package = Package(
         .product(name: "Swappable", package: "Swappable"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "SourceBenchmarks",
+      dependencies: [
+        "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
     .target(name: "AllocationMeter"),
     .target(name: "Measuring", swiftSettings: settings),
   ],
