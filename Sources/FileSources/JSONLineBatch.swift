@@ -76,8 +76,9 @@ struct JSONLineBatch {
   private static func error(of line: ArraySlice<UInt8>, line number: Int, key: [UInt8]?)
     -> JSONError
   {
-    do throws(JSONError) {
-      try JSONElement.parse(Array(line)) { (scanner) throws(JSONScanner.Fault) in
+    let bytes = Array(line)
+    do throws(JSONScanner.Fault) {
+      try JSONScanner.withScanner(of: bytes, from: 0) { (scanner) throws(JSONScanner.Fault) in
         _ = try JSONElement.scanElement(&scanner, depth: 0, key: key)
         scanner.skipSpace()
         if scanner.next != nil {
@@ -86,12 +87,10 @@ struct JSONLineBatch {
       }
       preconditionFailure("line \(number) is faulty among others and right by itself")
     } catch {
-      var error = error
-      error.position?.line = number
-      if error.code == .truncated {
-        error.reason += "; in JSON Lines each value stands on one line"
-      }
-      return error
+      let hint = error.code == .truncated ? "; in JSON Lines each value stands on one line" : ""
+      var position = JSONError.Position(of: error.offset, in: bytes[...])
+      position.line = number
+      return JSONError(code: error.code, reason: error.reason + hint, position: position)
     }
   }
 }

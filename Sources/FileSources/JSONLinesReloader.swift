@@ -14,6 +14,8 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// Up to the end of a line that cannot be read: it stays so until the file is another one.
   private var fault: (cursor: LineCursor, error: JSONError)?
   private var openLineDiagnostic: SourceDiagnostic?
+  /// What was last told of the file.
+  private var toldState: FileState?
 
   init(
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem,
@@ -31,6 +33,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
 
   /// A file that only grows need not rest before its complete lines count.
   override func fileChanged(_ event: FileEvent) -> [ReloadMachine.Action] {
+    toldState = event.state
     if event.kind == .modified, let cursor, let stamp = event.state.stamp,
       stamp.identity == cursor.stamp.identity, stamp.size > cursor.stamp.size
     {
@@ -64,7 +67,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       (start, margins) = (cursor, same)
     }
     // Who writes a file anew makes it one change by closing it, or by a rest.
-    if start == nil, machine.isBeingWritten, !machine.isGraceOver {
+    if start == nil, isBeingWritten(stamp), !machine.isGraceOver {
       perform(machine.waitForRest())
       return true
     }
@@ -89,6 +92,14 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
     publish(lines, isContinued: start != nil)
     if mustWait { perform(machine.waitForRest()) }
     return true
+  }
+
+  /// Whether a writer is at work, or the file has changed since something was told of it, so that more
+  /// will be.
+  private func isBeingWritten(_ stamp: FileStamp) -> Bool {
+    if machine.isBeingWritten { return true }
+    guard let toldState else { return false }
+    return toldState.stamp.map(stamp.differsInContents) ?? true
   }
 
   /// Decides on a last line without a newline, and notes it.

@@ -67,8 +67,10 @@ struct ReloadMachine {
 
   mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
     switch kind {
-    case .written, .replaced, .removed, .touched, .check:
+    case .written, .replaced, .removed, .check:
       isBeingWritten = false
+      return read()
+    case .touched:
       return read()
     case .modified, .created:
       isBeingWritten = true
