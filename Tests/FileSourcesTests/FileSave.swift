@@ -1,3 +1,4 @@
+import FileWatching
 import Foundation
 import TestSupport
 import Testing
@@ -107,4 +108,19 @@ extension OpenFile {
     msync(memory, bytes.count, MS_SYNC)
     munmap(memory, bytes.count)
   }
+}
+
+/// Whether the file system notes the time of a write to a mapping; one that lives in memory does not.
+func notesWritesToMappings(in directory: TemporaryDirectory) throws -> Bool {
+  try directory.write("a", to: "mapped")
+  let process = try SavingProcess(directory("mapped"), "map")
+  let before = try FileAccess.live.stamp(directory("mapped")).get()
+  for _ in 0..<1_000 {
+    try process.save("b")
+    // The clock of a file system ticks slowly.
+    if try FileAccess.live.stamp(directory("mapped")).get().modified != before.modified {
+      return true
+    }
+  }
+  return false
 }

@@ -19,9 +19,33 @@ struct JSONFileSavingTests {
     let directory = try TemporaryDirectory()
     try save.prepare(directory, Self.old)
     let log = try await SourceLog.afterLoading(source(directory("a.json")))
-    #expect(Array(log.source.snapshot) == elements(Self.old))
+    try await expectChanges(log) { try save.save(directory, $0) }
+  }
 
-    try save.save(directory, Self.new)
+  @Test(arguments: ["truncate", "chunks", "overwrite", "rename", "sed", "vim", "recreate"])
+  func saveByAnotherProcessIsOneChange(kind: String) async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let process = try SavingProcess(directory("a.json"), kind)
+    let log = try await SourceLog.afterLoading(source(directory("a.json")))
+    try await expectChanges(log) { try process.save($0) }
+  }
+
+  /// Nobody is told of writes to memory: they are found by looking at the file's times.
+  @Test func writingToAMappingIsOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    guard try notesWritesToMappings(in: directory) else { return }
+    let process = try SavingProcess(directory("a.json"), "map")
+    let log = try await SourceLog.afterLoading(source(directory("a.json")))
+    try await expectChanges(log) { try process.save($0) }
+  }
+
+  private func expectChanges(
+    _ log: SourceLog<JSONElement>, by save: (String) throws -> Void
+  ) async throws {
+    #expect(Array(log.source.snapshot) == elements(Self.old))
+    try save(Self.new)
     let change = try await log.nextChange()
     #expect(Array(change.before) == elements(Self.old))
     #expect(Array(change.after) == elements(Self.new))
@@ -32,7 +56,7 @@ struct JSONFileSavingTests {
     #expect(change.revision == 2)
 
     // No other change was made in between.
-    try save.save(directory, Self.last)
+    try save(Self.last)
     let next = try await log.nextChange()
     #expect(Array(next.after) == elements(Self.last))
     #expect(next.revision == 3)
@@ -73,6 +97,19 @@ struct JSONFileSavingTests {
     #expect(Array(change.after) == elements(Self.new))
     #expect(change.revision == 2)
     #expect(log.source.status == .loaded)
+  }
+
+  @Test func parentsCreatedLaterAreOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    let log = SourceLog(source(directory("x/y/a.json")))
+    _ = try await log.missing()
+    try directory.makeDirectory("x/y")
+    try directory.write(Self.old, to: "x/y/a.json")
+    let change = try await log.nextChange()
+    #expect(Array(change.after) == elements(Self.old))
+    #expect(change.revision == 1)
+    try directory.write(Self.last, to: "x/y/a.json")
+    #expect(try await log.nextChange().revision == 2)
   }
 
   @Test func deletedAndSeenMissingIsNeverEmpty() async throws {

@@ -74,6 +74,16 @@ struct JSONLinesSavingTests {
     try await expectChanges(log) { try process.save($0) }
   }
 
+  /// Nobody is told of writes to memory: they are found by looking at the file's times.
+  @Test func writingToAMappingIsOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    guard try notesWritesToMappings(in: directory) else { return }
+    let process = try SavingProcess(directory("a.json"), "map")
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(1)))
+    try await expectChanges(log) { try process.save($0) }
+  }
+
   @Test func linesAppendedByAnotherProcessAreToldAsTheyBecomeComplete() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")

@@ -47,7 +47,7 @@ enum SaveKind: String, CaseIterable {
   case vim
   /// Deletes and creates.
   case recreate
-  /// Writes to a mapping of the file that stays; the contents keep their length.
+  /// Writes to a mapping of the file that stays; spaces fill the contents up to the old length.
   case map
   /// Appends to the file, which stays open.
   case append
@@ -112,15 +112,16 @@ private final class Saving {
       guard file >= 0 else { return false }
       // The mapping outlives the descriptor.
       defer { close(file) }
-      guard
-        let address = mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
+      let count = Int(lseek(file, 0, SEEK_END))
+      guard let address = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
         address != MAP_FAILED
       else { return false }
-      mapping = (address, bytes.count)
+      mapping = (address, count)
     }
-    guard let mapping, mapping.count == bytes.count else { return false }
-    mapping.address.copyMemory(from: bytes, byteCount: bytes.count)
+    guard let mapping, mapping.count >= bytes.count else { return false }
+    let spaces = Array(repeating: UInt8(ascii: " "), count: mapping.count - bytes.count)
+    mapping.address.copyMemory(from: bytes + spaces, byteCount: mapping.count)
     // Written pages become clean, so that the next write to one is noted as a change of the file.
-    return msync(mapping.address, bytes.count, MS_SYNC) == 0
+    return msync(mapping.address, mapping.count, MS_SYNC) == 0
   }
 }
