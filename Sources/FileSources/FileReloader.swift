@@ -35,7 +35,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.path = path
     self.system = system
     self.contents = contents
-    queue = DispatchQueue(label: queueLabel)
+    queue = WatchQueue.make(queueLabel)
     machine = ReloadMachine(timing: timing)
   }
 
