@@ -36,6 +36,12 @@ final class SourceLog<Element: Differentiable & Sendable>: Sendable {
     throw EndOfLog()
   }
 
+  /// The next change of a kind; others are passed over.
+  func change(where isWanted: (CollectionChange<Element>) -> Bool) async throws {
+    for await change in changes where isWanted(change) { return }
+    throw EndOfLog()
+  }
+
   /// The next status of a kind; others are passed over.
   @discardableResult
   func status(where isWanted: (SourceStatus) -> Bool) async throws -> SourceStatus {
