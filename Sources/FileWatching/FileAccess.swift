@@ -9,6 +9,8 @@ package struct FileAccess: Sendable {
     // Whoever puts another reading in its place means all of it.
     didSet { compare = nil }
   }
+  /// Opens a regular file to read parts of it.
+  package var open: @Sendable (_ path: String) -> Result<OpenedFile, FileFailure>
   /// Reads what differs from bytes that are known; nil where it takes `read` to find out.
   private var compare:
     (@Sendable (_ path: String, _ known: [UInt8]?) -> Result<FileDifference, FileFailure>)?
@@ -17,6 +19,7 @@ package struct FileAccess: Sendable {
     stamp: @escaping @Sendable (_ path: String) -> Result<FileStamp, FileFailure>,
     readLink: @escaping @Sendable (_ path: String) -> Result<String, FileFailure>,
     read: @escaping @Sendable (_ path: String) -> Result<FileContents, FileFailure>,
+    open: @escaping @Sendable (_ path: String) -> Result<OpenedFile, FileFailure>,
     compare: (
       @Sendable (_ path: String, _ known: [UInt8]?) -> Result<FileDifference, FileFailure>
     )? = nil
@@ -24,6 +27,7 @@ package struct FileAccess: Sendable {
     self.stamp = stamp
     self.readLink = readLink
     self.read = read
+    self.open = open
     self.compare = compare
   }
 
@@ -45,5 +49,21 @@ package struct FileContents: Sendable {
   package init(bytes: [UInt8], stamp: FileStamp) {
     self.bytes = bytes
     self.stamp = stamp
+  }
+}
+
+/// A regular file that is open for as long as this is kept.
+package struct OpenedFile: Sendable {
+  /// The stamp of this moment.
+  package var stamp: @Sendable () -> Result<FileStamp, FileFailure>
+  /// So many bytes from an offset on, fewer where the file ends before.
+  package var read: @Sendable (_ offset: Int, _ count: Int) -> Result<[UInt8], FileFailure>
+
+  package init(
+    stamp: @escaping @Sendable () -> Result<FileStamp, FileFailure>,
+    read: @escaping @Sendable (_ offset: Int, _ count: Int) -> Result<[UInt8], FileFailure>
+  ) {
+    self.stamp = stamp
+    self.read = read
   }
 }
