@@ -113,7 +113,7 @@ extension JSONElement {
   }
 
   /// JSON begins with an ASCII character: a zero beside it, or another byte order mark, tells.
-  private static func isUTF16(_ bytes: [UInt8]) -> Bool {
+  static func isUTF16(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
       || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
       || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])

@@ -3,7 +3,30 @@ extension FileAccess {
   package static let live = FileAccess(
     stamp: { SystemCalls.stamp($0) },
     readLink: { SystemCalls.readLink($0) },
-    read: { readContents(of: $0) })
+    read: { readContents(of: $0) },
+    open: { openedFile(at: $0) })
+
+  private static func openedFile(at path: String) -> Result<OpenedFile, FileFailure> {
+    SystemCalls.openForReading(path).flatMap { descriptor in
+      let file = Descriptor(number: descriptor)
+      do throws(FileFailure) {
+        try checkIsRegular(SystemCalls.stamp(of: descriptor, path: path).get(), path: path)
+      } catch {
+        return .failure(error)
+      }
+      return .success(
+        OpenedFile(
+          stamp: { SystemCalls.stamp(of: file.number, path: path) },
+          read: { SystemCalls.read(file.number, from: $0, limit: $1, path: path) }))
+    }
+  }
+
+  /// A descriptor that is closed with the last reference to it.
+  private final class Descriptor: Sendable {
+    let number: Int32
+    init(number: Int32) { self.number = number }
+    deinit { SystemCalls.closeDescriptor(number) }
+  }
 
   /// Reads again where the file changed meanwhile, a few times.
   private static func readContents(of path: String) -> Result<FileContents, FileFailure> {

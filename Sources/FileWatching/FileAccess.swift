@@ -6,15 +6,19 @@ package struct FileAccess: Sendable {
   package var readLink: @Sendable (_ path: String) -> Result<String, FileFailure>
   /// All bytes of a regular file, none of them older than the stamp or newer than it.
   package var read: @Sendable (_ path: String) -> Result<FileContents, FileFailure>
+  /// Opens a regular file to read parts of it.
+  package var open: @Sendable (_ path: String) -> Result<OpenedFile, FileFailure>
 
   package init(
     stamp: @escaping @Sendable (_ path: String) -> Result<FileStamp, FileFailure>,
     readLink: @escaping @Sendable (_ path: String) -> Result<String, FileFailure>,
-    read: @escaping @Sendable (_ path: String) -> Result<FileContents, FileFailure>
+    read: @escaping @Sendable (_ path: String) -> Result<FileContents, FileFailure>,
+    open: @escaping @Sendable (_ path: String) -> Result<OpenedFile, FileFailure>
   ) {
     self.stamp = stamp
     self.readLink = readLink
     self.read = read
+    self.open = open
   }
 }
 
@@ -26,5 +30,21 @@ package struct FileContents: Sendable {
   package init(bytes: [UInt8], stamp: FileStamp) {
     self.bytes = bytes
     self.stamp = stamp
+  }
+}
+
+/// A regular file that is open for as long as this is kept.
+package struct OpenedFile: Sendable {
+  /// The stamp of this moment.
+  package var stamp: @Sendable () -> Result<FileStamp, FileFailure>
+  /// So many bytes from an offset on, fewer where the file ends before.
+  package var read: @Sendable (_ offset: Int, _ count: Int) -> Result<[UInt8], FileFailure>
+
+  package init(
+    stamp: @escaping @Sendable () -> Result<FileStamp, FileFailure>,
+    read: @escaping @Sendable (_ offset: Int, _ count: Int) -> Result<[UInt8], FileFailure>
+  ) {
+    self.stamp = stamp
+    self.read = read
   }
 }

@@ -47,9 +47,9 @@ enum SystemCalls {
     _ = close(descriptor)
   }
 
-  /// Reads from the start to the end, or up to a limit.
+  /// Reads from an offset to the end, or up to a limit.
   static func read(
-    _ descriptor: Int32, limit: Int, path: String
+    _ descriptor: Int32, from offset: Int = 0, limit: Int, path: String
   ) -> Result<[UInt8], FileFailure> {
     guard hasMemory(for: limit) else {
       return .failure(
@@ -60,7 +60,7 @@ enum SystemCalls {
     var failure: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       while count < limit, let start = buffer.baseAddress {
-        let got = pread(descriptor, start + count, limit - count, off_t(count))
+        let got = pread(descriptor, start + count, limit - count, off_t(offset + count))
         if got == 0 { break }
         if got > 0 {
           count += got

@@ -8,6 +8,9 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
 
   package init() {}
 
+  /// Whether an identity occurs twice.
+  package var hasDuplicates: Bool { surplus > 0 }
+
   /// Counts what went and what came.
   ///
   /// - Complexity: O(changes).
