@@ -15,6 +15,10 @@ let package = Package(
       name: "FuzzJSON",
       dependencies: [.product(name: "Swappable", package: "Swappable")],
       swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
+    .executableTarget(
+      name: "FuzzRows",
+      dependencies: [.product(name: "SQLiteSources", package: "Swappable")],
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
   ],
   swiftLanguageModes: [.v6]
 )
