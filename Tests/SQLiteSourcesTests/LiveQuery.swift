@@ -88,6 +88,7 @@ final class LiveQuery: Sendable {
     recorder = Recorder(source)
     observer = RecordingObserver(source)
     try await source.loaded()
+    await source.flush()
   }
 
   /// The contents in short.
