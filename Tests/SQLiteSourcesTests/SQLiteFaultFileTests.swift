@@ -146,7 +146,6 @@ import Testing
         CREATE TABLE item (id INTEGER PRIMARY KEY, name);
         INSERT INTO item VALUES (1, 'a'), (2, 'b'), (3, 'c');
         CREATE TABLE aside (x);
-        PRAGMA wal_checkpoint(TRUNCATE);
         """)
     let page = try live.own.query(
       "SELECT (rootpage - 1) * (SELECT page_size FROM pragma_page_size) FROM sqlite_schema "
@@ -157,6 +156,7 @@ import Testing
     let count = live.observer.eventCount
     for turn in 1...2 {
       // The kind of the page and what follows it. It is read anew after the next commit.
+      try live.write("PRAGMA wal_checkpoint(TRUNCATE)")
       let old = try patch.answer(to: "\(offset) 119 119 119 119")
       try live.write("INSERT INTO aside VALUES (1)")
       try await live.recorder.waitForFailure(.corrupt)

@@ -111,7 +111,7 @@ import Testing
     }
     try await source?.loaded()
     source = nil
-    try live.write("DELETE FROM item WHERE id = 3")
+    try await live.expect("DELETE FROM item WHERE id = 3", tells: "-2 3.c")
     for await _ in ended.stream {}
     while weakSource != nil { await Task.yield() }
     try await live.expectSilence("UPDATE item SET name = name")
