@@ -21,8 +21,33 @@ final class ThreadGate: Sendable {
 
   /// Waits until the calling thread has access; returns how often it has entered, this one included.
   func enter() -> Int {
+    let (depth, turn) = begin()
+    guard let turn else { return depth }
+    turn.wait()
+    // Orders what the thread before did ahead of what this one does, for the thread sanitizer too,
+    // which does not see the semaphore.
+    return state.withLock { $0.depth }
+  }
+
+  /// Waits for access as `enter` does, but no longer than `limit`; `nil` where that was in vain.
+  func enter(within limit: Duration) -> Int? {
+    let (depth, turn) = begin()
+    guard let turn else { return depth }
+    if turn.wait(timeout: .now() + limit.dispatchInterval) == .success {
+      return state.withLock { $0.depth }
+    }
+    let isOwner = state.withLock { state in
+      state.waiters.removeAll { $0.turn === turn }
+      return state.owner == .current
+    }
+    // The turn may have come in the last moment.
+    return isOwner ? 1 : nil
+  }
+
+  /// Enters where nobody else is inside; else gives what to wait for.
+  private func begin() -> (depth: Int, turn: DispatchSemaphore?) {
     let thread = ThreadID.current
-    let (depth, turn) = state.withLock { state -> (Int, DispatchSemaphore?) in
+    return state.withLock { state in
       if state.owner == nil || state.owner == thread {
         state.owner = thread
         state.depth += 1
@@ -32,11 +57,6 @@ final class ThreadGate: Sendable {
       state.waiters.append(Waiter(thread: thread, turn: turn))
       return (1, turn)
     }
-    guard let turn else { return depth }
-    turn.wait()
-    // Orders what the thread before did ahead of what this one does, for the thread sanitizer too,
-    // which does not see the semaphore.
-    return state.withLock { $0.depth }
   }
 
   /// Ends what the matching `enter` began.

@@ -16,8 +16,15 @@ final class SQLiteDatabase {
   private static let cacheLimit = 64
 
   let path: String
-  private let handle: OpaquePointer
+  /// The file that was opened; `nil` in memory, and where another one may have come in between.
+  let identity: FileIdentity?
+  let handle: OpaquePointer
+  private let busyMilliseconds: Int32
   private let commits = Commits()
+  /// What collects the rows that are written, once somebody has asked for it.
+  private(set) var tracker: WriteTracker?
+  /// Whether statements mean here what they mean on any other connection.
+  private(set) var isPlain = true
   private var cache: [String: CachedStatement] = [:]
   private var uses = 0
   private var isOpen = true
@@ -31,7 +38,10 @@ final class SQLiteDatabase {
     case .readOnly: flags |= SQLITE_OPEN_READONLY
     case .inMemory: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY
     }
-    if mode != .inMemory { try SQLiteDatabase.checkFile(at: path, mayBeMissing: mode == .create) }
+    var before = FileLookup.missing
+    if mode != .inMemory {
+      before = try SQLiteDatabase.checkFile(at: path, mayBeMissing: mode == .create)
+    }
     var opened: OpaquePointer?
     let result = sqlite3_open_v2(path, &opened, flags, nil)
     guard result == SQLITE_OK, let opened else {
@@ -40,9 +50,17 @@ final class SQLiteDatabase {
     }
     self.path = path
     handle = opened
+    if mode != .inMemory, case .file(let found) = System.lookUp(path),
+      before == .missing || before == .file(found)
+    {
+      identity = found
+    } else {
+      identity = nil
+    }
     let (seconds, attoseconds) = busyTimeout.components
-    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    sqlite3_busy_timeout(opened, Int32(clamping: milliseconds))
+    busyMilliseconds = Int32(
+      clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    sqlite3_busy_timeout(opened, busyMilliseconds)
     // Unretained: the hooks end with the handle, which this object closes before it goes.
     let context = Unmanaged.passUnretained(commits).toOpaque()
     sqlite3_commit_hook(
@@ -91,11 +109,14 @@ final class SQLiteDatabase {
   var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
   var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  private static func checkFile(at path: String, mayBeMissing: Bool) throws(SQLiteError) {
-    switch System.lookUp(path) {
-    case .file: return
+  private static func checkFile(
+    at path: String, mayBeMissing: Bool
+  ) throws(SQLiteError) -> FileLookup {
+    let found = System.lookUp(path)
+    switch found {
+    case .file: return found
     case .missing:
-      guard !mayBeMissing else { return }
+      guard !mayBeMissing else { return found }
       throw SQLiteError(
         .missing, "there is no database", path: path,
         help: "check the path, or create the database first")
@@ -119,6 +140,28 @@ extension SQLiteDatabase {
     _ sql: String, _ arguments: SQLiteArguments,
     _ body: (SQLiteStatement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
+    try withStatement(sql) { statement throws(SQLiteError) in
+      try statement.bind(arguments)
+      return try body(statement)
+    }
+  }
+
+  /// Runs `body` with a statement made from another one, bound to the first of its `arguments`.
+  ///
+  /// - Parameter rowid: the value of the last argument, if that is a rowid.
+  func withStatement<Result>(
+    _ sql: String, argumentsFrom arguments: SQLiteArguments, rowid: Int64?,
+    _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withStatement(sql) { statement throws(SQLiteError) in
+      try statement.bind(firstOf: arguments, rowid: rowid)
+      return try body(statement)
+    }
+  }
+
+  private func withStatement<Result>(
+    _ sql: String, _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
     // Taken out while in use, so that a body may run the same SQL again.
     let statement: SQLiteStatement
     if let cached = cache.removeValue(forKey: sql) {
@@ -130,7 +173,6 @@ extension SQLiteDatabase {
       statement.reset()
       keep(statement)
     }
-    try statement.bind(arguments)
     return try body(statement)
   }
 
@@ -158,12 +200,16 @@ extension SQLiteDatabase {
     try refuseIfMoved()
   }
 
+  /// Whether the file that is open no longer stands at its path.
+  var hasMoved: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK
+      && moved != 0
+  }
+
   /// Throws where the file that is open no longer stands at its path.
   func refuseIfMoved() throws(SQLiteError) {
-    var moved: Int32 = 0
-    guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK,
-      moved != 0
-    else { return }
+    guard hasMoved else { return }
     throw SQLiteError(
       .moved, "the database was renamed, deleted or replaced while it was open", path: path,
       help: "close this connection and open the path again")
@@ -176,6 +222,35 @@ extension SQLiteDatabase {
       let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse })
     else { return }
     cache.removeValue(forKey: oldest.key)
+  }
+
+  /// Runs `body` without waiting for locks of other connections: it fails at once.
+  func withoutWaiting<Result>(
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
+    return try body()
+  }
+
+  /// The one integer that `sql` gives.
+  func number(_ sql: String) throws(SQLiteError) -> Int64? {
+    try withStatement(sql, []) { statement throws(SQLiteError) in
+      guard try statement.step() else { return nil }
+      return statement.integer(at: 0)
+    }
+  }
+
+  /// Collects from now on the rows that are written.
+  ///
+  /// - Returns: What collects them; `nil` where SQLite was built without what that needs.
+  func track(by collector: ChangeTracking.Collector) -> WriteTracker? {
+    if let tracker { return tracker.collector == collector ? tracker : nil }
+    guard let tracker = WriteTracker(handle: handle, collector: collector) else { return nil }
+    self.tracker = tracker
+    // A DELETE of all rows that was prepared before empties the table without telling of its rows.
+    cache = [:]
+    return tracker
   }
 
   private func prepareOne(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
@@ -232,6 +307,7 @@ extension SQLiteDatabase {
       }
       position += max(read, 1)
       if let statement {
+        if !SQLText.isPlain(sql.utf8.dropFirst(position - max(read, 1))) { isPlain = false }
         return (
           SQLiteStatement(handle: statement, database: handle, sql: sql, path: path), position
         )

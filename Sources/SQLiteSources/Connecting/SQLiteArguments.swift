@@ -28,6 +28,23 @@ public struct SQLiteArguments: Sendable, Hashable {
   }
 }
 
+extension SQLiteArguments {
+  /// The value of an argument that stands behind all others in its statement.
+  ///
+  /// - Parameter name: The argument as it is written there.
+  func value(named name: String) -> SQLiteValue? {
+    switch storage {
+    case .positional(let values):
+      if name == "?" { return values.last }
+      // A number counts from 1; a name without its value by name has a place that is not known here.
+      guard name.first == "?", let number = Int(name.dropFirst()) else { return nil }
+      return values.indices.contains(number - 1) ? values[number - 1] : nil
+    case .named(let values):
+      return values[name] ?? values[String(name.dropFirst())]
+    }
+  }
+}
+
 extension SQLiteArguments: ExpressibleByArrayLiteral {
   /// Arguments by position.
   public init(arrayLiteral elements: (any SQLiteValueConvertible)?...) {

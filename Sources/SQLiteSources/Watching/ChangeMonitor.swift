@@ -4,17 +4,28 @@ import ReactiveSignals
 /// Tells the data sources on one database that it may have changed, by whichever process.
 ///
 /// It looks at `data_version` and at which file stands at the path: when the file system hints at a
-/// change, a few times after that, and steadily. Those that it calls compare versions themselves,
-/// so that one call too many costs little.
+/// change, a few times after that, and steadily. It looks on a connection that reads nothing else, so
+/// that no query delays a look. Those that it calls compare versions themselves, so that one call too
+/// many costs little.
 final class ChangeMonitor: Sendable {
   // Sendable: Dispatch's sources may be scheduled and cancelled by any thread.
   private struct LookTimer: @unchecked Sendable {
     let source: any DispatchSourceTimer
   }
 
+  private struct Client: Sendable {
+    let call: @Sendable () -> Void
+    let onCommit: (@Sendable () -> Void)?
+  }
+
+  private struct Writer: Sendable {
+    weak let connection: SQLiteConnection?
+  }
+
   private struct State: Sendable {
     var next = 0
-    var clients: [Int: @Sendable () -> Void] = [:]
+    var clients: [Int: Client] = [:]
+    var writer: Writer?
     var isRunning = false
     var schedule: RecheckSchedule
     var timer: LookTimer?
@@ -26,9 +37,14 @@ final class ChangeMonitor: Sendable {
     var lastChange: ContinuousClock.Instant?
   }
 
+  /// What the monitor looks with.
   let reader: DatabaseReader
+  /// What its clients read with.
+  let readers: ReaderPool
   private let watch: DatabaseWatch
   private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
+  /// Orders the looks: what is seen last is what was looked at last.
+  private let looking = ThreadGate()
   private let state: Locked<State>
 
   /// A monitor of the database that `reader` reads.
@@ -37,6 +53,7 @@ final class ChangeMonitor: Sendable {
     schedule: RecheckSchedule = RecheckSchedule()
   ) {
     self.reader = reader
+    readers = ReaderPool(like: reader)
     self.watch = watch
     state = Locked(State(schedule: schedule))
   }
@@ -48,10 +65,16 @@ final class ChangeMonitor: Sendable {
   }
 
   /// Has `call` called, by any thread, after each possible change. The first begins the looking.
-  func attach(_ call: @escaping @Sendable () -> Void) -> Int {
+  ///
+  /// - Parameters:
+  ///   - onCommit: called instead after a commit by a connection of this process.
+  ///   - call: called after any other.
+  func attach(
+    onCommit: (@Sendable () -> Void)? = nil, _ call: @escaping @Sendable () -> Void
+  ) -> Int {
     let number = state.withLock { state in
       state.next += 1
-      state.clients[state.next] = call
+      state.clients[state.next] = Client(call: call, onCommit: onCommit)
       return state.next
     }
     queue.async { [weak self] in self?.startOrStop() }
@@ -72,9 +95,29 @@ final class ChangeMonitor: Sendable {
   /// It stays as it is until the clients are called.
   var diagnostic: String? { state.withLock { $0.diagnostic } }
 
+  /// The connection of this process that committed last, or is the first expected to.
+  var writer: SQLiteConnection? { state.withLock { $0.writer }?.connection }
+
+  /// Takes `connection` for the one that will commit, unless another one already has.
+  func expect(_ connection: SQLiteConnection) {
+    guard connection.access != .readOnly, writer == nil else { return }
+    state.withLock { $0.writer = Writer(connection: connection) }
+  }
+
   /// Tells the clients at once: a connection of this process has committed.
-  func commitSeen() {
-    for call in state.withLock({ Array($0.clients.values) }) { call() }
+  func commitSeen(by connection: SQLiteConnection) {
+    let clients = state.withLock { state in
+      state.writer = Writer(connection: connection)
+      return Array(state.clients.values)
+    }
+    for client in clients { (client.onCommit ?? client.call)() }
+  }
+
+  /// Looks now, for a client that is about to read; the others are called where something is new.
+  func look(by client: Int?) throws(SQLiteError) -> DatabaseReader.Version {
+    let (seen, others) = lookOnce(by: client)
+    for other in others { other.call() }
+    return try seen.version.get()
   }
 
   /// Takes a hint that files were touched: looks soon, and a few times after that.
@@ -127,22 +170,36 @@ final class ChangeMonitor: Sendable {
   /// Looks once and sets the time of the next look. Runs on `queue`.
   private func look() {
     state.withLock { $0.isLookDue = false }
-    let seen = reader.look()
     let watch = state.withLock { $0.watch }
     let diagnostic = watch?.diagnostic()
-    let calls = state.withLock { state in
-      let isNew = state.seen != seen
-      if isNew { state.lastChange = .now }
-      let isChanged = isNew || state.diagnostic != diagnostic
-      (state.seen, state.diagnostic) = (seen, diagnostic)
+    let isOther = state.withLock { state in
+      defer { state.diagnostic = diagnostic }
+      return state.diagnostic != diagnostic
+    }
+    var (_, clients) = lookOnce(by: nil)
+    state.withLock { state in
+      if isOther { clients = Array(state.clients.values) }
       // A look that a hint has asked for meanwhile comes sooner.
       if !state.isLookDue {
         state.timer?.source.schedule(
           deadline: .now() + state.schedule.next().dispatchInterval, leeway: .nanoseconds(0))
       }
-      return isChanged ? Array(state.clients.values) : []
     }
-    for call in calls { call() }
+    for client in clients { client.call() }
+  }
+
+  /// What is to be seen, and who has to be told because it is new.
+  private func lookOnce(by number: Int?) -> (DatabaseReader.Sight, [Client]) {
+    _ = looking.enter()
+    defer { looking.leave() }
+    let seen = reader.look()
+    let clients = state.withLock { state -> [Client] in
+      guard state.seen != seen else { return [] }
+      state.seen = seen
+      state.lastChange = .now
+      return state.clients.filter { $0.key != number }.map(\.value)
+    }
+    return (seen, clients)
   }
 }
 

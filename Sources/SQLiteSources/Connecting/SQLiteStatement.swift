@@ -65,9 +65,38 @@ final class SQLiteStatement {
       columns: columns, values: (0..<sqlite3_data_count(handle)).map { value(at: $0) })
   }
 
-  /// Feeds the row that the last step came to into `fingerprint`.
-  func read(into fingerprint: inout RowFingerprint) {
-    for position in 0..<sqlite3_data_count(handle) {
+  /// The INTEGER of a column of the row that the last step came to; `nil` where it is none.
+  func integer(at position: Int) -> Int64? {
+    sqlite3_column_type(handle, Int32(position)) == SQLITE_INTEGER
+      ? sqlite3_column_int64(handle, Int32(position)) : nil
+  }
+
+  /// Writes columns of the row that the last step came to as a sort key.
+  ///
+  /// - Parameters:
+  ///   - keys: what the columns are ordered by.
+  ///   - start: the position of the first of them.
+  func read(into writer: inout SortKeyWriter, keys: [TablePlan.Key], from start: Int) {
+    writer.removeAll()
+    for (offset, key) in keys.enumerated() {
+      let position = Int32(start + offset)
+      switch sqlite3_column_type(handle, position) {
+      case SQLITE_INTEGER: writer.add(sqlite3_column_int64(handle, position))
+      case SQLITE_FLOAT: writer.add(sqlite3_column_double(handle, position))
+      case SQLITE_TEXT:
+        let bytes = UnsafeRawPointer(sqlite3_column_text(handle, position))
+        writer.add(text: buffer(bytes, at: position), ignoresCase: key.ignoresCase)
+      case SQLITE_BLOB:
+        writer.add(blob: buffer(sqlite3_column_blob(handle, position), at: position))
+      default: writer.addNull()
+      }
+      writer.end(isDescending: key.isDescending)
+    }
+  }
+
+  /// Feeds the row that the last step came to into `fingerprint`, or the first columns of it.
+  func read(into fingerprint: inout RowFingerprint, columnCount: Int? = nil) {
+    for position in 0..<(columnCount.map { Int32($0) } ?? sqlite3_data_count(handle)) {
       switch sqlite3_column_type(handle, position) {
       case SQLITE_INTEGER:
         fingerprint.combine(tag: 1, UInt64(bitPattern: sqlite3_column_int64(handle, position)))
@@ -82,6 +111,17 @@ final class SQLiteStatement {
         fingerprint.combine(tag: 5, 0)
       }
     }
+  }
+
+  /// The first values of the row that the last step came to, copied, under the names of `columns`.
+  func row(_ columns: SQLiteColumns) -> SQLiteRow {
+    SQLiteRow(columns: columns, values: columns.names.indices.map { value(at: Int32($0)) })
+  }
+
+  /// Begins the run anew, with another value for the last argument.
+  func restart(rowid: Int64) throws(SQLiteError) {
+    sqlite3_reset(handle)
+    try bind(.integer(rowid), at: sqlite3_bind_parameter_count(handle))
   }
 
   private func value(at position: Int32) -> SQLiteValue {
@@ -142,6 +182,25 @@ extension SQLiteStatement {
             : "it takes " + names.filter { !$0.hasPrefix(":") }.sorted().joined(separator: ", "))
       }
     }
+  }
+
+  /// Binds those of `arguments` that this statement still has, of another one that was bound to all.
+  ///
+  /// - Parameter rowid: the value of the last argument, if that is a rowid.
+  func bind(firstOf arguments: SQLiteArguments, rowid: Int64?) throws(SQLiteError) {
+    let count = sqlite3_bind_parameter_count(handle)
+    for position in 0..<(rowid == nil ? count : count - 1) {
+      let value: SQLiteValue?
+      switch arguments.storage {
+      case .positional(let values):
+        value = Int(position) < values.count ? values[Int(position)] : nil
+      case .named(let values):
+        let name = sqlite3_bind_parameter_name(handle, position + 1).map { String(cString: $0) }
+        value = name.flatMap { values[$0] ?? values[String($0.dropFirst())] }
+      }
+      if let value { try bind(value, at: position + 1) }
+    }
+    if let rowid { try bind(.integer(rowid), at: count) }
   }
 
   private func wrong(_ message: String, help: String) -> SQLiteError {

@@ -1,8 +1,17 @@
 /// Looking at SQL as text, as far as SQLite itself gives no answer.
 enum SQLText {
   /// The first word of `sql` in upper case, after white space, comments and semicolons.
-  static func firstWord(_ sql: String) -> String {
-    var rest = Substring(sql).utf8
+  static func firstWord(_ sql: String) -> String { firstWord(sql.utf8[...]) }
+
+  /// Whether the statement that `sql` begins with leaves the meaning of others as it is.
+  static func isPlain(_ sql: Substring.UTF8View) -> Bool {
+    guard firstWord(sql) == "PRAGMA" else { return true }
+    let text = Substring(sql).lowercased()
+    return !["case_sensitive_like", "writable_schema"].contains { text.contains($0) }
+  }
+
+  private static func firstWord(_ sql: Substring.UTF8View) -> String {
+    var rest = sql
     while let byte = rest.first {
       if isSpace(byte) || byte == UInt8(ascii: ";") {
         rest = rest.dropFirst()
@@ -18,6 +27,22 @@ enum SQLText {
     }
     let word = rest.prefix { isLetter($0) }
     return String(Substring(word)).uppercased()
+  }
+
+  /// `name` in quotes, so that it is nothing but a name.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      + "\""
+  }
+
+  /// Whether two names are one to SQLite: it ignores the case of ASCII letters.
+  static func isSameName(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count
+      && zip(one.utf8, other.utf8).allSatisfy { lowered($0) == lowered($1) }
+  }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 
   /// `text` with each stretch of white space as one space, cut after `limit` characters.

@@ -120,12 +120,25 @@ public final class SQLiteConnection: Sendable {
   func withDatabase<Result>(
     _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    let depth = gate.enter()
+    try withDatabase(depth: gate.enter(), body)
+  }
+
+  /// Runs `body` with access to the database, if that is to be had within `limit`; `nil` if not.
+  func withDatabase<Result>(
+    within limit: Duration, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result? {
+    guard let depth = gate.enter(within: limit) else { return nil }
+    return try withDatabase(depth: depth, body)
+  }
+
+  private func withDatabase<Result>(
+    depth: Int, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
     var hasCommitted = false
     defer {
       if depth == 1 { hasCommitted = guarded.database.takeCommit() }
       gate.leave()
-      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen() }
+      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen(by: self) }
     }
     guard !guarded.isClosed else {
       throw SQLiteError(
@@ -142,7 +155,7 @@ public final class SQLiteConnection: Sendable {
     defer {
       let hasCommitted = depth == 1 && guarded.database.takeCommit()
       gate.leave()
-      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen() }
+      if hasCommitted { ChangeMonitor.existing(for: self)?.commitSeen(by: self) }
     }
     return try body()
   }

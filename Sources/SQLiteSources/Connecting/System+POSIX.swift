@@ -24,6 +24,24 @@ enum System {
     }
   }
 
+  /// Whether two C strings are equal.
+  static func isSame(_ one: UnsafePointer<CChar>, _ other: UnsafePointer<CChar>) -> Bool {
+    strcmp(one, other) == 0
+  }
+
+  /// Below 0, 0 or above, as the first difference of two stretches of memory has it.
+  static func compare(
+    _ one: UnsafeRawPointer, _ other: UnsafeRawPointer, count: Int
+  ) -> Int {
+    Int(memcmp(one, other, count))
+  }
+
+  /// The address of the C function `name`, where the libraries of this process have it.
+  static func function(_ name: String) -> UnsafeMutableRawPointer? {
+    // The handle of the program itself stands for all that it is linked with, and needs no closing.
+    dlsym(dlopen(nil, RTLD_NOW), name)
+  }
+
   /// `path` made absolute by the current directory; not resolved further.
   static func absolutePath(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
