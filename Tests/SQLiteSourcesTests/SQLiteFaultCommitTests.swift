@@ -7,7 +7,7 @@ import Testing
 
 /// Commits of several writers at once: each snapshot is the state between two commits, and the last
 /// one is always seen.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultCommitTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultCommitTests {
   typealias Journal = LiveQuery.Journal
 
   /// What transfers between accounts must come to: how often each writer was at it tells the

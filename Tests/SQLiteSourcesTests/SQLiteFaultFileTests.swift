@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteSources
 
 /// What happens to the file of a database behind SQLite's back.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultFileTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultFileTests {
   typealias Journal = LiveQuery.Journal
 
   /// Another database, closed, whose items are `rows`; in WAL mode where `journal` says so.

@@ -4,7 +4,7 @@ import SQLiteSources
 import Testing
 
 /// Locks of others: tried again, told where they last, and over when they are.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultLockTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultLockTests {
   typealias Setting = LiveQuery.Setting
 
   @Test(arguments: [LiveQuery.Writer.second, .handle, .process])

@@ -8,7 +8,7 @@ import SwappableSources
 import Testing
 
 /// What observers do inside their callbacks: never a deadlock, never a lost event.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultObserverTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultObserverTests {
   typealias Setting = LiveQuery.Setting
 
   @Test(arguments: Setting.all)

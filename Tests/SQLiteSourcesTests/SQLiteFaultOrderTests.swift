@@ -4,7 +4,7 @@ import SQLiteSources
 import Testing
 
 /// Keys of every class, and ties: the order is SQLite's own, then that of the row numbers.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultOrderTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultOrderTests {
   /// Keys that differ in class, in precision, in case, or in nothing.
   private static let keys = [
     "NULL", "0", "1", "-1", "0.0", "-0.0", "0.5", "1.0", "9007199254740992", "9007199254740993",

@@ -4,7 +4,7 @@ import SQLiteSources
 import Testing
 
 /// The schema changes under a live query.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultSchemaTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSchemaTests {
   typealias Setting = LiveQuery.Setting
 
   private static let plain = """

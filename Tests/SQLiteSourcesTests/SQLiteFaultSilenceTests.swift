@@ -3,7 +3,7 @@ import SQLiteSources
 import Testing
 
 /// What must not be told: what was taken back, and what leaves the result as it is.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultSilenceTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSilenceTests {
   typealias Setting = LiveQuery.Setting
 
   @Test(arguments: Setting.all) func whatIsTakenBackIsNoEvent(setting: Setting) async throws {

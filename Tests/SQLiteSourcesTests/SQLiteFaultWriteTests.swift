@@ -2,7 +2,7 @@ import SQLiteSources
 import Testing
 
 /// The kinds of write that a simple hook does not see, or sees wrongly.
-@Suite(.timeLimit(.minutes(2))) struct SQLiteFaultWriteTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultWriteTests {
   typealias Setting = LiveQuery.Setting
 
   @Test(arguments: Setting.all) func aReplaceTellsWhatItReplaced(setting: Setting) async throws {
