@@ -1,17 +1,14 @@
 public import Diffing
 
 extension CollectionDraft {
-  /// The number of elements.
-  public var count: Int { elements.count }
-
   /// Whether there is no element.
-  public var isEmpty: Bool { elements.isEmpty }
+  public var isEmpty: Bool { count == 0 }
 
   /// Finds the first element of an identity.
   ///
   /// - Complexity: O(n).
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
-    elements.firstIndex { $0.differenceIdentifier == identifier }
+    snapshot.firstIndex(identifiedBy: identifier)
   }
 
   /// Appends an element.
@@ -61,12 +58,14 @@ extension CollectionDraft {
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
     let start = savepoint
-    var kept: [Element] = []
     var deletions: [Int] = []
-    for (offset, element) in start.working.enumerated() {
-      if try shouldBeRemoved(element) { deletions.append(offset) } else { kept.append(element) }
+    for (offset, element) in start.snapshot.enumerated() {
+      if try shouldBeRemoved(element) { deletions.append(offset) }
     }
-    write(kept, over: start) { _ in Changeset(deletions: deletions) }
+    let changeset = Changeset(deletions: deletions)
+    var kept = start.snapshot.storage
+    kept.apply(changeset, inserted: [], updated: [])
+    write(kept, over: start) { _ in changeset }
   }
 
   /// Removes everything.

@@ -5,8 +5,8 @@ public import Diffing
 /// It keeps track of what becomes of each element, so that the transaction's one change says exactly
 /// what was done. It is used inside the body that it was passed to, and traps afterwards.
 public final class CollectionDraft<Element: Differentiable & Sendable> {
-  private var working: [Element]
-  private var record = DraftRecord.none
+  private var working: PersistentArray<Element>
+  private var record = EditRecord()
   private var isOpen = true
   /// The contents before the transaction.
   private let base: Snapshot<Element>
@@ -15,13 +15,29 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   package init(_ base: Snapshot<Element>) {
     self.base = base
-    working = Array(base)
+    working = base.storage
   }
 
-  /// The elements as they are now.
+  /// The elements as they are now, as an array.
+  ///
+  /// - Complexity: O(n) for a long collection that was edited, otherwise O(1): see ``snapshot``.
   public var elements: [Element] {
     checkOpen()
-    return working
+    return working.array
+  }
+
+  /// The elements as they are now. Later edits leave it as it is.
+  ///
+  /// - Complexity: O(1).
+  public var snapshot: Snapshot<Element> {
+    checkOpen()
+    return Snapshot(working)
+  }
+
+  /// The number of elements.
+  public var count: Int {
+    checkOpen()
+    return working.count
   }
 
   // MARK: The five edits, on which all others stand
@@ -40,11 +56,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       index >= 0 && index <= working.count,
       "insert at \(index), which is not in 0...\(working.count)")
     guard !elements.isEmpty else { return }
-    let range = index..<(index + elements.count)
-    note(.insertion(range)) {
-      $0.insert(contentsOf: repeatElement(-1, count: range.count), at: index)
-    }
-    working.insert(contentsOf: elements, at: index)
+    record.append(.insertion(index..<index + elements.count))
+    working.replaceSubrange(index..<index, with: elements)
   }
 
   /// Removes elements.
@@ -57,10 +70,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       range.lowerBound >= 0 && range.upperBound <= working.count,
       "remove \(range), which is not within 0..<\(working.count)")
     guard !range.isEmpty else { return }
-    note(.removal(range)) { $0.removeSubrange(range) }
-    // Elements are let go when the array is complete again: a deinitialiser may look at it.
-    let removed = Array(working[range])
-    working.removeSubrange(range)
+    record.append(.removal(range))
+    // Elements are let go when the list is complete again: a deinitialiser may look at it.
+    let removed = working.elements(in: range)
+    working.replaceSubrange(range, with: [])
     withExtendedLifetime(removed) {}
   }
 
@@ -79,11 +92,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       checkOpen()
       precondition(index >= 0 && index < working.count, missing(index))
       guard !isSame(working[index], newValue) else { return }
-      note(.update(index)) { origins in
-        if origins[index] >= 0 { origins[index] |= Self.touched }
-      }
-      let replaced = working[index]
-      working[index] = newValue
+      record.append(.update(index))
+      let replaced = working.exchangeElement(at: index, with: newValue)
       withExtendedLifetime(replaced) {}
     }
   }
@@ -99,8 +109,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     precondition(source >= 0 && source < working.count, missing(source))
     precondition(destination >= 0 && destination < working.count, missing(destination))
     guard source != destination else { return }
-    note(.move(from: source, to: destination)) { $0.insert($0.remove(at: source), at: destination) }
-    working.insert(working.remove(at: source), at: destination)
+    record.append(.move(from: source, to: destination))
+    working.move(from: source, to: destination)
   }
 
   /// Replaces everything, and finds out what differs: an element of the same identity is kept.
@@ -108,8 +118,43 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(n) where little is out of order.
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
-    let new = Array(elements)
-    write(new, over: savepoint) { Changeset(from: $0, to: new) }
+    let new = PersistentArray(elements)
+    write(new, over: savepoint) { Changeset(from: $0.array, to: new.array) }
+  }
+
+  /// Does what a changeset says.
+  ///
+  /// Comparing what it says to be updated, and what is both deleted and inserted, may run code of the
+  /// elements that edits this very draft: such edits are written over.
+  ///
+  /// - Parameters:
+  ///   - changeset: What to do. Its offsets fit the present elements.
+  ///   - inserted: What comes at its insertions, in their order.
+  ///   - updated: What its updated elements become, in their order. What is equal is not stored.
+  /// - Complexity: O(k log n) for k operations on n elements.
+  package func apply(
+    _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
+  ) {
+    checkOpen()
+    let (inserted, updated) = (Array(inserted), Array(updated))
+    precondition(
+      inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
+      "\(inserted.count) inserted and \(updated.count) updated elements do not fit \(changeset)")
+    let start = savepoint
+    let isUpdated = zip(changeset.updates, updated).map { update, element in
+      !isSame(start.working[update.from], element)
+    }
+    func remaining<Value>(_ values: [Value]) -> [Value] {
+      zip(values, isUpdated).compactMap { $1 ? $0 : nil }
+    }
+    let changeset = isUpdated.allSatisfy(\.self) ? changeset : Changeset(
+      deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
+      updates: remaining(changeset.updates))
+    var new = start.working
+    new.apply(changeset, inserted: inserted, updated: remaining(updated))
+    write(new, over: start) {
+      changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
+    }
   }
 
   /// Writes contents over those of a moment before, by what differs between the two.
@@ -122,61 +167,28 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - start: The moment that the difference begins at.
   ///   - difference: Makes the changeset that leads from the contents at that moment to the new ones.
   package func write(
-    _ new: [Element], over start: Savepoint, _ difference: ([Element]) -> Changeset
+    _ new: PersistentArray<Element>, over start: Savepoint,
+    _ difference: (PersistentArray<Element>) -> Changeset
   ) {
     checkOpen()
     let changeset = difference(start.working)
     let replaced = working
-    working = start.working
     record = start.record
-    defer { withExtendedLifetime(replaced) {} }
-    guard !changeset.isEmpty else { return }
-    note(.difference(changeset)) { origins in
-      var composed = changeset.origins(oldCount: origins.count)
-      for (offset, origin) in composed.enumerated() where origin >= 0 {
-        composed[offset] = origins[origin]
-      }
-      for update in changeset.updates where composed[update.to] >= 0 {
-        composed[update.to] |= Self.touched
-      }
-      origins = composed
-    }
-    working = new
-  }
-
-  // MARK: Recording
-
-  /// Marks an origin whose element was written.
-  private static var touched: Int { 1 << (Int.bitWidth - 2) }
-
-  private func note(_ edit: DraftRecord, _ apply: (inout [Int]) -> Void) {
-    if case .none = record {
-      record = edit
-      return
-    }
-    var origins = origins()
-    // Let go of the record's own reference, so that the array is edited in place.
-    record = .none
-    apply(&origins)
-    record = .origins(origins)
-  }
-
-  /// Where each element came from, marks included.
-  private func origins() -> [Int] {
-    if case .origins(let origins) = record { return origins }
-    let changeset = record.changeset ?? .empty
-    var origins = changeset.origins(oldCount: base.count)
-    for update in changeset.updates { origins[update.to] |= Self.touched }
-    return origins
+    working = changeset.isEmpty ? start.working : new
+    if !changeset.isEmpty { record.append(.changeset(changeset)) }
+    withExtendedLifetime(replaced) {}
   }
 
   // MARK: The end
 
   /// What a body that throws goes back to, and what a difference begins at.
   package struct Savepoint {
-    package let working: [Element]
-    fileprivate let record: DraftRecord
+    fileprivate let working: PersistentArray<Element>
+    fileprivate let record: EditRecord
     fileprivate let status: SourceStatus?
+
+    /// The contents at that moment.
+    package var snapshot: Snapshot<Element> { Snapshot(working) }
   }
 
   package var savepoint: Savepoint {
@@ -188,8 +200,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// - Returns: The elements until now, which are let go of last.
   @discardableResult
-  package func restore(_ savepoint: Savepoint) -> [Element] {
-    let dropped = working
+  package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
+    let dropped = Snapshot(working)
     working = savepoint.working
     record = savepoint.record
     newStatus = savepoint.status
@@ -203,17 +215,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// What the transaction comes to; nil where the contents are equal in the end.
   package func outcome() -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
-    let changeset: Changeset
-    if case .origins(let marked) = record {
-      changeset = Changeset(
-        recorded: marked.map { $0 < 0 ? $0 : $0 & ~Self.touched }, from: base.array, to: working,
-        isTouched: { _, new in marked[new] >= Self.touched })
-    } else if let single = record.changeset {
-      changeset = single
-    } else {
-      return nil
-    }
+    if record.isEmpty { return nil }
     let after = Snapshot(working)
+    let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)
     if changeset.hasNoEffect(from: base, to: after) { return nil }
     return (after, changeset)
   }
@@ -224,34 +228,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   private func missing(_ index: Int) -> String {
     "there is no element at \(index): the offsets are 0..<\(working.count)"
-  }
-}
-
-/// What was done to a draft so far.
-///
-/// A single edit is kept as it is, so that the most frequent kind of transaction costs nothing that
-/// grows with the collection but the copy of its contents.
-private enum DraftRecord {
-  case none
-  case insertion(Range<Int>)
-  case removal(Range<Int>)
-  case update(Int)
-  case move(from: Int, to: Int)
-  case difference(Changeset)
-  /// For each offset where the element came from, or -1.
-  case origins([Int])
-
-  /// What a single edit changes; nil for none and for several.
-  var changeset: Changeset? {
-    switch self {
-    case .none, .origins: nil
-    case .insertion(let range): Changeset(insertions: Array(range))
-    case .removal(let range): Changeset(deletions: Array(range))
-    case .update(let index): Changeset(updates: [.init(from: index, to: index)])
-    case .move(let source, let destination):
-      Changeset(moves: [.init(from: source, to: destination)])
-    case .difference(let changeset): changeset
-    }
   }
 }
 

@@ -76,6 +76,24 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
   }
 
+  /// Does what a changeset says and sets the status, in one step.
+  ///
+  /// - Parameters:
+  ///   - changeset: What to do. Its offsets fit the newest committed contents, or the open draft's.
+  ///   - inserted: What comes at its insertions, in their order.
+  ///   - updated: What its updated elements become, in their order.
+  ///   - status: How the source is doing now.
+  /// - Complexity: O(k log n) for k operations on n elements.
+  package func publish(
+    _ changeset: Changeset, inserted: some Collection<Element>,
+    updated: some Collection<Element>, status: SourceStatus
+  ) {
+    edit { draft in
+      draft.apply(changeset, inserted: inserted, updated: updated)
+      draft.newStatus = status
+    }
+  }
+
   /// Sets the status, leaving the contents as they are.
   public func setStatus(_ status: SourceStatus) {
     edit { $0.newStatus = status }

@@ -33,9 +33,9 @@ private final class Follower<Element: Differentiable & Sendable>: @unchecked Sen
     target?.edit { draft in
       let start = draft.savepoint
       if case .change(let change) = event, let written,
-        Snapshot(start.working).hasSameContents(as: written)
+        start.snapshot.hasSameContents(as: written)
       {
-        draft.write(Array(change.after), over: start) { _ in change.changeset }
+        draft.write(change.after.storage, over: start) { _ in change.changeset }
       } else {
         draft.replace(with: event.snapshot)
       }

@@ -2,78 +2,161 @@ public import Diffing
 
 /// An immutable view of a whole collection at one revision.
 ///
-/// Copying one takes O(1); it never changes, whatever becomes of the collection.
+/// Copying one takes O(1); it never changes, whatever becomes of the collection. Snapshots of one
+/// collection share what has not been edited between them.
+///
+/// What was loaded or replaced in one go is one array, and so is a short collection. A long one that was
+/// edited since is a tree: reading an offset takes O(log n) there, and reading all in order O(n).
 public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
-  // Private, so that the storage can become another one.
-  private let elements: [Element]
+  @usableFromInline package let storage: PersistentArray<Element>
+
+  @usableFromInline
+  package init(_ storage: PersistentArray<Element>) {
+    self.storage = storage
+  }
 
   /// Makes a snapshot of some elements.
   ///
-  /// - Complexity: O(1) for an array, otherwise O(n).
+  /// - Complexity: O(1) for an array or another snapshot, otherwise O(n).
   public init(_ elements: some Sequence<Element>) {
-    self.elements = Array(elements)
+    storage = PersistentArray(elements)
   }
 
   /// Makes an empty snapshot.
   public init() {
-    elements = []
+    storage = PersistentArray([])
   }
 
-  /// The elements as an array, without copying them.
-  package var array: [Element] { elements }
+  /// The elements as an array.
+  ///
+  /// - Complexity: O(n) for a tree, otherwise O(1).
+  package var array: [Element] { storage.array }
 
   /// Finds the first element of an identity.
   ///
   /// - Complexity: O(n).
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
-    elements.firstIndex { $0.differenceIdentifier == identifier }
+    var start = 0
+    while start < count {
+      var offset = start
+      let chunk = storage.root.chunk(at: &offset)
+      if let index = chunk.firstIndex(where: { $0.differenceIdentifier == identifier }) {
+        return start + index
+      }
+      start += chunk.count
+    }
+    return nil
   }
 
   /// Whether this holds the same identities and contents at the same offsets as another.
   ///
-  /// - Complexity: O(n), and O(1) where both are the same snapshot.
+  /// - Complexity: O(n), and O(1) where both are the same snapshot. What both share in memory is not
+  ///   compared.
   public func hasSameContents(as other: Snapshot<Element>) -> Bool {
-    guard elements.count == other.elements.count else { return false }
-    return elements.withUnsafeBufferPointer { mine in
-      other.elements.withUnsafeBufferPointer { theirs in
-        if mine.baseAddress == theirs.baseAddress { return true }
-        return zip(mine, theirs).allSatisfy { isSame($0, $1) }
-      }
+    guard count == other.count else { return false }
+    if storage.isIdentical(to: other.storage) { return true }
+    var start = 0
+    while start < count {
+      var (mineStart, theirStart) = (start, start)
+      let mine = storage.root.chunk(at: &mineStart)
+      let theirs = other.storage.root.chunk(at: &theirStart)
+      let length = Swift.min(mine.count - mineStart, theirs.count - theirStart)
+      guard
+        haveSameContents(
+          mine[mineStart..<mineStart + length], theirs[theirStart..<theirStart + length])
+      else { return false }
+      start += length
     }
+    return true
   }
 }
 
 extension Snapshot: RandomAccessCollection {
-  public var startIndex: Int { 0 }
-  public var endIndex: Int { elements.count }
-  public var count: Int { elements.count }
-  public var isEmpty: Bool { elements.isEmpty }
+  @inlinable public var startIndex: Int { 0 }
+  @inlinable public var endIndex: Int { storage.count }
+  @inlinable public var count: Int { storage.count }
+  @inlinable public var isEmpty: Bool { storage.count == 0 }
 
-  public subscript(position: Int) -> Element { elements[position] }
+  /// The element at an offset.
+  ///
+  /// - Complexity: O(log n) for a long collection that was edited, otherwise O(1).
+  @inlinable public subscript(position: Int) -> Element { storage[position] }
 
+  @inlinable
+  public func makeIterator() -> Iterator { Iterator(storage) }
+
+  /// Calls a closure with all elements side by side in memory, if that is how they are stored.
+  ///
+  /// - Parameter body: Reads them.
+  /// - Returns: What `body` returns; nil for a long collection that was edited.
+  @inlinable
   public func withContiguousStorageIfAvailable<Result>(
     _ body: (UnsafeBufferPointer<Element>) throws -> Result
   ) rethrows -> Result? {
-    try elements.withContiguousStorageIfAvailable(body)
+    try storage.flat?.withContiguousStorageIfAvailable(body)
+  }
+
+  /// Reads the elements in order.
+  public struct Iterator: IteratorProtocol {
+    // What is read next is mostly in the leaf at hand.
+    @usableFromInline var chunk: [Element]
+    @usableFromInline var position = 0
+    /// The offset behind the leaf at hand.
+    @usableFromInline var end: Int
+    @usableFromInline let storage: PersistentArray<Element>
+
+    @inlinable
+    init(_ storage: PersistentArray<Element>) {
+      self.storage = storage
+      chunk = storage.flat ?? []
+      end = chunk.count
+    }
+
+    /// The next element, if there is one.
+    @inlinable
+    public mutating func next() -> Element? {
+      if position == chunk.count {
+        if end == storage.count { return nil }
+        var offset = end
+        chunk = storage.root.chunk(at: &offset)
+        position = 0
+        end += chunk.count
+      }
+      defer { position += 1 }
+      return chunk[position]
+    }
   }
 }
 
+extension Snapshot.Iterator: Sendable {}
+
 extension Snapshot: ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: Element...) {
-    self.elements = elements
+    storage = PersistentArray(elements)
   }
 }
 
 extension Snapshot: CustomStringConvertible {
-  public var description: String { elements.description }
+  public var description: String { array.description }
 }
 
 extension Array where Element: Differentiable & Sendable {
   /// Makes an array of a snapshot's elements.
   ///
-  /// - Complexity: O(1).
+  /// - Complexity: O(n) for a long collection that was edited, otherwise O(1).
   public init(_ snapshot: Snapshot<Element>) {
     self = snapshot.array
+  }
+}
+
+extension PersistentArray where Element: Differentiable & Sendable {
+  /// Makes one of some elements, sharing what a snapshot holds.
+  init(_ elements: some Sequence<Element>) {
+    if let snapshot = elements as? Snapshot<Element> {
+      self = snapshot.storage
+    } else {
+      self.init(Array(elements))
+    }
   }
 }
 

@@ -28,12 +28,22 @@ import ReactiveSignals
 /// | it can be read again | one change, if anything differs, and status `loaded` |
 ///
 /// The database is opened read-only and never created. Nothing is read before somebody observes.
-/// The whole query runs again after each commit, on a queue of the source; rows whose stored values
-/// are known are not mapped again. No transaction is open while observers run: they may write.
+/// Rows whose stored values are known are not mapped again. No transaction is open while observers run:
+/// they may write.
 ///
-/// Elements of one identity, and a file system that has to be polled, are diagnostics of the status.
+/// Where each row of the result stands for one row of a table, the result is maintained *incrementally*:
+/// a SELECT from one table with an INTEGER PRIMARY KEY, with WHERE, ORDER BY columns and LIMIT only, that
+/// calls nothing but functions of SQLite that depend on their arguments alone. After a commit by a
+/// `SQLiteConnection` of this process only the rows that it wrote are read; after any other, all are
+/// scanned and only those that differ are decoded. Rows that its ORDER BY leaves in no order, and all
+/// where it has none, are ordered by the primary key. Any other query runs again as a whole after each
+/// commit, on a queue of the source. `explain()` tells which it is, and why.
 ///
-/// - Complexity: a commit costs a run of the query, and mapping the rows that are new.
+/// That a query is not incremental, elements of one identity, and a file system that has to be polled, are
+/// diagnostics of the status.
+///
+/// - Complexity: incrementally, a commit of this process costs O(*k* log *n*) for *k* rows written, any
+///   other a scan of the table; else a commit costs a run of the query. Only rows that are new are mapped.
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
   private struct State: Sendable {
     var isStarted = false

@@ -7,6 +7,9 @@ package struct BinaryCounter<Value> {
 
   package init() {}
 
+  /// What has not been combined yet, in order.
+  package var values: [Value] { entries.map(\.value) }
+
   /// Adds a value behind all others.
   ///
   /// - Parameters:

@@ -33,7 +33,7 @@ extension Changeset {
   ///   - updated: What the updated elements became, in order.
   /// - Precondition: No offset lies outside of the versions.
   @inlinable
-  func applying<Element>(
+  package func applying<Element>(
     to old: [Element], inserted: [Element], updated: [Element]
   ) -> [Element] {
     let stayed = removing(removals, from: old)

@@ -114,7 +114,7 @@ extension Changeset {
   }
 
   /// The offsets in the old version of all that is taken out, deletions and origins of moves, ascending.
-  @usableFromInline var removals: [Int] {
+  @usableFromInline package var removals: [Int] {
     guard !moves.isEmpty else { return deletions }
     return (deletions + moves.map(\.from)).sorted()
   }

@@ -61,7 +61,7 @@ struct OperatorRun<Kernel: OperatorKernel> {
       let (output, recorded) = kernel.apply(changes, to: state.snapshot)
     {
       // An operator may make equal elements of different ones, and let one go as its twin comes.
-      let changeset = recorded.normalForm(from: state.snapshot.array, to: output)
+      let changeset = recorded.normalForm(from: state.snapshot, to: output)
       let snapshot = Snapshot(output)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)

@@ -130,7 +130,7 @@ extension ChangesetAccumulator {
   fileprivate func normalForm<Element: Differentiable>(
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset? {
-    guard let composed = composed()?.normalForm(from: old.array, to: new.array) else {
+    guard let composed = composed()?.normalForm(from: old, to: new) else {
       return old.hasSameContents(as: new) ? nil : Changeset(from: old.array, to: new.array)
     }
     if composed.hasNoEffect(from: old, to: new) { return nil }

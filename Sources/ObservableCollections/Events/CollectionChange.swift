@@ -42,7 +42,7 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   ///
   /// - Complexity: O(n) for each of at most three stages.
   public var stages: StagedChangeset<Element, Changeset> {
-    StagedChangeset(changeset, from: before, to: after)
+    StagedChangeset(changeset, from: before.array, to: after.array)
   }
 
   /// The elements that were deleted, with their offsets before the change.

@@ -39,6 +39,9 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
     case outdated
   }
 
+  /// How often everything was read, and how often written rows alone.
+  private(set) var counts = (all: 0, written: 0)
+
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
   private let tracking: ChangeTracking
@@ -69,9 +72,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
       [
         refetch.duplicate,
         SourceDiagnostic(
-          code: "not-incremental",
-          message: "The whole query runs again after each change: \(reason.reason). "
-            + "It would not if you \(reason.help)."),
+          code: "not-incremental", message: "\(reason.sentence) \(reason.suggestion)"),
       ].compactMap(\.self)
     }
   }
@@ -134,6 +135,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
       self.base = nil
       return nil
     case .rows(var delta, let next):
+      counts.written += 1
       if let limit = rows.plan.limit {
         guard let windowed = delta.windowed(rows.index, limit: limit) else { return nil }
         delta = windowed
@@ -157,6 +159,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   private func readAll(
     _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
   ) -> Outcome {
+    counts.all += 1
     do {
       let outcome = try take(try read(version), shown)
       // The version counts as read only now: where mapping failed, what is known stayed behind.

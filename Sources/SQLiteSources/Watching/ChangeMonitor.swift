@@ -33,6 +33,8 @@ final class ChangeMonitor: Sendable {
     var isLookDue = false
     var seen: DatabaseReader.Sight?
     var diagnostic: String?
+    /// When a connection of this process last committed.
+    var lastCommit: ContinuousClock.Instant?
     /// When a look last found something new.
     var lastChange: ContinuousClock.Instant?
   }
@@ -108,6 +110,7 @@ final class ChangeMonitor: Sendable {
   func commitSeen(by connection: SQLiteConnection) {
     let clients = state.withLock { state in
       state.writer = Writer(connection: connection)
+      state.lastCommit = .now
       return Array(state.clients.values)
     }
     for client in clients { (client.onCommit ?? client.call)() }
@@ -124,19 +127,27 @@ final class ChangeMonitor: Sendable {
   ///
   /// In WAL mode it looks at once, readers and writers do not meet. With a rollback journal a look
   /// keeps a writer waiting that comes at that moment, and writers wait in long steps: there the look
-  /// comes a little later, once for all the hints until then, and later still within a burst.
+  /// comes a little later, once for all the hints until then, and later still within a burst. While
+  /// connections of this process commit, most hints are of what is known already: the look waits for
+  /// more of them.
   func hint() {
+    guard !state.withLock({ $0.isLookDue }) else { return }
     let isWAL = reader.isWAL
-    let isNew = state.withLock { state in
-      defer { state.isLookDue = true }
+    let now = ContinuousClock.now
+    let isNow = state.withLock { state in
+      guard !state.isLookDue else { return false }
+      state.isLookDue = true
       state.schedule.restart(isWAL: isWAL)
-      guard !state.isLookDue, !isWAL else { return !state.isLookDue }
-      let pause = RecheckSchedule.journalPause(after: state.lastChange?.duration(to: .now))
-      state.timer?.source.schedule(
-        deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
+      let pause =
+        isWAL
+        ? RecheckSchedule.pause(after: state.lastCommit?.duration(to: now))
+        : RecheckSchedule.journalPause(after: state.lastChange?.duration(to: now))
+      // Before the first look there is no timer.
+      guard let pause, let timer = state.timer else { return true }
+      timer.source.schedule(deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
       return false
     }
-    if isNew { queue.async { [weak self] in self?.look() } }
+    if isNow { queue.async { [weak self] in self?.look() } }
   }
 
   private func startOrStop() {

@@ -16,6 +16,13 @@ struct RecheckSchedule: Sendable {
     sinceChange.map { $0 < .milliseconds(100) } ?? false ? .milliseconds(30) : .milliseconds(3)
   }
 
+  /// How long after a hint the first look comes where looks are harmless; nil for at once.
+  ///
+  /// - Parameter sinceCommit: How long ago this process committed; nil for never.
+  static func pause(after sinceCommit: Duration?) -> Duration? {
+    sinceCommit.map { $0 < .milliseconds(1) } ?? false ? .milliseconds(1) : nil
+  }
+
   /// The pause between two steady looks.
   let interval: Duration
   private var position = RecheckSchedule.pauses.count

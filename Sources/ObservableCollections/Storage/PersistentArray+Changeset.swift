@@ -1,0 +1,63 @@
+package import Diffing
+
+extension PersistentArray {
+  /// Does what a changeset says.
+  ///
+  /// - Parameters:
+  ///   - changeset: What to do; its offsets fit this list.
+  ///   - inserted: What comes at its insertions, in their order.
+  ///   - updated: What its updated elements become, in their order.
+  ///   - limits: How large nodes become.
+  /// - Complexity: O(*k* log *n*) for *k* operations on *n* elements, and no more than O(*n* + *k*);
+  ///   O(*n*) once for what was made in one go.
+  package mutating func apply(
+    _ changeset: Changeset, inserted: [Element], updated: [Element],
+    limits: NodeLimits = .standard
+  ) {
+    if flat != nil && count <= limits.flat || limits.bulk * changeset.changeCount >= count {
+      self = PersistentArray(
+        changeset.applying(to: array, inserted: inserted, updated: updated))
+      return
+    }
+    let moved = changeset.moves.map { self[$0.from] }
+    for range in runs(of: changeset.removals).reversed() {
+      replaceSubrange(range, with: [], limits: limits)
+    }
+    var arrivals: [(offset: Int, element: Element)] = []
+    arrivals.reserveCapacity(changeset.insertions.count + changeset.moves.count)
+    var move = 0
+    for (offset, element) in zip(changeset.insertions, inserted) {
+      while move < moved.count && changeset.moves[move].to < offset {
+        arrivals.append((changeset.moves[move].to, moved[move]))
+        move += 1
+      }
+      arrivals.append((offset, element))
+    }
+    while move < moved.count {
+      arrivals.append((changeset.moves[move].to, moved[move]))
+      move += 1
+    }
+    var next = 0
+    for range in runs(of: arrivals.map(\.offset)) {
+      let elements = arrivals[next..<next + range.count].map(\.element)
+      replaceSubrange(range.lowerBound..<range.lowerBound, with: elements, limits: limits)
+      next += range.count
+    }
+    for (update, element) in zip(changeset.updates, updated) {
+      _ = exchangeElement(at: update.to, with: element, limits: limits)
+    }
+  }
+}
+
+/// Ascending offsets as ranges without gaps.
+private func runs(of offsets: [Int]) -> [Range<Int>] {
+  var runs: [Range<Int>] = []
+  for offset in offsets {
+    if let last = runs.last, last.upperBound == offset {
+      runs[runs.count - 1] = last.lowerBound..<offset + 1
+    } else {
+      runs.append(offset..<offset + 1)
+    }
+  }
+  return runs
+}

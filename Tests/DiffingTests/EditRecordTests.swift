@@ -1,0 +1,157 @@
+import Diffing
+import Testing
+
+/// What single edits come to, against the origin of each element.
+@Suite struct EditRecordTests {
+  /// Where each element came from, written down edit by edit.
+  private struct Model {
+    var origins: [Int]
+    var isUpdated: [Bool]
+    let oldCount: Int
+
+    init(_ count: Int) {
+      origins = Array(0..<count)
+      isUpdated = Array(repeating: false, count: count)
+      oldCount = count
+    }
+
+    mutating func apply(_ edit: EditRecord.Edit) {
+      switch edit {
+      case .insertion(let range):
+        origins.insert(contentsOf: repeatElement(-1, count: range.count), at: range.lowerBound)
+        isUpdated.insert(contentsOf: repeatElement(false, count: range.count), at: range.lowerBound)
+      case .removal(let range):
+        origins.removeSubrange(range)
+        isUpdated.removeSubrange(range)
+      case .update(let offset):
+        isUpdated[offset] = true
+      case .move(let source, let destination):
+        origins.insert(origins.remove(at: source), at: destination)
+        isUpdated.insert(isUpdated.remove(at: source), at: destination)
+      case .changeset(let changeset):
+        let next = changeset.origins(oldCount: origins.count)
+        (origins, isUpdated) = (
+          next.map { $0 < 0 ? -1 : origins[$0] }, next.map { $0 < 0 ? false : isUpdated[$0] }
+        )
+        for update in changeset.updates { isUpdated[update.to] = true }
+      }
+    }
+
+    var changeset: Changeset {
+      Changeset(origins: origins, oldCount: oldCount) { _, new in isUpdated[new] }
+    }
+
+    /// What is wrong with a changeset, if anything.
+    func violation(of changeset: Changeset) -> String? {
+      if let violation = changeset.invariantViolation(
+        oldCount: oldCount, newCount: origins.count)
+      {
+        return violation
+      }
+      if changeset.origins(oldCount: oldCount) != origins.map({ max($0, -1) }) {
+        return "it pairs other elements"
+      }
+      if changeset.updates != self.changeset.updates { return "it updates others" }
+      if changeset.moves.count != self.changeset.moves.count { return "it moves others" }
+      return nil
+    }
+  }
+
+  /// All edits of so many elements.
+  private func allEdits(of count: Int) -> [EditRecord.Edit] {
+    var edits: [EditRecord.Edit] = []
+    for lower in 0...count {
+      edits += [.insertion(lower..<lower + 1), .insertion(lower..<lower + 2)]
+      for upper in lower..<count { edits.append(.removal(lower..<upper + 1)) }
+    }
+    for offset in 0..<count {
+      edits.append(.update(offset))
+      for destination in 0..<count where destination != offset {
+        edits.append(.move(from: offset, to: destination))
+      }
+    }
+    if count > 1 {
+      edits.append(
+        .changeset(
+          Changeset(
+            insertions: [1], moves: [.init(from: count - 1, to: 0)],
+            updates: [.init(from: 0, to: 2)])))
+    }
+    return edits
+  }
+
+  @Test(arguments: 0..<5) func everyThreeEditsComeToWhatTheyDo(count: Int) {
+    func check(_ record: EditRecord, _ model: Model, _ edits: [EditRecord.Edit], _ depth: Int) {
+      for edit in allEdits(of: model.origins.count) {
+        var (record, model) = (record, model)
+        record.append(edit)
+        model.apply(edit)
+        if let violation = model.violation(of: record.changeset) {
+          Issue.record("\(count), \(edits + [edit]): \(record.changeset): \(violation)")
+          return
+        }
+        if depth > 1 { check(record, model, edits + [edit], depth - 1) }
+      }
+    }
+    check(EditRecord(), Model(count), [], count < 4 ? 3 : 2)
+  }
+
+  @Test func manyRandomEditsComeToWhatTheyDo() {
+    for seed in UInt64(0)..<60 {
+      var random = SeededGenerator(seed: seed)
+      func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+      let size = [3, 20, 200, 2_000][Int(seed % 4)]
+      var model = Model(size)
+      var record = EditRecord()
+      for _ in 0..<[10, 100, 1_000][Int(seed % 3)] {
+        let count = model.origins.count
+        let edit: EditRecord.Edit
+        switch below(seed % 5 == 0 ? 41 : 40) {
+        case 0..<10:
+          let offset = below(count + 1)
+          edit = .insertion(offset..<offset + 1 + below(3))
+        case 10..<20 where count > 0:
+          let offset = below(count)
+          edit = .removal(offset..<min(count, offset + 1 + below(3)))
+        case 20..<30 where count > 1:
+          edit = .move(from: below(count), to: below(count))
+        case 40 where count > 1:
+          edit = .changeset(Changeset(moves: [.init(from: 0, to: count - 1)]))
+        default:
+          if count == 0 { continue }
+          edit = .update(below(count))
+        }
+        record.append(edit)
+        model.apply(edit)
+      }
+      if let violation = model.violation(of: record.changeset) {
+        Issue.record("seed \(seed): \(violation)")
+        return
+      }
+    }
+  }
+
+  @Test func anEditThatIsUndoneIsNone() {
+    var record = EditRecord()
+    #expect(record.isEmpty && record.changeset.isEmpty)
+    record.append(.insertion(3..<5))
+    #expect(!record.isEmpty && record.single == Changeset(insertions: [3, 4]))
+    record.append(.update(4))
+    record.append(.removal(3..<5))
+    #expect(record.single == nil && record.changeset.isEmpty)
+    record.append(.move(from: 1, to: 4))
+    record.append(.move(from: 4, to: 1))
+    #expect(record.changeset.isEmpty)
+  }
+
+  @Test func whatIsEditedAgainAndAgainTakesNoMoreRoom() {
+    var record = EditRecord()
+    for step in 0..<10_000 {
+      record.append(.update(step % 10 * 3))
+      record.append(.insertion(step + 40..<step + 41))
+    }
+    #expect(record.changeset.updates.map(\.to) == (0..<10).map { $0 * 3 })
+    #expect(record.changeset.insertions == Array(40..<10_040))
+    #expect(record.footprint < 100)
+  }
+}

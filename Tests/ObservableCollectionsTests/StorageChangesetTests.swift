@@ -1,0 +1,40 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import TestSupport
+import Testing
+
+/// Changesets applied to the tree behind snapshots.
+@Suite struct StorageChangesetTests {
+  private let tiny = NodeLimits(leaf: 3, inner: 4, flat: 0, bulk: 0)
+
+  @Test func aChangesetDoesToATreeWhatItDoesToAnArray() {
+    for seed in UInt64(0)..<300 {
+      var editor = RandomEditor(seed: seed, size: 40)
+      let old = editor.makeElements()
+      let new = editor.variation(of: old)
+      let changeset = Changeset(from: old, to: new)
+      var tree = PersistentArray(old)
+      let before = tree
+      tree.apply(
+        changeset, inserted: changeset.insertions.map { new[$0] },
+        updated: changeset.updates.map { new[$0.to] }, limits: tiny)
+      #expect(tree.array == new, "seed \(seed), \(changeset)")
+      #expect(tree.root.violation(tiny) == nil, "seed \(seed), \(changeset)")
+      #expect(before.array == old)
+    }
+  }
+
+  @Test func aSmallChangesetLeavesMostOfATreeAsItIs() {
+    var list = PersistentArray(Array(0..<100_000))
+    _ = list.exchangeElement(at: 5, with: -5)
+    let before = list
+    let changeset = Changeset(
+      deletions: [10, 11, 70_000], insertions: [0, 99_998], moves: [.init(from: 500, to: 60_000)],
+      updates: [.init(from: 40_000, to: 39_998)])
+    list.apply(changeset, inserted: [-1, -2], updated: [-3])
+    #expect(list.array == changeset.applying(to: before.array, with: list.array))
+    #expect(list[39_998] == -3)
+    #expect(list.ownNodeCount(beside: before) < 7 * 2 * (before.root.height + 1))
+  }
+}

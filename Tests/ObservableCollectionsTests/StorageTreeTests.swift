@@ -1,0 +1,156 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import TestSupport
+import Testing
+
+/// The tree behind snapshots, against an array.
+@Suite struct StorageTreeTests {
+  /// Nodes so small that a few elements make several levels.
+  private static let tiny = [(2, 4), (3, 4), (4, 5), (5, 6)].map {
+    NodeLimits(leaf: $0, inner: $1, flat: 0, bulk: 0)
+  }
+
+  /// A tree of a count of numbers, made by an edit.
+  private static func tree(_ count: Int, _ limits: NodeLimits) -> ModelledArray<Int> {
+    var tree = ModelledArray(Array(1..<max(count, 1)), limits)
+    if count > 0 { tree.replaceSubrange(count / 2..<count / 2, with: [0]) }
+    return tree
+  }
+
+  @Test(arguments: 0..<4) func everyReplacementOfASmallTreeIsRight(_ index: Int) {
+    let limits = Self.tiny[index]
+    for count in 0...26 {
+      let start = Self.tree(count, limits)
+      #expect(start.violation == nil)
+      for lower in 0...count {
+        for upper in lower...count {
+          for newCount in [0, 1, 2, 5, 17] {
+            var tree = start
+            tree.replaceSubrange(lower..<upper, with: Array(100..<100 + newCount))
+            if let violation = tree.violation ?? start.violation {
+              Issue.record("\(limits), \(count): \(lower..<upper) by \(newCount): \(violation)")
+              return
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: 0..<4) func everyMoveAndExchangeInASmallTreeIsRight(_ index: Int) {
+    let limits = Self.tiny[index]
+    for count in 1...26 {
+      let start = Self.tree(count, limits)
+      for source in 0..<count {
+        var tree = start
+        let old = tree.list.exchangeElement(at: source, with: -1, limits: limits)
+        #expect(old == start.model[source])
+        tree.model[source] = -1
+        #expect(tree.violation == nil)
+        for destination in 0..<count {
+          var tree = start
+          tree.move(from: source, to: destination)
+          #expect(tree.violation == nil)
+        }
+      }
+      #expect(start.violation == nil)
+    }
+  }
+
+  @Test(arguments: 0..<4) func manyRandomEditsOfASmallTreeAreRight(_ index: Int) {
+    let limits = Self.tiny[index]
+    for seed in UInt64(0)..<30 {
+      var random = SeededGenerator(seed: seed)
+      var tree = ModelledArray<Int>([], limits)
+      var versions: [ModelledArray<Int>] = []
+      for step in 0..<150 {
+        randomEdit(&tree, step, upTo: step % 100 < 60 ? 12 : 3, size: 120, &random)
+        if let violation = tree.violation {
+          Issue.record("seed \(seed), step \(step): \(violation)")
+          return
+        }
+        if step % 10 == 0 { versions.append(tree) }
+      }
+      // What was shared has stayed as it was.
+      #expect(versions.allSatisfy { $0.violation == nil })
+    }
+  }
+
+  @Test func randomEditsOfALargeTreeAreRight() {
+    for seed in UInt64(0)..<3 {
+      var random = SeededGenerator(seed: seed)
+      var tree = ModelledArray(Array(0..<20_000), .standard)
+      var versions: [ModelledArray<Int>] = []
+      for step in 0..<2_000 {
+        randomEdit(&tree, step, upTo: random.oneIn(100) ? 3_000 : 3, size: 30_000, &random)
+        if step % 100 == 0 {
+          if let violation = tree.violation {
+            Issue.record("seed \(seed), step \(step): \(violation)")
+            return
+          }
+          versions.append(tree)
+        }
+      }
+      #expect(versions.allSatisfy { $0.violation == nil })
+    }
+  }
+
+  private func randomEdit(
+    _ tree: inout ModelledArray<Int>, _ step: Int, upTo length: Int, size: Int,
+    _ random: inout SeededGenerator
+  ) {
+    let count = tree.model.count
+    if count > 1, random.oneIn(4) {
+      tree.move(from: random.below(count), to: random.below(count))
+    } else if count > 0, random.oneIn(4) {
+      let offset = random.below(count)
+      _ = tree.list.exchangeElement(at: offset, with: -step, limits: tree.limits)
+      tree.model[offset] = -step
+    } else {
+      let lower = random.below(count + 1)
+      let upper = min(count, lower + random.below(length))
+      let new = count < size ? random.below(length) : 0
+      tree.replaceSubrange(lower..<upper, with: (0..<new).map { 1_000_000 + step + $0 })
+    }
+  }
+
+  @Test func noTreeIsHigherThanHalfFullNodesMakeIt() {
+    for (seed, limits) in Self.tiny.enumerated() {
+      var random = SeededGenerator(seed: UInt64(seed))
+      var tree = ModelledArray<Int>([], limits)
+      for value in 0..<3_000 {
+        let offset = value % 3 == 0 ? random.below(tree.model.count + 1) : tree.model.count
+        tree.replaceSubrange(offset..<offset, with: [value])
+      }
+      while tree.model.count > 1 {
+        var (height, capacity) = (0, 2 * max(1, limits.leaf / 2))
+        while capacity <= tree.model.count {
+          height += 1
+          capacity *= limits.inner / 2
+        }
+        #expect(tree.list.root.height <= height + 1)
+        for _ in 0..<min(tree.model.count, 1 + tree.model.count / 5) {
+          let offset = random.below(tree.model.count)
+          tree.replaceSubrange(offset..<offset + 1, with: [])
+        }
+        #expect(tree.list.root.violation(limits) == nil)
+      }
+    }
+  }
+
+  @Test func whatBecomesShortIsOneArrayAgain() {
+    var list = PersistentArray(Array(0..<1_000))
+    #expect(list.flat != nil)
+    list.replaceSubrange(3..<4, with: [])
+    #expect(list.flat == nil)
+    while list.count > 100 { list.replaceSubrange(0..<2, with: []) }
+    #expect(list.flat?.count == 99)
+  }
+
+  @Test func whatIsEditedAsAWholeStaysOneArray() {
+    var list = PersistentArray(Array(0..<1_000))
+    list.replaceSubrange(1_000..<1_000, with: Array(0..<500))
+    #expect(list.flat?.count == 1_500)
+  }
+}
