@@ -60,24 +60,30 @@ import Testing
       .init(rowid: rowid, fingerprint: RowFingerprint(), key: SortKey())
     }
     func added(_ rowid: Int64) -> RowDelta.Added {
-      .init(row: row(rowid), values: SQLiteRow(columns: SQLiteColumns([]), values: []))
+      .init(row: row(rowid), number: 0)
+    }
+    func delta(removed: [Int64] = [], added rowids: [Int64] = []) -> RowDelta {
+      var delta = RowDelta(values: RowBatches(columns: SQLiteColumns([])))
+      delta.removed = removed.map(row)
+      delta.added = rowids.map(added)
+      return delta
     }
     var index = RowIndex(isByRowid: true)
     for rowid: Int64 in [10, 20, 30] { index.insert(row(rowid)) }
     // What comes behind the last row is not seen; what comes before it pushes that out.
-    let behind = RowDelta(added: [added(40)]).windowed(index, limit: 3)
+    let behind = delta(added: [40]).windowed(index, limit: 3)
     #expect(behind?.isEmpty == true)
-    let before = try #require(RowDelta(added: [added(15)]).windowed(index, limit: 3))
+    let before = try #require(delta(added: [15]).windowed(index, limit: 3))
     #expect(before.added.map(\.row.rowid) == [15] && before.removed.map(\.rowid) == [30])
     // Nobody knows what stands behind the last row when one goes.
-    #expect(RowDelta(removed: [row(20)]).windowed(index, limit: 3) == nil)
-    #expect(RowDelta(removed: [row(20)], added: [added(40)]).windowed(index, limit: 3) == nil)
-    let exchanged = RowDelta(removed: [row(20)], added: [added(5)]).windowed(index, limit: 3)
+    #expect(delta(removed: [20]).windowed(index, limit: 3) == nil)
+    #expect(delta(removed: [20], added: [40]).windowed(index, limit: 3) == nil)
+    let exchanged = delta(removed: [20], added: [5]).windowed(index, limit: 3)
     #expect(exchanged?.count == 2)
     // Where there are fewer rows than could be shown, all are known.
-    let shrunk = RowDelta(removed: [row(20)]).windowed(index, limit: 4)
+    let shrunk = delta(removed: [20]).windowed(index, limit: 4)
     #expect(shrunk?.removed.count == 1)
-    let grown = RowDelta(added: [added(40), added(50)]).windowed(index, limit: 4)
+    let grown = delta(added: [40, 50]).windowed(index, limit: 4)
     #expect(grown?.added.map(\.row.rowid) == [40])
   }
 
