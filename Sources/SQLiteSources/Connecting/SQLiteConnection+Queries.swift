@@ -40,9 +40,15 @@ extension SQLiteConnection {
     try withDatabase { database throws(SQLiteError) in
       try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
         try database.refuseIfMoved(statement)
-        var rows: [SQLiteRow] = []
-        while try statement.step() { rows.append(statement.row()) }
-        return rows
+        var isRow = try statement.step()
+        // Asked for after the first step, which prepares anew where the schema has changed.
+        var rows = RowBatches(columns: statement.columns)
+        while isRow {
+          _ = rows.append(statement)
+          isRow = try statement.step()
+        }
+        rows.seal()
+        return (0..<rows.count).map { rows[$0] }
       }
     }
   }

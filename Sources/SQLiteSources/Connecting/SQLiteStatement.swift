@@ -61,8 +61,39 @@ final class SQLiteStatement {
 
   /// The row that the last step came to, copied.
   func row() -> SQLiteRow {
-    SQLiteRow(
-      columns: columns, values: (0..<sqlite3_data_count(handle)).map { value(at: $0) })
+    var rows = RowBatches(columns: columns)
+    _ = rows.append(self)
+    rows.seal()
+    return rows[0]
+  }
+
+  /// Copies the first columns of the row that the last step came to.
+  func read(into cells: inout [RowBatch.Cell], _ bytes: inout [UInt8], columnCount: Int) {
+    // Some columns may be gone when the schema has changed since the names were asked for.
+    let present = Int(sqlite3_data_count(handle))
+    for position in 0..<Int32(columnCount) {
+      var cell = RowBatch.Cell()
+      switch Int(position) < present ? sqlite3_column_type(handle, position) : SQLITE_NULL {
+      case SQLITE_INTEGER:
+        cell.kind = .integer
+        cell.word = UInt64(bitPattern: sqlite3_column_int64(handle, position))
+      case SQLITE_FLOAT:
+        cell.kind = .real
+        cell.word = sqlite3_column_double(handle, position).bitPattern
+      case SQLITE_TEXT:
+        let content = buffer(UnsafeRawPointer(sqlite3_column_text(handle, position)), at: position)
+        cell = RowBatch.Cell(
+          kind: .text, count: UInt32(content.count), word: UInt64(bytes.count))
+        bytes.append(contentsOf: content)
+      case SQLITE_BLOB:
+        let content = buffer(sqlite3_column_blob(handle, position), at: position)
+        cell = RowBatch.Cell(
+          kind: .blob, count: UInt32(content.count), word: UInt64(bytes.count))
+        bytes.append(contentsOf: content)
+      default: break
+      }
+      cells.append(cell)
+    }
   }
 
   /// The INTEGER of a column of the row that the last step came to; `nil` where it is none.
@@ -113,28 +144,10 @@ final class SQLiteStatement {
     }
   }
 
-  /// The first values of the row that the last step came to, copied, under the names of `columns`.
-  func row(_ columns: SQLiteColumns) -> SQLiteRow {
-    SQLiteRow(columns: columns, values: columns.names.indices.map { value(at: Int32($0)) })
-  }
-
   /// Begins the run anew, with another value for the last argument.
   func restart(rowid: Int64) throws(SQLiteError) {
     sqlite3_reset(handle)
     try bind(.integer(rowid), at: sqlite3_bind_parameter_count(handle))
-  }
-
-  private func value(at position: Int32) -> SQLiteValue {
-    switch sqlite3_column_type(handle, position) {
-    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, position))
-    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, position))
-    case SQLITE_TEXT:
-      let bytes = UnsafeRawPointer(sqlite3_column_text(handle, position))
-      return .text(String(decoding: buffer(bytes, at: position), as: UTF8.self))
-    case SQLITE_BLOB:
-      return .blob([UInt8](buffer(sqlite3_column_blob(handle, position), at: position)))
-    default: return .null
-    }
   }
 
   /// The bytes of a column; the length is asked for after the pointer, as SQLite wants it.

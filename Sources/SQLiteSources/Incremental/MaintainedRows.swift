@@ -58,7 +58,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
     elements.reserveCapacity(added.count)
     for addition in added {
       do {
-        elements.append(try map(addition.values))
+        elements.append(try map(delta.values[addition.number]))
       } catch {
         var next = index
         next.apply(delta)
@@ -119,7 +119,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
         elements.append(shown[source])
       } else {
         do {
-          elements.append(try map(delta.added[source - shown.count].values))
+          elements.append(try map(delta.values[delta.added[source - shown.count].number]))
         } catch {
           throw MappingError(underlying: error, offset: offset)
         }

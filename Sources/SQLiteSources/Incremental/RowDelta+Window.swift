@@ -9,7 +9,7 @@ extension RowDelta {
     var delta = self
     if index.count >= limit {
       // All that is not known stands behind the last row; so what comes there is not to be seen.
-      guard let last = index.last else { return RowDelta() }
+      guard let last = index.last else { return RowDelta(values: values) }
       delta.added.removeAll { index.precedes(last, $0.row) }
       if index.count - delta.removed.count + delta.added.count < limit { return nil }
     }

@@ -3,14 +3,20 @@ struct RowDelta {
   /// A row as it is now.
   struct Added {
     var row: RowIndex.Row
-    /// What it holds.
-    var values: SQLiteRow
+    /// Its number among the values.
+    var number: Int
   }
 
   /// Rows that are gone, or were changed.
   var removed: [RowIndex.Row] = []
   /// Rows that came, or were changed, each rowid once.
   var added: [Added] = []
+  /// What the rows hold that came or were changed.
+  var values: RowBatches
+
+  init(values: RowBatches) {
+    self.values = values
+  }
 
   var isEmpty: Bool { removed.isEmpty && added.isEmpty }
   var count: Int { removed.count + added.count }
@@ -35,7 +41,7 @@ struct RowScan {
   func delta(
     to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta()
+    var found = RowDelta(values: RowBatches(columns: columns))
     var writer = SortKeyWriter()
     var known = index.rows.makeIterator()
     var next = known.next()
@@ -55,13 +61,14 @@ struct RowScan {
           if row.fingerprint == fingerprint { continue }
           found.removed.append(row)
         }
-        found.added.append(try added(rowid, fingerprint, statement, &index, &writer))
+        try add(rowid, fingerprint, statement, to: &found, &index, &writer)
       }
     }
     while let row = next {
       found.removed.append(row)
       next = known.next()
     }
+    found.values.seal()
     return found
   }
 
@@ -69,7 +76,7 @@ struct RowScan {
   func delta(
     toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta()
+    var found = RowDelta(values: RowBatches(columns: columns))
     var writer = SortKeyWriter()
     var kept: Set<Int64> = []
     var seen: Set<Int64> = []
@@ -81,13 +88,14 @@ struct RowScan {
         if index.row(rowid)?.fingerprint == fingerprint {
           kept.insert(rowid)
         } else {
-          found.added.append(try added(rowid, fingerprint, statement, &index, &writer))
+          try add(rowid, fingerprint, statement, to: &found, &index, &writer)
         }
       }
     }
     for row in index.rows where !kept.contains(row.rowid) { found.removed.append(row) }
     // By ascending rowid, as from a scan of all rows.
     found.added.sort { $0.row.rowid < $1.row.rowid }
+    found.values.seal()
     return found
   }
 
@@ -95,7 +103,7 @@ struct RowScan {
   func delta(
     of rowids: [Int64], to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta()
+    var found = RowDelta(values: RowBatches(columns: columns))
     guard let first = rowids.first else { return found }
     var writer = SortKeyWriter()
     try run(plan.rowSQL, rowid: first, on: database) { statement throws(SQLiteError) in
@@ -105,11 +113,12 @@ struct RowScan {
         if try statement.step() {
           let fingerprint = fingerprint(statement)
           if known?.fingerprint == fingerprint { continue }
-          found.added.append(try added(rowid, fingerprint, statement, &index, &writer))
+          try add(rowid, fingerprint, statement, to: &found, &index, &writer)
         }
         if let known { found.removed.append(known) }
       }
     }
+    found.values.seal()
     return found
   }
 
@@ -131,10 +140,10 @@ struct RowScan {
     return fingerprint
   }
 
-  private func added(
+  private func add(
     _ rowid: Int64, _ fingerprint: RowFingerprint, _ statement: SQLiteStatement,
-    _ index: inout RowIndex, _ writer: inout SortKeyWriter
-  ) throws(SQLiteError) -> RowDelta.Added {
+    to delta: inout RowDelta, _ index: inout RowIndex, _ writer: inout SortKeyWriter
+  ) throws(SQLiteError) {
     var key = SortKey()
     if !plan.keys.isEmpty {
       statement.read(into: &writer, keys: plan.keys, from: columns.names.count)
@@ -145,9 +154,10 @@ struct RowScan {
       }
       key = made
     }
-    return RowDelta.Added(
-      row: RowIndex.Row(rowid: rowid, fingerprint: fingerprint, key: key),
-      values: statement.row(columns))
+    delta.added.append(
+      RowDelta.Added(
+        row: RowIndex.Row(rowid: rowid, fingerprint: fingerprint, key: key),
+        number: delta.values.append(statement)))
   }
 
   private func wrongOrder(_ statement: SQLiteStatement) -> SQLiteError {

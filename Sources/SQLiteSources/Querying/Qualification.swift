@@ -133,14 +133,14 @@ struct Qualification {
     guard let reads = database.reads(of: sql) else {
       throw Disqualification("its text is not understood", help: "write a plain SELECT")
     }
-    guard !reads.isOther, reads.columns.allSatisfy({ $0.key == table }) else {
-      throw Disqualification(
-        "it reads more than the table \"\(table)\"", help: "select from one table")
-    }
     if let name = reads.functions.sorted().first(where: { !SQLFunctions.areKnown($0) }) {
       throw Disqualification(
         "it calls \(name)(), of which it is not known that it depends on the row alone",
         help: "call it in Swift, when rows are mapped")
+    }
+    guard !reads.isOther, reads.columns.allSatisfy({ $0.key == table }) else {
+      throw Disqualification(
+        "it reads more than the table \"\(table)\"", help: "select from one table")
     }
     return (reads.columns[table] ?? []).sorted()
   }

@@ -29,6 +29,8 @@ struct QueryRefetch<Element: Differentiable & Sendable> {
     let new = try decode(found, map)
     let isFirst = known == nil
     known = found
+    // Rows that were mapped are not needed again.
+    known?.newRows = RowBatches(columns: found.columns)
     guard let new else { return isFirst ? [] : nil }
     let old = elements
     elements = new
@@ -40,24 +42,22 @@ struct QueryRefetch<Element: Differentiable & Sendable> {
   private func decode(
     _ result: SQLiteQuery.Result, _ map: (SQLiteRow) throws -> Element
   ) throws(MappingError) -> [Element]? {
-    if result.newRows.isEmpty, result.origins.count == elements.count,
+    if result.newRows.count == 0, result.origins.count == elements.count,
       result.origins.enumerated().allSatisfy({ $0.offset == $0.element })
     {
       return nil
     }
     var new: [Element] = []
     new.reserveCapacity(result.origins.count)
-    var newRows = result.newRows.makeIterator()
+    var newRow = 0
     for (offset, origin) in result.origins.enumerated() {
       if let origin {
         new.append(elements[origin])
         continue
       }
-      guard let row = newRows.next() else {
-        preconditionFailure("a result has a row for each place that is not known")
-      }
+      defer { newRow += 1 }
       do {
-        new.append(try map(row))
+        new.append(try map(result.newRows[newRow]))
       } catch {
         throw MappingError(underlying: error, offset: offset)
       }

@@ -8,7 +8,7 @@ struct SQLiteQuery: Sendable {
     /// For each row its place in the result before, or `nil` where it is among `newRows`.
     var origins: [Int?] = []
     /// The rows that were not there before, in their order.
-    var newRows: [SQLiteRow] = []
+    var newRows: RowBatches
   }
 
   let sql: String
@@ -34,18 +34,19 @@ struct SQLiteQuery: Sendable {
       let columns = statement.columns
       try check(columns, path: statement.path)
       var matcher = RowMatcher(known?.columns == columns ? known?.fingerprints ?? [] : [])
-      var result = Result(columns: columns)
+      var result = Result(columns: columns, newRows: RowBatches(columns: columns))
       result.fingerprints.reserveCapacity(known?.fingerprints.count ?? 0)
       result.origins.reserveCapacity(known?.fingerprints.count ?? 0)
       while hasRow {
         var fingerprint = RowFingerprint()
         statement.read(into: &fingerprint)
         let origin = matcher.match(fingerprint)
-        if origin == nil { result.newRows.append(statement.row()) }
+        if origin == nil { _ = result.newRows.append(statement) }
         result.origins.append(origin)
         result.fingerprints.append(fingerprint)
         hasRow = try statement.step()
       }
+      result.newRows.seal()
       return result
     }
   }

@@ -5,21 +5,25 @@ final class StatementReads {
   /// Columns by table, for tables of the database "main".
   private(set) var columns: [String: Set<String>] = [:]
   private(set) var functions: Set<String> = []
-  /// Whether it reads another database or does anything but read.
-  private(set) var isOther = false
+  private var tables: Set<String> = []
+  private var doesMore = false
+  /// Whether it may read another database, or does anything but read.
+  var isOther: Bool { doesMore || !tables.isSubset(of: columns.keys) }
 
   private func note(_ action: Int32, _ first: String, _ second: String, _ database: String) {
     switch action {
     case SQLITE_SELECT: break
     case SQLITE_READ:
-      if database == "main" {
-        // Without a column it is the table as such.
-        columns[first, default: []].formUnion(second.isEmpty ? [] : [second])
+      if second.isEmpty {
+        // The table as such, of a database that is only named where the statement names it.
+        tables.insert(first)
+      } else if database == "main" {
+        columns[first, default: []].insert(second)
       } else {
-        isOther = true
+        doesMore = true
       }
     case SQLITE_FUNCTION: functions.insert(second.lowercased())
-    default: isOther = true
+    default: doesMore = true
     }
   }
 

@@ -10,7 +10,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    guard case .blob(let bytes) = row.values[position] else {
+    guard case .blob(let bytes) = row[position] else {
       throw row.mismatch(at: position, wanted: "sequence of bytes")
     }
     return BytesContainer(decoder: self, bytes: bytes)
@@ -18,7 +18,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
-  func decodeNil() -> Bool { row.values[position].isNull }
+  func decodeNil() -> Bool { row[position].isNull }
   func decode(_ type: Bool.Type) throws -> Bool { try row.value(at: position) }
   func decode(_ type: String.Type) throws -> String { try row.value(at: position) }
   func decode(_ type: Double.Type) throws -> Double { try row.value(at: position) }
@@ -38,7 +38,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   /// Decodes `type`: at once where it is read from a column as it is.
   func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let direct = type as? any SQLiteValueConvertible.Type,
-      let value = direct.init(sqliteValue: row.values[position]) as? Value
+      let value = direct.init(sqliteValue: row[position]) as? Value
     {
       return value
     }
@@ -47,7 +47,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
 
   /// Reads an INTEGER that is not negative.
   func unsigned<Value: FixedWidthInteger>() throws(SQLiteError) -> Value {
-    guard case .integer(let number) = row.values[position], let value = Value(exactly: number)
+    guard case .integer(let number) = row[position], let value = Value(exactly: number)
     else { throw row.mismatch(at: position, wanted: "\(Value.self)") }
     return value
   }

@@ -10,8 +10,10 @@ final class SQLiteColumns: Sendable, Equatable {
 
   /// The position of the column `name`: as written, else without regard to ASCII case.
   func position(of name: String) -> Int? {
+    // Comparing a few short names takes less than hashing one.
+    if names.count <= 8, let position = names.firstIndex(of: name) { return position }
     if let position = positions[name] { return position }
-    return names.firstIndex { SQLiteColumns.isEqualIgnoringCase($0, name) }
+    return names.firstIndex { SQLText.isSameName($0, name) }
   }
 
   /// The first name that two columns have, in SQL's eyes.
@@ -22,14 +24,5 @@ final class SQLiteColumns: Sendable, Equatable {
 
   static func == (left: SQLiteColumns, right: SQLiteColumns) -> Bool {
     left === right || left.names == right.names
-  }
-
-  private static func isEqualIgnoringCase(_ left: String, _ right: String) -> Bool {
-    left.utf8.count == right.utf8.count
-      && zip(left.utf8, right.utf8).allSatisfy { lowered($0) == lowered($1) }
-  }
-
-  private static func lowered(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 }

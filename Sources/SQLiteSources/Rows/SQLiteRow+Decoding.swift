@@ -64,7 +64,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decodeNil(forKey key: Key) throws -> Bool {
-    row.values[try position(of: key)].isNull
+    row[try position(of: key)].isNull
   }
 
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try read(key) }
@@ -100,10 +100,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { try columnDecoder(key) }
 
   private func position(of key: Key) throws(SQLiteError) -> Int {
-    guard let position = row.columns.position(of: key.stringValue) else {
-      throw row.noColumn(key.stringValue)
-    }
-    return position
+    try row.position(of: key.stringValue)
   }
 
   private func read<Value: SQLiteValueConvertible>(_ key: Key) throws(SQLiteError) -> Value {

@@ -15,6 +15,7 @@ public enum SQLiteValue: Sendable {
   case blob([UInt8])
 
   /// Whether it is NULL.
+  @inlinable
   public var isNull: Bool {
     if case .null = self { true } else { false }
   }

@@ -13,17 +13,21 @@ public protocol SQLiteValueConvertible {
 
 extension SQLiteValue: SQLiteValueConvertible {
   /// Itself.
+  @inlinable
   public var sqliteValue: SQLiteValue { self }
 
   /// Takes any value as it is.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) { self = sqliteValue }
 }
 
 extension SQLiteValueConvertible where Self: FixedWidthInteger {
   /// The number as an INTEGER.
+  @inlinable
   public var sqliteValue: SQLiteValue { .integer(Int64(self)) }
 
   /// Reads an INTEGER that fits.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     guard case .integer(let value) = sqliteValue else { return nil }
     self.init(exactly: value)
@@ -42,9 +46,11 @@ extension UInt32: SQLiteValueConvertible {}
 
 extension Bool: SQLiteValueConvertible {
   /// 1 for `true`, 0 for `false`.
+  @inlinable
   public var sqliteValue: SQLiteValue { .integer(self ? 1 : 0) }
 
   /// Reads the INTEGERs 0 and 1.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .integer(0): self = false
@@ -56,9 +62,11 @@ extension Bool: SQLiteValueConvertible {
 
 extension Double: SQLiteValueConvertible {
   /// The number as a REAL; NaN is stored as NULL.
+  @inlinable
   public var sqliteValue: SQLiteValue { .real(self) }
 
   /// Reads a REAL, or an INTEGER that a `Double` holds exactly.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .real(let value): self = value
@@ -70,9 +78,11 @@ extension Double: SQLiteValueConvertible {
 
 extension Float: SQLiteValueConvertible {
   /// The number as a REAL; NaN is stored as NULL.
+  @inlinable
   public var sqliteValue: SQLiteValue { .real(Double(self)) }
 
   /// Reads a REAL, rounded to the nearest `Float`, or an INTEGER that it holds exactly.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     switch sqliteValue {
     case .real(let value): self = Float(value)
@@ -84,9 +94,11 @@ extension Float: SQLiteValueConvertible {
 
 extension String: SQLiteValueConvertible {
   /// The string as TEXT.
+  @inlinable
   public var sqliteValue: SQLiteValue { .text(self) }
 
   /// Reads TEXT.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     guard case .text(let value) = sqliteValue else { return nil }
     self = value
@@ -95,9 +107,11 @@ extension String: SQLiteValueConvertible {
 
 extension [UInt8]: SQLiteValueConvertible {
   /// The bytes as a BLOB.
+  @inlinable
   public var sqliteValue: SQLiteValue { .blob(self) }
 
   /// Reads a BLOB.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     guard case .blob(let value) = sqliteValue else { return nil }
     self = value
@@ -106,9 +120,11 @@ extension [UInt8]: SQLiteValueConvertible {
 
 extension Optional: SQLiteValueConvertible where Wrapped: SQLiteValueConvertible {
   /// The wrapped value, or NULL.
+  @inlinable
   public var sqliteValue: SQLiteValue { self?.sqliteValue ?? .null }
 
   /// Reads NULL as `nil`, and anything else as the wrapped type does.
+  @inlinable
   public init?(sqliteValue: SQLiteValue) {
     if sqliteValue.isNull {
       self = .none
