@@ -253,6 +253,10 @@ extension SQLiteDatabase {
     return tracker
   }
 
+  /// Lets go of the statements that are kept: until they run again they tell the columns of the schema
+  /// that they were prepared under.
+  func forgetStatements() { cache = [:] }
+
   private func prepareOne(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
     guard let (statement, end) = try prepare(sql, from: 0) else {
       throw SQLiteError(
