@@ -253,9 +253,12 @@ extension SQLiteDatabase {
     return tracker
   }
 
-  /// Lets go of the statements that are kept: until they run again they tell the columns of the schema
-  /// that they were prepared under.
-  func forgetStatements() { cache = [:] }
+  /// Takes in the schema as it is now. A statement does so only when it is stepped: prepared before,
+  /// even in this transaction, it tells the columns of the schema that the connection knew.
+  func loadSchema() throws(SQLiteError) {
+    _ = try number("SELECT 1 FROM sqlite_master LIMIT 1")
+    cache = [:]
+  }
 
   private func prepareOne(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
     guard let (statement, end) = try prepare(sql, from: 0) else {

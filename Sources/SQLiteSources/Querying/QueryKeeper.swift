@@ -199,7 +199,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
 
   /// Decides how the result is maintained; what is known is kept where that stays the same.
   private func decide(on database: SQLiteDatabase, opening: Int) throws(SQLiteError) {
-    database.forgetStatements()
+    try database.loadSchema()
     try query.check(on: database)
     let version = try database.number("PRAGMA schema_version")
     switch (try Qualification.decide(query, on: database), mode) {
