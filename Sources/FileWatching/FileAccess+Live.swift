@@ -7,7 +7,6 @@ extension FileAccess {
     open: { openedFile(at: $0) },
     compare: { compareContents(of: $0, with: $1) })
 
-
   private static func openedFile(at path: String) -> Result<OpenedFile, FileFailure> {
     SystemCalls.openForReading(path).flatMap { descriptor in
       let file = Descriptor(number: descriptor)

@@ -147,9 +147,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     func remaining<Value>(_ values: [Value]) -> [Value] {
       zip(values, isUpdated).compactMap { $1 ? $0 : nil }
     }
-    let changeset = isUpdated.allSatisfy(\.self) ? changeset : Changeset(
-      deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-      updates: remaining(changeset.updates))
+    let changeset =
+      isUpdated.allSatisfy(\.self)
+      ? changeset
+      : Changeset(
+        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
+        updates: remaining(changeset.updates))
     var new = start.working
     new.apply(changeset, inserted: inserted, updated: remaining(updated))
     write(new, over: start) {

@@ -13,13 +13,18 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 }
 
 /// One table for all cases: a database for each would take most of the time.
-private nonisolated(unsafe) let database = try! {
-  // Sendable: libFuzzer calls from one thread.
-  let database = try SQLiteConnection.makeInMemory()
-  try database.executeScript(
-    "CREATE TABLE value (row INTEGER PRIMARY KEY, a, b TEXT, c REAL, d INTEGER, \"e f\" BLOB)")
-  return database
-}()
+private let database = makeDatabase()
+
+private func makeDatabase() -> SQLiteConnection {
+  do {
+    let database = try SQLiteConnection.makeInMemory()
+    try database.executeScript(
+      "CREATE TABLE value (row INTEGER PRIMARY KEY, a, b TEXT, c REAL, d INTEGER, \"e f\" BLOB)")
+    return database
+  } catch {
+    preconditionFailure("\(error)")
+  }
+}
 
 /// The bytes of a case; zero where there are no more.
 struct Input {
