@@ -9,8 +9,9 @@ struct JSONLineBatch {
     var end: Int
   }
 
-  private(set) var elements: [JSONElement] = []
-  /// For each element the number of its line, and where that ends.
+  /// Where each value stands in the bytes.
+  private(set) var spans: [Range<Int>] = []
+  /// For each value the number of its line, and where that ends.
   private(set) var places: [(line: Int, end: Int)] = []
   private(set) var lineCount = 0
 
@@ -20,16 +21,13 @@ struct JSONLineBatch {
   ///   - bytes: what holds the lines.
   ///   - range: where they stand; the last one may lack its newline.
   ///   - linesBefore: how many lines precede them in the file.
-  ///   - key: the key's name as it stands in a canonical text.
-  init(
-    _ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int, key: [UInt8]?
-  ) throws(Fault) {
+  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) throws(Fault) {
     var faulty: (line: Int, range: Range<Int>, end: Int)?
     do throws(JSONScanner.Fault) {
-      (elements, places, lineCount, faulty) = try JSONScanner.withScanner(
-        of: bytes, from: range.lowerBound
+      (spans, places, lineCount, faulty) = try JSONScanner.withScanner(
+        of: bytes, from: range.lowerBound, capacity: 0
       ) { (scanner) throws(JSONScanner.Fault) in
-        var elements: [JSONElement] = []
+        var spans: [Range<Int>] = []
         var places: [(line: Int, end: Int)] = []
         var count = 0
         var start = range.lowerBound
@@ -41,21 +39,22 @@ struct JSONLineBatch {
           start = end
           if value.isEmpty { continue }
           scanner.jump(to: value.lowerBound)
-          let element = try? JSONElement.scanElement(&scanner, depth: 0, key: key)
+          var noKey: JSONScanner.KeyMatch?
+          let isValue = (try? scanner.scanValue(depth: 0, key: &noKey)) != nil
           // A value that goes on in the next line was not meant as one.
-          guard let element, scanner.position == value.upperBound else {
-            return (elements, places, count, (linesBefore + count, value, end))
+          guard isValue, scanner.position == value.upperBound else {
+            return (spans, places, count, (linesBefore + count, value, end))
           }
-          elements.append(element)
+          spans.append(value)
           places.append((linesBefore + count, end))
         }
-        return (elements, places, count, nil)
+        return (spans, places, count, nil)
       }
     } catch {
       preconditionFailure("a fault of a line left the loop over the lines: \(error)")
     }
     if let faulty {
-      let error = Self.error(of: bytes[faulty.range], line: faulty.line, key: key)
+      let error = Self.error(of: bytes[faulty.range], line: faulty.line)
       throw Fault(error: error, line: faulty.line, end: faulty.end)
     }
   }
@@ -73,13 +72,13 @@ struct JSONLineBatch {
   }
 
   /// What is wrong with a line, which is looked at once more by itself.
-  private static func error(of line: ArraySlice<UInt8>, line number: Int, key: [UInt8]?)
-    -> JSONError
-  {
+  private static func error(of line: ArraySlice<UInt8>, line number: Int) -> JSONError {
     let bytes = Array(line)
     do throws(JSONScanner.Fault) {
-      try JSONScanner.withScanner(of: bytes, from: 0) { (scanner) throws(JSONScanner.Fault) in
-        _ = try JSONElement.scanElement(&scanner, depth: 0, key: key)
+      try JSONScanner.withScanner(of: bytes, from: 0, capacity: 0) {
+        (scanner) throws(JSONScanner.Fault) in
+        var noKey: JSONScanner.KeyMatch?
+        try scanner.scanValue(depth: 0, key: &noKey)
         scanner.skipSpace()
         if scanner.next != nil {
           throw scanner.unexpected(expecting: "the end of the line after the value")

@@ -33,8 +33,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     case fault(LineCursor, JSONError)
   }
 
-  /// The key's name as it stands in a canonical text.
-  let key: [UInt8]?
+  /// The name of the member by which elements are known, if there is one.
+  let key: String?
   let decoding: ElementDecoding<Element>
 
   /// So many bytes are read at once, unless a line is longer.
@@ -109,8 +109,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       size = Self.partSize
       do throws(JSONLineBatch.Fault) {
         let batch = try JSONLineBatch(
-          bytes, bodyStart..<(newline + 1), linesBefore: lineCount, key: key)
-        elements += try decode(batch)
+          bytes, bodyStart..<(newline + 1), linesBefore: lineCount)
+        elements += try decode(batch, of: bytes)
         margins.append(bytes[...newline])
         lineCount += batch.lineCount
       } catch {
@@ -126,8 +126,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   func element(of line: [UInt8], after cursor: LineCursor) throws(JSONError) -> Element {
     do throws(JSONLineBatch.Fault) {
       let batch = try JSONLineBatch(
-        line, line.indices, linesBefore: cursor.lineCount, key: key)
-      guard let element = try decode(batch).first else {
+        line, line.indices, linesBefore: cursor.lineCount)
+      guard let element = try decode(batch, of: line).first else {
         preconditionFailure("a line that is not blank has no element")
       }
       return element
@@ -136,15 +136,17 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     }
   }
 
-  private func decode(_ batch: JSONLineBatch) throws(JSONLineBatch.Fault) -> [Element] {
+  private func decode(
+    _ batch: JSONLineBatch, of bytes: [UInt8]
+  ) throws(JSONLineBatch.Fault) -> [Element] {
     do throws(UndecodableElement) {
-      return try decoding.decode(batch.elements)
+      return try decoding.decode(JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0))
     } catch {
       let place = batch.places.indices.contains(error.offset) ? error.offset : 0
       let (line, end) = batch.places[place]
       throw JSONLineBatch.Fault(
         error: JSONError(
-          code: .undecodable, reason: error.reason,
+          code: error.code, reason: error.reason,
           position: JSONError.Position(line: line, column: 1)),
         line: line, end: end)
     }

@@ -21,7 +21,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem,
     timing: ReloadMachine.Timing, contents: CollectionProperty<Element>
   ) {
-    reader = JSONLinesReader(key: key.map(JSONElement.quoted), decoding: decoding)
+    reader = JSONLinesReader(key: key, decoding: decoding)
     super.init(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
       contents: contents)

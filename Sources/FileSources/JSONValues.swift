@@ -4,6 +4,8 @@ struct JSONValues: Sendable {
   let spans: [Range<Int>]
   /// The name of the member by which elements are known, if there is one.
   let key: String?
+  /// How many arrays and objects are open around each of them.
+  var depth = 1
 
   var count: Int { spans.count }
 
@@ -29,7 +31,7 @@ struct JSONValues: Sendable {
         (scanner) throws(JSONScanner.Fault) in
         for span in spans[batch] {
           scanner.jump(into: span)
-          elements.append(try JSONElement.scanElement(&scanner, depth: 1, key: key))
+          elements.append(try JSONElement.scanElement(&scanner, depth: depth, key: key))
         }
       }
     } catch {

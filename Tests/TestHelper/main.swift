@@ -1,7 +1,6 @@
 /// The second process of the tests: its first argument names what it does.
 ///
 ///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
-///     TestHelper save PATH [KIND]    makes each line of its input the contents of the file at PATH
 ///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
 ///     TestHelper patch PATH   overwrites bytes of the file at PATH
 let subcommands: [String: ([String]) -> Int32] = [
