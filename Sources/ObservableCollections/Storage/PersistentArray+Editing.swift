@@ -106,6 +106,8 @@ extension PersistentArray {
       root = unsafeDowncast(root.children[0].node, to: InnerNode.self)
     }
     let tree = PersistentArray.tree(root)
-    self = root.children.count < 2 || root.count <= limits.flat / 2 ? .flat(tree.elements(in: 0..<root.count)) : tree
+    self =
+      root.children.count < 2 || root.count <= limits.flat / 2
+      ? .flat(tree.elements(in: 0..<root.count)) : tree
   }
 }
