@@ -47,7 +47,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - elements: What to insert.
   ///   - index: Where the first of them is to stand; 0 up to and including `count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(k + log n) for k new elements.
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     checkOpen()
     // Elements that are only made as they are read may look at the draft, which is not being edited yet.
@@ -63,7 +63,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Removes elements.
   ///
   /// - Parameter range: The offsets of what to remove, within 0..<`count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(k + log n) for k elements that are removed.
   public func removeSubrange(_ range: Range<Int>) {
     checkOpen()
     precondition(
@@ -81,7 +81,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// An element of the same identity and content changes nothing and is not stored.
   ///
-  /// - Complexity: O(1), and O(n) the first time in a transaction.
+  /// - Complexity: O(log n).
   public subscript(index: Int) -> Element {
     get {
       checkOpen()
@@ -103,7 +103,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - source: Where it stands, within 0..<`count`.
   ///   - destination: Where it stands afterwards, within 0..<`count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(log n).
   public func move(from source: Int, to destination: Int) {
     checkOpen()
     precondition(source >= 0 && source < working.count, missing(source))
