@@ -23,7 +23,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(n) for a long collection that was edited, otherwise O(1): see ``snapshot``.
   public var elements: [Element] {
     checkOpen()
-    return working.array
+    return working.flattened()
   }
 
   /// The elements as they are now. Later edits leave it as it is.
@@ -47,7 +47,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - elements: What to insert.
   ///   - index: Where the first of them is to stand; 0 up to and including `count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(k + log n) for k new elements.
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     checkOpen()
     // Elements that are only made as they are read may look at the draft, which is not being edited yet.
@@ -63,7 +63,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Removes elements.
   ///
   /// - Parameter range: The offsets of what to remove, within 0..<`count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(k + log n) for k elements that are removed.
   public func removeSubrange(_ range: Range<Int>) {
     checkOpen()
     precondition(
@@ -81,7 +81,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// An element of the same identity and content changes nothing and is not stored.
   ///
-  /// - Complexity: O(1), and O(n) the first time in a transaction.
+  /// - Complexity: O(log n).
   public subscript(index: Int) -> Element {
     get {
       checkOpen()
@@ -103,7 +103,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - source: Where it stands, within 0..<`count`.
   ///   - destination: Where it stands afterwards, within 0..<`count`.
-  /// - Complexity: O(n).
+  /// - Complexity: O(log n).
   public func move(from source: Int, to destination: Int) {
     checkOpen()
     precondition(source >= 0 && source < working.count, missing(source))
@@ -119,7 +119,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
     let new = PersistentArray(elements)
-    write(new, over: savepoint) { Changeset(from: $0.array, to: new.array) }
+    write(new, over: savepoint) { Changeset(from: $0.flattened(), to: new.flattened()) }
   }
 
   /// Does what a changeset says.
@@ -147,9 +147,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     func remaining<Value>(_ values: [Value]) -> [Value] {
       zip(values, isUpdated).compactMap { $1 ? $0 : nil }
     }
-    let changeset = isUpdated.allSatisfy(\.self) ? changeset : Changeset(
-      deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-      updates: remaining(changeset.updates))
+    let changeset =
+      isUpdated.allSatisfy(\.self)
+      ? changeset
+      : Changeset(
+        deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
+        updates: remaining(changeset.updates))
     var new = start.working
     new.apply(changeset, inserted: inserted, updated: remaining(updated))
     write(new, over: start) {

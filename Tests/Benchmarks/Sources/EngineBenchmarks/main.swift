@@ -1,17 +1,9 @@
 import Measuring
 import Swappable
 
-// What one commit, one subscription and one swap cost:
+// What one commit, one edit, one subscription and one swap cost:
 //
 //     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks [WORD IN THE NAME]
-
-/// A row as a database has it.
-struct Row: Sendable, Hashable, Identifiable, Differentiable {
-  let id: Int
-  var name: String
-  var section: String
-  var size: Int
-}
 
 /// A list with observers that do next to nothing.
 func observed(by count: Int) -> (CollectionProperty<Int>, [Disposable]) {
@@ -39,35 +31,36 @@ for index in 0..<230 {
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
 
-let all: [Benchmark] = [
-  commits(10_000, observers: 0, prototype: "375 ns"),
-  commits(10_000, observers: 1, prototype: "446 ns"),
-  commits(10_000, observers: 10, prototype: "763 ns"),
-  commits(20, observers: 10_000, prototype: "285 µs"),
-  Benchmark("attach 10,000 observers", prototype: "1.5 ms") {
-    let property = CollectionProperty(0..<10)
-    return {
-      let observations = (0..<10_000).map { _ in property.observe { _ in } }
-      // Detached by another benchmark; here by nobody, so that only attaching is measured.
-      kept.append(observations)
-    }
-  },
-  Benchmark("detach 10,000 observers", prototype: "1.7 ms") {
-    kept.removeAll()
-    let (_, observations) = observed(by: 10_000)
-    return { for observation in observations { observation.dispose() } }
-  },
-  Benchmark("late subscription, 63,436 rows", prototype: "272 ns", operations: 1_000) {
-    kept.removeAll()
-    return { kept.append((0..<1_000).map { _ in sources[0].observe { _ in } }) }
-  },
-  Benchmark("swap, 63,436 rows, 2 % differ, 1 observer") {
-    kept.removeAll()
-    let container = SwappableContainer(sources[0])
-    kept.append([container.observe { _ in }])
-    return { container.swap(to: sources[1]) }
-  },
-]
+let all: [Benchmark] =
+  [
+    commits(10_000, observers: 0, prototype: "375 ns"),
+    commits(10_000, observers: 1, prototype: "446 ns"),
+    commits(10_000, observers: 10, prototype: "763 ns"),
+    commits(20, observers: 10_000, prototype: "285 µs"),
+    Benchmark("attach 10,000 observers", prototype: "1.5 ms") {
+      let property = CollectionProperty(0..<10)
+      return {
+        let observations = (0..<10_000).map { _ in property.observe { _ in } }
+        // Detached by another benchmark; here by nobody, so that only attaching is measured.
+        kept.append(observations)
+      }
+    },
+    Benchmark("detach 10,000 observers", prototype: "1.7 ms") {
+      kept.removeAll()
+      let (_, observations) = observed(by: 10_000)
+      return { for observation in observations { observation.dispose() } }
+    },
+    Benchmark("late subscription, 63,436 rows", prototype: "272 ns", operations: 1_000) {
+      kept.removeAll()
+      return { kept.append((0..<1_000).map { _ in sources[0].observe { _ in } }) }
+    },
+    Benchmark("swap, 63,436 rows, 2 % differ, 1 observer") {
+      kept.removeAll()
+      let container = SwappableContainer(sources[0])
+      kept.append([container.observe { _ in }])
+      return { container.swap(to: sources[1]) }
+    },
+  ] + MillionRows.benchmarks
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
 let benchmarks = all.filter { benchmark in

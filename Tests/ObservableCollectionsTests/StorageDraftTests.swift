@@ -1,0 +1,189 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Transactions, bindings and operators on collections long enough to be trees.
+@Suite struct StorageDraftTests {
+  /// Long transactions; the collection is mostly longer than what stays one array.
+  private func makeEditor(_ seed: UInt64) -> RandomEditor<TestElement> {
+    RandomEditor(
+      seed: seed, size: 700, editsPerStep: 30, allowsDuplicates: seed.isMultiple(of: 2),
+      kinds: RandomEdit.all.filter { $0 != .removeAll } + [
+        .insertMany, .insertMany, .update, .move,
+      ])
+  }
+
+  @Test func randomTransactionsOfALongCollectionKeepTheContract() throws {
+    for seed in UInt64(0)..<12 {
+      var editor = makeEditor(seed)
+      let items = Items(editor.variation(of: []))
+      let recorder = RecordingObserver(items, seed: seed)
+      let target = Items()
+      let binding = items.bind(to: target)
+      for _ in 0..<20 { try editor.step(items) }
+      #expect(target.snapshot.hasSameContents(as: items.snapshot))
+      try recorder.check(against: items)
+      binding.dispose()
+    }
+  }
+
+  @Test func operatorsFollowALongCollection() throws {
+    for seed in UInt64(0)..<4 {
+      try checkOperator(
+        { $0.filter { $0.content > 0 }.concatenated(with: $0.sorted { $0.content < $1.content }) },
+        is: { elements in
+          let sorted = elements.enumerated().sorted {
+            ($0.element.content, $0.offset) < ($1.element.content, $1.offset)
+          }
+          return elements.filter { $0.content > 0 } + sorted.map(\.element)
+        },
+        editor: makeEditor(seed), steps: 12)
+      try checkOperator(
+        { $0.map { TestElement($0.id + 1, $0.content) } },
+        is: { $0.map { TestElement($0.id + 1, $0.content) } }, editor: makeEditor(seed), steps: 12)
+    }
+  }
+
+  @Test func whatWaitsForAnObserverIsMergedWhateverItsLength() throws {
+    let stepper = Stepper()
+    let items = Items((0..<2_000).map { TestElement($0) })
+    let seen = Log<CollectionEvent<TestElement>>([])
+    let observation = items.observe(on: stepper.scheduler) { seen.append($0) }
+    stepper.run()
+    for step in 0..<50 {
+      items.move(from: step, to: 1_999 - step)
+      items.update(at: 700 + step) { $0.content = 1 }
+      items.insert(TestElement(5_000 + step), at: 900)
+      items.remove(at: 901)
+    }
+    stepper.run()
+    guard seen.value.count == 2, case .change(let change) = seen.value[1] else {
+      Issue.record("\(seen.value.count) events")
+      return
+    }
+    #expect(change.after.storage.array == nil)
+    #expect(Array(change.after) == Array(items.snapshot))
+    #expect(
+      change.changeset.applying(to: change.before, with: change.after) == Array(change.after))
+    #expect(change.changeset.changeCount < 250)
+    observation.dispose()
+  }
+
+  @Test func aRollbackGoesBackToWhatWas() {
+    let items = Items((0..<1_000).map { TestElement($0) })
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.remove(at: 10)
+      let before = draft.snapshot
+      try? items.transaction { inner in
+        for step in 0..<300 { inner.move(from: step, to: 999 - step - 1) }
+        inner[5].content = 9
+        throw Refusal()
+      }
+      #expect(draft.snapshot.storage.isIdentical(to: before.storage))
+    }
+    #expect(recorder.changes.last?.changeset == Changeset(deletions: [10]))
+  }
+
+  @Test func theElementsOfADraftAreThoseOfItsSnapshot() {
+    let items = Items((0..<1_000).map { TestElement($0) })
+    items.transaction { draft in
+      draft.move(from: 3, to: 900)
+      let before = draft.snapshot
+      draft.removeAll { $0.id % 100 == 0 }
+      #expect(draft.elements == Array(draft.snapshot))
+      #expect(draft.count == 990 && before.count == 1_000 && !draft.isEmpty)
+      #expect(draft.firstIndex(identifiedBy: 3) == 890)
+      #expect(draft.remove(identifiedBy: 3) == 3)
+      #expect(draft.update(identifiedBy: 4) { $0.content = 1 })
+    }
+    #expect(items.snapshot.firstIndex(identifiedBy: 3) == nil)
+  }
+}
+
+/// A changeset that is done to a collection.
+@Suite struct PublishedChangesetTests {
+  private let items = Items((0..<1_000).map { TestElement($0) })
+
+  @Test func itIsOneChangeAndThenTheStatus() throws {
+    let recorder = RecordingObserver(items)
+    let changeset = Changeset(
+      deletions: [0], insertions: [500], moves: [.init(from: 2, to: 998)],
+      updates: [.init(from: 2, to: 998)])
+    items.publish(changeset, inserted: [-1], updated: [TestElement(2, 1)], status: .loading)
+    #expect(recorder.changes.map(\.changeset) == [changeset])
+    #expect(items.snapshot[500] == -1)
+    #expect(items.snapshot[998] == TestElement(2, 1))
+    #expect(items.status == .loading)
+    try recorder.check(against: items)
+  }
+
+  @Test func whatIsEqualIsNotToldAndNotStored() throws {
+    let recorder = RecordingObserver(items)
+    let before = items.snapshot
+    items.publish(
+      Changeset(updates: [.init(from: 3, to: 3)]), inserted: [], updated: [3], status: .loading)
+    #expect(recorder.changes.isEmpty)
+    #expect(items.snapshot.storage.isIdentical(to: before.storage))
+    items.publish(
+      Changeset(updates: [.init(from: 3, to: 3), .init(from: 4, to: 4)]), inserted: [],
+      updated: [3, TestElement(4, 1)], status: .loading)
+    #expect(recorder.changes.map(\.changeset) == [Changeset(updates: [.init(from: 4, to: 4)])])
+    try recorder.check(against: items)
+  }
+
+  @Test func whatIsDeletedAndInsertedUnderOneIdentityIsKept() throws {
+    let recorder = RecordingObserver(items)
+    items.publish(
+      Changeset(deletions: [7, 9], insertions: [900, 901]), inserted: [TestElement(7, 1), 5_000],
+      updated: [], status: .loaded)
+    #expect(
+      recorder.changes.map(\.changeset) == [
+        Changeset(
+          deletions: [9], insertions: [901], moves: [.init(from: 7, to: 900)],
+          updates: [.init(from: 7, to: 900)])
+      ])
+    try recorder.check(against: items)
+  }
+
+  @Test func itJoinsATransaction() throws {
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.insert(-1, at: 0)
+      draft.apply(
+        Changeset(deletions: [0, 1], insertions: [0]), inserted: [-2], updated: EmptyCollection())
+      draft[0].content = 3
+    }
+    #expect(
+      recorder.changes.map(\.changeset) == [Changeset(deletions: [0], insertions: [0])])
+    #expect(items.snapshot[0] == TestElement(-2, 3))
+    try recorder.check(against: items)
+  }
+
+  @Test func elementsThatDoNotFitTheChangesetTrap() async {
+    await #expect(processExitsWith: .failure) {
+      CollectionProperty([1, 2]).publish(
+        Changeset(insertions: [0]), inserted: [], updated: [], status: .loaded)
+    }
+  }
+
+  @Test func itLeadsToWhatTheDifferenceLedTo() throws {
+    for seed in UInt64(0)..<60 {
+      var editor = RandomEditor<TestElement>(seed: seed, size: seed % 2 == 0 ? 20 : 600)
+      let items = Items(editor.variation(of: []))
+      let recorder = RecordingObserver(items, seed: seed)
+      for _ in 0..<5 {
+        let new = editor.variation(of: items.snapshot.array)
+        let changeset = Changeset(from: items.snapshot.array, to: new)
+        items.publish(
+          changeset, inserted: changeset.insertions.lazy.map { new[$0] },
+          updated: changeset.updates.lazy.map { new[$0.to] }, status: .loaded)
+        #expect(Array(items.snapshot) == new)
+      }
+      try recorder.check(against: items)
+    }
+  }
+}
