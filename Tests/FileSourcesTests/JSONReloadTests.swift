@@ -4,6 +4,7 @@ import FileSources
 import FileWatching
 import Foundation
 import ObservableCollections
+import ReactiveSignals
 import TestSupport
 import Testing
 
@@ -73,9 +74,27 @@ struct JSONReloadTests {
       try #require(
         change.changeset.deletions.count == expected.deletions.count
           && change.changeset.insertions.count == expected.insertions.count, "seed \(seed)")
-      if !repeatsIDs { try #require(change.changeset == expected, "seed \(seed)") }
+      if !repeatsIDs {
+        // Of several ways to move as few, any will do.
+        try #require(
+          change.changeset.deletions == expected.deletions
+            && change.changeset.insertions == expected.insertions
+            && change.changeset.updates == expected.updates
+            && change.changeset.moves.count == expected.moves.count, "seed \(seed)")
+      }
       try #require(
         change.changeset.applying(to: old, with: items) == items, "seed \(seed)")
+    }
+  }
+
+  @Test func whoAttachesWhileItLoadsSeesWhatWasLoaded() async throws {
+    try directory.write(#"[{"id":1,"text":""}]"#, to: "a.json")
+    for _ in 0..<500 {
+      let source = JSONFileDataSource<Item>(path: directory("a.json"))
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      let observation = source.observe { continuation.yield($0.snapshot.count) }
+      for await count in stream where count == 1 { break }
+      observation.dispose()
     }
   }
 }

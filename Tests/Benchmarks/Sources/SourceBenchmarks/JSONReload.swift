@@ -18,25 +18,26 @@ private final class JSONReload {
   private let original: Data
   private var file = RecordFile(count: 100_000)
   private var version = 0
-  private var plain = Cost(wall: 0, processor: 0)
   var rows = [["", "time", "faster", "processors", "faster", "memory", "what"]]
+
+  private static let rounds = 21
 
   init() {
     path = folder.path("records.json")
     original = file.text
+    folder.replace("records.json", by: original)
     print("\(text(bytes: original.count)), 100,000 records\n")
-    var costs: [Cost] = []
-    for _ in 0..<7 {
-      folder.replace("records.json", by: original)
-      costs.append(.measure { keep(decode(path)) })
-    }
-    plain = costs.median
+    let costs = (0..<7).map { _ in plain() }
     let memory = peakBytes { keep(decode(path)) }
-    add("JSONDecoder", "reads and decodes the whole file", costs, memory)
+    add("JSONDecoder", "reads and decodes the whole file", costs, plain: costs, memory)
   }
 
-  private func add(_ name: String, _ what: String, _ costs: [Cost], _ memory: Int) {
-    let cost = costs.median
+  private func plain() -> Cost { .measure { keep(decode(path)) } }
+
+  private func add(
+    _ name: String, _ what: String, _ costs: [Cost], plain: [Cost], _ memory: Int
+  ) {
+    let (cost, plain) = (costs.median, plain.median)
     rows.append([
       name, text(nanoseconds: cost.wall), Self.ratio(plain.wall, cost.wall),
       text(nanoseconds: cost.processor), Self.ratio(plain.processor, cost.processor),
@@ -51,8 +52,8 @@ private final class JSONReload {
   func measure<Element>(_ name: String, _ make: (String) -> JSONFileDataSource<Element>) {
     file = RecordFile(count: 100_000)
     folder.replace("records.json", by: original)
-    var loads: [Cost] = []
-    for _ in 0..<7 {
+    var (loads, plains): ([Cost], [Cost]) = ([], [])
+    for _ in 0..<Self.rounds / 3 {
       let source = make(path)
       var waiter: Waiter<JSONFileDataSource<Element>>?
       loads.append(
@@ -61,6 +62,7 @@ private final class JSONReload {
           waiter?.wait()
         })
       withExtendedLifetime(waiter) {}
+      plains.append(plain())
     }
     let source = make(path)
     var waiter: Waiter<JSONFileDataSource<Element>>?
@@ -68,7 +70,7 @@ private final class JSONReload {
       waiter = Waiter(source)
       waiter?.wait()
     }
-    add(name, "first load", loads, memory)
+    add(name, "first load", loads, plain: plains, memory)
     guard let waiter else { return }
 
     addSaves(name, "one record changed", isTold: { waiter.wait() }) {
@@ -89,11 +91,12 @@ private final class JSONReload {
       version += 1
       file.change(ids(), version: version)
       folder.stage(file.text)
-      prepare()
     }
-    var costs: [Cost] = []
-    for _ in 0..<21 {
+    var (costs, plains): ([Cost], [Cost]) = ([], [])
+    for round in 0..<Self.rounds {
       stage()
+      if round % 3 == 0 { plains.append(plain()) }
+      prepare()
       // What the system does to free the old file is no part of it.
       let old = FileHandle(forReadingAtPath: path)
       costs.append(
@@ -104,11 +107,12 @@ private final class JSONReload {
       try? old?.close()
     }
     stage()
+    prepare()
     let memory = peakBytes {
       folder.publish("records.json")
       wait()
     }
-    add(name, what, costs, memory)
+    add(name, what, costs, plain: plains, memory)
   }
 }
 
