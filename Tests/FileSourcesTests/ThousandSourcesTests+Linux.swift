@@ -10,7 +10,7 @@
 
   /// What a thousand sources take of the system, each time in a process where nothing else runs.
   ///
-  /// The figures are printed by `SWAPPABLE_LONG=1 swift test -c release --filter ThousandSources`.
+  /// The figures are printed by `SWAPPABLE_LONG=1 swift test --filter ThousandSources`.
   @Suite(.serialized, .timeLimit(.minutes(5)))
   struct ThousandSourcesTests {
     @Test func inOneDirectoryTheyTakeOneDescriptorAndLeaveNothing() async {
