@@ -23,7 +23,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Complexity: O(n) for a long collection that was edited, otherwise O(1): see ``snapshot``.
   public var elements: [Element] {
     checkOpen()
-    return working.array
+    return working.flattened()
   }
 
   /// The elements as they are now. Later edits leave it as it is.
@@ -119,7 +119,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
     let new = PersistentArray(elements)
-    write(new, over: savepoint) { Changeset(from: $0.array, to: new.array) }
+    write(new, over: savepoint) { Changeset(from: $0.flattened(), to: new.flattened()) }
   }
 
   /// Does what a changeset says.

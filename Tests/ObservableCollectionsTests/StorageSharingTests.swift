@@ -18,7 +18,7 @@ import Testing
 
   /// The nodes along the way to a leaf, each of which one edit may split or merge with a neighbour.
   private func nodesOfAnEdit(_ list: PersistentArray<TestElement>) -> Int {
-    2 * (list.root.height + 1)
+    2 * (list.height + 1)
   }
 
   @Test func anEditOfAMillionElementsCopiesNoMoreThanAPath() {
@@ -44,7 +44,7 @@ import Testing
           status: .loaded)
       }
       let after = items.snapshot
-      #expect(after.storage.flat == nil)
+      #expect(after.storage.array == nil)
       #expect(
         after.storage.ownNodeCount(beside: before.storage) <= 3 * nodesOfAnEdit(before.storage))
     }
@@ -104,7 +104,7 @@ import Testing
     let items = Items((0..<3_000).map { TestElement($0) })
     items.remove(at: 1_500)
     let snapshot = items.snapshot
-    #expect(snapshot.storage.flat == nil)
+    #expect(snapshot.storage.array == nil)
     #expect(snapshot.withContiguousStorageIfAvailable { $0.count } == nil)
     #expect(snapshot.map(\.id) == (0..<3_000).filter { $0 != 1_500 })
     #expect(snapshot[100..<200].map(\.id) == Array(100..<200))

@@ -24,79 +24,62 @@ struct ModelledArray<Element: Equatable> {
 
   var violation: String? {
     if list.count != model.count { return "it counts \(list.count) of \(model.count)" }
-    if list.array != model { return "it holds \(list.array), not \(model)" }
+    if list.flattened() != model { return "it holds \(list.flattened()), not \(model)" }
     for offset in model.indices where list[offset] != model[offset] {
       return "\(list[offset]) is at \(offset), not \(model[offset])"
     }
-    return list.root.violation(limits)
+    return list.violation(limits)
   }
 }
 
-extension TreeNode {
-  /// What is wrong with a tree, if anything.
+extension PersistentArray {
+  /// What is wrong with the tree, if anything.
   func violation(_ limits: NodeLimits) -> String? {
-    switch content {
-    case .elements(let elements):
-      // A root may be one long array that was never edited.
-      if count != elements.count { return "a leaf counts \(count) of \(elements.count)" }
-    case .children(let children):
-      if children.count < 2 { return "a root has \(children.count) children" }
-      if children.count > limits.inner { return "a root has \(children.count) children" }
-      for child in children {
-        if let violation = child.violationBelowRoot(limits) { return violation }
-      }
-      if children.reduce(0, { $0 + $1.count }) != count { return "a root counts \(count)" }
-      if Set(children.map(\.height)).count != 1 { return "children are of different height" }
-    }
-    return nil
+    guard case .tree(let root) = self else { return nil }
+    if root.children.count < 2 { return "the root has \(root.children.count) children" }
+    return violation(of: root, limits)
   }
 
-  private func violationBelowRoot(_ limits: NodeLimits) -> String? {
-    switch content {
-    case .elements(let elements):
-      if elements.count != count { return "a leaf counts \(count) of \(elements.count)" }
-      if elements.count > limits.leaf || elements.count < limits.leaf / 2 {
-        return "a leaf has \(elements.count) elements"
+  private func violation(of node: InnerNode, _ limits: NodeLimits) -> String? {
+    if node.children.count > limits.inner { return "a node has \(node.children.count) children" }
+    if node.children.reduce(0, { $0 + $1.count }) != node.count { return "a node counts wrong" }
+    for child in node.children {
+      if node.height == 1 {
+        let count = Self.leaf(child.node).elements.count
+        if count != child.count { return "a leaf counts \(child.count) of \(count)" }
+        if count < limits.leaf / 2 || count > limits.leaf { return "a leaf has \(count) elements" }
+      } else {
+        guard let inner = child.node as? InnerNode else { return "a leaf stands too high" }
+        if inner.height != node.height - 1 { return "a node's height is wrong" }
+        if inner.count != child.count { return "a child counts \(child.count) of \(inner.count)" }
+        if inner.children.count < limits.inner / 2 {
+          return "a node has \(inner.children.count) children"
+        }
+        if let violation = violation(of: inner, limits) { return violation }
       }
-    case .children(let children):
-      if children.count > limits.inner || children.count < limits.inner / 2 {
-        return "an inner node has \(children.count) children"
-      }
-      for child in children {
-        if let violation = child.violationBelowRoot(limits) { return violation }
-      }
-      if children.reduce(0, { $0 + $1.count }) != count { return "an inner node counts \(count)" }
-      if Set(children.map(\.height)).count != 1 { return "children are of different height" }
     }
     return nil
   }
 
   /// The number of levels above the leaves.
   var height: Int {
-    switch content {
-    case .elements: 0
-    case .children(let children): 1 + (children.first?.height ?? 0)
-    }
+    if case .tree(let root) = self { root.height } else { 0 }
   }
 
-  /// The addresses of all nodes' arrays.
-  var addresses: Set<UnsafeRawPointer> {
-    switch content {
-    case .elements(let elements):
-      return Set(elements.withUnsafeBufferPointer { $0.baseAddress.map { UnsafeRawPointer($0) } }.map { [$0] } ?? [])
-    case .children(let children):
-      var addresses = children.withUnsafeBufferPointer { buffer in
-        Set(buffer.baseAddress.map { UnsafeRawPointer($0) }.map { [$0] } ?? [])
-      }
-      for child in children { addresses.formUnion(child.addresses) }
-      return addresses
+  /// All nodes of the tree.
+  private var nodes: Set<ObjectIdentifier> {
+    guard case .tree(let root) = self else { return [] }
+    var nodes: Set<ObjectIdentifier> = []
+    var open: [TreeNode] = [root]
+    while let node = open.popLast() {
+      nodes.insert(ObjectIdentifier(node))
+      if let inner = node as? InnerNode { open += inner.children.map(\.node) }
     }
+    return nodes
   }
-}
 
-extension PersistentArray {
-  /// How many nodes this has that others do not have.
-  func ownNodeCount(beside others: PersistentArray...) -> Int {
-    others.reduce(into: root.addresses) { $0.subtract($1.root.addresses) }.count
+  /// How many nodes this has that another one does not have.
+  func ownNodeCount(beside other: PersistentArray) -> Int {
+    nodes.subtracting(other.nodes).count
   }
 }

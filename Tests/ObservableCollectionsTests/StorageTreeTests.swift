@@ -129,28 +129,28 @@ import Testing
           height += 1
           capacity *= limits.inner / 2
         }
-        #expect(tree.list.root.height <= height + 1)
+        #expect(tree.list.height <= height + 1)
         for _ in 0..<min(tree.model.count, 1 + tree.model.count / 5) {
           let offset = random.below(tree.model.count)
           tree.replaceSubrange(offset..<offset + 1, with: [])
         }
-        #expect(tree.list.root.violation(limits) == nil)
+        #expect(tree.list.violation(limits) == nil)
       }
     }
   }
 
   @Test func whatBecomesShortIsOneArrayAgain() {
     var list = PersistentArray(Array(0..<1_000))
-    #expect(list.flat != nil)
+    #expect(list.array != nil)
     list.replaceSubrange(3..<4, with: [])
-    #expect(list.flat == nil)
+    #expect(list.array == nil)
     while list.count > 100 { list.replaceSubrange(0..<2, with: []) }
-    #expect(list.flat?.count == 99)
+    #expect(list.array?.count == 99)
   }
 
   @Test func whatIsEditedAsAWholeStaysOneArray() {
     var list = PersistentArray(Array(0..<1_000))
     list.replaceSubrange(1_000..<1_000, with: Array(0..<500))
-    #expect(list.flat?.count == 1_500)
+    #expect(list.array?.count == 1_500)
   }
 }

@@ -70,12 +70,32 @@ import Testing
     index.forEachPlace { found.append($0) }
     #expect(found == expected)
     // The same, sorted at once.
-    let all = try #require(RowIndex(ContiguousArray(index.rows), keysOf: index) { _ in })
+    let all = RowIndex(ContiguousArray(index.rows), keysOf: index) { _ in }
     found = []
     all.forEachPlace { found.append($0) }
     #expect(found == expected)
     for (offset, rowid) in expected.enumerated() {
       #expect(index.row(rowid).map { index.offset(of: $0) } == offset)
+    }
+  }
+
+  @Test func keysThatBeginAlikeAreToldApart() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
+    for number in 0..<500 {
+      try memory.execute(
+        "INSERT INTO t (a) VALUES (?)",
+        ["a name of some length \(number * 7919 % 500 / 2)" + (number % 3 == 0 ? "\u{0}" : "")])
+    }
+    for order in ["a", "a DESC", "a COLLATE NOCASE"] {
+      let harness = KeeperHarness(
+        .shared(connection: memory), "SELECT id, a FROM t ORDER BY \(order)",
+        expected: "SELECT id, a FROM t ORDER BY \(order), id")
+      harness.run(looks: true)
+      #expect(harness.shown == (try harness.expected(memory)))
+      try memory.execute("UPDATE t SET a = 'a' || id WHERE id % 100 = 7")
+      harness.run(looks: false)
+      #expect(harness.shown == (try harness.expected(memory)))
     }
   }
 }

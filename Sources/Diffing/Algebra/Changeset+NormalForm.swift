@@ -15,9 +15,22 @@ extension Changeset {
   package func normalForm<Element: Differentiable>(
     from old: some RandomAccessCollection<Element>, to new: some RandomAccessCollection<Element>
   ) -> Changeset {
+    normalForm(
+      old: { old.element(at: $0) }, new: { new.element(at: $0) })
+  }
+
+  /// This change as observers are told it, see `normalForm(from:to:)`.
+  ///
+  /// - Parameters:
+  ///   - old: The element at an offset in the version that the changeset was made from.
+  ///   - new: The element at an offset in the version that it leads to.
+  @inlinable
+  package func normalForm<Element: Differentiable>(
+    old: (Int) -> Element, new: (Int) -> Element
+  ) -> Changeset {
     // A recorded update may have put an element of another identity in its place.
     let updates = updates.filter {
-      let (old, new) = (old.element(at: $0.from), new.element(at: $0.to))
+      let (old, new) = (old($0.from), new($0.to))
       return !sameIdentity(old.differenceIdentifier, new.differenceIdentifier)
         || !sameContent(old, new)
     }
@@ -25,8 +38,8 @@ extension Changeset {
     if !deletions.isEmpty && !insertions.isEmpty {
       pairByIdentity(
         oldCount: deletions.count, newCount: insertions.count,
-        old: { old.element(at: deletions[$0]).differenceIdentifier },
-        new: { new.element(at: insertions[$0]).differenceIdentifier }
+        old: { old(deletions[$0]).differenceIdentifier },
+        new: { new(insertions[$0]).differenceIdentifier }
       ) { deletion, insertion in
         guard deletion >= 0 else { return }
         pairs.append(Update(from: deletions[deletion], to: insertions[insertion]))
@@ -38,8 +51,7 @@ extension Changeset {
       ))
     if pairs.isEmpty { return change }
     return change.keeping(
-      pairs,
-      areUpdated: pairs.map { !sameContent(old.element(at: $0.from), new.element(at: $0.to)) })
+      pairs, areUpdated: pairs.map { !sameContent(old($0.from), new($0.to)) })
   }
 
   /// Creates the normal form of a known pairing, see `normalForm(from:to:)`.

@@ -38,11 +38,18 @@ extension Changeset {
       return
     }
     let walk = StepWalk(old: oldBase, count: old.count, new: newBase, count: new.count)
+    if walk.oldRest.count == old.count, walk.newRest.count == new.count,
+      let turnedRound = Changeset(turnedRound: old, new)
+    {
+      self = turnedRound
+      return
+    }
     let matching = Matching(old: oldBase, walk.oldRest, new: newBase, walk.newRest)
     if matching.matches.isEmpty {
       self.init(
         unchecked: (
-          deletions: walk.oldRest, insertions: walk.newRest, moves: [], updates: walk.updates
+          deletions: walk.oldRest.offsets, insertions: walk.newRest.offsets, moves: [],
+          updates: walk.updates
         ))
     } else {
       self.init(

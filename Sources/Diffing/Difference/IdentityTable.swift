@@ -1,29 +1,29 @@
 /// Finds old elements by identity, each once, those of one identity by ascending position.
 ///
-/// It holds positions and hashes only; whoever asks compares the identities. An entry is one word, half
-/// of it the hash, so that what is looked up is mostly decided by one access to memory. In front of the
-/// table stands a filter of a few bits for each element, small enough for the nearest cache, that turns
-/// away what is not there.
+/// It holds positions and hashes only; whoever asks compares the identities. An entry is half a word: the
+/// position, and as much of the hash as is left, so that what is looked up is mostly decided by one
+/// access to memory. In front of the table stands a filter of a few bits for each element, small enough
+/// for the nearest cache, that turns away what is not there.
 @usableFromInline
 struct IdentityTable {
-  /// Half of the hash and the position plus one; 0: vacant; position bits all ones: all were taken.
-  @usableFromInline let slots: UnsafeMutablePointer<UInt64>
+  /// The position plus one, and above it bits of the hash; 0: vacant.
+  @usableFromInline let slots: UnsafeMutablePointer<UInt32>
   @usableFromInline let slotMask: Int
+  @usableFromInline let positionMask: UInt32
   @usableFromInline let filter: HashFilter
   @usableFromInline let count: Int
   /// For each position the next one of the same identity plus one; empty where there are no duplicates.
   @usableFromInline var next: [UInt32] = []
 
-  @inlinable static var exhausted: UInt64 { 0xFFFF_FFFF }
-
   /// Creates a table for positions from 0 up to a count, to be deallocated by the owner.
   @inlinable
   init(count: Int) {
     self.count = count
-    // At most half full, so that looking for what is absent ends soon.
+    // At most a quarter full: a guess at the next slot that goes wrong costs an access to memory.
     var capacity = 16
-    while capacity < 2 * count { capacity *= 2 }
+    while capacity < 4 * count { capacity *= 2 }
     slotMask = capacity - 1
+    positionMask = .max >> UInt32(UInt32(truncatingIfNeeded: count).leadingZeroBitCount)
     filter = HashFilter(count: count)
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: 0, count: capacity)
@@ -39,25 +39,22 @@ struct IdentityTable {
   @inlinable
   mutating func insert(_ position: Int, hash: UInt64, isSame: (Int) -> Bool) {
     filter.insert(hash)
-    let upper = hash & ~0xFFFF_FFFF
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & ~positionMask
     var slot = Int(truncatingIfNeeded: hash) & slotMask
     while true {
       let entry = slots[slot]
-      if entry == 0 {
-        slots[slot] = upper | UInt64(position + 1)
-        return
-      }
-      if entry & ~0xFFFF_FFFF == upper {
-        let first = Int(entry & 0xFFFF_FFFF) - 1
+      if entry == 0 { break }
+      if entry & ~positionMask == tag {
+        let first = Int(entry & positionMask) - 1
         if isSame(first) {
           if next.isEmpty { next = [UInt32](repeating: 0, count: count) }
           next[position] = UInt32(first + 1)
-          slots[slot] = upper | UInt64(position + 1)
-          return
+          break
         }
       }
       slot = (slot + 1) & slotMask
     }
+    slots[slot] = tag | UInt32(truncatingIfNeeded: position + 1)
   }
 
   /// Takes the first old element of an identity that was not taken yet.
@@ -66,25 +63,39 @@ struct IdentityTable {
   @inlinable
   mutating func take(hash: UInt64, _ taken: TakenPositions, isSame: (Int) -> Bool) -> Int {
     if !filter.mayContain(hash) { return -1 }
-    let upper = hash & ~0xFFFF_FFFF
+    let tag = UInt32(truncatingIfNeeded: hash >> 32) & ~positionMask
     var slot = Int(truncatingIfNeeded: hash) & slotMask
     while true {
       let entry = slots[slot]
       if entry == 0 { return -1 }
-      if entry & ~0xFFFF_FFFF == upper, entry & 0xFFFF_FFFF != Self.exhausted {
-        let first = Int(entry & 0xFFFF_FFFF) - 1
+      if entry & ~positionMask == tag {
+        let first = Int(entry & positionMask) - 1
         if isSame(first) {
-          var position = first
-          // Some may have been taken without a look at the table.
-          while position >= 0, taken[position] { position = following(position) }
-          let rest = position < 0 ? -1 : following(position)
-          slots[slot] = upper | (rest < 0 ? Self.exhausted : UInt64(rest + 1))
-          if position >= 0 { taken.insert(position) }
-          return position
+          if !taken[first] {
+            taken.insert(first)
+            return first
+          }
+          return takeFollowing(first, taken, slot)
         }
       }
       slot = (slot + 1) & slotMask
     }
+  }
+
+  /// Takes the next of an identity of which the first was taken already.
+  @inlinable
+  mutating func takeFollowing(_ first: Int, _ taken: TakenPositions, _ slot: Int) -> Int {
+    var position = first
+    var following = self.following(position)
+    while following >= 0, taken[position] {
+      position = following
+      following = self.following(position)
+    }
+    // Where the chain goes on is noted, so that it is not followed from its start each time.
+    slots[slot] = slots[slot] & ~positionMask | UInt32(truncatingIfNeeded: position + 1)
+    if taken[position] { return -1 }
+    taken.insert(position)
+    return position
   }
 
   @inlinable

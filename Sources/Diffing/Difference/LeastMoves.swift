@@ -9,9 +9,9 @@
 /// anyway, unless nearly everything is out of order.
 struct LeastMoves {
   /// Old offsets that the walk has not paired, ascending.
-  let oldRest: UnsafeBufferPointer<Int>
+  let oldRest: Rest.Offsets
   /// New offsets that the walk has not paired, ascending.
-  let newRest: UnsafeBufferPointer<Int>
+  let newRest: Rest.Offsets
   let chainCount: Int
   /// Those of the chain whose content differs, by ascending new offset.
   let updates: [Changeset.Update]
@@ -78,6 +78,7 @@ struct LeastMoves {
   /// Places are counted among the chain and the candidates together, by old offset, so that what
   /// follows without a gap on both sides is one run.
   private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
+    if chainCount == 0, isTurnedRound(candidates) { return movesOfAllButLast(candidates) }
     let ranks = oldRanks(candidates)
     if candidates.count > max(chainCount / 4, 256) {
       return leastMovesOneByOne(candidates, ranks)
@@ -140,6 +141,24 @@ struct LeastMoves {
       }
     }
     return merged(candidateMoves, moves) { $0.to < $1.to }
+  }
+
+  /// Whether no two candidates are in order.
+  private func isTurnedRound(_ candidates: UnsafeBufferPointer<Match>) -> Bool {
+    var position = 1
+    while position < candidates.count, candidates[position].old < candidates[position - 1].old {
+      position += 1
+    }
+    return position >= candidates.count
+  }
+
+  /// The moves where only one can stay: a list whose order is turned round needs no search for it.
+  private func movesOfAllButLast(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
+    let count = candidates.count - 1
+    return [Changeset.Move](unsafeUninitializedCapacity: count) { moves, initialized in
+      for position in 0..<count { moves[position] = move(of: candidates[position]) }
+      initialized = count
+    }
   }
 
   /// The same where much is out of order: each element by itself, which takes less memory than stretches.
@@ -254,11 +273,11 @@ struct LeastMoves {
 /// Counts the updates in stretches of the chain, from its start on.
 private struct ChainUpdates {
   let updates: [Changeset.Update]
-  let newRest: UnsafeBufferPointer<Int>
+  let newRest: Rest.Offsets
   var next = 0
   var restBefore = 0
 
-  init(updates: [Changeset.Update], newRest: UnsafeBufferPointer<Int>) {
+  init(updates: [Changeset.Update], newRest: Rest.Offsets) {
     self.updates = updates
     self.newRest = newRest
   }

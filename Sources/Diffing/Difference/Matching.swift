@@ -32,13 +32,13 @@ struct Matching<Element: Differentiable> {
 
   @inlinable
   init(
-    old: UnsafePointer<Element>, _ oldRest: [Int], new: UnsafePointer<Element>, _ newRest: [Int]
+    old: UnsafePointer<Element>, _ oldRest: Rest, new: UnsafePointer<Element>, _ newRest: Rest
   ) {
     self.old = old
     self.new = new
     if oldRest.isEmpty || newRest.isEmpty { return }
-    oldRest.withUnsafeBufferPointer { oldRest in
-      newRest.withUnsafeBufferPointer { newRest in
+    oldRest.withOffsets { oldRest in
+      newRest.withOffsets { newRest in
         if oldRest.count * newRest.count <= Self.fewPairs {
           compareAll(oldRest, newRest)
         } else {
@@ -49,8 +49,7 @@ struct Matching<Element: Differentiable> {
   }
 
   @inlinable
-  mutating func compareAll(_ oldRest: UnsafeBufferPointer<Int>, _ newRest: UnsafeBufferPointer<Int>)
-  {
+  mutating func compareAll(_ oldRest: Rest.Offsets, _ newRest: Rest.Offsets) {
     var taken: UInt64 = 0
     for inNew in 0..<newRest.count {
       for inOld in 0..<oldRest.count where taken & (1 << UInt64(inOld)) == 0 {
@@ -64,8 +63,7 @@ struct Matching<Element: Differentiable> {
   }
 
   @inlinable
-  mutating func lookUpAll(_ oldRest: UnsafeBufferPointer<Int>, _ newRest: UnsafeBufferPointer<Int>)
-  {
+  mutating func lookUpAll(_ oldRest: Rest.Offsets, _ newRest: Rest.Offsets) {
     let old = old
     let new = new
     precondition(
@@ -86,19 +84,20 @@ struct Matching<Element: Differentiable> {
       if credit > 0, follower >= 0, follower < oldRest.count {
         credit -= 1
         let candidate = old + oldRest[follower]
-        if !taken[follower], sameBits(candidate, element) || sameIdentity(at: candidate, element),
-          !isGuess || isTurnedRound(oldRest, newRest[inNew...])
+        let isUnchanged = sameBits(candidate, element)
+        if isUnchanged || sameIdentity(at: candidate, element), !taken[follower],
+          !isGuess || isTurnedRound(oldRest, newRest, from: inNew)
         {
           isGuess = false
           taken.insert(follower)
-          add(follower, inNew, oldRest, newRest)
+          add(follower, inNew, oldRest, newRest, isUnchanged: isUnchanged)
           follower += step
           credit += 2
           continue
         }
       }
       if table == nil {
-        table = Self.table(of: old, oldRest, hasher, for: new, newRest[inNew...])
+        table = Self.table(of: old, oldRest, hasher, for: new, newRest, from: inNew)
       }
       let found =
         table?.take(hash: hasher.hash(element), taken) {
@@ -118,12 +117,12 @@ struct Matching<Element: Differentiable> {
   /// One alone, or some of one identity, may have others before them that come first.
   @inlinable
   func isTurnedRound(
-    _ oldRest: UnsafeBufferPointer<Int>, _ newRest: Slice<UnsafeBufferPointer<Int>>
+    _ oldRest: Rest.Offsets, _ newRest: Rest.Offsets, from start: Int
   ) -> Bool {
-    guard oldRest.count >= 4, newRest.count >= 4 else { return false }
+    guard oldRest.count >= 4, newRest.count - start >= 4 else { return false }
     for offset in 0..<4 {
       let old = old + oldRest[oldRest.count - 1 - offset]
-      if !sameIdentity(at: old, new + newRest[newRest.startIndex + offset]) { return false }
+      if !sameIdentity(at: old, new + newRest[start + offset]) { return false }
       for other in 0..<offset
       where sameIdentity(at: self.old + oldRest[oldRest.count - 1 - other], old) {
         return false
@@ -138,12 +137,14 @@ struct Matching<Element: Differentiable> {
   /// not be put into the table.
   @inlinable
   static func table(
-    of old: UnsafePointer<Element>, _ oldRest: UnsafeBufferPointer<Int>, _ hasher: IdentityHasher,
-    for new: UnsafePointer<Element>, _ newRest: Slice<UnsafeBufferPointer<Int>>
+    of old: UnsafePointer<Element>, _ oldRest: Rest.Offsets, _ hasher: IdentityHasher,
+    for new: UnsafePointer<Element>, _ newRest: Rest.Offsets, from start: Int
   ) -> IdentityTable {
-    let filter = Element.hasBitwiseIdentity ? HashFilter(count: newRest.count) : nil
+    let filter = Element.hasBitwiseIdentity ? HashFilter(count: newRest.count - start) : nil
     defer { filter?.deallocate() }
-    if let filter { for offset in newRest { filter.insert(hasher.hash(new + offset)) } }
+    if let filter {
+      for inNew in start..<newRest.count { filter.insert(hasher.hash(new + newRest[inNew])) }
+    }
     var table = IdentityTable(count: oldRest.count)
     for inOld in stride(from: oldRest.count - 1, through: 0, by: -1) {
       let element = old + oldRest[inOld]
@@ -156,13 +157,14 @@ struct Matching<Element: Differentiable> {
 
   @inlinable
   mutating func add(
-    _ inOld: Int, _ inNew: Int, _ oldRest: UnsafeBufferPointer<Int>,
-    _ newRest: UnsafeBufferPointer<Int>
+    _ inOld: Int, _ inNew: Int, _ oldRest: Rest.Offsets,
+    _ newRest: Rest.Offsets, isUnchanged: Bool = false
   ) {
     if matches.isEmpty {
       matches.reserveCapacity(min(oldRest.count, newRest.count - inNew))
     }
     matches.append(Match(old: inOld, new: inNew))
+    if isUnchanged { return }
     let (from, to) = (oldRest[inOld], newRest[inNew])
     if !sameBits(old + from, new + to), !new[to].isContentEqual(to: old[from]) {
       updates.append(Changeset.Update(from: from, to: to))

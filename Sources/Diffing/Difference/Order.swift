@@ -2,19 +2,19 @@ extension Changeset {
   /// Puts together what a walk has left over and what was found to be the same of it.
   ///
   /// - Parameters:
-  ///   - oldRest: Old offsets that the walk has not paired, ascending.
-  ///   - newRest: New offsets that the walk has not paired, ascending.
+  ///   - oldRest: Old offsets that the walk has not paired.
+  ///   - newRest: New offsets that the walk has not paired.
   ///   - matches: Pairs among these, by ascending new offset.
   ///   - chainCount: How many pairs the walk has found. They are in order on both sides.
   ///   - updates: Those of the walk's pairs whose content differs, by ascending offset.
   ///   - matchUpdates: Those of the matches whose content differs, by ascending new offset.
   @usableFromInline
   init(
-    oldRest: [Int], newRest: [Int], matches: [Match], chainCount: Int, updates: [Update],
+    oldRest: Rest, newRest: Rest, matches: [Match], chainCount: Int, updates: [Update],
     matchUpdates: [Update]
   ) {
-    self = oldRest.withUnsafeBufferPointer { oldRest in
-      newRest.withUnsafeBufferPointer { newRest in
+    self = oldRest.withOffsets { oldRest in
+      newRest.withOffsets { newRest in
         matches.withUnsafeBufferPointer { matches in
           Changeset(
             unchecked: (
@@ -33,7 +33,7 @@ extension Changeset {
 }
 
 private func unmatchedOld(
-  _ oldRest: UnsafeBufferPointer<Int>, _ matches: UnsafeBufferPointer<Match>
+  _ oldRest: Rest.Offsets, _ matches: UnsafeBufferPointer<Match>
 ) -> [Int] {
   if matches.count == oldRest.count { return [] }
   return withUnsafeTemporaryAllocation(of: Bool.self, capacity: oldRest.count) { isMatched in
@@ -50,7 +50,7 @@ private func unmatchedOld(
 }
 
 private func unmatchedNew(
-  _ newRest: UnsafeBufferPointer<Int>, _ matches: UnsafeBufferPointer<Match>
+  _ newRest: Rest.Offsets, _ matches: UnsafeBufferPointer<Match>
 ) -> [Int] {
   let count = newRest.count - matches.count
   if count == 0 { return [] }

@@ -6,10 +6,10 @@
 /// only what is left is ever hashed.
 @usableFromInline
 struct StepWalk<Element: Differentiable> {
-  /// Old offsets that were not paired, ascending.
-  @usableFromInline var oldRest: [Int] = []
-  /// New offsets that were not paired, ascending.
-  @usableFromInline var newRest: [Int] = []
+  /// Old offsets that were not paired.
+  @usableFromInline var oldRest = Rest()
+  /// New offsets that were not paired.
+  @usableFromInline var newRest = Rest()
   /// Pairs in step whose content differs, by ascending offset.
   @usableFromInline var updates: [Changeset.Update] = []
 
@@ -54,7 +54,7 @@ struct StepWalk<Element: Differentiable> {
         skip(inOld, inNew)
         jumps += 1
         // Where over half is out of step, this only costs.
-        if jumps & 255 == 0, 2 * oldRest.count > oldStart { break }
+        if jumps & 255 == 0, 2 * oldRest.scattered.count > oldStart { break }
         continue
       }
       if misses == nextScan {
@@ -69,11 +69,12 @@ struct StepWalk<Element: Differentiable> {
       } else if misses == 0 {
         nextScan = Self.patience
       }
-      if oldRest.count > limit { break }
+      if oldRest.scattered.count > limit { break }
       skip(1, 1)
       misses += 1
     }
-    skip(oldEnd - oldStart, newEnd - newStart)
+    oldRest.tail = oldStart..<oldEnd
+    newRest.tail = newStart..<newEnd
     updates.append(contentsOf: updatesBehind.reversed())
   }
 
@@ -122,10 +123,8 @@ struct StepWalk<Element: Differentiable> {
   /// Leaves over some elements on either side.
   @inlinable
   mutating func skip(_ inOld: Int, _ inNew: Int) {
-    if inOld > Self.window { oldRest.reserveCapacity(oldRest.count + inOld) }
-    for offset in oldStart..<oldStart + inOld { oldRest.append(offset) }
-    if inNew > Self.window { newRest.reserveCapacity(newRest.count + inNew) }
-    for offset in newStart..<newStart + inNew { newRest.append(offset) }
+    for offset in oldStart..<oldStart + inOld { oldRest.scattered.append(offset) }
+    for offset in newStart..<newStart + inNew { newRest.scattered.append(offset) }
     oldStart += inOld
     newStart += inNew
   }

@@ -61,8 +61,8 @@ struct OperatorRun<Kernel: OperatorKernel> {
       let (output, recorded) = kernel.apply(changes, to: state.snapshot)
     {
       // An operator may make equal elements of different ones, and let one go as its twin comes.
-      let changeset = recorded.normalForm(from: state.snapshot, to: output)
       let snapshot = Snapshot(output)
+      let changeset = recorded.normalForm(from: state.snapshot, to: snapshot)
       if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
         contents = (snapshot, changeset)
       }

@@ -30,9 +30,11 @@ extension DataSource {
 struct ConcatenationKernel<Element: Differentiable & Sendable>: OperatorKernel {
   private var parts: [Snapshot<Element>] = []
 
+  private var elements: [Element] { parts.flatMap(\.array) }
+
   mutating func start(_ inputs: [Snapshot<Element>]) -> [Element] {
     parts = inputs
-    return Array(inputs.joined())
+    return elements
   }
 
   mutating func apply(
@@ -51,6 +53,6 @@ struct ConcatenationKernel<Element: Differentiable & Sendable>: OperatorKernel {
       oldCount += old.count
       newCount += parts[index].count
     }
-    return (Array(parts.joined()), changeset)
+    return (elements, changeset)
   }
 }

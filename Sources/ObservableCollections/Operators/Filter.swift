@@ -45,23 +45,25 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     var updates = change.changeset.updates[...]
     var result: [Element] = []
     result.reserveCapacity(output.count + change.changeset.insertions.count)
-    var origins: [Int] = []
+    var kept: [Int] = []
     var isUpdated: [Bool] = []
     var newPasses: [Bool] = []
     newPasses.reserveCapacity(change.after.count)
-    for (offset, origin) in change.changeset.origins(oldCount: passes.count).enumerated() {
+    let origins = change.changeset.origins(oldCount: passes.count)
+    for (offset, element) in change.after.enumerated() {
+      let origin = origins[offset]
       let isTouched = updates.first?.to == offset
       if isTouched { updates.removeFirst() }
       let isSettled = origin >= 0 && !isTouched
-      let isPassing = isSettled ? passes[origin] : isIncluded(change.after[offset])
+      let isPassing = isSettled ? passes[origin] : isIncluded(element)
       newPasses.append(isPassing)
       guard isPassing else { continue }
-      result.append(change.after[offset])
-      origins.append(origin < 0 ? -1 : ranks[origin])
+      result.append(element)
+      kept.append(origin < 0 ? -1 : ranks[origin])
       isUpdated.append(isTouched)
     }
     passes = newPasses
-    let changeset = Changeset(origins: origins, oldCount: output.count) { _, new in isUpdated[new] }
+    let changeset = Changeset(origins: kept, oldCount: output.count) { _, new in isUpdated[new] }
     return (result, changeset)
   }
 }

@@ -32,7 +32,7 @@ struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Se
   ) -> (output: [Output], changeset: Changeset)? {
     // Reads from its second argument what was inserted or updated, each once.
     (
-      change.changeset.applying(to: output, with: change.after.lazy.map(transform)),
+      change.changeset.applying(to: output.array, with: change.after.lazy.map(transform)),
       change.changeset
     )
   }

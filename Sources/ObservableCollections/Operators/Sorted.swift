@@ -39,6 +39,7 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
   }
 
   mutating func start(with input: Snapshot<Element>) -> [Element] {
+    let input = input.array
     order = Array(input.indices)
     sort(&order, input)
     return order.map { input[$0] }
@@ -48,7 +49,7 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
     _ change: CollectionChange<Element>, to output: Snapshot<Element>
   ) -> (output: [Element], changeset: Changeset)? {
     let changeset = change.changeset
-    let input = change.after
+    let input = change.after.array
     let origins = changeset.origins(oldCount: change.before.count)
 
     // What was neither inserted, updated nor moved is in order among itself, as before.
@@ -75,16 +76,16 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
   }
 
   /// Whether the element at one offset belongs before that at another; ties in the input's order.
-  private func precedes(_ one: Int, _ other: Int, _ input: Snapshot<Element>) -> Bool {
+  private func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
     if areInIncreasingOrder(input[one], input[other]) { return true }
     return one < other && !areInIncreasingOrder(input[other], input[one])
   }
 
-  private func sort(_ offsets: inout [Int], _ input: Snapshot<Element>) {
+  private func sort(_ offsets: inout [Int], _ input: [Element]) {
     offsets.sort { precedes($0, $1, input) }
   }
 
-  private func merge(_ one: [Int], _ other: [Int], _ input: Snapshot<Element>) -> [Int] {
+  private func merge(_ one: [Int], _ other: [Int], _ input: [Element]) -> [Int] {
     var merged: [Int] = []
     merged.reserveCapacity(one.count + other.count)
     var rest = one[...]

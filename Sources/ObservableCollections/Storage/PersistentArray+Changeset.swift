@@ -14,9 +14,9 @@ extension PersistentArray {
     _ changeset: Changeset, inserted: [Element], updated: [Element],
     limits: NodeLimits = .standard
   ) {
-    if flat != nil && count <= limits.flat || limits.bulk * changeset.changeCount >= count {
+    if array != nil && count <= limits.flat || limits.bulk * changeset.changeCount >= count {
       self = PersistentArray(
-        changeset.applying(to: array, inserted: inserted, updated: updated))
+        changeset.applying(to: flattened(), inserted: inserted, updated: updated))
       return
     }
     let moved = changeset.moves.map { self[$0.from] }

@@ -13,14 +13,14 @@ extension PersistentArray {
   package mutating func replaceSubrange(
     _ range: Range<Int>, with new: [Element], limits: NodeLimits = .standard
   ) {
-    if isEditedFlat(growth: new.count - range.count, effort: max(new.count, range.count), limits) {
-      root.replaceSubrange(range, with: new, limits)
+    let effort = max(new.count, range.count)
+    if staysFlat(count: max(count, count + new.count - range.count), effort: effort, limits) {
+      editFlat { $0.replaceSubrange(range, with: new) }
       return
     }
-    grow(limits)
-    root.replaceSubrange(range, with: new, limits)
-    grow(limits)
-    shrink(limits)
+    let root = takeRoot(limits)
+    root.replaceSubrange(range, with: new.isEmpty ? nil : LeafNode(new), limits)
+    put(root, limits)
   }
 
   /// Replaces one element.
@@ -30,8 +30,20 @@ extension PersistentArray {
   package mutating func exchangeElement(
     at offset: Int, with new: Element, limits: NodeLimits = .standard
   ) -> Element {
-    if !isEditedFlat(growth: 0, effort: 1, limits) { grow(limits) }
-    return root.exchangeElement(at: offset, with: new)
+    if staysFlat(count: count, effort: 1, limits) {
+      return editFlat { elements in
+        let old = elements[offset]
+        elements[offset] = new
+        return old
+      }
+    }
+    let root = takeRoot(limits)
+    defer { put(root, limits) }
+    var offset = offset
+    let leaf = Self.leaf(root.ownLeaf(at: &offset))
+    let old = leaf.elements[offset]
+    leaf.elements[offset] = new
+    return old
   }
 
   /// Moves one element.
@@ -43,28 +55,57 @@ extension PersistentArray {
   package mutating func move(
     from source: Int, to destination: Int, limits: NodeLimits = .standard
   ) {
-    let element = self[source]
-    replaceSubrange(source..<source + 1, with: [], limits: limits)
-    replaceSubrange(destination..<destination, with: [element], limits: limits)
+    if source == destination { return }
+    if staysFlat(count: count, effort: 1, limits) {
+      editFlat { $0.insert($0.remove(at: source), at: destination) }
+      return
+    }
+    let root = takeRoot(limits)
+    var offset = source
+    let element = Self.leaf(root.leaf(at: &offset)).elements[offset]
+    root.replaceSubrange(source..<source + 1, with: nil, limits)
+    root.replaceSubrange(destination..<destination, with: LeafNode([element]), limits)
+    put(root, limits)
   }
 
   /// Whether the elements are one array, and are to stay so.
-  private func isEditedFlat(growth: Int, effort: Int, _ limits: NodeLimits) -> Bool {
-    guard case .elements = root.content else { return false }
+  private func staysFlat(count: Int, effort: Int, _ limits: NodeLimits) -> Bool {
+    guard case .flat = self else { return false }
     // Where much is edited at once, copying the rest costs no more than that.
-    return max(count, count + growth) <= limits.flat || limits.bulk * effort >= count
+    return count <= limits.flat || limits.bulk * effort >= count
   }
 
-  /// Puts levels on top until the root is within the limits.
-  private mutating func grow(_ limits: NodeLimits) {
-    while root.isOverfull(limits) { root = TreeNode(children: root.split(limits)) }
-  }
-
-  /// Takes away levels that are no use, and the whole tree where few elements are left.
-  private mutating func shrink(_ limits: NodeLimits) {
-    while case .children(let children) = root.content, children.count <= 1 {
-      root = children.first ?? TreeNode([])
+  /// Edits what is one array, in place where nobody else has it.
+  private mutating func editFlat<Result>(_ body: (inout [Element]) -> Result) -> Result {
+    guard case .flat(var elements) = self else {
+      preconditionFailure("a tree is edited as one array")
     }
-    if case .children = root.content, count <= limits.flat / 2 { root = TreeNode(array) }
+    self = .flat([])
+    defer { self = .flat(elements) }
+    return body(&elements)
+  }
+
+  /// Takes the root of the tree out, to be edited; nobody else has it.
+  private mutating func takeRoot(_ limits: NodeLimits) -> InnerNode {
+    switch self {
+    case .flat(let elements):
+      return InnerNode(LeafNode.nodes(of: elements, limits), height: 1)
+    case .tree(var root):
+      self = .flat([])
+      return isKnownUniquelyReferenced(&root) ? root : InnerNode(root.children, height: root.height)
+    }
+  }
+
+  /// Puts the root in, with as many levels as it takes.
+  private mutating func put(_ root: InnerNode, _ limits: NodeLimits) {
+    var root = root
+    while root.children.count > limits.inner {
+      root = InnerNode(root.split(limits), height: root.height + 1)
+    }
+    while root.children.count == 1 && root.height > 1 {
+      root = unsafeDowncast(root.children[0].node, to: InnerNode.self)
+    }
+    let tree = PersistentArray.tree(root)
+    self = root.children.count < 2 || root.count <= limits.flat / 2 ? .flat(tree.elements(in: 0..<root.count)) : tree
   }
 }

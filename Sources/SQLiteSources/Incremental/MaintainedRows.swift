@@ -109,9 +109,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
 
     var order: [Int] = []
     order.reserveCapacity(rows.count)
-    guard let newIndex = RowIndex(rows, keysOf: index, visit: { order.append(sources[$0]) }) else {
-      preconditionFailure("keys that fitted once fit again")
-    }
+    let newIndex = RowIndex(rows, keysOf: index) { order.append(sources[$0]) }
     var elements: [Element] = []
     elements.reserveCapacity(order.count)
     for (offset, source) in order.enumerated() {
@@ -127,7 +125,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
     }
     index = newIndex
     identities = KnownIdentities()
-    identities.update(removed: EmptyCollection(), added: elements)
+    identities.update(removed: [], added: elements)
     return .replaced(elements)
   }
 

@@ -95,36 +95,44 @@ extension RowIndex {
   /// An index of rows by ascending rowid, whose keys are in the arena of `other`.
   ///
   /// - Parameter visit: is given the position of each row in `rows`, in the order of the result.
-  /// - Returns: `nil` where keys are too large to be kept.
-  init?(
+  init(
     _ rows: ContiguousArray<Row>, keysOf other: RowIndex, visit: (_ position: Int) -> Void
   ) {
     self.init(isByRowid: other.isByRowid)
+    self.rows = SortedChunks(rows)
     guard !isByRowid else {
-      self.rows = SortedChunks(rows)
-      for position in rows.indices { visit(position) }
+      rows.indices.forEach(visit)
       return
     }
-    var rows = rows
-    for position in rows.indices {
-      guard let key = arena.add(rows[position].key, of: other.arena) else { return nil }
-      rows[position].key = key
-    }
-    var sorted = ContiguousArray(
-      rows.indices.lazy.map { Place(key: rows[$0].key, rowid: Int64($0)) })
-    let arena = arena
-    // Positions ascend as rowids do.
-    sorted.sort { one, other in
-      let order = arena.compare(one.key, other.key)
-      return order != 0 ? order < 0 : one.rowid < other.rowid
-    }
-    for index in sorted.indices {
-      let position = Int(sorted[index].rowid)
+    arena = other.arena
+    arena.useNothing()
+    for row in rows { arena.use(row.key) }
+    var sorted = ContiguousArray<Place>()
+    sorted.reserveCapacity(rows.count)
+    for position in RowIndex.sorted(rows, arena) {
       visit(position)
-      sorted[index].rowid = rows[position].rowid
+      sorted.append(Place(key: rows[position].key, rowid: rows[position].rowid))
     }
-    self.rows = SortedChunks(rows)
     places = SortedChunks(sorted)
+  }
+
+  /// The positions of rows in the order of their keys.
+  ///
+  /// Most comparisons end with the first word in which the keys differ at all.
+  private static func sorted(_ rows: ContiguousArray<Row>, _ arena: SortKeyArena) -> [Int] {
+    let shared = arena.sharedCount(rows.lazy.map(\.key))
+    var entries = rows.indices.map { position in
+      (word: arena.word(of: rows[position].key, at: shared), position: position)
+    }
+    rows.withUnsafeBufferPointer { rows in
+      entries.sort { one, other in
+        if one.word != other.word { return one.word < other.word }
+        let order = arena.compare(rows[one.position].key, rows[other.position].key)
+        // Positions ascend as rowids do.
+        return order != 0 ? order < 0 : one.position < other.position
+      }
+    }
+    return entries.map(\.position)
   }
 
   /// Rowids in the order of the result.
@@ -139,8 +147,13 @@ extension RowIndex {
   /// Lets go of the keys of rows that are gone, once they are most of all.
   mutating func compact() {
     guard arena.isWasteful, !isByRowid else { return }
-    if let compacted = RowIndex(ContiguousArray(rows), keysOf: self, visit: { _ in }) {
-      self = compacted
+    var compacted = self
+    compacted.arena = SortKeyArena()
+    var rows = ContiguousArray(self.rows)
+    for position in rows.indices {
+      guard let key = compacted.arena.add(rows[position].key, of: arena) else { return }
+      rows[position].key = key
     }
+    self = RowIndex(rows, keysOf: compacted) { _ in }
   }
 }

@@ -43,20 +43,24 @@ struct SortKeyArena: Sendable {
     return added
   }
 
-  /// Keeps a key of another arena, and counts it as in use.
+  /// Keeps a key of another arena, which is not in use yet.
   mutating func add(_ key: SortKey, of other: SortKeyArena) -> SortKey? {
     guard
       let added = SortKey(
         prefix: key.prefix, restStart: bytes.count, restCount: key.restCount)
     else { return nil }
     bytes.append(contentsOf: other.bytes[key.restStart..<key.restStart + key.restCount])
-    usedCount += key.restCount
     return added
   }
 
   /// Counts a key as in use.
   mutating func use(_ key: SortKey) {
     usedCount += key.restCount
+  }
+
+  /// Counts all keys as gone.
+  mutating func useNothing() {
+    usedCount = 0
   }
 
   /// Counts a key as gone.
@@ -75,5 +79,32 @@ struct SortKeyArena: Sendable {
         base + one.restStart, base + other.restStart, count: min(left, right))
       return result != 0 ? result : left - right
     }
+  }
+
+  /// How many of their first bytes all keys have in common, beyond those in place; 0 where not even
+  /// those.
+  func sharedCount(_ keys: some Collection<SortKey>) -> Int {
+    guard let first = keys.first else { return 0 }
+    var shared = first.restCount
+    for key in keys {
+      if key.prefix != first.prefix { return 0 }
+      shared = min(shared, key.restCount)
+      var count = 0
+      while count < shared, bytes[first.restStart + count] == bytes[key.restStart + count] {
+        count += 1
+      }
+      shared = count
+    }
+    return 8 + shared
+  }
+
+  /// Eight bytes of a key from `offset` on, which is 0 or at least 8, filled up by zeros.
+  func word(of key: SortKey, at offset: Int) -> UInt64 {
+    guard offset >= 8 else { return key.prefix }
+    var word: UInt64 = 0
+    let start = key.restStart + offset - 8
+    let end = key.restStart + key.restCount
+    for place in start..<start + 8 { word = word << 8 | (place < end ? UInt64(bytes[place]) : 0) }
+    return word
   }
 }
