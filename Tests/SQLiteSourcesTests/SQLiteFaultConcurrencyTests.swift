@@ -44,7 +44,7 @@ import Testing
     for source in sources { try await source.loaded() }
     let container = SwappableContainer<TestRow>(sources[0])
     let recorders = sources.map { RecordingObserver($0) } + [RecordingObserver(container)]
-    let done = AtomicFlag()
+    let done = Box(false)
 
     try await onThreads(
       (1..<writers).map { writer in
@@ -56,12 +56,12 @@ import Testing
         }
       } + [
         {
-          defer { done.set() }
+          defer { done.value = true }
           try process.run("burst \(turns) \(Bank.transfer(0))")
         },
         {
           var turn = 0
-          while !done.isSet {
+          while !done.value {
             container.swap(to: sources[turn % 3])
             turn += 1
           }
@@ -97,13 +97,16 @@ import Testing
       """)
     let process = try HelperProcess("sql", database.path)
     try process.run("PRAGMA synchronous = OFF")
-    let queries = [
-      "SELECT id, name FROM item ORDER BY name", "SELECT id, list FROM item WHERE list > 1",
-      "SELECT id, name FROM item ORDER BY list DESC, name LIMIT 5", "SELECT * FROM item",
-      "SELECT list, count(*), max(name) FROM item GROUP BY list ORDER BY list",
-      "SELECT a.id, b.id FROM item a JOIN item b ON a.list = b.id ORDER BY 1, 2",
+    // Each with the order that rows of equal keys have.
+    let queries: [(sql: String, tail: String)] = [
+      ("SELECT id, name FROM item ORDER BY name", ", id"),
+      ("SELECT id, list FROM item WHERE list > 1", " ORDER BY id"),
+      ("SELECT id, name FROM item ORDER BY list DESC, name, id LIMIT 5", ""),
+      ("SELECT * FROM item", " ORDER BY id"),
+      ("SELECT list, count(*), max(name) FROM item GROUP BY list ORDER BY list", ""),
+      ("SELECT a.id, b.id FROM item a JOIN item b ON a.list = b.id ORDER BY 1, 2", ""),
     ]
-    let sources = try queries.map { try source(database.path, $0) }
+    let sources = try queries.map { try source(database.path, $0.sql) }
     let container = SwappableContainer<TestRow>(sources[0])
     let recorders = sources.map { RecordingObserver($0) }
     let shown = RecordingObserver(container)
@@ -147,7 +150,7 @@ import Testing
         {
           var random = SeededGenerator(seed: seed &+ 3)
           for _ in 0..<turns {
-            let source = try source(database.path, random.pick(queries))
+            let source = try source(database.path, random.pick(queries).sql)
             let recorder = RecordingObserver(source)
             if random.oneIn(2) { container.swap(to: source) }
             if random.oneIn(2) { recorder.dispose() }
@@ -163,9 +166,9 @@ import Testing
         },
       ])
 
-    for (source, recorder) in zip(sources, recorders) {
+    for ((source, recorder), query) in zip(zip(sources, recorders), queries) {
       await source.refresh()
-      let fresh = try own.query(source.exactSQL).map { TestRow($0) }
+      let fresh = try own.query(query.sql + query.tail).map { TestRow($0) }
       #expect(Array(recorder.snapshot) == fresh, "\(source.sql)")
       #expect(source.status.state == .loaded)
       try recorder.check(against: source)
@@ -204,27 +207,6 @@ import Testing
     own.close()
     while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
   }
-}
-
-extension SQLiteDataSource {
-  /// The query with the order that rows of equal keys have where it is maintained row by row.
-  fileprivate var exactSQL: String {
-    switch sql {
-    case "SELECT id, name FROM item ORDER BY name": sql + ", id"
-    case "SELECT id, list FROM item WHERE list > 1": sql + " ORDER BY id"
-    case "SELECT * FROM item": sql + " ORDER BY id"
-    case "SELECT id, name FROM item ORDER BY list DESC, name LIMIT 5":
-      "SELECT id, name FROM item ORDER BY list DESC, name, id LIMIT 5"
-    default: sql
-    }
-  }
-}
-
-/// A flag that one thread sets and others look at.
-private final class AtomicFlag: Sendable {
-  private let box = Box(false)
-  var isSet: Bool { box.value }
-  func set() { box.value = true }
 }
 
 /// Runs each body on a thread of its own, and waits for all; throws the first error.
