@@ -8,6 +8,8 @@ struct SQLiteStressQuery {
   var arguments: [SQLiteValue] = []
   /// The same with the order of rows that are equal in it; what is shown is held against it.
   var exact: String
+  /// Whether its result must be maintained row by row.
+  var isPlain = false
 
   init(_ schema: SQLiteStressSchema, _ random: inout SeededGenerator) {
     if random.below(10) < 7 {
@@ -59,7 +61,9 @@ struct SQLiteStressQuery {
     }
     let order = terms.isEmpty ? "" : " ORDER BY " + terms.joined(separator: ", ")
     let exact = sql + " ORDER BY " + (terms + ["id"]).joined(separator: ", ") + limit
-    return SQLiteStressQuery(sql + order + limit, arguments: arguments, exact: exact)
+    var query = SQLiteStressQuery(sql + order + limit, arguments: arguments, exact: exact)
+    query.isPlain = !limit.contains("+")
+    return query
   }
 
   private static func condition(

@@ -129,6 +129,9 @@ final class SQLiteStressRun {
       let shown = live.observer.snapshot
       // Where the whole query runs again, equal rows stand as they come.
       let isWhole = live.source.status.diagnostics.contains { $0.code == "not-incremental" }
+      if isWhole, live.query.isPlain {
+        throw Failure(description: "it is not incremental: \(live.source.status.diagnostics)")
+      }
       let sql = isWhole ? live.query.sql : live.query.exact
       let expected = try database.rows(sql, live.query.arguments)
       guard !shown.elementsEqual(expected) || live.source.status.state != .loaded else { return }
