@@ -1,5 +1,4 @@
 import Foundation
-import ReactiveSignals
 
 /// An element that could not be decoded.
 ///
@@ -7,17 +6,19 @@ import ReactiveSignals
 struct UndecodableElement: Error {
   /// Its offset among those that were to be decoded.
   var offset: Int
+  var code = JSONError.Code.undecodable
   var reason: String
 }
 
-/// Turns JSON elements into those of a source.
+/// Turns JSON values into the elements of a source.
 struct ElementDecoding<Element: Sendable>: Sendable {
   /// Decodes all of them, or none.
-  var decode: @Sendable ([JSONElement]) throws(UndecodableElement) -> [Element]
+  var decode: @Sendable (JSONValues) throws(UndecodableElement) -> [Element]
 
   /// Decodes one after the other.
   init(each decode: @escaping @Sendable (JSONElement) throws -> Element) {
-    self.decode = { (elements) throws(UndecodableElement) in
+    self.decode = { (values) throws(UndecodableElement) in
+      let elements = try values.elements()
       var decoded: [Element] = []
       decoded.reserveCapacity(elements.count)
       for (offset, element) in elements.enumerated() {
@@ -49,59 +50,36 @@ struct ElementDecoding<Element: Sendable>: Sendable {
   }
 }
 
+extension ElementDecoding where Element == JSONElement {
+  /// Takes the elements as they are.
+  init() {
+    decode = { (values) throws(UndecodableElement) in try values.elements() }
+  }
+}
+
 extension ElementDecoding where Element: Decodable {
-  /// Decodes many at a time, which saves most of what it costs to begin, on all processors.
+  /// Decodes many at a time, which saves most of what it costs to begin.
   init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
-    decode = { (elements) throws(UndecodableElement) in
-      // So many that beginning costs little, so few that their text needs little memory.
-      let size = 1_024
-      let count = (elements.count + size - 1) / size
-      @Sendable func decodeBatch(_ batch: Int) -> Result<[Element], UndecodableElement> {
-        let range = (batch * size)..<min((batch + 1) * size, elements.count)
-        return Result { () throws(UndecodableElement) in
-          try Self.decode(elements[range], configuring)
-        }
+    decode = { (values) throws(UndecodableElement) in
+      try values.inBatches { (batch) throws(UndecodableElement) in
+        try Self.decode(values, batch, configuring)
       }
-      if count <= 1 { return count == 0 ? [] : try decodeBatch(0).get() }
-      let results = SharedResults(
-        Array(repeating: Result<[Element], UndecodableElement>.success([]), count: count))
-      DispatchQueue.concurrentPerform(iterations: count) { batch in
-        let result = decodeBatch(batch)
-        results.values.withLock { $0[batch] = result }
-      }
-      var decoded: [Element] = []
-      decoded.reserveCapacity(elements.count)
-      for result in results.values.withLock({ $0 }) { decoded += try result.get() }
-      return decoded
     }
   }
 
   private static func decode(
-    _ elements: ArraySlice<JSONElement>, _ configure: (JSONDecoder) -> Void
+    _ values: JSONValues, _ batch: Range<Int>, _ configure: (JSONDecoder) -> Void
   ) throws(UndecodableElement) -> [Element] {
     let decoder = JSONDecoder()
     configure(decoder)
-    var text: [UInt8] = [UInt8(ascii: "[")]
-    text.reserveCapacity(elements.reduce(2) { $0 + $1.storage.bytes.count + 1 })
-    for element in elements {
-      if text.count > 1 { text.append(UInt8(ascii: ",")) }
-      text += element.storage.bytes
-    }
-    text.append(UInt8(ascii: "]"))
     do {
-      return try decoder.decode([Element].self, from: Data(text))
+      return try decoder.decode([Element].self, from: values.array(batch))
     } catch {
       let offset = (error as? DecodingError)?.firstIndex ?? 0
       throw UndecodableElement(
-        offset: elements.startIndex + offset, reason: Self.reason(error, depth: 1))
+        offset: batch.lowerBound + offset, reason: Self.reason(error, depth: 1))
     }
   }
-}
-
-/// What several threads fill in.
-private final class SharedResults<Value: Sendable>: Sendable {
-  let values: Locked<[Value]>
-  init(_ values: [Value]) { self.values = Locked(values) }
 }
 
 extension DecodingError {

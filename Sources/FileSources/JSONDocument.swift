@@ -1,142 +1,73 @@
-/// The text of a JSON array with its elements, from which the next version of the text is read faster.
+/// The text of a JSON array, and where its elements stand in it.
+///
+/// The next version of the text is told by what differs: `edit(for:)` says what becomes of the
+/// elements, and changes nothing, so that a version may still be refused; `apply(_:)` makes it so.
 struct JSONDocument: Sendable {
   private(set) var bytes: [UInt8]
-  private(set) var elements: [JSONElement] = []
-  /// Where in the text each element begins.
-  private var starts: [Int] = []
-  /// The key's name as it stands in a canonical text.
-  private let key: [UInt8]?
-
-  /// How many elements at the start, and how many at the end, are those of the version before.
-  private(set) var unchanged = (first: 0, last: 0)
+  /// Where each element stands, without white space around it.
+  private(set) var spans: [Range<Int>]
+  /// The name of the member by which elements are known, if there is one.
+  let key: String?
 
   /// Reads a text.
   init(_ bytes: [UInt8], key: String?) throws(JSONError) {
     self.bytes = bytes
-    self.key = key.map(JSONElement.quoted)
-    try read(after: nil)
-  }
-
-  /// Reads the next version of a text: only what stands between the bytes that are the same at the
-  /// start and at the end is looked at, and elements in there of the same text are kept as well.
-  init(_ bytes: [UInt8], after previous: JSONDocument) throws(JSONError) {
-    self.bytes = bytes
-    key = previous.key
-    try read(after: previous)
-  }
-
-  /// Whether it is the same text.
-  func hasBytes(_ other: [UInt8]) -> Bool {
-    JSONBytes.areEqual(bytes, bytes.indices, other, other.indices)
-  }
-
-  /// Where an element begins.
-  func position(ofElement offset: Int) -> JSONError.Position? {
-    starts.indices.contains(offset)
-      ? JSONError.Position(of: starts[offset], in: bytes[JSONElement.bodyStart(of: bytes)...]) : nil
-  }
-
-  private mutating func read(after previous: JSONDocument?) throws(JSONError) {
-    let window = previous.flatMap { Window(from: $0, to: bytes) }
-    var elements: [JSONElement] = []
-    var starts: [Int] = []
-    if let previous, let window {
-      elements = Array(previous.elements[..<window.first])
-      starts = Array(previous.starts[..<window.first])
-    }
-    let key = key
-    var last = 0
-    (elements, starts, last) = try JSONElement.parse(bytes) {
-      (scanner) throws(JSONScanner.Fault) in
-      try Self.scan(
-        &scanner, key: key, previous: previous, window: window, elements: elements,
-        starts: starts)
-    }
-    self.elements = elements
-    self.starts = starts
-    unchanged = (window?.first ?? 0, last)
-  }
-
-  /// Where two versions differ.
-  private struct Window {
-    /// The elements before this one are the same, up to the start of this one.
-    var first: Int
-    /// In the new text: where it begins to be the same as the old one again.
-    var suffixStart: Int
-    /// How much further from the start the same element stands in the new text.
-    var shift: Int
-
-    init?(from old: JSONDocument, to new: [UInt8]) {
-      let prefix = JSONBytes.commonPrefix(old.bytes, new)
-      // The byte that an element begins with must be the same, too: it may be another one's end.
-      let first = old.starts.partitioningIndex { $0 >= prefix } - 1
-      guard first >= 0 else { return nil }
-      self.first = first
-      // What is before the window must not count as behind it, too.
-      let suffix = JSONBytes.commonSuffix(
-        old.bytes, new, limit: min(old.bytes.count, new.count) - old.starts[first])
-      suffixStart = new.count - suffix
-      shift = new.count - old.bytes.count
+    self.key = key
+    var spans: [Range<Int>] = []
+    do throws(JSONError) {
+      try JSONElement.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.Fault) in
+        try Self.split(&scanner, into: &spans)
+      }
+      self.spans = spans
+    } catch {
+      // The first fault counts: an element before this one may be without its key.
+      self.spans = spans
+      do throws(UndecodableElement) {
+        if key != nil { _ = try values.elements() }
+      } catch {
+        throw self.error(error)
+      }
+      throw error
     }
   }
 
-  private static func scan(
-    _ scanner: inout JSONScanner, key: [UInt8]?, previous: JSONDocument?, window: Window?,
-    elements: [JSONElement], starts: [Int]
-  ) throws(JSONScanner.Fault) -> (elements: [JSONElement], starts: [Int], last: Int) {
-    var elements = elements
-    var starts = starts
-    if let previous, let window {
-      scanner.jump(to: previous.starts[window.first])
-    } else if try !scanOpening(&scanner) {
-      return ([], [], 0)
-    }
-    // The element of the version before that the next one may be.
-    var candidate = window?.first ?? 0
+  /// The elements as values of a text.
+  var values: JSONValues { JSONValues(text: bytes, spans: spans, key: key) }
+
+  /// Says of an element's fault where in the text it is.
+  func error(_ fault: UndecodableElement) -> JSONError {
+    JSONError(
+      code: fault.code, reason: fault.reason,
+      position: JSONError.Position(
+        of: spans[fault.offset].lowerBound, in: bytes[JSONElement.bodyStart(of: bytes)...]),
+      elementOffset: fault.offset)
+  }
+
+  /// Passes over the whole text.
+  private static func split(
+    _ scanner: inout JSONScanner, into spans: inout [Range<Int>]
+  ) throws(JSONScanner.Fault) {
+    guard try scanOpening(&scanner) else { return }
     repeat {
       if scanner.next == nil { throw scanner.truncated("array") }
-      let start = scanner.position
-      if let previous, let window, start >= window.suffixStart {
-        while candidate < previous.starts.count,
-          previous.starts[candidate] + window.shift < start
-        {
-          candidate += 1
-        }
-        if candidate < previous.starts.count,
-          previous.starts[candidate] + window.shift == start
-        {
-          // From here on every byte is the same, and was read before.
-          elements += previous.elements[candidate...]
-          starts += previous.starts[candidate...].lazy.map { $0 + window.shift }
-          return (elements, starts, previous.starts.count - candidate)
-        }
-      }
-      do throws(JSONScanner.Fault) {
-        elements.append(try JSONElement.scanElement(&scanner, depth: 1, key: key))
-      } catch {
-        var fault = error
-        fault.elementOffset = elements.count
-        throw fault
-      }
-      starts.append(start)
+      spans.append(try scanner.scanElement(offset: spans.count))
       scanner.skipSpace()
     } while try scanner.scanSeparator(closing: UInt8(ascii: "]"), of: "array")
     try JSONElement.scanEnd(&scanner, after: "array")
-    return (elements, starts, 0)
   }
 
   /// Passes the opening bracket, and an array of nothing as a whole.
   ///
   /// - Returns: whether there are elements.
-  private static func scanOpening(
-    _ scanner: inout JSONScanner
-  ) throws(JSONScanner.Fault) -> Bool {
+  static func scanOpening(_ scanner: inout JSONScanner) throws(JSONScanner.Fault) -> Bool {
     let start = scanner.position
-    guard scanner.next == UInt8(ascii: "[") else {
-      let element = try JSONElement.scanElement(&scanner, depth: 0, key: nil)
+    guard let first = scanner.next, first == UInt8(ascii: "[") else {
+      let kind = JSONElement.Kind(startingWith: scanner.next)
+      var noKey: JSONScanner.KeyMatch?
+      try scanner.scanValue(depth: 0, key: &noKey)
       throw JSONScanner.Fault(
         code: .notAnArray, offset: start,
-        reason: "\(element.kind.described) stands at the top level; an array is expected: "
+        reason: "\(kind.described) stands at the top level; an array is expected: "
           + "put [ and ] around the elements")
     }
     scanner.advance()
@@ -145,6 +76,61 @@ struct JSONDocument: Sendable {
     scanner.advance()
     try JSONElement.scanEnd(&scanner, after: "array")
     return false
+  }
+}
+
+extension JSONDocument {
+  /// Puts a version in the place of this one.
+  ///
+  /// - Complexity: O(n) in small integers behind the first change, and in bytes behind it where their
+  ///   number changes.
+  mutating func apply(_ edit: JSONDocumentEdit) {
+    guard let replaced = edit.replaced else {
+      bytes = edit.text
+      spans = edit.spans
+      return
+    }
+    let count = bytes.count - replaced.count + edit.text.count
+    // Not twice the size of a large file, but not a copy at each insertion either.
+    if count > bytes.capacity { bytes.reserveCapacity(count + count / 32) }
+    bytes.replaceSubrange(replaced, with: edit.text)
+    let (start, shift) = (replaced.lowerBound, edit.text.count - replaced.count)
+    let isSameCount = edit.spans.count == edit.elements.count
+    if isSameCount {
+      for (offset, span) in edit.spans.enumerated() {
+        spans[edit.elements.lowerBound + offset] = span.shifted(by: start)
+      }
+    } else {
+      spans.replaceSubrange(edit.elements, with: edit.spans.lazy.map { $0.shifted(by: start) })
+    }
+    if shift == 0 { return }
+    for offset in (edit.elements.lowerBound + edit.spans.count)..<spans.count {
+      spans[offset] = spans[offset].shifted(by: shift)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// Checks an element of the outermost array.
+  ///
+  /// - Parameter offset: how many elements are before it.
+  mutating func scanElement(offset: Int) throws(Fault) -> Range<Int> {
+    let start = position
+    var noKey: KeyMatch?
+    do throws(Fault) {
+      try scanValue(depth: 1, key: &noKey)
+    } catch {
+      var fault = error
+      fault.elementOffset = offset
+      throw fault
+    }
+    return start..<position
+  }
+}
+
+extension Range<Int> {
+  func shifted(by distance: Int) -> Range<Int> {
+    Range(uncheckedBounds: (lowerBound + distance, upperBound + distance))
   }
 }
 

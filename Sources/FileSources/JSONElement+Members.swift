@@ -16,16 +16,7 @@ extension JSONElement {
   }
 
   /// What kind of value it is.
-  public var kind: Kind {
-    switch storage.bytes.first {
-    case UInt8(ascii: "{"): .object
-    case UInt8(ascii: "["): .array
-    case UInt8(ascii: "\""): .string
-    case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
-    case UInt8(ascii: "n"): .null
-    default: .number
-    }
-  }
+  public var kind: Kind { Kind(startingWith: storage.bytes.first) }
 
   /// The value, if it is neither an array nor an object.
   public var scalar: JSONScalar? {

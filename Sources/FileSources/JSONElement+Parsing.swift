@@ -16,7 +16,8 @@ extension JSONElement {
   ///   - key: the name of the member by which the element is known; nil for the whole element.
   /// - Throws: an error that says where and why the text is not valid, or that the key is missing.
   public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
-    self = try Self.parse(bytes) { (scanner) throws(JSONScanner.Fault) in
+    self = try Self.parse(bytes, capacity: bytes.count) {
+      (scanner) throws(JSONScanner.Fault) in
       let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
       try Self.scanEnd(&scanner, after: "value")
       return element
@@ -34,7 +35,12 @@ extension JSONElement {
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
   ) throws(JSONError) -> [JSONElement] {
-    try JSONDocument(bytes, key: key).elements
+    let document = try JSONDocument(bytes, key: key)
+    do throws(UndecodableElement) {
+      return try document.values.elements()
+    } catch {
+      throw document.error(error)
+    }
   }
 
   /// Reads one element, and finds its key.
@@ -82,16 +88,21 @@ extension JSONElement {
   }
 
   /// Scans from the first byte that counts, and turns offsets of faults into lines and columns.
+  ///
+  /// - Parameters:
+  ///   - capacity: The length of the longest value that is written; 0 where none is.
+  ///   - isWhole: Whether the text has a beginning, which tells its encoding.
   static func parse<Value>(
-    _ bytes: [UInt8], _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
+    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
+    _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
   ) throws(JSONError) -> Value {
-    let start = bodyStart(of: bytes)
+    let start = isWhole ? bodyStart(of: bytes) : 0
     do throws(JSONScanner.Fault) {
-      if isUTF16(bytes) {
+      if isWhole, isUTF16(bytes) {
         throw JSONScanner.Fault(
           code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
       }
-      return try JSONScanner.withScanner(of: bytes, from: start) {
+      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
         (scanner) throws(JSONScanner.Fault) in
         scanner.skipSpace()
         if scanner.next == nil {
@@ -113,7 +124,7 @@ extension JSONElement {
   }
 
   /// JSON begins with an ASCII character: a zero beside it, or another byte order mark, tells.
-  private static func isUTF16(_ bytes: [UInt8]) -> Bool {
+  static func isUTF16(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
       || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
       || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
@@ -121,6 +132,19 @@ extension JSONElement {
 }
 
 extension JSONElement.Kind {
+  /// The kind of a valid value.
+  init(startingWith byte: UInt8?) {
+    self =
+      switch byte {
+      case UInt8(ascii: "{"): .object
+      case UInt8(ascii: "["): .array
+      case UInt8(ascii: "\""): .string
+      case UInt8(ascii: "t"), UInt8(ascii: "f"): .bool
+      case UInt8(ascii: "n"): .null
+      default: .number
+      }
+  }
+
   var described: String {
     switch self {
     case .null: "null"

@@ -93,6 +93,6 @@ extension JSONFileDataSource where Element == JSONElement {
   ///     moment.
   ///   - key: The name of the member by which elements are known; without it, by all that they hold.
   public convenience init(path: String, key: String? = nil) {
-    self.init(path: path, key: key, decoding: ElementDecoding(each: { $0 }))
+    self.init(path: path, key: key, decoding: ElementDecoding())
   }
 }

@@ -1,12 +1,10 @@
-import Foundation
-
-/// Checks a JSON text byte by byte and writes its compact canonical form.
+/// Checks a JSON text byte by byte and, if it is to, writes its compact canonical form.
 ///
-/// This is the only file of the module that reads and writes memory by pointers: bounds are checked
-/// once for eight bytes, which makes it about ten times as fast as arrays. Two invariants keep it
-/// safe: nothing is read at or after `count`, which each read checks; and the canonical form of a
-/// text is never longer than the text, so that `written <= position` holds at every write. Each
-/// escape is at most as long as what it stands for, and nothing else is added.
+/// It reads and writes memory by pointers: bounds are checked once for eight bytes, which makes it
+/// about ten times as fast as arrays. Two invariants keep it safe: nothing is read at or after
+/// `count`, which each read checks; and the canonical form of a text is never longer than the text, so
+/// that what is written since `beginOutput` fits where the text since then does. Each escape is at most
+/// as long as what it stands for, and nothing else is added.
 struct JSONScanner {
   /// A fault at a byte offset; the place in lines and columns is counted when it is reported.
   struct Fault: Error {
@@ -21,34 +19,45 @@ struct JSONScanner {
   static let maximumDepth = 512
 
   private let input: UnsafePointer<UInt8>
-  let count: Int
+  /// The end of the text, and of what may be read of it.
+  private let end: Int
+  private(set) var count: Int
   private let output: UnsafeMutablePointer<UInt8>
+  private let capacity: Int
   private(set) var position: Int
   private(set) var written = 0
   /// The start of the input that is canonical but not yet copied.
   private var copied: Int
 
   /// Calls `body` with a scanner of the bytes, which must not outlive the call.
+  ///
+  /// - Parameters:
+  ///   - capacity: The length of the longest text that is written at once; 0 for a scanner that only
+  ///     checks.
   static func withScanner<Result>(
-    of bytes: [UInt8], from start: Int, _ body: (inout JSONScanner) throws(Fault) -> Result
+    of bytes: [UInt8], from start: Int, capacity: Int,
+    _ body: (inout JSONScanner) throws(Fault) -> Result
   ) throws(Fault) -> Result {
     try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
       // One byte more, so that no text at all has a place too.
-      let output = UnsafeMutablePointer<UInt8>.allocate(capacity: bytes.count + 1)
+      let output = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + 1)
       defer { output.deallocate() }
       var scanner = JSONScanner(
         input: bytes.baseAddress ?? UnsafePointer(output), count: bytes.count, output: output,
-        position: start)
+        capacity: capacity, position: start)
       return try body(&scanner)
     }
   }
 
   private init(
-    input: UnsafePointer<UInt8>, count: Int, output: UnsafeMutablePointer<UInt8>, position: Int
+    input: UnsafePointer<UInt8>, count: Int, output: UnsafeMutablePointer<UInt8>, capacity: Int,
+    position: Int
   ) {
     self.input = input
     self.count = count
+    end = count
     self.output = output
+    self.capacity = capacity
     self.position = position
     copied = position
   }
@@ -85,6 +94,14 @@ struct JSONScanner {
     copied = offset
   }
 
+  /// Goes on in a part that must be read by itself, and has room to be written.
+  mutating func jump(into range: Range<Int>) {
+    precondition(range.count <= capacity, "\(range.count) bytes do not fit in \(capacity)")
+    precondition(range.upperBound <= end, "\(range) is not in the text")
+    count = range.upperBound
+    jump(to: range.lowerBound)
+  }
+
   /// Forgets what was written; what follows is written from the start.
   mutating func beginOutput() {
     written = 0
@@ -97,9 +114,14 @@ struct JSONScanner {
     return [UInt8](UnsafeBufferPointer(start: output, count: written))
   }
 
+  private var writes: Bool {
+    @inline(__always) get { capacity > 0 }
+  }
+
   /// Writes the input since the last copy, up to the position.
   @inline(__always)
   private mutating func copyPending() {
+    guard writes else { return }
     let length = position - copied
     if length > 0 {
       (output + written).update(from: input + copied, count: length)
@@ -119,6 +141,7 @@ struct JSONScanner {
 
   @inline(__always)
   private mutating func put(_ byte: UInt8) {
+    guard writes else { return }
     output[written] = byte
     written += 1
   }
@@ -490,68 +513,6 @@ struct JSONScanner {
       put(UInt8(0x80 | scalar >> 12 & 0x3F))
       put(UInt8(0x80 | scalar >> 6 & 0x3F))
       put(UInt8(0x80 | scalar & 0x3F))
-    }
-  }
-}
-
-/// Bytes compared and hashed in place.
-enum JSONBytes {
-  /// One `memcmp`, which is about ten times as fast as comparing slices.
-  static func areEqual(
-    _ left: [UInt8], _ leftRange: Range<Int>, _ right: [UInt8], _ rightRange: Range<Int>
-  ) -> Bool {
-    guard leftRange.count == rightRange.count else { return false }
-    return left.withUnsafeBytes { left in
-      right.withUnsafeBytes { right in
-        // Slicing checks the bounds.
-        let (left, right) = (left[leftRange], right[rightRange])
-        guard let first = UnsafeRawBufferPointer(rebasing: left).baseAddress,
-          let second = UnsafeRawBufferPointer(rebasing: right).baseAddress
-        else { return true }
-        return memcmp(first, second, left.count) == 0
-      }
-    }
-  }
-
-  static func hash(_ bytes: [UInt8], _ range: Range<Int>, into hasher: inout Hasher) {
-    bytes.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[range])) }
-  }
-
-  /// How many bytes two texts have in common at their starts.
-  static func commonPrefix(_ left: [UInt8], _ right: [UInt8]) -> Int {
-    let count = min(left.count, right.count)
-    return left.withUnsafeBytes { left in
-      right.withUnsafeBytes { right in
-        var offset = 0
-        while offset + 8 <= count,
-          left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        {
-          offset += 8
-        }
-        while offset < count, left[offset] == right[offset] { offset += 1 }
-        return offset
-      }
-    }
-  }
-
-  /// How many bytes two texts have in common at their ends, counted up to a limit.
-  static func commonSuffix(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
-    let limit = min(limit, left.count, right.count)
-    return left.withUnsafeBytes { left in
-      right.withUnsafeBytes { right in
-        var length = 0
-        while length + 8 <= limit,
-          left.loadUnaligned(fromByteOffset: left.count - length - 8, as: UInt64.self)
-            == right.loadUnaligned(fromByteOffset: right.count - length - 8, as: UInt64.self)
-        {
-          length += 8
-        }
-        while length < limit, left[left.count - length - 1] == right[right.count - length - 1] {
-          length += 1
-        }
-        return length
-      }
     }
   }
 }

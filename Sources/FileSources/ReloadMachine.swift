@@ -46,10 +46,10 @@ struct ReloadMachine {
   private var hasLoaded = false
   /// What the status says.
   private var shown: Trouble?
-  /// Whether the next trouble is shown at once: its grace is over.
-  private var isGraceOver = false
+  /// Whether what is not as it should be counts now: its grace is over.
+  private(set) var isGraceOver = false
   /// Whether a writer was at work when the file was last looked at.
-  private var isBeingWritten = false
+  private(set) var isBeingWritten = false
   private var quietDelays = 0
   private var graceDelays = 0
   private var tickets: [Timer: Int] = [:]
@@ -67,8 +67,10 @@ struct ReloadMachine {
 
   mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
     switch kind {
-    case .written, .replaced, .removed, .touched, .check:
+    case .written, .replaced, .removed, .check:
       isBeingWritten = false
+      return read()
+    case .touched:
       return read()
     case .modified, .created:
       isBeingWritten = true
@@ -76,6 +78,12 @@ struct ReloadMachine {
       if quietDelays > Self.maximumDelays { return read() }
       return [schedule(.quiet, timing.quiet)]
     }
+  }
+
+  /// Somebody appends who may not be done; what is complete already counts at once.
+  mutating func fileGrew() -> [Action] {
+    isBeingWritten = true
+    return read()
   }
 
   mutating func timerFired(_ ticket: Ticket) -> [Action] {
@@ -102,17 +110,22 @@ struct ReloadMachine {
     }
     let isFirst = !hasLoaded && shown == nil && !trouble.isTransient
     guard isGraceOver || isFirst else {
-      // While a slow writer is at work, the grace begins anew with each part.
-      if tickets[.grace] != nil {
-        guard isBeingWritten, graceDelays < Self.maximumDelays else { return [] }
-        graceDelays += 1
-      }
-      return [schedule(.grace, timing.grace)]
+      return waitForRest()
     }
     shown = trouble
     graceDelays = 0
     tickets[.grace] = nil
     return [.show(trouble.state)] + retry(trouble)
+  }
+
+  /// Waits for the grace before what was read counts, since its writer may not be done.
+  mutating func waitForRest() -> [Action] {
+    // While a slow writer is at work, the grace begins anew with each part.
+    if tickets[.grace] != nil {
+      guard isBeingWritten, graceDelays < Self.maximumDelays else { return [] }
+      graceDelays += 1
+    }
+    return [schedule(.grace, timing.grace)]
   }
 
   private mutating func read() -> [Action] {

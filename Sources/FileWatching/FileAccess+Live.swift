@@ -3,7 +3,31 @@ extension FileAccess {
   package static let live = FileAccess(
     stamp: { SystemCalls.stamp($0) },
     readLink: { SystemCalls.readLink($0) },
-    read: { readContents(of: $0) })
+    read: { readContents(of: $0) },
+    open: { openedFile(at: $0) },
+    compare: { compareContents(of: $0, with: $1) })
+
+  private static func openedFile(at path: String) -> Result<OpenedFile, FileFailure> {
+    SystemCalls.openForReading(path).flatMap { descriptor in
+      let file = Descriptor(number: descriptor)
+      do throws(FileFailure) {
+        try checkIsRegular(SystemCalls.stamp(of: descriptor, path: path).get(), path: path)
+      } catch {
+        return .failure(error)
+      }
+      return .success(
+        OpenedFile(
+          stamp: { SystemCalls.stamp(of: file.number, path: path) },
+          read: { SystemCalls.read(file.number, from: $0, limit: $1, path: path) }))
+    }
+  }
+
+  /// A descriptor that is closed with the last reference to it.
+  private final class Descriptor: Sendable {
+    let number: Int32
+    init(number: Int32) { self.number = number }
+    deinit { SystemCalls.closeDescriptor(number) }
+  }
 
   /// Reads again where the file changed meanwhile, a few times.
   private static func readContents(of path: String) -> Result<FileContents, FileFailure> {
@@ -21,17 +45,14 @@ extension FileAccess {
             return .success(FileContents(bytes: bytes, stamp: after))
           }
         }
-        return .failure(
-          FileFailure(
-            cause: .unstable, operation: "read", path: path,
-            reason: "it changed each time while it was being read"))
+        return .failure(.unstable(path: path))
       } catch {
         return .failure(error)
       }
     }
   }
 
-  private static func checkIsRegular(_ stamp: FileStamp, path: String) throws(FileFailure) {
+  static func checkIsRegular(_ stamp: FileStamp, path: String) throws(FileFailure) {
     switch stamp.kind {
     case .regular, .symbolicLink: return
     case .directory:
@@ -43,5 +64,13 @@ extension FileAccess {
         cause: .isSpecial, operation: "read", path: path,
         reason: "it is a pipe, socket or device; only regular files can be read again and again")
     }
+  }
+}
+
+extension FileFailure {
+  static func unstable(path: String) -> FileFailure {
+    FileFailure(
+      cause: .unstable, operation: "read", path: path,
+      reason: "it changed each time while it was being read")
   }
 }

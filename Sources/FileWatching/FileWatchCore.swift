@@ -13,6 +13,9 @@ final class FileWatchCore: FileSignalReceiver {
     var resolution: PathResolution
     var tokens: [WatchSystem.Token] = []
     var diagnostic: String?
+    /// The next look that nobody asks for, and how many there were.
+    var alarm: WatchTimer.Alarm?
+    var ticks = 0
   }
 
   /// What looking and watching anew gave.
@@ -61,12 +64,14 @@ final class FileWatchCore: FileSignalReceiver {
   }
 
   func cancel() {
-    let (handler, tokens) = state.withLock { state in
-      let taken = (state.handler, state.tokens)
+    let (handler, tokens, alarm) = state.withLock { state in
+      let taken = (state.handler, state.tokens, state.alarm)
       state.handler = nil
       state.tokens = []
+      state.alarm = nil
       return taken
     }
+    alarm?.cancel()
     system.unwatch(tokens)
     // What the handler holds is let go of here, with nothing locked.
     withExtendedLifetime(handler) {}
@@ -83,13 +88,22 @@ final class FileWatchCore: FileSignalReceiver {
   }
 
   private func scheduleTick() {
-    let interval = diagnostic == nil ? intervals.safety : intervals.polling
-    system.timer.call(interval, queue) { [weak self] in
+    let (interval, number) = state.withLock { state in
+      state.ticks += 1
+      return (state.diagnostic == nil ? intervals.safety : intervals.polling, state.ticks)
+    }
+    let alarm = system.timer.call(interval, queue) { [weak self] in
       guard let self, isLive else { return }
       state.withLock { _ = $0.pending.insert(.poll) }
       deliver()
       scheduleTick()
     }
+    let isLate = state.withLock { state in
+      // It may have rung already, and the next one have been set.
+      if state.ticks == number, state.handler != nil { state.alarm = alarm }
+      return state.handler == nil
+    }
+    if isLate { alarm.cancel() }
   }
 
   private var isLive: Bool { state.withLock { $0.handler != nil } }

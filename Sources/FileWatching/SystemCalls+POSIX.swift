@@ -47,9 +47,9 @@ enum SystemCalls {
     _ = close(descriptor)
   }
 
-  /// Reads from the start to the end, or up to a limit.
+  /// Reads from an offset to the end, or as many bytes as a limit says.
   static func read(
-    _ descriptor: Int32, limit: Int, path: String
+    _ descriptor: Int32, from start: Int = 0, limit: Int, path: String
   ) -> Result<[UInt8], FileFailure> {
     guard hasMemory(for: limit) else {
       return .failure(
@@ -59,21 +59,39 @@ enum SystemCalls {
     }
     var failure: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      while count < limit, let start = buffer.baseAddress {
-        let got = pread(descriptor, start + count, limit - count, off_t(count))
-        if got == 0 { break }
-        if got > 0 {
-          count += got
-        } else if errno != EINTR {
-          failure = errno
-          break
-        }
-      }
+      (count, failure) = read(descriptor, from: start, into: UnsafeMutableRawBufferPointer(buffer))
     }
     guard failure == 0 else {
       return .failure(FileFailure(failure, operation: "read", path: path))
     }
     return .success(bytes)
+  }
+
+  /// Fills memory from an offset on.
+  ///
+  /// - Returns: how many bytes there were.
+  static func read(
+    _ descriptor: Int32, from start: Int, into memory: UnsafeMutableRawBufferPointer, path: String
+  ) -> Result<Int, FileFailure> {
+    let (count, failure) = read(descriptor, from: start, into: memory)
+    return failure == 0
+      ? .success(count) : .failure(FileFailure(failure, operation: "read", path: path))
+  }
+
+  private static func read(
+    _ descriptor: Int32, from start: Int, into memory: UnsafeMutableRawBufferPointer
+  ) -> (count: Int, failure: Int32) {
+    var count = 0
+    while count < memory.count, let address = memory.baseAddress {
+      let got = pread(descriptor, address + count, memory.count - count, off_t(start + count))
+      if got == 0 { break }
+      if got > 0 {
+        count += got
+      } else if errno != EINTR {
+        return (count, errno)
+      }
+    }
+    return (count, 0)
   }
 
   /// Whether so much memory is to be had: an array that gets none ends the process. A sparse file may

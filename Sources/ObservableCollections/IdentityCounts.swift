@@ -8,6 +8,9 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
 
   package init() {}
 
+  /// Whether an identity occurs twice.
+  package var hasDuplicates: Bool { surplus > 0 }
+
   /// Counts what went and what came.
   ///
   /// - Complexity: O(changes).
@@ -27,7 +30,7 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
   }
 
   /// Names the first two elements of one identity, if there are any.
-  package func diagnostic(for elements: [Element]) -> SourceDiagnostic? {
+  package func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]
     for (offset, element) in elements.enumerated() {

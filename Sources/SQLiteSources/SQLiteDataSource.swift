@@ -28,27 +28,38 @@ import ReactiveSignals
 /// | it can be read again | one change, if anything differs, and status `loaded` |
 ///
 /// The database is opened read-only and never created. Nothing is read before somebody observes.
-/// The whole query runs again after each commit, on a queue of the source; rows whose stored values
-/// are known are not mapped again. No transaction is open while observers run: they may write.
+/// Rows whose stored values are known are not mapped again. No transaction is open while observers run:
+/// they may write.
 ///
-/// Elements of one identity, and a file system that has to be polled, are diagnostics of the status.
+/// Where each row of the result stands for one row of a table, the result is maintained *incrementally*:
+/// a SELECT from one table with an INTEGER PRIMARY KEY, with WHERE, ORDER BY columns and LIMIT only, that
+/// calls nothing but functions of SQLite that depend on their arguments alone. After a commit by a
+/// `SQLiteConnection` of this process only the rows that it wrote are read; after any other, all are
+/// scanned and only those that differ are decoded. Rows that its ORDER BY leaves in no order, and all
+/// where it has none, are ordered by the primary key. Any other query runs again as a whole after each
+/// commit, on a queue of the source. `explain()` tells which it is, and why.
 ///
-/// - Complexity: a commit costs a run of the query, and mapping the rows that are new.
+/// That a query is not incremental, elements of one identity, and a file system that has to be polled, are
+/// diagnostics of the status.
+///
+/// - Complexity: incrementally, a commit of this process costs O(*k* log *n*) for *k* rows written, any
+///   other a scan of the table; else a commit costs a run of the query. Only rows that are new are mapped.
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
   private struct State: Sendable {
     var isStarted = false
-    var isRunDue = false
     var isRetryDue = false
     var number: Int?
+    var runs = RunSchedule()
   }
 
   // Sendable: used by one block of the serial queue at a time, and by no one else.
   private struct Confined: @unchecked Sendable {
-    let refetch: QueryRefetch<Element>
+    let keeper: QueryKeeper<Element>
   }
 
   private let contents: CollectionProperty<Element>
-  private let monitor: ChangeMonitor
+  let monitor: ChangeMonitor
+  let query: SQLiteQuery
   private let confined: Confined
   private let queue = DispatchQueue(label: "swappable.sqlite.source")
   private let state = Locked(State())
@@ -57,7 +68,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   public var collection: LiveCollection<Element> { contents.collection }
 
   /// The SQL of the query.
-  public let sql: String
+  public var sql: String { query.sql }
 
   /// Makes a source of the query `sql` on the database at `path`, which need not be there yet.
   ///
@@ -99,22 +110,25 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     connection: SQLiteConnection, sql: String, arguments: SQLiteArguments = [],
     uniqueColumnNames: Bool = false, map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) throws(SQLiteError) {
+    let monitor = ChangeMonitor.shared(connection: connection)
+    monitor.expect(connection)
     try self.init(
-      monitor: .shared(connection: connection),
+      monitor: monitor,
       query: SQLiteQuery(
         sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames), map: map)
   }
 
   init(
-    monitor: ChangeMonitor, query: SQLiteQuery,
+    monitor: ChangeMonitor, query: SQLiteQuery, tracking: ChangeTracking = ChangeTracking(),
     map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) throws(SQLiteError) {
     self.monitor = monitor
-    sql = query.sql
-    confined = Confined(refetch: QueryRefetch(reader: monitor.reader, query: query, map: map))
+    self.query = query
+    confined = Confined(
+      keeper: QueryKeeper(monitor: monitor, query: query, tracking: tracking, map: map))
     var status = SourceStatus.idle
     do throws(SQLiteError) {
-      try monitor.reader.read { database, _ throws(SQLiteError) in try query.check(on: database) }
+      try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
     } catch {
       switch error.code {
       case .missing: status = SQLiteDataSource.status(of: error)
@@ -137,9 +151,11 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
     guard isFirst else { return }
     contents.setStatus(.loading)
-    let number = monitor.attach { [weak self] in self?.runSoon() }
+    let number = monitor.attach(onCommit: { [weak self] in self?.runSoon(looks: false) }) {
+      [weak self] in self?.runSoon(looks: true)
+    }
     state.withLock { $0.number = number }
-    runSoon()
+    runSoon(looks: true)
   }
 
   /// Looks for changes now, and waits until what was committed before has been told to immediate
@@ -150,18 +166,23 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     start()
     await withCheckedContinuation { continuation in
       queue.async { [self] in
+        state.withLock { $0.runs.mustLook() }
         run()
         continuation.resume()
       }
     }
   }
 
-  private func runSoon() {
-    let isNew = state.withLock { state in
-      defer { state.isRunDue = true }
-      return !state.isRunDue
+  private func runSoon(looks: Bool) {
+    if let pause = state.withLock({ $0.runs.ask(looks: looks, at: .now) }) { run(after: pause) }
+  }
+
+  private func run(after pause: Duration) {
+    if pause > .zero {
+      queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [weak self] in self?.run() }
+    } else {
+      queue.async { [weak self] in self?.run() }
     }
-    if isNew { queue.async { [weak self] in self?.run() } }
   }
 
   private func runAgain(after pause: Duration) {
@@ -171,24 +192,35 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
     guard isNew else { return }
     queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [weak self] in
-      self?.state.withLock { $0.isRetryDue = false }
+      self?.state.withLock { state in
+        state.isRetryDue = false
+        state.runs.mustLook()
+      }
       self?.run()
     }
   }
 
-  /// Runs the query and publishes what came of it. Runs on `queue`.
+  /// Reads what changed and publishes it. Runs on `queue`.
   private func run() {
     // First, so that whatever is hinted at from here on leads to another run.
-    state.withLock { $0.isRunDue = false }
-    switch confined.refetch.run() {
+    let (looks, number) = state.withLock { ($0.runs.begin(at: .now), $0.number) }
+    let outcome = confined.keeper.run(looks: looks, client: number) { contents.collection.snapshot }
+    switch outcome {
     case .unchanged:
       show(.loaded)
-    case .loaded(let elements):
+    case .replaced(let elements):
       contents.publish(elements, status: SourceStatus(.loaded, diagnostics: diagnostics))
+    case .changed(let changeset, let inserted, let updated):
+      let status = SourceStatus(.loaded, diagnostics: diagnostics)
+      contents.edit { draft in
+        draft.apply(changeset, inserted: inserted, updated: updated)
+        draft.newStatus = status
+      }
     case .failed(let error, let pause, let isWorthTelling):
       if isWorthTelling { show(SQLiteDataSource.status(of: error).state) }
       if let pause { runAgain(after: pause) }
     }
+    if let pause = state.withLock({ $0.runs.end(at: .now) }) { self.run(after: pause) }
   }
 
   private func show(_ state: SourceStatus.State) {
@@ -198,7 +230,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
 
   private var diagnostics: [SourceDiagnostic] {
     let polling = monitor.diagnostic.map { SourceDiagnostic(code: "polling", message: $0) }
-    return [polling, confined.refetch.duplicate].compactMap(\.self)
+    return [polling].compactMap(\.self) + confined.keeper.diagnostics
   }
 
   private static func status(of error: SQLiteError) -> SourceStatus {

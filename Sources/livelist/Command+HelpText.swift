@@ -17,11 +17,13 @@ extension Command {
 
     SOURCE, OLD, NEW:
         json:PATH          a file that holds a JSON array of objects or scalars
+        jsonl:PATH         a file of JSON Lines: an element on each line; who appends to it inserts
+                           at the end
         sqlite:PATH?SQL    the rows of a query, each an object of its columns; the database is
                            opened read-only, and its path holds no "?"
 
     --key FIELD   The member or column by which elements are known, of every source that is shown.
-                  Without it: the first column of a query, the whole element of a JSON file.
+                  Without it: the first column of a query, the whole element of a file.
     --format      json, one event for programs, which is the default; or text, in colours on a terminal
                   unless the environment's NO_COLOR is set.
     --until-eof   Ends with the input, when all that is due is printed.

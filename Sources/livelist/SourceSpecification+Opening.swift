@@ -11,6 +11,8 @@ extension SourceSpecification {
     switch kind {
     case .json(let path):
       return JSONFileDataSource<JSONElement>(path: path, key: key)
+    case .jsonLines(let path):
+      return JSONLinesDataSource<JSONElement>(path: path, key: key)
     case .sqlite(let path, let sql):
       do throws(SQLiteError) {
         return try SQLiteDataSource(path: path, sql: sql, uniqueColumnNames: true) { row in

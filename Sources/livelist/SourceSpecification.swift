@@ -4,6 +4,7 @@ import Foundation
 struct SourceSpecification: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case json(path: String)
+    case jsonLines(path: String)
     case sqlite(path: String, sql: String)
   }
 
@@ -11,23 +12,22 @@ struct SourceSpecification: Sendable, Equatable {
   let text: String
   let kind: Kind
 
-  /// Understands `json:PATH` and `sqlite:PATH?SQL`.
+  /// Understands `json:PATH`, `jsonl:PATH` and `sqlite:PATH?SQL`.
   init(_ text: String) throws(Failure) {
     self.text = text
     guard !text.utf8.contains(0) else {
       throw .usage("\"\(text)\" holds a NUL character, which no path and no SQL holds; remove it")
     }
-    if let path = SourceSpecification.rest(of: text, after: "json:") {
-      guard !path.isEmpty else {
-        throw .usage("\"\(text)\" has no path; write json:PATH")
-      }
+    if let path = try SourceSpecification.path(in: text, after: "json:") {
       kind = .json(path: path)
+    } else if let path = try SourceSpecification.path(in: text, after: "jsonl:") {
+      kind = .jsonLines(path: path)
     } else if let rest = SourceSpecification.rest(of: text, after: "sqlite:") {
       kind = try SourceSpecification.sqlite(rest, in: text)
     } else {
       throw .usage(
         "\"\(text)\" is no source; write json:PATH for a file with a JSON array, "
-          + "or sqlite:PATH?SQL for a query")
+          + "jsonl:PATH for one with a value on each line, or sqlite:PATH?SQL for a query")
     }
   }
 
@@ -35,6 +35,14 @@ struct SourceSpecification: Sendable, Equatable {
   private static func rest(of text: String, after scheme: String) -> String? {
     guard text.utf8.starts(with: scheme.utf8) else { return nil }
     return String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self)
+  }
+
+  private static func path(in text: String, after scheme: String) throws(Failure) -> String? {
+    guard let path = rest(of: text, after: scheme) else { return nil }
+    guard !path.isEmpty else {
+      throw .usage("\"\(text)\" has no path; write \(scheme)PATH")
+    }
+    return path
   }
 
   private static func sqlite(_ rest: String, in text: String) throws(Failure) -> Kind {

@@ -91,7 +91,8 @@ enum WatchCommand: Equatable {
     switch name {
     case "swap":
       guard !rest.isEmpty else {
-        throw .usage("swap lacks a source; write swap json:PATH or swap sqlite:PATH?SQL")
+        throw .usage(
+          "swap lacks a source; write swap json:PATH, swap jsonl:PATH or swap sqlite:PATH?SQL")
       }
       self = .swap(try SourceSpecification(String(rest)))
     case "quit" where rest.isEmpty:

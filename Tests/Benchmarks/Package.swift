@@ -15,7 +15,11 @@ let package = Package(
     // For comparisons with packages that this one does not depend on.
     .library(name: "DifferenceWorkloads", targets: ["DifferenceWorkloads"])
   ],
-  dependencies: [.package(name: "Swappable", path: "../..")],
+  dependencies: [
+    .package(name: "Swappable", path: "../.."),
+    // A peer, measured beside SQLite's data source.
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+  ],
   targets: [
     .executableTarget(
       name: "EngineBenchmarks",
@@ -29,6 +33,21 @@ let package = Package(
       dependencies: [
         "AllocationMeter", "DifferenceWorkloads", "Measuring",
         .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "SourceBenchmarks",
+      dependencies: [
+        "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "DatabaseBenchmarks",
+      dependencies: [
+        "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+        .product(name: "SQLiteSources", package: "Swappable"),
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: settings),
     .target(name: "AllocationMeter"),

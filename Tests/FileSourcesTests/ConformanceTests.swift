@@ -44,4 +44,37 @@ import Testing
       spoil: { _ in try directory.move("rows.json", to: "away.json") },
       repair: { _ in try directory.move("away.json", to: "rows.json") })
   }
+
+  @Test func jsonLinesKeepTheContract() async throws {
+    @Sendable func lines(_ rows: [Row]) throws -> String {
+      try rows.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
+    }
+    let directory = try TemporaryDirectory()
+    try directory.write("{\"id\": 1, \"text\": \"a\"}\n", to: "rows.jsonl")
+    let path = directory("rows.jsonl")
+    try await checkDataSource(
+      makeSource: { JSONLinesDataSource<Row>(path: path) },
+      mutate: { _, random in
+        let text = try lines(Row.random(&random))
+        switch random.below(4) {
+        case 0: try directory.write(text, to: "rows.jsonl")
+        case 1:
+          let middle = text.index(text.startIndex, offsetBy: text.count / 2)
+          let file = try OpenFile(path, O_WRONLY | O_APPEND)
+          for part in [text[..<middle], text[middle...]] { try file.write(String(part)) }
+        case 2:
+          try directory.move("rows.jsonl", to: "rows.jsonl.1")
+          try directory.write(text, to: "rows.jsonl")
+        default:
+          try directory.write(text, to: "new.jsonl")
+          try directory.move("new.jsonl", to: "rows.jsonl")
+        }
+      },
+      expected: { _ in
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+          .map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
+      },
+      spoil: { _ in try directory.move("rows.jsonl", to: "away.jsonl") },
+      repair: { _ in try directory.move("away.jsonl", to: "rows.jsonl") })
+  }
 }

@@ -1,3 +1,4 @@
+import FileWatching
 import Testing
 
 @testable import FileSources
@@ -8,18 +9,23 @@ import Testing
   }
 
   @Test(arguments: [
-    ("[1,2,3]", "[1,2,3]", 0, 3), ("[1,2,3]", "[1,5,3]", 1, 1), ("[1,2]", "[1,2,3]", 1, 0),
-    ("[1,12]", "[1,1]", 1, 0), ("[1,2,3]", "[2,3]", 0, 2), ("[]", "[1]", 0, 0),
-    ("[1]", "[]", 0, 0), ("[1,1,1]", "[1,1,1,1]", 2, 1), ("[1,1,1,1]", "[1,1]", 1, 1),
-    (" [1, 2]", "[1, 2]", 0, 2), ("\u{FEFF}[1,2]", "\u{FEFF}[1,3]", 1, 0),
+    ("[1,2,3]", "[1,5,3]", 1), ("[1,2]", "[1,2,3]", 1), ("[1,12]", "[1,1]", 1),
+    ("[1,2,3]", "[2,3]", 1), ("[]", "[1]", 1), ("[1]", "[]", 0), ("[1,1,1]", "[1,1,1,1]", 1),
+    ("[1,1,1,1]", "[1,1]", 1), (" [1, 2]", "[1, 2]", 2), ("\u{FEFF}[1,2]", "\u{FEFF}[1,3]", 1),
+    ("[1,[2,\"]\"],3]", "[1,[2,\"]\",0],3]", 1), ("[\"a\",\"b\"]", "[\"a,\",\"b\"]", 1),
   ])
-  func readsOnlyBetweenWhatIsTheSame(old: String, new: String, first: Int, last: Int) throws {
-    let next = try JSONDocument(Array(new.utf8), after: document(old))
-    #expect(try next.elements == document(new).elements)
-    #expect(next.unchanged.first >= min(first, 0))
-    // What is kept is a matter of cost; that it never is too much is what counts.
-    #expect(next.unchanged.first + next.unchanged.last <= next.elements.count)
-    if next.elements.count > 2 { #expect(next.unchanged.first + next.unchanged.last > 0) }
+  func readsOnlyElementsThatDiffer(old: String, new: String, atMost count: Int) throws {
+    let before = try document(old)
+    let bytes = Array(new.utf8)
+    for isWhole in [false, true] {
+      let edit = try #require(
+        try before.edit(for: .init(from: before.bytes, to: bytes, isWhole: isWhole)))
+      #expect(edit.origins.count { $0 < 0 } <= count)
+      var after = before
+      after.apply(edit)
+      #expect(after.bytes == bytes)
+      #expect(try after.spans == document(new).spans)
+    }
   }
 
   @Test func randomVersionsReadTheSameAsFromTheStart() throws {
@@ -27,10 +33,11 @@ import Testing
     var random = SeededRandom(seed: seed)
     let values = [
       "1", "12", "\"a\"", "\"]\"", "[1,2]", "[]", "{\"id\":1}", "{ \"id\" : \"]\" }", "null",
+      "\"\\\\\"", "\"\\\"\"",
     ]
     var texts: [String] = []
     var previous = try document("[]")
-    var kept = 0
+    var read = 0
     for _ in 0..<5_000 {
       for _ in 0..<Int.random(in: 0..<3, using: &random) {
         let value = values.randomElement(using: &random) ?? "1"
@@ -38,55 +45,79 @@ import Testing
         switch Int.random(in: 0..<3, using: &random) {
         case 0 where index < texts.count: texts.remove(at: index)
         case 1 where index < texts.count: texts[index] = value
-        default: if texts.count < 12 { texts.insert(value, at: index) }
+        default: if texts.count < 40 { texts.insert(value, at: index) }
         }
       }
       let separator = random.next() % 10 == 0 ? ",\n " : ","
-      let text = "[" + texts.joined(separator: separator) + "]"
-      let bytes = Array(text.utf8)
-      let next = try JSONDocument(bytes, after: previous)
+      let bytes = Array(("[" + texts.joined(separator: separator) + "]").utf8)
+      let isWhole = Bool.random(using: &random)
       let fresh = try JSONDocument(bytes, key: nil)
-      try #require(next.elements.map(\.utf8) == fresh.elements.map(\.utf8), "seed \(seed)")
-      for offset in next.elements.indices {
-        #expect(next.position(ofElement: offset) == fresh.position(ofElement: offset))
+      if let edit = try previous.edit(
+        for: .init(from: previous.bytes, to: bytes, isWhole: isWhole))
+      {
+        for (span, origin) in zip(edit.spans, edit.origins) where origin >= 0 {
+          #expect(edit.elements.contains(origin), "seed \(seed)")
+          try #require(
+            edit.text[span] == previous.bytes[previous.spans[origin]], "seed \(seed)")
+        }
+        read += edit.origins.count { $0 < 0 }
+        previous.apply(edit)
       }
-      let (first, last) = next.unchanged
-      for offset in 0..<first {
-        #expect(next.elements[offset].storage === previous.elements[offset].storage)
-      }
-      for offset in 1..<(last + 1) where last > 0 {
-        #expect(
-          next.elements[next.elements.count - offset].storage
-            === previous.elements[previous.elements.count - offset].storage)
-      }
-      kept += first + last
-      previous = next
+      try #require(previous.bytes == bytes, "seed \(seed)")
+      try #require(previous.spans == fresh.spans, "seed \(seed)")
     }
-    #expect(kept > 5_000, "seed \(seed)")
+    // About one for each version.
+    #expect(read < 10_000, "seed \(seed)")
+  }
+
+  @Test func elementsInOtherPlacesAreFound() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededRandom(seed: seed)
+    let texts = (0..<2_000).map { "{\"id\":\($0)}" }
+    let old = try document("[" + texts.joined(separator: ", ") + "]")
+    var versions = [texts.shuffled(using: &random), texts.reversed()]
+    versions.append(Array(texts[700...] + texts[..<700]))
+    versions.append(Array(texts[..<300] + texts[900..<1_000] + texts[1_300...]))
+    versions.append(texts[..<50] + (0..<300).map { "\($0)" } + texts[100...])
+    for version in versions {
+      let bytes = Array(("[" + version.joined(separator: ", ") + "]").utf8)
+      let edit = try #require(
+        try old.edit(for: .init(from: old.bytes, to: bytes, isWhole: true)))
+      #expect(edit.origins.count { $0 < 0 } <= 300, "seed \(seed)")
+      #expect(edit.spans == (try JSONDocument(bytes, key: nil)).spans, "seed \(seed)")
+    }
   }
 
   @Test func brokenVersionsAreRefusedAsFromTheStart() throws {
     let old = try document(#"[{"id":1}, {"id":2}, {"id":3}, {"id":4}]"#, key: "id")
     let bytes = old.bytes
     for index in bytes.indices {
-      for byte in "[]{},:\"1 x".utf8 {
+      for byte in "[]{},:\"1 x\u{7}".utf8 {
         var changed = bytes
         changed[index] = byte
         for candidate in [changed, Array(bytes[..<index]), Array(bytes[index...])] {
-          let next = Result { () throws(JSONError) in try JSONDocument(candidate, after: old) }
           let fresh = Result { () throws(JSONError) in
-            try JSONDocument(candidate, key: "id")
+            let document = try JSONDocument(candidate, key: "id")
+            return try JSONElement.elements(ofArray: document.bytes, key: "id")
           }
-          switch (next, fresh) {
-          case (.success(let next), .success(let fresh)):
-            #expect(next.elements == fresh.elements)
-          case (.failure(let next), .failure(let fresh)):
-            #expect(next.code == fresh.code || next.code == .syntax)
-          default:
-            Issue.record("\(String(decoding: candidate, as: UTF8.self)): \(next), \(fresh)")
+          for isWhole in [false, true] {
+            let next = Result { () throws(JSONError) in
+              let next = try old.next(candidate, isWhole: isWhole)
+              return try JSONElement.elements(ofArray: next.bytes, key: "id")
+            }
+            #expect(next == fresh, "\(String(decoding: candidate, as: UTF8.self))")
           }
         }
       }
     }
+  }
+
+  @Test func whatIsWrongFirstIsTold() throws {
+    let error = #expect(throws: JSONError.self) {
+      try document(#"[{"id":1}, {}, {"id":3}, x]"#, key: "id")
+    }
+    #expect(error?.code == .missingKey)
+    #expect(error?.elementOffset == 1)
+    #expect(error?.position == JSONError.Position(line: 1, column: 12))
   }
 }

@@ -1,4 +1,5 @@
 import Diffing
+import FileWatching
 import ObservableCollections
 import ReactiveSignals
 import Testing
@@ -11,8 +12,8 @@ import Testing
     var random = SeededRandom(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
     var values = (0..<60).map { "{\"id\":\($0)}" }
-    var previous: JSONFileContents<JSONElement>?
-    var counts: [String: Int] = [:]
+    var contents: JSONFileContents?
+    var elements: [JSONElement] = []
     for round in 0..<1_000 {
       for _ in 0..<Int.random(in: 0..<6, using: &random) where !values.isEmpty {
         let index = Int.random(in: 0..<values.count, using: &random)
@@ -26,18 +27,41 @@ import Testing
       if round % 100 == 99 { values.shuffle(using: &random) }
       if values.isEmpty { values = ["{\"id\":0}"] }
       let bytes = Array(("[" + values.joined(separator: ",") + "]").utf8)
-      let next = try JSONFileContents(
-        bytes, key: "id", after: previous, decoding: decoding)
-      try #require(next.elements.map(\.description) == values, "seed \(seed)")
-
-      // What went and what came leads from the old elements to the new ones.
-      for element in next.difference.removed { counts[element.description, default: 0] -= 1 }
-      for element in next.difference.added { counts[element.description, default: 0] += 1 }
-      counts = counts.filter { $0.value != 0 }
-      let expected = Dictionary(values.map { ($0, 1) }, uniquingKeysWith: +)
-      try #require(counts == expected, "seed \(seed)")
-      previous = next
+      if let old = contents?.document.bytes {
+        let isWhole = Bool.random(using: &random)
+        let change = try contents?.update(
+          for: .init(from: old, to: bytes, isWhole: isWhole), decoding: decoding)
+        if let change {
+          let previous = elements
+          elements = applying(change, to: previous)
+          // A text is never both deleted and inserted.
+          let deleted = Set(change.changeset.deletions.map { previous[$0].description })
+          try #require(
+            deleted.isDisjoint(with: change.inserted.map(\.description)), "seed \(seed)")
+        }
+      } else {
+        contents = try JSONFileContents(bytes, key: "id", decoding: decoding, into: &elements)
+      }
+      try #require(elements.map(\.description) == values, "seed \(seed)")
     }
+  }
+
+  /// Does what the contract says of a changeset.
+  private func applying(
+    _ change: JSONFileContents.Change<JSONElement>, to old: [JSONElement]
+  ) -> [JSONElement] {
+    let changeset = change.changeset
+    var new = old
+    for offset in (changeset.deletions + changeset.moves.map(\.from)).sorted().reversed() {
+      new.remove(at: offset)
+    }
+    let inserted =
+      zip(changeset.insertions, change.inserted).map { (offset: $0, element: $1) }
+      + changeset.moves.map { (offset: $0.to, element: old[$0.from]) }
+    for (offset, element) in inserted.sorted(by: { $0.offset < $1.offset }) {
+      new.insert(element, at: offset)
+    }
+    return new
   }
 
   @Test func fewChangesDecodeFewElements() throws {
@@ -48,14 +72,21 @@ import Testing
     })
     var values = (0..<1_000).map { "{\"id\":\($0)}" }
     func bytes() -> [UInt8] { Array(("[" + values.joined(separator: ",") + "]").utf8) }
-    let first = try JSONFileContents(bytes(), key: "id", after: nil, decoding: decoding)
+    var elements: [JSONElement] = []
+    var contents = try JSONFileContents(bytes(), key: "id", decoding: decoding, into: &elements)
+    let old = contents.document.bytes
     #expect(decoded.value.withLock { $0 } == 1_000)
     values[10] = "{\"id\":10,\"v\":1}"
     values.insert("{\"id\":-1}", at: 500)
     values.append(values.remove(at: 2))
     values.remove(at: 700)
-    let next = try JSONFileContents(bytes(), key: "id", after: first, decoding: decoding)
-    #expect(next.elements.map(\.description) == values)
+    let change = try #require(
+      try contents.update(
+        for: .init(from: old, to: bytes(), isWhole: true), decoding: decoding))
+    #expect(applying(change, to: elements).map(\.description) == values)
+    #expect(change.changeset.deletions == [10, 700])
+    #expect(change.changeset.insertions == [9, 499])
+    #expect(change.changeset.moves == [.init(from: 2, to: 999)])
     #expect(decoded.value.withLock { $0 } == 1_002)
   }
 

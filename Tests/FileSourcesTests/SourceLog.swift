@@ -1,18 +1,18 @@
 import Diffing
-import FileSources
 import FileWatching
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Keeps a source and awaits its changes, steps of its status and reads of its file, one by one.
 final class SourceLog<Element: Differentiable & Sendable>: Sendable {
-  let source: JSONFileDataSource<Element>
+  let source: any DataSource<Element>
   private let changes: AsyncStream<CollectionChange<Element>>
   private let statuses: AsyncStream<SourceStatus>
   private let observations = DisposeBag()
 
-  init(_ source: JSONFileDataSource<Element>) {
+  init(_ source: any DataSource<Element>) {
     self.source = source
     let (changes, change) = AsyncStream.makeStream(of: CollectionChange<Element>.self)
     let (statuses, status) = AsyncStream.makeStream(of: SourceStatus.self)
@@ -25,7 +25,7 @@ final class SourceLog<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Waits until the source has loaded before it observes: it sees no change that loads.
-  static func afterLoading(_ source: JSONFileDataSource<Element>) async throws -> SourceLog {
+  static func afterLoading(_ source: any DataSource<Element>) async throws -> SourceLog {
     try await source.loaded()
     return SourceLog(source)
   }
@@ -33,6 +33,12 @@ final class SourceLog<Element: Differentiable & Sendable>: Sendable {
   /// The next change, whatever it is.
   func nextChange() async throws -> CollectionChange<Element> {
     for await change in changes { return change }
+    throw EndOfLog()
+  }
+
+  /// The next change of a kind; others are passed over.
+  func change(where isWanted: (CollectionChange<Element>) -> Bool) async throws {
+    for await change in changes where isWanted(change) { return }
     throw EndOfLog()
   }
 
@@ -76,6 +82,17 @@ final class ReadLog: Sendable {
     system.files.read = { path in
       defer { read.yield() }
       return base.files.read(path)
+    }
+    system.files.open = { path in
+      base.files.open(path).map { file in
+        // It was read when it is let go of.
+        let end = Token { read.yield() }
+        var file = file
+        file.stamp = { [stamp = file.stamp] in
+          withExtendedLifetime(end) { stamp() }
+        }
+        return file
+      }
     }
     self.system = system
   }

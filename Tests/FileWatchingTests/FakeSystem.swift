@@ -11,7 +11,8 @@ final class FakeSystem: Sendable {
     var denied: FileFailure?
     var receivers: [Int: (path: String, name: String?, receiver: any FileSignalReceiver)] = [:]
     var lastUser = 0
-    var timers: [Timer] = []
+    var timers: [Int: Timer] = [:]
+    var lastTimer = 0
   }
 
   struct Timer: Sendable {
@@ -60,6 +61,9 @@ final class FakeSystem: Sendable {
 
   var registrationCount: Int { state.withLock { $0.receivers.count } }
 
+  /// How many timers are set.
+  var timerCount: Int { state.withLock { $0.timers.count } }
+
   /// Tells all who watch a path.
   func send(_ signal: FileSignal, to path: String) {
     let receivers = state.withLock { state in
@@ -72,8 +76,8 @@ final class FakeSystem: Sendable {
   @discardableResult
   func fireTimers() -> [Duration] {
     let timers = state.withLock { state in
-      defer { state.timers = [] }
-      return state.timers
+      defer { state.timers = [:] }
+      return state.timers.sorted { $0.key < $1.key }.map(\.value)
     }
     for timer in timers { timer.queue.sync { timer.body() } }
     return timers.map(\.delay)
@@ -89,9 +93,17 @@ final class FakeSystem: Sendable {
         readLink: { path in
           self.state.withLock { $0.links[path] }.map { .success($0) } ?? .failure(.missing(path))
         },
-        read: { .failure(.missing($0)) }),
+        read: { .failure(.missing($0)) }, open: { .failure(.missing($0)) }),
       timer: WatchTimer { delay, queue, body in
-        self.state.withLock { $0.timers.append(Timer(delay: delay, queue: queue, body: body)) }
+        let number = self.state.withLock { state in
+          state.lastTimer += 1
+          state.timers[state.lastTimer] = Timer(delay: delay, queue: queue, body: body)
+          return state.lastTimer
+        }
+        return WatchTimer.Alarm {
+          let cancelled = self.state.withLock { $0.timers.removeValue(forKey: number) }
+          withExtendedLifetime(cancelled) {}
+        }
       },
       watch: { path, name, receiver in
         self.state.withLock { state in

@@ -102,8 +102,20 @@ struct FakeSystemTests {
       fake.fireTimers()
     }
     #expect(fake.registrationCount == 0)
-    // Its timer does not go on either.
-    #expect(fake.fireTimers().isEmpty)
+  }
+
+  @Test func theEndTakesTheTimerBack() {
+    fake.setFile("/a", inode: 7)
+    let watch = FileWatch(path: "/a", system: fake.system) { _ in }
+    #expect(fake.timerCount == 1)
+    fake.fireTimers()
+    #expect(fake.timerCount == 1)
+    watch.cancel()
+    #expect(fake.timerCount == 0)
+    var kept: FileWatch? = FileWatch(path: "/a", system: fake.system) { _ in }
+    #expect(kept != nil && fake.timerCount == 1)
+    kept = nil
+    #expect(fake.timerCount == 0)
   }
 
   @Test func lettingGoEndsTheWatch() {

@@ -10,7 +10,15 @@ let package = Package(
     .executableTarget(
       name: "FuzzDifference",
       dependencies: [.product(name: "Swappable", package: "Swappable")],
-      swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
+    .executableTarget(
+      name: "FuzzJSON",
+      dependencies: [.product(name: "Swappable", package: "Swappable")],
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
+    .executableTarget(
+      name: "FuzzRows",
+      dependencies: [.product(name: "SQLiteSources", package: "Swappable")],
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])]),
   ],
   swiftLanguageModes: [.v6]
 )

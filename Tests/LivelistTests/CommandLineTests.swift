@@ -10,7 +10,7 @@ import Testing
     #expect(result.errors.isEmpty)
     for text in [
       "watch", "diff", "apply", "--key FIELD", "--format json|text", "--until-eof", "json:PATH",
-      "sqlite:PATH?SQL",
+      "jsonl:PATH", "sqlite:PATH?SQL",
       "swap SOURCE", "quit", "--version",
     ] {
       #expect(result.output.contains(text))
@@ -34,6 +34,8 @@ import Testing
     (["watch", "http://example.com/"], "json:PATH"),
     (["watch", "lines:-"], "json:PATH"),
     (["watch", "json:"], "no path"),
+    (["watch", "jsonl:"], "no path; write jsonl:PATH"),
+    (["watch", "jsonlines:a"], "jsonl:PATH"),
     (["watch", "sqlite:"], "no path"),
     (["watch", "sqlite:a.db"], "no query"),
     (["watch", "sqlite:a.db?"], "no query"),

@@ -6,68 +6,188 @@ import ObservableCollections
 import ReactiveSignals
 import SQLiteSources
 import SwappableSources
+import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ContainerConcurrencyTests {
-  private static let turns =
-    ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 100
+/// Counts sources that live, by something that each of them captures.
+private final class Census: Sendable {
+  private let living = Atomic<Int>(0)
+  private let allGone = DispatchSemaphore(value: 0)
 
-  /// What the second process makes of a file in its last turn.
-  private func lines(_ turn: Int) -> String {
-    let items = (0..<(turn % 7)).map { "{\"id\": \(($0 * 3 + turn) % 7), \"name\": \"j\(turn)\"}" }
-    return "[" + items.joined(separator: ", ") + "]"
+  /// What a source captures.
+  final class Member: Sendable {
+    private let census: Census
+
+    fileprivate init(_ census: Census) {
+      self.census = census
+      census.living.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+      if census.living.subtract(1, ordering: .relaxed).newValue == 0 { census.allGone.signal() }
+    }
   }
 
-  @Test func allKindsOfSourcesSwapWhileOtherProcessesWriteThem() async throws {
-    let database = try TemporaryDatabase()
-    try database.writer().execute("INSERT INTO item VALUES (1, 'a')")
-    let file = database.directory.appendingPathComponent("items.json").path
-    try Data("[]".utf8).write(to: URL(fileURLWithPath: file))
-    let sql = try HelperProcess("sql", database.path)
-    let save = try HelperProcess("save", file)
+  func member() -> Member { Member(self) }
 
+  /// Waits until no source is left, also none that somebody's queue still holds.
+  func waitForNone() -> Bool {
+    while living.load(ordering: .relaxed) > 0 {
+      guard allGone.wait(timeout: .now() + 60) == .success else { return false }
+    }
+    return true
+  }
+}
+
+/// Whether something is done.
+private final class Flag: Sendable {
+  private let isRaised = Atomic(false)
+
+  var value: Bool { isRaised.load(ordering: .acquiring) }
+
+  func raise() { isRaised.store(true, ordering: .releasing) }
+}
+
+/// Files and a database that a second process writes, and sources on them.
+private struct Stage: Sendable {
+  let database: TemporaryDatabase
+  let json: String
+  let lines: String
+  let sql: HelperProcess
+  let saving: HelperProcess
+  let appending: HelperProcess
+  let census = Census()
+
+  init() throws {
+    database = try TemporaryDatabase()
+    try database.writer().execute("INSERT INTO item VALUES (1, 'a')")
+    json = database.directory.appendingPathComponent("items.json").path
+    lines = database.directory.appendingPathComponent("items.jsonl").path
+    try Data("[]".utf8).write(to: URL(fileURLWithPath: json))
+    try Data().write(to: URL(fileURLWithPath: lines))
+    sql = try HelperProcess("sql", database.path)
+    saving = try HelperProcess("save", json)
+    appending = try HelperProcess("save", lines, "append")
+  }
+
+  /// What the second process saves in a turn.
+  func items(_ turn: Int) -> [Item] {
+    (0..<(turn % 7)).map { Item(id: ($0 * 3 + turn) % 7, name: "j\(turn)") }
+  }
+
+  /// What the second process appends in a turn: some, where a file is to stay short.
+  func line(_ turn: Int) -> String? {
+    turn % 100 < 5 ? "{\"id\": \(turn), \"name\": \"l\(turn)\"}" : nil
+  }
+
+  /// Lets other processes write, once each.
+  func write(_ turn: Int) throws {
+    let text = items(turn).map { "{\"id\": \($0.id), \"name\": \"\($0.name)\"}" }
+    try sql.send("INSERT OR REPLACE INTO item VALUES (\(turn % 7), 's\(turn)')")
+    try saving.send("[" + text.joined(separator: ", ") + "]")
+    if let line = line(turn) {
+      try appending.send(line + "\u{1E}")
+      try appending.waitForOK()
+    }
+    try sql.waitForOK()
+    try saving.waitForOK()
+  }
+
+  func makeJSON() -> any DataSource<Item> {
+    let member = census.member()
+    return JSONFileDataSource(path: json) { element in
+      withExtendedLifetime(member) {}
+      return try JSONDecoder().decode(Item.self, from: Data(element.utf8))
+    }
+  }
+
+  func makeLines() -> any DataSource<Item> {
+    let member = census.member()
+    return JSONLinesDataSource(path: lines) { element in
+      withExtendedLifetime(member) {}
+      return try JSONDecoder().decode(Item.self, from: Data(element.utf8))
+    }
+  }
+
+  func makeQuery() throws -> any DataSource<Item> {
+    let member = census.member()
+    return try SQLiteDataSource(path: database.path, sql: "SELECT id, name FROM item ORDER BY id") {
+      withExtendedLifetime(member) {}
+      return Item(id: try $0.value(at: 0), name: try $0.value(at: 1))
+    }
+  }
+
+  /// A source of its own on one of them.
+  func makeSource(_ kind: Int) throws -> any DataSource<Item> {
+    switch kind {
+    case 0: makeJSON()
+    case 1: makeLines()
+    default: try makeQuery()
+    }
+  }
+
+  /// What each file holds in the end.
+  func stored(_ turns: Int) throws -> [[Item]] {
+    let appended = (1...turns).filter { line($0) != nil }.map { Item(id: $0, name: "l\($0)") }
+    let rows = try database.writer().query("SELECT id, name FROM item ORDER BY id").map {
+      Item(id: try $0.value("id"), name: try $0.value("name"))
+    }
+    return [items(turns), appended, rows]
+  }
+}
+
+@Suite(.timeLimit(.minutes(60))) struct ContainerConcurrencyTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+  /// How often each of two processes writes, and how often each of two threads swaps at least.
+  private static let turns = isLong ? 10_000 : 100
+  private static let swaps = isLong ? 1_000 : 100
+
+  @Test func allKindsOfSourcesSwapWhileOtherProcessesWriteThem() async throws {
+    let stage = try Stage()
+    try await run(on: stage)
+    #expect(stage.census.waitForNone(), "a source was not let go of")
+  }
+
+  private func run(on stage: Stage) async throws {
     let array = ArrayDataSource([Item(id: 1, name: "a"), Item(id: 2, name: "b")])
-    let json = JSONFileDataSource<Item>(path: file)
-    let query = try SQLiteDataSource<Item>(
-      path: database.path, sql: "SELECT id, name FROM item ORDER BY id")
-    let sources: [any DataSource<Item>] = [array, json, query]
+    let sources: [any DataSource<Item>] = [
+      stage.makeJSON(), stage.makeLines(), try stage.makeQuery(), array,
+    ]
     let container = SwappableContainer<Item>(array)
     let queue = DispatchQueue(label: "ContainerConcurrencyTests", attributes: .concurrent)
     let recorders =
-      (sources + [container]).map { RecordingObserver($0) } + [
-        RecordingObserver(container, on: .queue(queue)),
-        RecordingObserver(container, on: .queue(queue), policy: .everything),
+      (sources + [container]).map { RecordingObserver($0, keeps: 16) } + [
+        RecordingObserver(container, on: .queue(queue), keeps: 16),
+        RecordingObserver(container, on: .queue(queue), policy: .everything, keeps: 16),
       ]
+    let hasWritten = Flag()
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       for seed in 1...2 {
         group.addTask {
           var random = SeededGenerator(seed: UInt64(seed))
-          for turn in 0..<Self.turns {
-            container.swap(to: sources[random.below(3)])
+          var turn = 0
+          while turn < Self.swaps || !hasWritten.value {
+            turn += 1
+            let kind = random.below(sources.count + 2)
+            let source =
+              kind < sources.count ? sources[kind] : try stage.makeSource(random.below(3))
+            let handle = container.swap(to: source)
             array.replace(with: (0..<random.below(6)).map { Item(id: $0, name: "r\(turn)") })
             if random.oneIn(8) { try RecordingObserver(container).check() }
+            if random.oneIn(2) { _ = await handle.outcome }
           }
         }
       }
       group.addTask {
-        for turn in 1...Self.turns {
-          try sql.send("INSERT OR REPLACE INTO item VALUES (\(turn % 7), 's\(turn)')")
-          try save.send(lines(turn))
-          try sql.waitForOK()
-          try save.waitForOK()
-        }
+        for turn in 1...Self.turns { try stage.write(turn) }
+        hasWritten.raise()
       }
       try await group.waitForAll()
     }
 
-    let saved = try JSONDecoder().decode([Item].self, from: Data(lines(Self.turns).utf8))
-    let stored = try database.writer().query("SELECT id, name FROM item ORDER BY id").map {
-      Item(id: try $0.value("id"), name: try $0.value("name"))
-    }
-    for (source, contents) in [
-      (sources[1], saved), (sources[2], stored), (sources[0], Array(array.snapshot)),
-    ] {
+    let stored = try stage.stored(Self.turns) + [Array(array.snapshot)]
+    for (source, contents) in zip(sources, stored) {
       let outcome = await container.swap(to: source).outcome
       #expect(outcome == .swapped || outcome == .unchanged)
       for recorder in recorders.suffix(3) { try await recorder.wait(forContents: contents) }

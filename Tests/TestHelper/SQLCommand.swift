@@ -3,8 +3,8 @@ import SwappableSQLite3
 /// `sql PATH`: runs each line of the input on the database at PATH, which is created where missing.
 ///
 /// Each line is answered by one: `ok`, or `error: ` and SQLite's message. A line may hold several
-/// statements. `burst COUNT SQL` runs `SQL` so often, with `?` as the number of the turn from 1,
-/// each a commit of its own, and answers once.
+/// statements. `burst COUNT SQL` runs the statements of `SQL` so often, with `?1` as the number of
+/// the turn from 1, and answers once.
 func runSQLCommand(_ arguments: [String]) -> Int32 {
   guard let path = arguments.first else {
     answer("error: sql takes the path of a database")
@@ -32,17 +32,33 @@ func runSQLCommand(_ arguments: [String]) -> Int32 {
 }
 
 private func runBurst(_ count: Int, _ sql: String, _ database: OpaquePointer?) -> Int32 {
-  var statement: OpaquePointer?
-  guard sqlite3_prepare_v2(database, sql, -1, &statement, nil) == SQLITE_OK else {
-    return sqlite3_errcode(database)
+  var statements: [OpaquePointer] = []
+  defer { for statement in statements { sqlite3_finalize(statement) } }
+  var rest = sql
+  while true {
+    var statement: OpaquePointer?
+    var read = 0
+    let result = rest.withCString { text in
+      var tail: UnsafePointer<CChar>?
+      let result = sqlite3_prepare_v2(database, text, -1, &statement, &tail)
+      read = tail.map { $0 - text } ?? 0
+      return result
+    }
+    guard result == SQLITE_OK else { return result }
+    guard let statement else { break }
+    statements.append(statement)
+    rest = String(decoding: rest.utf8.dropFirst(read), as: UTF8.self)
   }
-  defer { sqlite3_finalize(statement) }
   for turn in 1...count {
-    sqlite3_bind_int64(statement, 1, Int64(turn))
-    var result = sqlite3_step(statement)
-    while result == SQLITE_ROW { result = sqlite3_step(statement) }
-    sqlite3_reset(statement)
-    guard result == SQLITE_DONE else { return result }
+    for statement in statements {
+      if sqlite3_bind_parameter_count(statement) > 0 {
+        sqlite3_bind_int64(statement, 1, Int64(turn))
+      }
+      var result = sqlite3_step(statement)
+      while result == SQLITE_ROW { result = sqlite3_step(statement) }
+      sqlite3_reset(statement)
+      guard result == SQLITE_DONE else { return result }
+    }
   }
   return SQLITE_OK
 }

@@ -2,7 +2,9 @@
 ///
 ///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
 ///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
+///     TestHelper patch PATH   overwrites bytes of the file at PATH
 let subcommands: [String: ([String]) -> Int32] = [
+  "patch": runPatchCommand,
   "save": runSaveCommand,
   "sql": runSQLCommand,
 ]

@@ -1,6 +1,7 @@
 #include "AllocationMeter.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -17,14 +18,16 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
-static bool is_counting = false;
-static long live = 0;
-static long peak = 0;
+static atomic_bool is_counting = false;
+static atomic_long live = 0;
+static atomic_long peak = 0;
 
 static void *counted(void *block) {
   if (is_counting && block) {
-    live += (long)malloc_usable_size(block);
-    if (live > peak) peak = live;
+    long size = (long)malloc_usable_size(block);
+    long now = atomic_fetch_add(&live, size) + size;
+    long highest = peak;
+    while (now > highest && !atomic_compare_exchange_weak(&peak, &highest, now)) {}
   }
   return block;
 }

@@ -3,8 +3,7 @@
 
 #include <stddef.h>
 
-/// Begins to count the bytes that this process allocates and frees, from zero. For a process in which
-/// only one thread allocates meanwhile.
+/// Begins to count the bytes that this process allocates and frees, from zero.
 void allocation_meter_start(void);
 
 /// Ends counting.

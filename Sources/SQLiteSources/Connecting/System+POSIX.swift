@@ -1,0 +1,51 @@
+#if os(Linux)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What is asked of the operating system about files, without opening them.
+enum System {
+  /// What the file system says of `path`, symbolic links followed.
+  static func lookUp(_ path: String) -> FileLookup {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      let code = errno
+      return code == ENOENT || code == ENOTDIR
+        ? .missing : .unreachable(reason: String(cString: strerror(code)))
+    }
+    let identity = FileIdentity(
+      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+    return switch status.st_mode & S_IFMT {
+    case S_IFREG: .file(identity)
+    case S_IFDIR: .directory
+    // SQLite would wait for ever for somebody to write to a pipe.
+    default: .unreachable(reason: "it is a pipe, socket or device")
+    }
+  }
+
+  /// Whether two C strings are equal.
+  static func isSame(_ one: UnsafePointer<CChar>, _ other: UnsafePointer<CChar>) -> Bool {
+    strcmp(one, other) == 0
+  }
+
+  /// Below 0, 0 or above, as the first difference of two stretches of memory has it.
+  static func compare(
+    _ one: UnsafeRawPointer, _ other: UnsafeRawPointer, count: Int
+  ) -> Int {
+    Int(memcmp(one, other, count))
+  }
+
+  /// The address of the C function `name`, where the libraries of this process have it.
+  static func function(_ name: String) -> UnsafeMutableRawPointer? {
+    // The handle of the program itself stands for all that it is linked with, and needs no closing.
+    dlsym(dlopen(nil, RTLD_NOW), name)
+  }
+
+  /// `path` made absolute by the current directory; not resolved further.
+  static func absolutePath(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
+    defer { free(directory) }
+    return String(cString: directory) + "/" + path
+  }
+}

@@ -1,0 +1,137 @@
+/// A long sorted sequence in chunks, in which places are found, counted and changed without touching
+/// all of it.
+///
+/// How its entries are sorted is known to its user, who says where to look.
+struct SortedChunks<Entry: Sendable>: Sendable {
+  /// A place of one state of the sequence.
+  struct Position {
+    fileprivate var chunk: Int
+    fileprivate var offset: Int
+  }
+
+  private static var limit: Int { 512 }
+
+  private var chunks: [ContiguousArray<Entry>] = []
+  /// The number of entries in each chunk, side by side so that adding them up is fast.
+  private var counts: [Int] = []
+  private(set) var count = 0
+
+  init() {}
+
+  /// Makes a sequence of entries in their order.
+  init(_ entries: ContiguousArray<Entry>) {
+    count = entries.count
+    // Room is left, so that the first insertions split nothing.
+    let step = SortedChunks.limit * 3 / 4
+    for start in stride(from: 0, to: entries.count, by: step) {
+      chunks.append(ContiguousArray(entries[start..<Swift.min(start + step, entries.count)]))
+    }
+    counts = chunks.map(\.count)
+  }
+
+  var last: Entry? { chunks.last?.last }
+
+  /// The first place whose entry `isBefore` does not hold for; it holds for none behind that.
+  ///
+  /// - Complexity: O(log n).
+  func position(where isBefore: (Entry) -> Bool) -> Position {
+    var (low, high) = (0, chunks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      // No chunk is empty.
+      if isBefore(chunks[middle][counts[middle] - 1]) { low = middle + 1 } else { high = middle }
+    }
+    guard low < chunks.count else { return Position(chunk: low, offset: 0) }
+    let chunk = low
+    return chunks[chunk].withUnsafeBufferPointer { entries in
+      var (low, high) = (0, entries.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if isBefore(entries[middle]) { low = middle + 1 } else { high = middle }
+      }
+      return Position(chunk: chunk, offset: low)
+    }
+  }
+
+  /// The entry at a place; `nil` at the end.
+  subscript(position: Position) -> Entry? {
+    position.chunk < chunks.count ? chunks[position.chunk][position.offset] : nil
+  }
+
+  /// How many entries stand before a place.
+  ///
+  /// - Complexity: O(n / 512), a fraction of a microsecond for a million entries.
+  func offset(of position: Position) -> Int {
+    var sum = position.offset
+    for chunk in 0..<position.chunk { sum &+= counts[chunk] }
+    return sum
+  }
+
+  /// Inserts an entry at its place.
+  mutating func insert(_ entry: Entry, at position: Position) {
+    var position = position
+    count += 1
+    if position.chunk == chunks.count {
+      guard let last = chunks.indices.last else {
+        chunks = [[entry]]
+        counts = [1]
+        return
+      }
+      position = Position(chunk: last, offset: counts[last])
+    }
+    chunks[position.chunk].insert(entry, at: position.offset)
+    counts[position.chunk] += 1
+    if counts[position.chunk] > SortedChunks.limit { split(position.chunk) }
+  }
+
+  /// Removes the entry at a place that has one.
+  mutating func remove(at position: Position) {
+    count -= 1
+    chunks[position.chunk].remove(at: position.offset)
+    counts[position.chunk] -= 1
+    if counts[position.chunk] == 0 {
+      chunks.remove(at: position.chunk)
+      counts.remove(at: position.chunk)
+    } else {
+      mergeIfSmall(position.chunk)
+    }
+  }
+
+  private mutating func split(_ chunk: Int) {
+    let middle = counts[chunk] / 2
+    let tail = ContiguousArray(chunks[chunk][middle...])
+    chunks[chunk].removeSubrange(middle...)
+    chunks.insert(tail, at: chunk + 1)
+    counts[chunk] = middle
+    counts.insert(tail.count, at: chunk + 1)
+  }
+
+  private mutating func mergeIfSmall(_ chunk: Int) {
+    guard chunk + 1 < chunks.count, counts[chunk] + counts[chunk + 1] < SortedChunks.limit / 2
+    else { return }
+    chunks[chunk].append(contentsOf: chunks[chunk + 1])
+    counts[chunk] += counts[chunk + 1]
+    chunks.remove(at: chunk + 1)
+    counts.remove(at: chunk + 1)
+  }
+}
+
+extension SortedChunks: Sequence {
+  struct Iterator: IteratorProtocol {
+    fileprivate let chunks: [ContiguousArray<Entry>]
+    fileprivate var chunk = 0
+    fileprivate var offset = 0
+
+    mutating func next() -> Entry? {
+      guard chunk < chunks.count else { return nil }
+      defer {
+        offset += 1
+        if offset == chunks[chunk].count { (chunk, offset) = (chunk + 1, 0) }
+      }
+      return chunks[chunk][offset]
+    }
+  }
+
+  func makeIterator() -> Iterator { Iterator(chunks: chunks) }
+  var underestimatedCount: Int { count }
+}

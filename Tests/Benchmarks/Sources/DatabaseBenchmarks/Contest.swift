@@ -1,0 +1,46 @@
+import Measuring
+
+/// Times what several do, each in turn, so that a slow moment of the machine meets all of them.
+struct Contest {
+  /// One who takes part: what is done once, and timed.
+  struct Entry {
+    let name: String
+    let run: () async throws -> Void
+    /// What each run begins with, not timed.
+    var prepare: () async throws -> Void = {}
+  }
+
+  let title: String
+  let rounds: Int
+  let entries: [Entry]
+
+  /// The lines of a table: median, lowest, and how many times as long as the first.
+  func results() async throws -> [[String]] {
+    let clock = ContinuousClock()
+    var times = entries.map { _ in [Double]() }
+    // One round that is not counted.
+    for round in 0...rounds {
+      for turn in entries.indices {
+        let index = (turn + round) % entries.count
+        try await entries[index].prepare()
+        let start = clock.now
+        try await entries[index].run()
+        let (seconds, attoseconds) = start.duration(to: clock.now).components
+        if round > 0 { times[index].append(Double(seconds) * 1e9 + Double(attoseconds) / 1e9) }
+      }
+    }
+    let medians = times.map { $0.sorted()[$0.count / 2] }
+    let lowest = times.map { $0.min() ?? 0 }
+    return entries.indices.map { index in
+      [
+        index == 0 ? title : "", text(nanoseconds: medians[index]),
+        text(nanoseconds: lowest[index]), ratio(medians[index] / medians[0]),
+        ratio(lowest[index] / lowest[0]), entries[index].name,
+      ]
+    }
+  }
+
+  private func ratio(_ value: Double) -> String {
+    value < 10 ? "\((value * 100).rounded() / 100)" : "\(Int(value.rounded()))"
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import GRDB
+import Measuring
+import SQLiteSources
+import Swappable
+
+// SQLite's data source beside GRDB's `ValueObservation`:
+//
+//     swift run -c release --package-path Tests/Benchmarks DatabaseBenchmarks [WORD IN THE TITLE…]
+
+@main
+struct DatabaseBenchmarks {
+  static func main() async throws {
+    setvbuf(stdout, nil, _IOLBF, 0)
+    let session = Session(
+      words: Array(CommandLine.arguments.dropFirst()), workplace: try Workplace())
+    defer { session.workplace.remove() }
+    try await session.ownWrites()
+    try await session.foreignWrites()
+    try await session.firstLoads()
+    try await session.manyWrites()
+    print("\n" + table(session.lines))
+  }
+}
+
+/// One run of the program.
+final class Session {
+  /// Words in the titles of what is asked for; empty for everything.
+  let words: [String]
+  let workplace: Workplace
+  private(set) var lines = [["", "median", "lowest", "×", "× of the lowest", "who"]]
+  private var nextScore = 0
+
+  init(words: [String], workplace: Workplace) {
+    self.words = words
+    self.workplace = workplace
+  }
+
+  /// Runs a contest, if it was asked for.
+  private func measure(
+    _ title: String, rounds: Int, _ entries: () async throws -> [Contest.Entry]
+  ) async throws {
+    guard words.isEmpty || words.contains(where: { title.contains($0) }) else { return }
+    let contest = Contest(title: title, rounds: rounds, entries: try await entries())
+    let results = try await contest.results()
+    lines += results
+    for line in results { print(line.joined(separator: "\t")) }
+  }
+
+  /// From a write to the call of the observer that brings it.
+  private func arrival(
+    _ contestant: any Contestant, rows: Int, by write: @escaping (Int, Int64) throws -> Void
+  ) -> Contest.Entry {
+    Contest.Entry(name: contestant.name) { [self] in
+      self.nextScore += 1
+      contestant.arrival.expect(self.nextScore)
+      try write(self.nextScore, Int64(rows / 2))
+      contestant.arrival.wait(for: contestant.name)
+    }
+  }
+
+  /// From a write of the process to its observer.
+  func ownWrites() async throws {
+    for (rows, rounds) in [(1_000, 201), (100_000, 31), (1_000_000, 11)] {
+      try await measure("own write of one row, \(rows) rows", rounds: rounds) {
+        let path = try workplace.database("own", rows: rows)
+        let ours = try await SwappableContestant(path: path)
+        // Each has a database of its own, so that nobody's writes are noticed by another.
+        let positional = try GRDBContestant<PositionalItem>(
+          "GRDB, by position", path: try workplace.database("own-positional", rows: rows))
+        let codable = try GRDBContestant<CodableItem>(
+          "GRDB, Codable", path: try workplace.database("own-codable", rows: rows))
+        let contestants: [any Contestant] = [ours, positional, codable]
+        return contestants.map { contestant in
+          arrival(contestant, rows: rows) { try contestant.write($0, to: $1) }
+        }
+      }
+    }
+  }
+
+  /// From a commit of somebody else to the observer.
+  func foreignWrites() async throws {
+    try await measure("commit of another process, 100000 rows", rounds: 31) {
+      let rows = 100_000
+      let path = try workplace.database("foreign", rows: rows)
+      let ours = try await SwappableContestant(path: path)
+      let stranger = try Stranger(path: path)
+      let otherPath = try workplace.database("foreign-positional", rows: rows)
+      let positional = try GRDBContestant<PositionalItem>(
+        "GRDB, by position, told by hand", path: otherPath)
+      let otherStranger = try Stranger(path: otherPath)
+      return [
+        arrival(ours, rows: rows) { try stranger.write($0, to: $1) },
+        arrival(positional, rows: rows) {
+          positional.watch($1)
+          try otherStranger.write($0, to: $1)
+          try positional.notifyChanges()
+        },
+      ]
+    }
+  }
+
+  /// From nothing to all rows.
+  func firstLoads() async throws {
+    try await measure("first load with ORDER BY, 100000 rows", rounds: 11) {
+      let path = try workplace.database("load", rows: 100_000)
+      let pool = try DatabasePool(path: path)
+      func load<Record: FetchableRecord & Sendable>(_ type: Record.Type) {
+        let done = DispatchSemaphore(value: 0)
+        let observation = ValueObservation.tracking { try Record.fetchAll($0, sql: Item.sql) }
+          .start(
+            in: pool, scheduling: .async(onQueue: DispatchQueue(label: "observer")),
+            onError: { fatalError("\($0)") }, onChange: { _ in done.signal() })
+        done.wait()
+        observation.cancel()
+      }
+      return [
+        Contest.Entry(name: "Swappable") {
+          let source = try SQLiteDataSource(path: path, sql: Item.sql) { try Item($0) }
+          try await source.loaded()
+        },
+        Contest.Entry(name: "GRDB, by position") { load(PositionalItem.self) },
+        Contest.Entry(name: "GRDB, Codable") { load(CodableItem.self) },
+      ]
+    }
+  }
+
+  /// Many writes of one connection, with and without somebody who observes the table.
+  private func bulk(_ title: String, rows: Int, _ write: @escaping (Connection) throws -> Void)
+    async throws
+  {
+    try await measure("\(title), \(rows) rows", rounds: 11) {
+      let alone = try Connection(path: try workplace.database("bulk-alone", rows: rows))
+      let path = try workplace.database("bulk-observed", rows: rows)
+      let observed = try Connection(path: path)
+      let source = try SQLiteDataSource(path: path, sql: Item.sql) { try Item($0) }
+      let observation = source.observe { _ in }
+      try await source.loaded()
+      func prepare(_ connection: Connection) throws {
+        try connection.execute("DELETE FROM item WHERE id > ?", [rows])
+        _ = try connection.query("PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+      return [
+        Contest.Entry(name: "alone", run: { try write(alone) }) { try prepare(alone) },
+        Contest.Entry(name: "with an observer") {
+          try write(observed)
+          withExtendedLifetime(observation) {}
+        } prepare: {
+          try prepare(observed)
+          await source.refresh()
+        },
+      ]
+    }
+  }
+
+  /// What an observer costs those who write much.
+  func manyWrites() async throws {
+    let insertion = "INSERT INTO item (name, category, score) VALUES (?, 'Category', ?)"
+    try await bulk("20000 transactions of one update", rows: 100_000) { connection in
+      for number in 1...20_000 {
+        try connection.execute(
+          "UPDATE item SET score = score + 1 WHERE id = ?", [(number * 7919) % 100_000 + 1])
+      }
+    }
+    try await bulk("one transaction of 50000 inserts", rows: 100_000) { connection in
+      try connection.transaction {
+        for number in 0..<50_000 {
+          try connection.execute(insertion, ["New \(number)", Double(number)])
+        }
+      }
+    }
+  }
+}

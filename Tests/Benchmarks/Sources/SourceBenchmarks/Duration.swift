@@ -1,0 +1,32 @@
+import Foundation
+
+/// What something took.
+struct Cost {
+  /// On the wall, in nanoseconds.
+  var wall: Double
+  /// Of all processors, in nanoseconds.
+  var processor: Double
+
+  /// Measures something that is over when it returns.
+  static func measure(_ body: () -> Void) -> Cost {
+    let start = Cost(wall: time(CLOCK_MONOTONIC), processor: time(CLOCK_PROCESS_CPUTIME_ID))
+    body()
+    return Cost(
+      wall: time(CLOCK_MONOTONIC) - start.wall,
+      processor: time(CLOCK_PROCESS_CPUTIME_ID) - start.processor)
+  }
+
+  private static func time(_ clock: clockid_t) -> Double {
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+  }
+}
+
+extension [Cost] {
+  /// The median of each.
+  var median: Cost {
+    func middle(_ values: [Double]) -> Double { values.sorted()[count / 2] }
+    return Cost(wall: middle(map(\.wall)), processor: middle(map(\.processor)))
+  }
+}

@@ -1,0 +1,155 @@
+import DataSourceTesting
+import Diffing
+import FileWatching
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+/// Sources that come and go on several threads while their files are saved.
+@Suite(.timeLimit(.minutes(5)))
+struct FileSourceConcurrencyTests {
+  private static let rounds =
+    ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 40
+
+  /// All files of a test, which savers write in turn.
+  private struct Files: Sendable {
+    let directory: TemporaryDirectory
+
+    init() throws {
+      directory = try TemporaryDirectory()
+      for file in 0..<4 { try save(file, round: 0, by: 0) }
+    }
+
+    func name(_ file: Int) -> String { file < 2 ? "\(file).json" : "\(file).jsonl" }
+
+    /// Saves in place or by a rename, or appends a line.
+    func save(_ file: Int, round: Int, by saver: Int) throws {
+      let values = (0..<round % 5).map { "{\"id\":\($0),\"v\":\(round + saver)}" }
+      let text =
+        file < 2 ? "[" + values.joined(separator: ",") + "]" : values.map { $0 + "\n" }.joined()
+      switch round % 3 {
+      case 0: try directory.write(text, to: name(file))
+      case 1 where file >= 2:
+        try OpenFile(directory(name(file)), O_WRONLY | O_APPEND | O_CREAT).write(text)
+      default:
+        try directory.write(text, to: "new\(saver)")
+        try directory.move("new\(saver)", to: name(file))
+      }
+    }
+
+    func source(_ file: Int, system: WatchSystem) -> any DataSource<JSONElement> {
+      let decoding = ElementDecoding<JSONElement>(each: { $0 })
+      let path = directory(name(file))
+      return file < 2
+        ? JSONFileDataSource(path: path, key: "id", decoding: decoding, system: system)
+        : JSONLinesDataSource(path: path, key: "id", decoding: decoding, system: system)
+    }
+  }
+
+  private final class WeakSources: Sendable {
+    private struct Entry: Sendable { weak var source: (any DataSource<JSONElement> & AnyObject)? }
+    private let entries = Shared<[Entry]>([])
+
+    func add(_ source: any DataSource<JSONElement>) {
+      entries.append(Entry(source: source as (any DataSource<JSONElement> & AnyObject)))
+    }
+
+    var aliveCount: Int { entries.value.count { $0.source != nil } }
+  }
+
+  @Test func sourcesThatComeAndGoWhileTheirFilesAreSavedLeaveNothing() async throws {
+    let files = try Files()
+    let count = WatchCount()
+    let sources = WeakSources()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for saver in 0..<2 {
+        group.addTask {
+          for round in 0..<(Self.rounds * 4) {
+            try files.save((round + saver) % 4, round: round, by: saver)
+          }
+        }
+      }
+      for user in 0..<4 {
+        group.addTask {
+          var random = SeededGenerator(seed: UInt64(user))
+          for round in 0..<Self.rounds {
+            let source = files.source((round + user) % 4, system: count.system)
+            sources.add(source)
+            let recorder = RecordingObserver(source)
+            let other = source.observe { _ in }
+            switch random.below(4) {
+            case 0: break
+            case 1: other.dispose()
+            // What two savers leave for a moment may be no JSON.
+            case 2: _ = try? await source.loaded()
+            default:
+              _ = try? await source.loaded()
+              other.disposeAndWait()
+            }
+            try recorder.check()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    await count.ended()
+    #expect(count.count == 0)
+    #expect(count.alarmCount == 0)
+    #expect(sources.aliveCount == 0)
+  }
+
+  @Test func observersThatLetGoOfTheirSourceEndIt() async throws {
+    let files = try Files()
+    let count = WatchCount()
+    let sources = WeakSources()
+    for round in 0..<Self.rounds {
+      let kept = Shared<[Disposable]>([])
+      do {
+        let source = files.source(round % 4, system: count.system)
+        sources.add(source)
+        let observation = source.observe { event in
+          if case .change = event { kept.value = [] }
+        }
+        kept.append(observation)
+      }
+      // One save may be seen by nobody: the source may read after it, what was there before.
+      var save = 1
+      while !kept.value.isEmpty {
+        try files.save(round % 4, round: save, by: round)
+        save += 1
+        await Task.yield()
+      }
+    }
+    await count.ended()
+    #expect(sources.aliveCount == 0)
+  }
+
+  @Test func alarmsAreSetAndTakenBackOnManyThreads() async throws {
+    let clock = WatchCount().system.timer
+    let rung = Shared(0)
+    let queues = (0..<4).map { WatchQueue.make("alarms \($0)") }
+    await withTaskGroup(of: Int.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          var expected = 0
+          for round in 0..<(Self.rounds * 25) {
+            let isCancelled = round % 3 == 0
+            let delay = Duration.milliseconds(isCancelled ? 60_000 + round : round % 7)
+            let alarm = clock.call(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
+            if isCancelled { alarm.cancel() } else { expected += 1 }
+          }
+          return expected
+        }
+      }
+      let expected = await group.reduce(0, +)
+      // Those that were not taken back all ring.
+      let deadline = ContinuousClock.now + .seconds(60)
+      while rung.value < expected, ContinuousClock.now < deadline { await Task.yield() }
+      #expect(rung.value == expected)
+    }
+  }
+}

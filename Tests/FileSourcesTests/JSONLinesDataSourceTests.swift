@@ -1,0 +1,399 @@
+import Diffing
+import FileWatching
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+@Suite(.timeLimit(.minutes(2)))
+struct JSONLinesDataSourceTests {
+  let directory: TemporaryDirectory
+  let path: String
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    path = directory("a.jsonl")
+  }
+
+  private func source(
+    key: String? = "id", grace: Duration = .milliseconds(1), system: WatchSystem = .live
+  ) -> JSONLinesDataSource<JSONElement> {
+    var timing = ReloadMachine.Timing()
+    timing.grace = grace
+    timing.retry = .milliseconds(1)
+    return JSONLinesDataSource(
+      path: path, key: key, decoding: ElementDecoding(each: { $0 }), system: system,
+      timing: timing)
+  }
+
+  private func append(_ text: String) throws {
+    try OpenFile(path, O_WRONLY | O_APPEND).write(text)
+  }
+
+  private func replace(_ text: String) throws {
+    try directory.write(text, to: "new")
+    try directory.move("new", to: "a.jsonl")
+  }
+
+  private func texts(_ snapshot: Snapshot<JSONElement>) -> [String] {
+    snapshot.map(\.description)
+  }
+
+  @Test func anAppendReadsAndDecodesWhatWasAppended() async throws {
+    struct Row: Codable, Differentiable, Hashable, Sendable {
+      var id: Int
+      var text: String
+      var differenceIdentifier: Int { id }
+    }
+    func lines(_ ids: Range<Int>) throws -> String {
+      let encoder = JSONEncoder()
+      return try ids.map {
+        let row = Row(id: $0, text: String(repeating: "x", count: 1_000))
+        return String(decoding: try encoder.encode(row), as: UTF8.self) + "\n"
+      }.joined()
+    }
+    let bytesRead = Shared(0)
+    let looks = Shared(0)
+    let decoded = Shared(0)
+    var system = WatchSystem.live
+    system.files.open = { path in
+      looks.modify { $0 += 1 }
+      return FileAccess.live.open(path).map { file in
+        OpenedFile(stamp: file.stamp) { offset, count in
+          let bytes = file.read(offset, count)
+          bytesRead.modify { $0 += (try? bytes.get().count) ?? 0 }
+          return bytes
+        }
+      }
+    }
+    // Several parts, and over the margins.
+    try directory.write(try lines(0..<5_000), to: "a.jsonl")
+    let source = JSONLinesDataSource<Row>(
+      path: path, key: nil,
+      decoding: ElementDecoding(each: { element in
+        decoded.modify { $0 += 1 }
+        return Row(id: element["id"]?.integer ?? -1, text: element["text"]?.string ?? "")
+      }), system: system)
+    let log = try await SourceLog.afterLoading(source)
+    #expect(source.snapshot.count == 5_000)
+    #expect(source.snapshot.last == Row(id: 4_999, text: String(repeating: "x", count: 1_000)))
+    bytesRead.value = 0
+    looks.value = 0
+    decoded.value = 0
+    let more = try lines(5_000..<5_010)
+    try append(more)
+    let change = try await log.nextChange()
+    #expect(change.changeset == Changeset(insertions: Array(5_000..<5_010)))
+    #expect(decoded.value == 10)
+    // The margins are two of 8 KiB, read with each look, once more if the file has changed meanwhile.
+    #expect(bytesRead.value <= more.utf8.count + looks.value * 4 * 8_192)
+    #expect(source.snapshot[5_003].id == 5_003)
+  }
+
+  @Test func decodesByAConfiguredDecoder() async throws {
+    struct Person: Codable, Hashable, Identifiable, Differentiable, Sendable {
+      var id: Int
+      var firstName: String
+    }
+    try directory.write("{\"id\":1,\"first_name\":\"a\"}\n", to: "a.jsonl")
+    let source = JSONLinesDataSource<Person>(path: path) {
+      $0.keyDecodingStrategy = .convertFromSnakeCase
+    }
+    let log = try await SourceLog.afterLoading(source)
+    #expect(Array(source.snapshot) == [Person(id: 1, firstName: "a")])
+    try append("\n{\"id\":2,\"first_name\":\"b\"}\n{\"id\":3,\"first_name\":7}\n")
+    let error = try await log.failure()
+    #expect(error.code == "json-undecodable")
+    #expect(
+      error.message.contains("line 4, column 1: at .firstName: a String is expected")
+        || error.message.contains("line 4, column 1: at .first_name: a String is expected"),
+      "\(error)")
+    #expect(source.snapshot.count == 1)
+  }
+
+  @Test(arguments: ["\n", "\r\n"])
+  func aLineWaitsForItsNewline(newline: String) async throws {
+    try directory.write("{\"id\":1}" + newline, to: "a.jsonl")
+    let reads = ReadLog()
+    let log = try await SourceLog.afterLoading(
+      source(grace: .seconds(3_600), system: reads.system))
+    try await reads.nextRead()
+    for part in ["{\"i", "d\":", "2}"] {
+      try append(part)
+      try await reads.nextRead()
+    }
+    try append(newline)
+    let change = try await log.nextChange()
+    #expect(change.changeset == Changeset(insertions: [1]))
+    #expect(change.revision == 2)
+  }
+
+  @Test func aLineWithoutANewlineCountsWhenTheFileRests() async throws {
+    try directory.write("{\"id\":1}\n{\"id\":2}", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    #expect(texts(log.source.snapshot) == ["{\"id\":1}", "{\"id\":2}"])
+    #expect(log.source.revision == 1)
+    // Its end is no news; the next line is.
+    try append("\n{\"id\":3}")
+    #expect(try await log.nextChange().changeset == Changeset(insertions: [2]))
+    try append(" \r\n{\"id\":4}\n")
+    #expect(try await log.nextChange().changeset == Changeset(insertions: [3]))
+    #expect(log.source.status == .loaded)
+  }
+
+  @Test func aLineThatWasTakenTooEarlyIsCorrected() async throws {
+    try directory.write("1\n2", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(key: nil))
+    #expect(texts(log.source.snapshot) == ["1", "2"])
+    try append("3\n4\n")
+    let change = try await log.nextChange()
+    #expect(texts(change.after) == ["1", "23", "4"])
+    #expect(change.changeset == Changeset(deletions: [1], insertions: [1, 2]))
+    try append("5")
+    #expect(try await texts(log.nextChange().after) == ["1", "23", "4", "5"])
+    try append("6")
+    #expect(try await texts(log.nextChange().after) == ["1", "23", "4", "56"])
+  }
+
+  @Test func anIncompleteLastLineIsADiagnosticUntilItIsComplete() async throws {
+    try directory.write("{\"id\":1}\n{\"id\":", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    #expect(texts(log.source.snapshot) == ["{\"id\":1}"])
+    #expect(log.source.status.state == .loaded)
+    #expect(log.source.status.diagnostics.map(\.code) == ["incomplete-line"])
+    let message = log.source.status.diagnostics.first?.message ?? ""
+    #expect(message.contains(path) && message.contains("line 2, column 7"), "\(message)")
+    try append("2}\n")
+    #expect(try await texts(log.nextChange().after) == ["{\"id\":1}", "{\"id\":2}"])
+    try await log.status { $0 == .loaded }
+  }
+
+  @Test(arguments: [
+    ("{\"id\" 2}\n", "json-syntax", "line 4, column 7"),
+    ("{\"id\":2\n", "json-truncated", "line 4, column 8: the text ends inside an object"),
+    ("{\n\"id\":2}\n", "json-truncated", "line 4"),
+    ("{\"id\":2} {\"id\":3}\n", "json-syntax", "line 4, column 10: the end of the line"),
+    ("\n\r\n{\"id\":5}\n[{\"id\":2}]\n", "json-missingKey", "line 7, column 1"),
+    ("{\"id\":[]}\n", "json-invalidKey", "line 4"),
+    ("\"\u{0}\"\n", "json-syntax", "line 4, column 2"),
+  ])
+  func aMalformedLineIsAStatusUntilTheFileIsMended(
+    text: String, code: String, mentions: String
+  ) async throws {
+    let good = "\u{FEFF}{\"id\":1}\n\n{\"id\":0}\n"
+    try directory.write(good, to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    try append(text)
+    let error = try await log.failure()
+    #expect(error.code == code)
+    #expect(error.message.contains(path) && error.message.contains(mentions), "\(error)")
+    // More lines do not help.
+    try append("{\"id\":6}\n")
+    #expect(texts(log.source.snapshot) == ["{\"id\":1}", "{\"id\":0}"])
+    try replace(good + "{\"id\":6}\n")
+    try await log.loaded()
+    let change = try await log.nextChange()
+    #expect(change.changeset == Changeset(insertions: [2]))
+    #expect(change.revision == 2)
+  }
+
+  @Test func aFaultyLineIsNotReadAgainWithEachLineAfterIt() async throws {
+    let line = "{\"id\":1,\"text\":\"" + String(repeating: "x", count: 50_000) + "\"}\n"
+    try directory.write(line + "oops\n" + line, to: "a.jsonl")
+    let bytesRead = Shared(0)
+    var system = WatchSystem.live
+    system.files.open = { path in
+      FileAccess.live.open(path).map { file in
+        OpenedFile(stamp: file.stamp) { offset, count in
+          bytesRead.modify { $0 += count }
+          return file.read(offset, count)
+        }
+      }
+    }
+    let reads = ReadLog(system)
+    let log = SourceLog(source(system: reads.system))
+    #expect(try await log.failure().message.contains("line 2, column 1"))
+    // The first look, and the one after the grace.
+    try await reads.nextRead()
+    try await reads.nextRead()
+    bytesRead.value = 0
+    try append(line)
+    try await reads.nextRead()
+    #expect(bytesRead.value <= 2 * 8_192)
+    try replace("{\"id\":1}\n")
+    #expect(try await log.nextChange().after.count == 1)
+  }
+
+  @Test func faultyFromTheStartFailsTheWait() async throws {
+    try directory.write("[\n1,\n2\n]\n", to: "a.jsonl")
+    let source = source()
+    let error = await #expect(throws: SourceError.self) { try await source.loaded() }
+    #expect(error?.message.contains("each value stands on one line") == true)
+    let log = SourceLog(source)
+    try replace("{\"id\":1}\n")
+    #expect(try await log.nextChange().after.count == 1)
+  }
+
+  @Test func otherEncodingsAreAStatus() async throws {
+    for text in ["\u{0}{\u{0}}\u{0}\n", "{\u{0}}\u{0}\n\u{0}"] {
+      try replace(text)
+      let error = await #expect(throws: SourceError.self) { try await source().loaded() }
+      #expect(error?.code == "json-encoding")
+      #expect(error?.message.contains("line 1, column 1") == true)
+    }
+    try Data([0x31, 0x0A, 0x22, 0xFF, 0x22, 0x0A]).write(to: URL(fileURLWithPath: path))
+    let error = await #expect(throws: SourceError.self) {
+      try await source(key: nil).loaded()
+    }
+    #expect(error?.message.contains("line 2, column 2: a byte that is not UTF-8") == true)
+  }
+
+  @Test func emptyFilesAndBlankLinesAreLoaded() async throws {
+    for text in ["", "\n", "\r\n  \n\n", "\u{FEFF}", "\u{FEFF}\n"] {
+      try replace(text)
+      let source = source()
+      #expect(try await source.loaded().isEmpty)
+      #expect(source.status == .loaded)
+    }
+  }
+
+  @Test func deepAndLargeValuesAndDuplicateMembersAreKept() async throws {
+    let deep = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+    let lines = [
+      deep, "123456789012345678901234567890.5e-400", "{\"a\":1,\"a\":2}", "\"\u{1F600}\"",
+    ]
+    try directory.write(lines.joined(separator: "\n") + "\n", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(key: nil))
+    #expect(texts(log.source.snapshot) == lines)
+    try append("[" + deep + "]\n")
+    let error = try await log.failure()
+    #expect(error.code == "json-depth")
+    #expect(error.message.contains("line 5, column 513"))
+  }
+
+  @Test func contentsReplacedInPlaceAreNoticedWhateverTheirLength() async throws {
+    // Over the margins, and a middle that they do not show.
+    func text(_ marker: String, _ suffix: String = "") -> String {
+      let lines = (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }
+      return lines.joined() + suffix
+    }
+    try directory.write(text("old"), to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    let before = try FileAccess.live.stamp(path).get().modified
+    // The same length: the file system's clock has to tick.
+    repeat {
+      try directory.write(text("new"), to: "a.jsonl")
+    } while try FileAccess.live.stamp(path).get().modified == before
+    var change = try await log.nextChange()
+    #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
+    // Longer, with other bytes before the old end.
+    try directory.write(text("newer", "{\"id\":-1}\n"), to: "a.jsonl")
+    change = try await log.nextChange()
+    #expect(change.changeset.updates.count == 1)
+    #expect(change.changeset.insertions == [2_000])
+    // Another start.
+    try directory.write("{\"id\":-2}\n" + text("newer", "{\"id\":-1}\n"), to: "a.jsonl")
+    change = try await log.nextChange()
+    #expect(change.changeset == Changeset(insertions: [0]))
+  }
+
+  @Test func aSmallFileIsComparedAsAWhole() async throws {
+    func text(_ marker: String) -> String {
+      (0..<500).map { "{\"id\":\($0),\"v\":\"\($0 == 250 ? marker : "xyz")\"}\n" }.joined()
+    }
+    try directory.write(text("old"), to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    // A change in the middle and a line at the end, in one save.
+    try directory.write(text("new") + "{\"id\":-1}\n", to: "a.jsonl")
+    let change = try await log.nextChange()
+    #expect(change.changeset.updates == [.init(from: 250, to: 250)])
+    #expect(change.changeset.insertions == [500])
+  }
+
+  @Test func duplicateKeysAreADiagnosticThatStaysAsLinesAreAppended() async throws {
+    try directory.write("{\"id\":1}\n{\"id\":2}\n", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source())
+    try append("{\"id\":1}\n")
+    var status = try await log.status { !$0.diagnostics.isEmpty }
+    #expect(status.diagnostics.map(\.code) == ["duplicate-identity"])
+    #expect(status.diagnostics.first?.message.contains("Elements 0 and 2") == true)
+    _ = try await log.nextChange()
+    try append("{\"id\":1}\n")
+    _ = try await log.nextChange()
+    #expect(log.source.status == status)
+    try replace("{\"id\":1}\n{\"id\":2}\n")
+    status = try await log.status { $0.diagnostics.isEmpty }
+    #expect(status == .loaded)
+  }
+
+  @Test func missingFromTheStartIsAStatusAndAppears() async throws {
+    let log = SourceLog(source(grace: .seconds(1)))
+    #expect(try await log.missing().code == "file-missing")
+    let file = try OpenFile(path, O_WRONLY | O_CREAT)
+    try file.write("{\"id\":1}\n")
+    #expect(try await texts(log.nextChange().after) == ["{\"id\":1}"])
+    try file.write("{\"id\":2}\n")
+    #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
+  }
+
+  @Test func aDirectoryOrAFileThatIsRefusedIsAStatus() async throws {
+    try directory.makeDirectory("a.jsonl")
+    let log = SourceLog(source())
+    #expect(try await log.failure().code == "file-not-regular")
+    try directory.remove("a.jsonl")
+    try directory.write("{\"id\":1}\n", to: "a.jsonl")
+    _ = try await log.nextChange()
+
+    let isRefused = Shared(true)
+    var system = WatchSystem.live
+    system.files.open = { path in
+      guard isRefused.value else { return FileAccess.live.open(path) }
+      return .failure(
+        FileFailure(
+          cause: .limit, operation: "open", path: path, code: EMFILE,
+          reason: "Too many open files"))
+    }
+    let refused = SourceLog(source(system: system))
+    #expect(try await refused.failure().code == "file-limit")
+    isRefused.value = false
+    #expect(try await refused.nextChange().after.count == 1)
+  }
+
+  @Test func aFileThatChangesEachTimeIsAStatusAndIsReadWhenItRests() async throws {
+    try directory.write("{\"id\":1}\n", to: "a.jsonl")
+    let isBusy = Shared(true)
+    var system = WatchSystem.live
+    system.files.open = { opened in
+      FileAccess.live.open(opened).map { file in
+        var file = file
+        file.stamp = { [stamp = file.stamp] in
+          stamp().map { found in
+            var found = found
+            if isBusy.value { found.modified = .random(in: 0 ... .max) }
+            return found
+          }
+        }
+        return file
+      }
+    }
+    let log = SourceLog(source(system: system))
+    #expect(try await log.failure().code == "file-unstable")
+    isBusy.value = false
+    #expect(try await log.nextChange().after.count == 1)
+  }
+
+  @Test func lettingGoStopsWatching() async throws {
+    try directory.write("{\"id\":1}\n", to: "a.jsonl")
+    let watches = WatchCount()
+    var source: JSONLinesDataSource<JSONElement>? = source(system: watches.system)
+    weak let weakSource = source
+    try await source?.loaded()
+    #expect(watches.count > 0)
+    source = nil
+    await watches.ended()
+    #expect(weakSource == nil)
+  }
+}

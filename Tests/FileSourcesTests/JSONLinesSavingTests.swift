@@ -1,0 +1,170 @@
+import Diffing
+import FileWatching
+import Foundation
+import ObservableCollections
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+/// Each way to save a file of lines gives one change, on real files.
+@Suite(.timeLimit(.minutes(2)))
+struct JSONLinesSavingTests {
+  static let old = "{\"id\":1,\"v\":0}\n{\"id\":2,\"v\":0}\n{\"id\":3,\"v\":0}\n"
+  /// 1 is deleted, 2 updated, 3 moved before 2, 4 inserted at the end.
+  static let new = "{\"id\":3,\"v\":0}\n{\"id\":2,\"v\":1}\n{\"id\":4,\"v\":0}\n"
+  static let last = "{\"id\":9,\"v\":0}\n"
+
+  private func source(
+    _ path: String, grace: Duration = .seconds(3_600), system: WatchSystem = .live
+  ) -> JSONLinesDataSource<JSONElement> {
+    var timing = ReloadMachine.Timing()
+    timing.grace = grace
+    return JSONLinesDataSource(
+      path: path, key: "id", decoding: ElementDecoding(each: { $0 }), system: system,
+      timing: timing)
+  }
+
+  private func elements(_ text: String) throws -> [JSONElement] {
+    try text.split(separator: "\n").map { try JSONElement(parsing: String($0), key: "id") }
+  }
+
+  private func expectChanges(
+    _ log: SourceLog<JSONElement>, by save: (String) throws -> Void
+  ) async throws {
+    #expect(Array(log.source.snapshot) == (try elements(Self.old)))
+    try save(Self.new)
+    let change = try await log.nextChange()
+    #expect(Array(change.before) == (try elements(Self.old)))
+    #expect(Array(change.after) == (try elements(Self.new)))
+    #expect(change.changeset.deletions == [0])
+    #expect(change.changeset.insertions == [2])
+    #expect(change.changeset.moves.count == 1)
+    #expect(change.changeset.updates.count == 1)
+    #expect(change.revision == 2)
+
+    // No other change was made in between.
+    try save(Self.last)
+    let next = try await log.nextChange()
+    #expect(Array(next.after) == (try elements(Self.last)))
+    #expect(next.revision == 3)
+    #expect(log.source.status == .loaded)
+  }
+
+  @Test(arguments: FileSave.all)
+  func saveIsOneChange(_ save: FileSave) async throws {
+    let directory = try TemporaryDirectory()
+    try save.prepare(directory, Self.old)
+    // Where the writer's end is told, nothing is waited for.
+    let source = source(directory("a.json"), grace: save.needsRest ? .seconds(2) : .seconds(3_600))
+    let log = try await SourceLog.afterLoading(source)
+    try await expectChanges(log) { try save.save(directory, $0) }
+  }
+
+  @Test(arguments: [
+    ("truncate", false), ("chunks", false), ("overwrite", false), ("rename", false),
+    ("sed", false), ("vim", true), ("recreate", true),
+  ])
+  func saveByAnotherProcessIsOneChange(kind: String, needsRest: Bool) async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let process = try SavingProcess(directory("a.json"), kind)
+    let source = source(directory("a.json"), grace: needsRest ? .seconds(2) : .seconds(3_600))
+    let log = try await SourceLog.afterLoading(source)
+    try await expectChanges(log) { try process.save($0) }
+  }
+
+  /// Nobody is told of writes to memory: they are found by looking at the file's times.
+  @Test func writingToAMappingIsOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    guard try notesWritesToMappings(in: directory) else { return }
+    let process = try SavingProcess(directory("a.json"), "map")
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(1)))
+    try await expectChanges(log) { try process.save($0) }
+  }
+
+  @Test func linesAppendedByAnotherProcessAreToldAsTheyBecomeComplete() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let process = try SavingProcess(directory("a.json"), "append")
+    let log = try await SourceLog.afterLoading(source(directory("a.json")))
+    for id in 4..<100 {
+      try process.save("{\"id\":\(id),\"v\":0}\n{\"id\":")
+      #expect(try await log.nextChange().changeset == Changeset(insertions: [2 * id - 5]))
+      try process.save("\(-id),\"v\":0}\n")
+      #expect(try await log.nextChange().changeset == Changeset(insertions: [2 * id - 4]))
+    }
+    #expect(log.source.snapshot.count == 195)
+  }
+
+  @Test func sameContentsAndAttributesAreNoEvent() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let reads = ReadLog()
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))
+    try await reads.nextRead()
+    try directory.write(Self.old, to: "b.json")
+    try directory.move("b.json", to: "a.json")
+    try await reads.nextRead()
+    guard utimes(directory("a.json"), nil) == 0 else { throw POSIXError.last }
+    try await reads.nextRead()
+    guard chmod(directory("a.json"), 0o600) == 0 else { throw POSIXError.last }
+    try await reads.nextRead()
+    try directory.write(
+      "\u{FEFF}\r\n { \"v\" : 0, \"id\" : 1 } \r\n\n{\"\\u0069d\":2,\"v\":0}\r\n{\"id\":3,\"v\":0}\r\n \n",
+      to: "b.json")
+    try directory.move("b.json", to: "a.json")
+    try await reads.nextRead()
+    try directory.write(Self.last, to: "b.json")
+    try directory.move("b.json", to: "a.json")
+    let change = try await log.nextChange()
+    #expect(change.revision == 2)
+    #expect(Array(change.after) == (try elements(Self.last)))
+  }
+
+  @Test func renamedAwayAndCreatedAnewIsOneChangeThatKeepsWhatIsInBoth() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(2)))
+    try directory.move("a.json", to: "a.json.1")
+    let file = try OpenFile(directory("a.json"), O_WRONLY | O_CREAT | O_APPEND)
+    try file.write("{\"id\":3,\"v\":1}\n")
+    let change = try await log.nextChange()
+    #expect(change.changeset.deletions == [0, 1])
+    #expect(change.changeset.updates.count == 1)
+    #expect(change.revision == 2)
+    // What the old file's writer still has to say is nobody's business.
+    let rotated = try OpenFile(directory("a.json.1"), O_WRONLY | O_APPEND)
+    try rotated.write("{\"id\":7,\"v\":1}\n")
+    try file.write("{\"id\":4,\"v\":1}\n")
+    #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
+  }
+
+  @Test func copiedAndTruncatedIsOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(1)))
+    let file = try OpenFile(directory("a.json"), O_WRONLY | O_APPEND)
+    try #require(truncate(directory("a.json"), 0) == 0)
+    let change = try await log.nextChange()
+    #expect(change.after.isEmpty)
+    #expect(log.source.status == .loaded)
+    try file.write("{\"id\":4,\"v\":1}\n")
+    #expect(try await log.nextChange().changeset == Changeset(insertions: [0]))
+  }
+
+  @Test func directoryMovedAwayAndBackIsOneChange() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.makeDirectory("parent")
+    try directory.write(Self.old, to: "parent/a.json")
+    let log = try await SourceLog.afterLoading(source(directory("parent/a.json")))
+    try directory.move("parent", to: "elsewhere")
+    try directory.write(Self.new, to: "elsewhere/a.json")
+    try directory.move("elsewhere", to: "parent")
+    let change = try await log.nextChange()
+    #expect(Array(change.after) == (try elements(Self.new)))
+    #expect(change.revision == 2)
+    #expect(log.source.status == .loaded)
+  }
+}

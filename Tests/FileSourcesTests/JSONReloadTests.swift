@@ -1,0 +1,100 @@
+import DataSourceTesting
+import Diffing
+import FileSources
+import FileWatching
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Versions of a file, one after the other, as a source tells them.
+@Suite(.timeLimit(.minutes(2)))
+struct JSONReloadTests {
+  struct Item: Codable, Hashable, Identifiable, Differentiable, Sendable {
+    var id: Int
+    var text: String
+  }
+
+  let directory: TemporaryDirectory
+
+  init() throws {
+    directory = try TemporaryDirectory()
+  }
+
+  /// Deletes, inserts, updates, moves, all here and there.
+  private func edit(
+    _ items: inout [Item], _ version: Int, repeatsIDs: Bool, using random: inout SeededRandom
+  ) {
+    for number in 0..<Int.random(in: 1..<8, using: &random) {
+      let place = items.isEmpty ? 0 : Int.random(in: 0..<items.count, using: &random)
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0 where !items.isEmpty: items.remove(at: place)
+      case 1 where !items.isEmpty:
+        items.insert(
+          items.remove(at: place), at: Int.random(in: 0..<items.count + 1, using: &random))
+      case 2, 3:
+        if !items.isEmpty {
+          items[place].text =
+            ["", "]\\\"[,", "é€😀", "\(version)"].randomElement(using: &random) ?? ""
+        }
+      default:
+        let id =
+          repeatsIDs ? Int.random(in: 0..<300, using: &random) : 1_000 + 10 * version + number
+        items.insert(Item(id: id, text: "new"), at: place)
+      }
+    }
+    if random.next() % 40 == 0 { items.shuffle(using: &random) }
+  }
+
+  @Test(arguments: [false, true])
+  func randomVersionsAreToldByExactChanges(repeatsIDs: Bool) async throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededRandom(seed: seed)
+    var items = (0..<200).map { Item(id: $0, text: "\($0)") }
+    func save(_ items: [Item]) throws {
+      // Other white space each time now and then, which changes no element.
+      let encoder = JSONEncoder()
+      if random.next() % 8 == 0 { encoder.outputFormatting = .prettyPrinted }
+      try encoder.encode(items).write(
+        to: URL(fileURLWithPath: directory("a.json")), options: .atomic)
+    }
+    try save(items)
+    let log = try await SourceLog.afterLoading(
+      JSONFileDataSource<Item>(path: directory("a.json")))
+    for version in 0..<200 {
+      let old = items
+      while items == old { edit(&items, version, repeatsIDs: repeatsIDs, using: &random) }
+      try save(items)
+      let change = try await log.nextChange()
+      try #require(Array(change.before) == old, "seed \(seed)")
+      try #require(Array(change.after) == items, "seed \(seed)")
+      // No more and no less than what differs.
+      let expected = Changeset(from: old, to: items)
+      try #require(
+        change.changeset.deletions.count == expected.deletions.count
+          && change.changeset.insertions.count == expected.insertions.count, "seed \(seed)")
+      if !repeatsIDs {
+        // Of several ways to move as few, any will do.
+        try #require(
+          change.changeset.deletions == expected.deletions
+            && change.changeset.insertions == expected.insertions
+            && change.changeset.updates == expected.updates
+            && change.changeset.moves.count == expected.moves.count, "seed \(seed)")
+      }
+      try #require(
+        change.changeset.applying(to: old, with: items) == items, "seed \(seed)")
+    }
+  }
+
+  @Test func whoAttachesWhileItLoadsSeesWhatWasLoaded() async throws {
+    try directory.write(#"[{"id":1,"text":""}]"#, to: "a.json")
+    for _ in 0..<500 {
+      let source = JSONFileDataSource<Item>(path: directory("a.json"))
+      let (stream, continuation) = AsyncStream.makeStream(of: Int.self)
+      let observation = source.observe { continuation.yield($0.snapshot.count) }
+      for await count in stream where count == 1 { break }
+      observation.dispose()
+    }
+  }
+}

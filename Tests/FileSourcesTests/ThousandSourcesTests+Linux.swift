@@ -1,0 +1,168 @@
+#if os(Linux)
+  import Diffing
+  import Foundation
+  import ObservableCollections
+  import TestSupport
+  import Testing
+
+  @testable import FileSources
+  @testable import FileWatching
+
+  /// What a thousand sources take of the system, each time in a process where nothing else runs.
+  ///
+  /// The figures are printed by `SWAPPABLE_LONG=1 swift test --filter ThousandSources`.
+  @Suite(.serialized, .timeLimit(.minutes(5)))
+  struct ThousandSourcesTests {
+    @Test func inOneDirectoryTheyTakeOneDescriptorAndLeaveNothing() async {
+      let result = await #expect(
+        processExitsWith: .success, observing: [\.standardOutputContent]
+      ) {
+        try await Self.run(watches: 1_001, folder: { _ in "" }) {
+          "[{\"id\":\($0)}]"
+        } make: {
+          JSONFileDataSource(path: $0, key: "id")
+        }
+      }
+      Self.tell("1,000 JSON files in one directory", result)
+    }
+
+    @Test func inAThousandDirectoriesTheyTakeOneDescriptorAndLeaveNothing() async {
+      let result = await #expect(
+        processExitsWith: .success, observing: [\.standardOutputContent]
+      ) {
+        try await Self.run(watches: 2_000, folder: { "\($0)/" }) {
+          "[{\"id\":\($0)}]"
+        } make: {
+          JSONFileDataSource(path: $0, key: "id")
+        }
+      }
+      Self.tell("1,000 JSON files in 1,000 directories", result)
+    }
+
+    @Test func ofLinesTheyTakeOneDescriptorAndLeaveNothing() async {
+      let result = await #expect(
+        processExitsWith: .success, observing: [\.standardOutputContent]
+      ) {
+        try await Self.run(watches: 1_001, folder: { _ in "" }) {
+          "{\"id\":\($0)}\n"
+        } make: {
+          JSONLinesDataSource(path: $0, key: "id")
+        }
+      }
+      Self.tell("1,000 files of JSON Lines in one directory", result)
+    }
+
+    private static func tell(_ title: String, _ result: ExitTest.Result?) {
+      guard ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1", let result else { return }
+      let text = String(decoding: result.standardOutputContent, as: UTF8.self)
+      for line in text.split(separator: "\n") where line.hasPrefix("- ") { print(title, line) }
+    }
+
+    /// - Parameters:
+    ///   - watches: how many they need.
+    ///   - folder: where a file is.
+    ///   - text: what it holds.
+    private static func run(
+      watches: Int, folder: (Int) -> String, text: (Int) -> String,
+      make: (String) -> any DataSource<JSONElement>
+    ) async throws {
+      let count = 1_000
+      let directory = try TemporaryDirectory()
+      let names = (0..<count).map { folder($0) + "\($0)" }
+      for (index, name) in names.enumerated() {
+        if !folder(index).isEmpty { try directory.makeDirectory(folder(index)) }
+        try directory.write(text(index), to: name)
+      }
+      // What is made once in a process is made, and ended.
+      try await make(directory(names[0])).loaded()
+      let before = try await Usage.after { $0.inotifyDescriptors == 0 }
+
+      var logs: [SourceLog<JSONElement>] = []
+      var sources: [WeakSource] = []
+      for name in names {
+        let log = SourceLog(make(directory(name)))
+        sources.append(WeakSource(source: log.source))
+        logs.append(log)
+      }
+      // Those that are quick have loaded before they are observed.
+      for log in logs { try #require(try await log.source.loaded().count == 1) }
+      let during = try Usage()
+      try #require(during.inotifyDescriptors == 1)
+      try #require(during.watches == watches)
+      try #require(during.threads <= before.threads + 32)
+      try #require(during.kilobytes - before.kilobytes < 32 * count)
+
+      // Two looks of each at its file.
+      let start = clock()
+      let (stream, end) = AsyncStream.makeStream(of: Void.self)
+      let alarm = WatchTimer.live.call(.seconds(2), WatchQueue.make("idle")) {
+        end.finish()
+      }
+      for await _ in stream {}
+      alarm.cancel()
+      let processorTime = Double(clock() - start) / Double(CLOCKS_PER_SEC) / 2
+
+      // All are live.
+      for index in [0, 500, 999] {
+        try directory.write(text(index).replacing("\(index)", with: "-1"), to: names[index])
+        try await logs[index].change { $0.after.first?["id"]?.integer != index }
+      }
+      logs = []
+      let after = try await Usage.after {
+        $0.inotifyDescriptors == 0 && $0.descriptors <= before.descriptors
+          && AlarmClock.shared.count == 0 && sources.allSatisfy { $0.source == nil }
+      }
+      print("- before: \(before)")
+      print("- while they are watched: \(during); at rest \(processorTime * 100) % of a processor")
+      print("- afterwards: \(after)")
+    }
+
+    private struct WeakSource {
+      weak var source: (any AnyObject & DataSource<JSONElement>)?
+    }
+  }
+
+  /// What this process has of the system, as the kernel tells.
+  private struct Usage: CustomStringConvertible {
+    private(set) var descriptors = 0
+    private(set) var inotifyDescriptors = 0
+    private(set) var watches = 0
+    private(set) var threads = 0
+    /// Of memory.
+    private(set) var kilobytes = 0
+
+    init() throws {
+      let files = FileManager.default
+      for name in try files.contentsOfDirectory(atPath: "/proc/self/fd") {
+        // The one that lists the directory is gone.
+        guard let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+        else { continue }
+        descriptors += 1
+        guard target.contains("inotify") else { continue }
+        inotifyDescriptors += 1
+        let info = try String(contentsOfFile: "/proc/self/fdinfo/" + name, encoding: .utf8)
+        watches += info.split(separator: "\n").count { $0.hasPrefix("inotify ") }
+      }
+      threads = try files.contentsOfDirectory(atPath: "/proc/self/task").count
+      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+      let size = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+      kilobytes = Int(size.filter(\.isNumber)) ?? 0
+    }
+
+    /// Looks until all is as wanted; what is not after a minute is an error.
+    static func after(_ isWanted: (Usage) -> Bool) async throws -> Usage {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while true {
+        let usage = try Usage()
+        if isWanted(usage) { return usage }
+        try #require(ContinuousClock.now < deadline, "\(usage)")
+        await Task.yield()
+      }
+    }
+
+    var description: String {
+      "\(descriptors) descriptors, \(inotifyDescriptors) of them for inotify with \(watches) watches, "
+        + "\(threads) threads, \(kilobytes) kB"
+    }
+  }
+#endif

@@ -1,0 +1,69 @@
+import FileWatching
+import TestSupport
+
+/// The real system, which counts the watches that are held and the timers that are set.
+final class WatchCount: Sendable {
+  private struct State: Sendable {
+    var watches = 0
+    var alarms: Set<Int> = []
+    var lastAlarm = 0
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Shared(State())
+  let system: WatchSystem
+
+  init() {
+    var system = WatchSystem.live
+    let live = WatchSystem.live
+    let state = state
+    system.watch = { path, name, receiver in
+      let result = live.watch(path, name, receiver)
+      if case .success = result { state.modify { $0.watches += 1 } }
+      return result
+    }
+    system.unwatch = { tokens in
+      live.unwatch(tokens)
+      Self.end(in: state) { $0.watches -= tokens.count }
+    }
+    system.timer = WatchTimer { delay, queue, body in
+      let number = state.modify { state in
+        state.lastAlarm += 1
+        state.alarms.insert(state.lastAlarm)
+        return state.lastAlarm
+      }
+      let alarm = live.timer.call(delay, queue) {
+        Self.end(in: state) { $0.alarms.remove(number) }
+        body()
+      }
+      return WatchTimer.Alarm {
+        alarm.cancel()
+        Self.end(in: state) { $0.alarms.remove(number) }
+      }
+    }
+    self.system = system
+  }
+
+  /// The watches that are held.
+  var count: Int { state.value.watches }
+
+  /// The timers that are set.
+  var alarmCount: Int { state.value.alarms.count }
+
+  /// Waits until no watch is held and no timer is set.
+  func ended() async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      Self.end(in: state) { $0.waiting = continuation }
+    }
+  }
+
+  private static func end(in state: Shared<State>, _ change: (inout State) -> Void) {
+    let waiting = state.modify { state -> CheckedContinuation<Void, Never>? in
+      change(&state)
+      guard state.watches == 0, state.alarms.isEmpty else { return nil }
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    waiting?.resume()
+  }
+}

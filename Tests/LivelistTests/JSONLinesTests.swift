@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+/// `jsonl:PATH`, wherever a source may stand.
+@Suite struct JSONLinesTests {
+  private let place: Workplace
+  private let source: String
+
+  init() throws {
+    place = try Workplace()
+    try place.json("log", #"{"id":1,"n":"x"}"# + "\n" + #"{"id":2}"# + "\n")
+    source = "jsonl:" + place("log")
+  }
+
+  private func append(_ text: String) throws {
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: place("log")))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(text.utf8))
+    try file.close()
+  }
+
+  @Test func watchTellsEachAppendedLineAsAnInsert() throws {
+    let watching = try Livelist("watch", "--key", "id", source)
+    #expect(
+      try watching.line()
+        == #"{"event":"initial","revision":0,"elements":[{"id":1,"n":"x"},{"id":2}]}"#)
+    try append(#"{"id":3}"# + "\r\n" + #"{"id":"#)
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":0,"revision":1,"deletes":[],"#
+        + #""inserts":[{"at":2,"element":{"id":3}}],"updates":[],"moves":[]}"#)
+    try append("4}\n")
+    #expect(try watching.line().contains(#""inserts":[{"at":3,"element":{"id":4}}]"#))
+    watching.send("quit\n")
+    #expect(try watching.restOfOutput().isEmpty)
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func swappingToAnArrayOfTheSameElementsIsNoEvent() throws {
+    let array = try place.json("a.json", #"[{"n":"x","id":1},{"id":2}]"#)
+    let result = try Livelist.run(
+      "watch", "--until-eof", "--key=id", array, input: "swap \(source)\nswap \(array)\n")
+    #expect(result.output.split(separator: "\n").count == 1)
+    #expect(result.errors.isEmpty)
+    #expect(result.status == 0)
+  }
+
+  @Test func diffAndApplyTakeLines() throws {
+    let array = try place.json("a.json", #"[{"id":2},{"id":1,"n":"y"}]"#)
+    let change = try Livelist.run("diff", "--key", "id", source, array).output
+    #expect(change.contains(#""old":{"id":1,"n":"x"},"element":{"id":1,"n":"y"}"#))
+    #expect(
+      try Livelist.run("apply", source, input: change).output
+        == "[\n{\"id\":2},\n{\"id\":1,\"n\":\"y\"}\n]\n")
+  }
+
+  @Test func aLastLineWithoutANewlineCounts() throws {
+    try append(#"{"id":3}"#)
+    let array = try place.json("a.json", #"[{"id":1,"n":"x"},{"id":2},{"id":3}]"#)
+    #expect(try Livelist.run("diff", source, array).output.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("[1,\n2]\n", "line 3, column 4: the text ends"), ("{\"id\":5} 6\n", "line 3, column 10"),
+    ("{\"name\":5}\n", "line 3, column 1: the element has no member \"id\""), ("x\n", "line 3"),
+  ])
+  func aMalformedLineEndsWithStatus1(text: String, hint: String) throws {
+    try append(text)
+    for arguments in [["watch", "--until-eof"], ["diff", source]] {
+      let result = try Livelist.run(arguments + ["--key", "id", source])
+      #expect(result.status == 1)
+      #expect(result.output.isEmpty)
+      #expect(result.errors.contains(place("log")))
+      #expect(result.errors.contains(hint), "\(result.errors)")
+      #expect(result.errors.split(separator: "\n").count == 1)
+    }
+    let missing = try Livelist.run("watch", "jsonl:\(place("none"))")
+    #expect(missing.status == 1)
+    #expect(missing.errors.contains("check the path"))
+  }
+}

@@ -1,0 +1,60 @@
+@testable import SQLiteSources
+
+/// What transfers between accounts must come to: how often each writer was at it tells the
+/// balances, in whichever order they were.
+enum Bank {
+  static let accounts = 6
+  /// The rows that count the turns of a writer.
+  static func counter(_ writer: Int) -> Int { 100 + writer }
+
+  static func setup(writers: Int) -> String {
+    let rows =
+      (0..<accounts).map { "(\($0), 1000)" } + (0..<writers).map { "(\(counter($0)), 0)" }
+    return """
+      CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER);
+      INSERT INTO account VALUES \(rows.joined(separator: ", "))
+      """
+  }
+
+  /// One transfer, with the turn as `?1`; several statements, so that there are states between.
+  static func transfer(_ writer: Int, _ turn: String = "?1") -> String {
+    let from = "(\(turn) * 5 + \(writer)) % \(accounts)"
+    return """
+      BEGIN IMMEDIATE; \
+      UPDATE account SET balance = balance - (\(turn) % 7 + 1) WHERE id = \(from); \
+      UPDATE account SET balance = balance + (\(turn) % 7 + 1) \
+      WHERE id = (\(from) + 1 + \(turn) % 5) % \(accounts); \
+      UPDATE account SET balance = \(turn) WHERE id = \(counter(writer)); COMMIT
+      """
+  }
+
+  /// The rows after so many turns of each writer.
+  static func rows(turns: [Int]) -> [Int: Int] {
+    var rows = Dictionary(uniqueKeysWithValues: (0..<accounts).map { ($0, 1000) })
+    for (writer, turns) in turns.enumerated() {
+      for turn in 0..<turns {
+        let (turn, from) = (turn + 1, ((turn + 1) * 5 + writer) % accounts)
+        rows[from, default: 0] -= turn % 7 + 1
+        rows[(from + 1 + turn % 5) % accounts, default: 0] += turn % 7 + 1
+      }
+      rows[counter(writer)] = turns
+    }
+    return rows
+  }
+
+  /// The balances by account, and the turns by counter, that rows show.
+  static func numbers(_ rows: some Sequence<TestRow>) -> [Int: Int] {
+    var numbers: [Int: Int] = [:]
+    for row in rows {
+      if case .integer(let id) = row.values[0], case .integer(let balance) = row.values[1] {
+        numbers[Int(id)] = Int(balance)
+      }
+    }
+    return numbers
+  }
+
+  /// How many turns each writer had when there were these rows.
+  static func turns(_ rows: [Int: Int], writers: Int) -> [Int] {
+    (0..<writers).map { rows[counter($0)] ?? -1 }
+  }
+}

@@ -1,0 +1,117 @@
+import Testing
+
+@testable import SQLiteSources
+
+@Suite struct IncrementalRowIndexTests {
+  @Test func chunksAreWhatASortedArrayIs() {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("seed \(seed)")
+    var generator = SplitMix(state: seed)
+    for start in [0, 1, 511, 3000] {
+      var model = (0..<start).map { $0 * 2 }
+      var chunks = SortedChunks(ContiguousArray(model))
+      for _ in 0..<4000 {
+        let number = Int.random(in: -2...(2 * start + 200), using: &generator)
+        let place = model.firstIndex { $0 >= number } ?? model.count
+        let position = chunks.position { $0 < number }
+        #expect(chunks.offset(of: position) == place)
+        #expect(chunks[position] == (place < model.count ? model[place] : nil))
+        // Grows first, and shrinks to nothing now and then.
+        if Int.random(in: 0..<10, using: &generator) < 5 {
+          model.insert(number, at: place)
+          chunks.insert(number, at: position)
+        } else if place < model.count {
+          model.remove(at: place)
+          chunks.remove(at: position)
+        }
+        #expect(chunks.count == model.count && chunks.last == model.last)
+      }
+      #expect(Array(chunks) == model)
+      while let last = chunks.last {
+        chunks.remove(at: chunks.position { $0 < last })
+        model.removeLast()
+      }
+      #expect(chunks.count == 0 && Array(chunks).isEmpty && model.isEmpty)
+    }
+  }
+
+  @Test func keysOfRowsThatAreGoneAreLetGo() throws {
+    var index = RowIndex(isByRowid: false)
+    var writer = SortKeyWriter()
+    var largest = 0
+    for turn in 0..<5000 {
+      writer.removeAll()
+      let text = Array("\(turn % 100) and some more that does not fit into the prefix".utf8)
+      text.withUnsafeBytes { writer.add(text: $0, ignoresCase: false) }
+      if let old = index.row(Int64(turn % 50)) { index.remove(old) }
+      let made = index.makeKey(writer)
+      let key = try #require(made)
+      index.insert(.init(rowid: Int64(turn % 50), fingerprint: RowFingerprint(), key: key))
+      index.compact()
+      largest = max(largest, index.arena.bytes.count)
+      let last = try #require(index.last)
+      #expect(index.offset(of: last) == index.count - 1)
+    }
+    #expect(largest < 200_000)
+  }
+
+  @Test func aWindowIsFilledFromWhatIsKnownOrNotAtAll() throws {
+    func row(_ rowid: Int64) -> RowIndex.Row {
+      .init(rowid: rowid, fingerprint: RowFingerprint(), key: SortKey())
+    }
+    func added(_ rowid: Int64) -> RowDelta.Added {
+      .init(row: row(rowid), number: 0)
+    }
+    func delta(removed: [Int64] = [], added rowids: [Int64] = []) -> RowDelta {
+      var delta = RowDelta(values: RowBatches(columns: SQLiteColumns([])))
+      delta.removed = removed.map(row)
+      delta.added = rowids.map(added)
+      return delta
+    }
+    var index = RowIndex(isByRowid: true)
+    for rowid: Int64 in [10, 20, 30] { index.insert(row(rowid)) }
+    // What comes behind the last row is not seen; what comes before it pushes that out.
+    let behind = delta(added: [40]).windowed(index, limit: 3)
+    #expect(behind?.isEmpty == true)
+    let before = try #require(delta(added: [15]).windowed(index, limit: 3))
+    #expect(before.added.map(\.row.rowid) == [15] && before.removed.map(\.rowid) == [30])
+    // Nobody knows what stands behind the last row when one goes.
+    #expect(delta(removed: [20]).windowed(index, limit: 3) == nil)
+    #expect(delta(removed: [20], added: [40]).windowed(index, limit: 3) == nil)
+    let exchanged = delta(removed: [20], added: [5]).windowed(index, limit: 3)
+    #expect(exchanged?.count == 2)
+    // Where there are fewer rows than could be shown, all are known.
+    let shrunk = delta(removed: [20]).windowed(index, limit: 4)
+    #expect(shrunk?.removed.count == 1)
+    let grown = delta(added: [40, 50]).windowed(index, limit: 4)
+    #expect(grown?.added.map(\.row.rowid) == [40])
+  }
+
+  @Test func aBurstIsReadInPausesAndASingleCommitAtOnce() {
+    var schedule = RunSchedule()
+    let start = ContinuousClock.now
+    func time(_ milliseconds: Int) -> ContinuousClock.Instant {
+      start + .milliseconds(milliseconds)
+    }
+    #expect(schedule.ask(looks: false, at: time(0)) == .zero)
+    #expect(schedule.ask(looks: true, at: time(0)) == nil)
+    #expect(schedule.begin(at: time(0)) == true)
+    // One commit during a run is read at once after it, as is one after the other.
+    #expect(schedule.ask(looks: false, at: time(0)) == nil)
+    #expect(schedule.end(at: time(1)) == .zero)
+    #expect(schedule.begin(at: time(1)) == false)
+    #expect(schedule.end(at: time(2)) == nil)
+    #expect(schedule.ask(looks: false, at: time(2)) == .zero)
+    #expect(schedule.begin(at: time(2)) == false)
+    // Several are a burst.
+    #expect(schedule.ask(looks: false, at: time(2)) == nil)
+    #expect(schedule.ask(looks: false, at: time(2)) == nil)
+    #expect(schedule.end(at: time(3)) == .milliseconds(8))
+    #expect(schedule.ask(looks: false, at: time(4)) == nil)
+    #expect(schedule.begin(at: time(11)) == false)
+    #expect(schedule.ask(looks: false, at: time(11)) == nil)
+    #expect(schedule.end(at: time(111)) == .milliseconds(100))
+    #expect(schedule.begin(at: time(211)) == false)
+    #expect(schedule.end(at: time(212)) == nil)
+  }
+}

@@ -1,0 +1,113 @@
+import DataSourceTesting
+import SQLiteSources
+import Testing
+
+/// What must not be told: what was taken back, and what leaves the result as it is.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSilenceTests {
+  typealias Setting = LiveQuery.Setting
+
+  @Test(arguments: Setting.all) func whatIsTakenBackIsNoEvent(setting: Setting) async throws {
+    let live = try await LiveQuery(setting)
+    for sql in [
+      "BEGIN; INSERT INTO item VALUES (5, 'e', 1); DELETE FROM item WHERE id = 2; ROLLBACK",
+      "BEGIN; DELETE FROM item; ROLLBACK", "BEGIN; DROP TABLE item; ROLLBACK",
+      "SAVEPOINT s; DELETE FROM item; ROLLBACK TO s; RELEASE s",
+      "BEGIN; SAVEPOINT s; UPDATE item SET id = id + 9; ROLLBACK TO s; RELEASE s; COMMIT",
+      "SAVEPOINT s; SAVEPOINT t; DELETE FROM list; RELEASE t; ROLLBACK TO s; RELEASE s",
+    ] {
+      try await live.expectSilence(sql)
+    }
+  }
+
+  @Test(arguments: Setting.all) func whatSQLiteRefusesIsNoEvent(setting: Setting) async throws {
+    let live = try await LiveQuery(
+      setting,
+      setup: LiveQuery.items + """
+        CREATE TABLE late (id INTEGER PRIMARY KEY,
+          list INTEGER REFERENCES list DEFERRABLE INITIALLY DEFERRED);
+        CREATE TRIGGER refusing BEFORE INSERT ON item WHEN new.id = 66 BEGIN
+          UPDATE item SET list = NULL;
+          SELECT RAISE(ROLLBACK, 'refused');
+        END;
+        """)
+    for sql in [
+      "INSERT INTO item VALUES (5, 'e', 1), (6, 'b', 1)", "UPDATE item SET name = 'same'",
+      "INSERT INTO item VALUES (5, 'e', 99)", "INSERT OR ROLLBACK INTO item VALUES (7, 'c', 1)",
+      "BEGIN; DELETE FROM item WHERE id = 4; INSERT OR ROLLBACK INTO item VALUES (7, 'c', 1)",
+      "BEGIN; DELETE FROM item WHERE id = 4; INSERT INTO item VALUES (66, 'c', 1)",
+    ] {
+      try await live.expectSilence(sql, fails: true)
+    }
+    // A commit that is refused leaves its transaction open.
+    #expect(throws: (any Error).self) {
+      try live.write(
+        "BEGIN; DELETE FROM item WHERE id = 4; INSERT INTO late VALUES (1, 99); COMMIT")
+    }
+    try await live.expectSilence("ROLLBACK")
+  }
+
+  @Test(arguments: Setting.all)
+  func whatIsKeptOfATransactionIsToldExactly(setting: Setting) async throws {
+    let live = try await LiveQuery(setting)
+    try await live.expect(
+      """
+      BEGIN; INSERT INTO item VALUES (5, 'e', 1); SAVEPOINT s; DELETE FROM item; ROLLBACK TO s;
+      UPDATE item SET name = 'bb' WHERE id = 2; RELEASE s; COMMIT
+      """, tells: "+4 5.e, ~1>1 2.b→2.bb")
+    // A statement that fails in the middle of a transaction takes back only itself; that with OR
+    // FAIL not even that.
+    for (conflict, told) in [("ABORT", "-0 1.a"), ("FAIL", "-0 2.bb, +2 6.dd")] {
+      let count = live.observer.eventCount
+      try live.write("BEGIN; DELETE FROM item WHERE id = (SELECT min(id) FROM item)")
+      #expect(throws: (any Error).self) {
+        try live.write("INSERT OR \(conflict) INTO item VALUES (6, 'dd', 1), (7, 'e', 1)")
+      }
+      await live.source.refresh()
+      #expect(live.observer.eventCount == count)
+      try await live.expect("COMMIT", tells: told)
+    }
+  }
+
+  @Test(arguments: Setting.all) func housekeepingIsNoEvent(setting: Setting) async throws {
+    let live = try await LiveQuery(setting)
+    for sql in [
+      "VACUUM", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(FULL)",
+      "PRAGMA wal_checkpoint(RESTART)", "PRAGMA wal_checkpoint(TRUNCATE)", "REINDEX", "ANALYZE",
+      "CREATE INDEX by_list ON item (list, name)", "DROP INDEX by_list", "PRAGMA user_version = 7",
+      "CREATE TABLE aside (x); INSERT INTO aside VALUES (1)", "DELETE FROM aside; VACUUM",
+      "PRAGMA page_size = 8192; VACUUM", "PRAGMA optimize", "PRAGMA incremental_vacuum",
+    ] {
+      try await live.expectSilence(sql)
+    }
+  }
+
+  @Test(arguments: Setting.all)
+  func writesThatLeaveTheResultAsItIsAreNoEvent(setting: Setting) async throws {
+    let live = try await LiveQuery(setting, "SELECT id, name FROM item WHERE id < 10 LIMIT 4")
+    for sql in [
+      "UPDATE item SET name = name", "UPDATE item SET list = 3 - list",
+      "REPLACE INTO item SELECT * FROM item", "INSERT INTO item VALUES (20, 'far', 1)",
+      "UPDATE item SET name = 'away' WHERE id = 20", "DELETE FROM item WHERE id > 9",
+      "INSERT INTO item VALUES (5, 'e', 1)", "UPDATE item SET name = 'f' WHERE id = 5",
+      "DELETE FROM item WHERE id = 5", "INSERT INTO list VALUES (3, 'three')",
+      "DELETE FROM list WHERE id = 3", "DELETE FROM item WHERE id = 1000",
+      "BEGIN; DELETE FROM item WHERE id = 2; INSERT INTO item VALUES (2, 'b', 2); COMMIT",
+      "BEGIN; UPDATE item SET id = 100 WHERE id = 3; UPDATE item SET id = 3 WHERE id = 100; COMMIT",
+      "BEGIN; COMMIT", "BEGIN IMMEDIATE; COMMIT", "BEGIN EXCLUSIVE; SELECT * FROM item; COMMIT",
+    ] {
+      try await live.expectSilence(sql)
+    }
+  }
+
+  @Test(arguments: LiveQuery.Journal.allCases)
+  func aProcessThatDiesInItsTransactionLeavesNoTrace(journal: LiveQuery.Journal) async throws {
+    let live = try await LiveQuery(Setting(journal: journal, writer: .own))
+    for _ in 0..<3 {
+      let helper = try HelperProcess("sql", live.database.path)
+      try helper.run("BEGIN; DELETE FROM item WHERE id > 1; INSERT INTO item VALUES (9, 'i', 1)")
+      helper.kill()
+      // Its lock went with it, and what it wrote was never committed.
+      try await live.expectSilence("UPDATE list SET title = title")
+    }
+  }
+}

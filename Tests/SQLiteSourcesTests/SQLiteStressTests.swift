@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import SQLiteSources
+
+/// Random writes against random queries; `SWAPPABLE_STRESS_SEED` plays one run again.
+@Suite(.timeLimit(.minutes(60))) struct SQLiteStressTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  private static let isLong = environment["SWAPPABLE_LONG"] == "1"
+
+  private static let seeds: [UInt64] =
+    if let seed = environment["SWAPPABLE_STRESS_SEED"].flatMap({ UInt64($0) }) {
+      [seed]
+    } else if isLong {
+      (0..<8).map { _ in UInt64.random(in: 0 ... .max) }
+    } else {
+      Array(1...8)
+    }
+
+  @Test(arguments: seeds)
+  func whatIsShownIsWhatAFreshQueryGives(seed: UInt64) async throws {
+    print("seed \(seed)")
+    try await SQLiteStressRun(seed: seed).run(steps: Self.isLong ? 25_000 : 250)
+  }
+
+  /// What a weakening of the way in which writes are collected leads to.
+  private func mismatch(_ tracking: ChangeTracking) async -> SQLiteStressRun.Mismatch? {
+    await #expect(throws: SQLiteStressRun.Mismatch.self) {
+      try await SQLiteStressRun(seed: 1, tracking: tracking).run(steps: 10_000)
+    }
+  }
+
+  @Test func whatTheUpdateHookMissesIsFound() async {
+    var tracking = ChangeTracking()
+    tracking.collector = .updateHook
+    _ = await mismatch(tracking)
+  }
+
+  @Test func whatAnUncheckedVersionMissesIsFound() async {
+    var tracking = ChangeTracking()
+    tracking.checksDataVersion = false
+    _ = await mismatch(tracking)
+  }
+}

@@ -1,0 +1,32 @@
+import Diffing
+import ObservableCollections
+
+@testable import SQLiteSources
+
+/// An element of the tests: the values of a row, of which the first is the identity.
+struct TestRow: Hashable, Sendable, Differentiable, CustomStringConvertible {
+  let values: [SQLiteValue]
+
+  init(_ row: SQLiteRow) { values = row.values }
+
+  var differenceIdentifier: SQLiteValue { values.first ?? .null }
+
+  func isContentEqual(to source: TestRow) -> Bool { self == source }
+
+  /// The values with points between: `2.b`.
+  var description: String {
+    values.map { if case .text(let text) = $0 { text } else { $0.description } }
+      .joined(separator: ".")
+  }
+}
+
+extension CollectionChange {
+  /// The change in short, by its offsets and elements: `-1 2.b, +1 9.b, 3>0 4.a, ~3>0 4.d→4.a`.
+  var brief: String {
+    let parts =
+      deleted.map { "-\($0.offset) \($0.element)" } + inserted.map { "+\($0.offset) \($0.element)" }
+      + moved.map { "\($0.from)>\($0.to) \($0.element)" }
+      + updated.map { "~\($0.from)>\($0.to) \($0.old)→\($0.new)" }
+    return parts.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// A second process, `TestHelper`, that saves a file.
+package final class SavingProcess: Sendable {
+  package struct Failed: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  private let process = Process()
+  private let input: FileHandle
+  private let output: FileHandle
+
+  /// Starts it.
+  ///
+  /// - Parameters:
+  ///   - path: the file.
+  ///   - kind: how it is saved, a `SaveKind` of the helper; nil for in place and by a rename in turn.
+  package init(_ path: String, _ kind: String? = nil) throws {
+    process.executableURL = try Self.helper()
+    process.arguments = ["save", path] + (kind.map { [$0] } ?? [])
+    let (toHelper, fromHelper) = (Pipe(), Pipe())
+    process.standardInput = toHelper
+    process.standardOutput = fromHelper
+    input = toHelper.fileHandleForWriting
+    output = fromHelper.fileHandleForReading
+    try process.run()
+    try expectOK()
+  }
+
+  deinit {
+    try? input.close()
+    process.waitUntilExit()
+  }
+
+  /// Saves, and waits until that is done.
+  package func save(_ text: String) throws {
+    let line = text.replacingOccurrences(of: "\n", with: "\u{1E}") + "\n"
+    try input.write(contentsOf: Data(line.utf8))
+    try expectOK()
+  }
+
+  private func expectOK() throws {
+    var line = Data()
+    while let byte = try output.read(upToCount: 1), let first = byte.first {
+      if first == UInt8(ascii: "\n") { break }
+      line.append(first)
+    }
+    let answer = String(decoding: line, as: UTF8.self)
+    if answer != "ok" { throw Failed(description: answer.isEmpty ? "the helper ended" : answer) }
+  }
+
+  /// The test runner stands in the directory of the package's products, or is told a bundle there.
+  private static func helper() throws -> URL {
+    let places =
+      [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]
+      + CommandLine.arguments.dropFirst()
+    for place in places where place.contains("/") {
+      var directory = URL(fileURLWithPath: place)
+      while directory.path != "/" {
+        directory.deleteLastPathComponent()
+        let candidate = directory.appendingPathComponent("TestHelper")
+        let values = try? candidate.resourceValues(forKeys: [.isRegularFileKey])
+        if values?.isRegularFile == true { return candidate }
+      }
+    }
+    throw Failed(description: "no TestHelper beside \(places)")
+  }
+}
