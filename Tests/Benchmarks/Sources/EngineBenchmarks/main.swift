@@ -30,6 +30,9 @@ for index in 0..<230 {
     Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
+/// The same, edited since they were made.
+let edited = [ArrayDataSource(old), ArrayDataSource(new)]
+for source in edited { source.append(source.remove(at: source.count - 1)) }
 
 let all: [Benchmark] =
   [
