@@ -11,7 +11,6 @@ import Swappable
 @main
 struct DatabaseBenchmarks {
   static func main() async throws {
-    setvbuf(stdout, nil, _IOLBF, 0)
     let session = Session(
       words: Array(CommandLine.arguments.dropFirst()), workplace: try Workplace())
     defer { session.workplace.remove() }
@@ -45,6 +44,7 @@ final class Session {
     let results = try await contest.results()
     lines += results
     for line in results { print(line.joined(separator: "\t")) }
+    fflush(nil)
   }
 
   /// From a write to the call of the observer that brings it.
