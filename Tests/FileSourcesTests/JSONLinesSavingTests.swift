@@ -158,7 +158,8 @@ struct JSONLinesSavingTests {
     let directory = try TemporaryDirectory()
     try directory.makeDirectory("parent")
     try directory.write(Self.old, to: "parent/a.json")
-    let log = try await SourceLog.afterLoading(source(directory("parent/a.json")))
+    let log = try await SourceLog.afterLoading(
+      source(directory("parent/a.json"), grace: .seconds(1)))
     try directory.move("parent", to: "elsewhere")
     try directory.write(Self.new, to: "elsewhere/a.json")
     try directory.move("elsewhere", to: "parent")
