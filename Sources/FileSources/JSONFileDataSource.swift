@@ -30,8 +30,8 @@ public import ObservableCollections
 /// The file is UTF-8, with or without a byte order mark, and arrays and objects in it are nested at
 /// most 512 levels deep. Of several members of one name the last one counts.
 ///
-/// A save costs one pass over the bytes, reading and decoding what lies between the first and the last
-/// that differ, and one comparison of all elements.
+/// A save costs one pass over the bytes, which are compared with those before while they are read, and
+/// the decoding of elements whose text is new. The file is kept in memory once, as text.
 public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
   private let reloader: JSONFileReloader<Element>
