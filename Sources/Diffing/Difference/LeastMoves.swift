@@ -155,6 +155,7 @@ struct LeastMoves {
   /// The moves where only one can stay: a list whose order is turned round needs no search for it.
   private func movesOfAllButLast(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
     let count = candidates.count - 1
+    if count < 1 { return [] }
     return [Changeset.Move](unsafeUninitializedCapacity: count) { moves, initialized in
       for position in 0..<count { moves[position] = move(of: candidates[position]) }
       initialized = count
