@@ -139,7 +139,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       return
     }
     contents.edit { draft in
-      let last = lines.replacesLast ? draft.elements.last : nil
+      let last = lines.replacesLast ? draft[draft.count - 1] : nil
       if let last, let first = lines.elements.first {
         identities.update(removed: [last], added: lines.elements)
         if last.differenceIdentifier == first.differenceIdentifier {
@@ -157,7 +157,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       if !identities.hasDuplicates {
         duplicate = nil
       } else if duplicate == nil || last != nil {
-        duplicate = identities.diagnostic(for: draft.elements)
+        duplicate = identities.diagnostic(for: draft.snapshot)
       }
       draft.newStatus = status(.loaded)
     }
