@@ -35,7 +35,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.path = path
     self.system = system
     self.contents = contents
-    queue = WatchQueue.make(queueLabel)
+    queue = DispatchQueue(label: queueLabel)
     machine = ReloadMachine(timing: timing)
   }
 
@@ -46,7 +46,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
     guard isFirst else { return }
     contents.setStatus(.loading)
-    queue.async { [weak self] in self?.begin() }
+    Admission.shared.enter(queue) { [weak self] in self?.begin() }
   }
 
   func stop() {

@@ -34,7 +34,7 @@ package final class FileWatch: Sendable {
   ) {
     core = FileWatchCore(
       path: path.hasPrefix("/") ? path : SystemCalls.workingDirectory + "/" + path,
-      queue: queue ?? WatchQueue.make("swappable.file-watch"),
+      queue: queue ?? DispatchQueue(label: "swappable.file-watch"),
       intervals: intervals, system: system, handler: onEvent)
     core.start()
   }

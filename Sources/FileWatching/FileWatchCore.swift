@@ -87,15 +87,26 @@ final class FileWatchCore: FileSignalReceiver {
     if isFirst { queue.async { self.deliver() } }
   }
 
+  /// A look that nobody asks for, on one thread for all watches: it finds nothing, most often.
+  ///
+  /// Only where the system tells of nothing does each look on its own queue: there it finds more, and
+  /// a file system of another machine may take its time.
   private func scheduleTick() {
-    let (interval, number) = state.withLock { state in
+    let (interval, isTold, number) = state.withLock { state in
       state.ticks += 1
-      return (state.diagnostic == nil ? intervals.safety : intervals.polling, state.ticks)
+      let isTold = state.diagnostic == nil
+      return (isTold ? intervals.safety : intervals.polling, isTold, state.ticks)
     }
-    let alarm = system.timer.call(interval, queue) { [weak self] in
+    let alarm = system.timer.call(interval, isTold ? Self.safetyQueue : queue) { [weak self] in
       guard let self, isLive else { return }
-      state.withLock { _ = $0.pending.insert(.poll) }
-      deliver()
+      if !isTold {
+        state.withLock { _ = $0.pending.insert(.poll) }
+        deliver()
+      } else if PathResolution(absolutePath: path, in: system.files)
+        != state.withLock({ $0.resolution })
+      {
+        receive(.poll)
+      }
       scheduleTick()
     }
     let isLate = state.withLock { state in
@@ -105,6 +116,8 @@ final class FileWatchCore: FileSignalReceiver {
     }
     if isLate { alarm.cancel() }
   }
+
+  private static let safetyQueue = DispatchQueue(label: "swappable.file-watch.safety")
 
   private var isLive: Bool { state.withLock { $0.handler != nil } }
 

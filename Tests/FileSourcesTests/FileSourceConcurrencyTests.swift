@@ -131,7 +131,7 @@ struct FileSourceConcurrencyTests {
   @Test func alarmsAreSetAndTakenBackOnManyThreads() async throws {
     let clock = WatchCount().system.timer
     let rung = Shared(0)
-    let queues = (0..<4).map { WatchQueue.make("alarms \($0)") }
+    let queues = (0..<4).map { DispatchQueue(label: "alarms \($0)") }
     await withTaskGroup(of: Int.self) { group in
       for task in 0..<4 {
         group.addTask {

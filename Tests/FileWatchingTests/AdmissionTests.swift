@@ -1,0 +1,56 @@
+import Dispatch
+import FileWatching
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct AdmissionTests {
+  @Test func allAreLetInAndFewAreInsideAtATime() {
+    // Nobody loses patience.
+    let admission = Admission(timer: WatchTimer { _, _, _ in WatchTimer.Alarm {} })
+    let (inside, most) = (Shared(0), Shared(0))
+    let done = DispatchSemaphore(value: 0)
+    for index in 0..<1_000 {
+      admission.enter(DispatchQueue(label: "\(index)")) {
+        let now = inside.modify { count in
+          count += 1
+          return count
+        }
+        most.modify { $0 = max($0, now) }
+        inside.modify { $0 -= 1 }
+        done.signal()
+      }
+    }
+    for _ in 0..<1_000 { #expect(done.wait(timeout: .now() + 50) == .success) }
+    #expect((1...4).contains(most.value))
+  }
+
+  @Test func workThatWaitsForOtherWorkDoesNotKeepItOut() {
+    let admission = Admission(timer: .live)
+    let arrived = DispatchSemaphore(value: 0)
+    let gate = Signpost()
+    for index in 0..<64 {
+      admission.enter(DispatchQueue(label: "\(index)")) {
+        arrived.signal()
+        gate.pass()
+      }
+    }
+    for _ in 0..<64 { #expect(arrived.wait(timeout: .now() + 50) == .success) }
+    gate.open()
+  }
+
+  @Test func workIsLetGoOfWhenItIsDone() {
+    let admission = Admission(timer: .live)
+    let queue = DispatchQueue(label: "work")
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      admission.enter(queue) { withExtendedLifetime(token) {} }
+    }
+    let done = DispatchSemaphore(value: 0)
+    admission.enter(queue) { done.signal() }
+    #expect(done.wait(timeout: .now() + 50) == .success)
+    #expect(weakToken == nil)
+  }
+}
