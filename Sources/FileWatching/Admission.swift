@@ -16,13 +16,24 @@ package final class Admission: Sendable {
   }
 
   private struct State {
-    var inside = 0
     /// In the order of their coming; those before `next` were let in.
     var waiting: [Work?] = []
     var next = 0
+    /// The threads that do what waits, one piece after the other.
+    var workers = 0
     /// How many came out, and how many had when the alarm was set; nil while there is none.
     var out = 0
     var outAtAlarm: Int?
+
+    mutating func takeNext() -> Work? {
+      guard next < waiting.count else {
+        waiting = []
+        next = 0
+        return nil
+      }
+      defer { next += 1 }
+      return waiting[next].take()
+    }
   }
 
   private static let width = 4
@@ -38,45 +49,54 @@ package final class Admission: Sendable {
 
   /// Runs work on a queue, soon.
   package func enter(_ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
-    state.withLock { $0.waiting.append(Work(queue: queue, body: body)) }
-    letIn(isAlarm: false)
+    let isWanted = state.withLock { state in
+      state.waiting.append(Work(queue: queue, body: body))
+      guard state.workers < Self.width else { return false }
+      state.workers += 1
+      return true
+    }
+    if isWanted { addWorker() }
+    setAlarm()
   }
 
-  private func letIn(isAlarm: Bool) {
-    let (works, mustSetAlarm) = state.withLock { state -> ([Work], Bool) in
-      var works: [Work] = []
-      var room = max(Self.width - state.inside, 0)
-      if isAlarm {
-        if state.outAtAlarm == state.out { room = max(room, 1) }
-        state.outAtAlarm = nil
+  /// Begins a worker that was counted.
+  private func addWorker() {
+    // A queue of its own gets a thread also while all others are blocked.
+    DispatchQueue(label: "swappable.admission.worker").async { [self] in
+      while let work = nextWork() {
+        // On this thread, not on one more.
+        work.queue.sync(execute: work.body)
+        state.withLock { $0.out += 1 }
       }
-      while room > 0, state.next < state.waiting.count {
-        if let work = state.waiting[state.next] { works.append(work) }
-        state.waiting[state.next] = nil
-        state.next += 1
-        state.inside += 1
-        room -= 1
-      }
-      if state.next == state.waiting.count {
-        state.waiting = []
-        state.next = 0
-      }
-      let mustSetAlarm = !state.waiting.isEmpty && state.outAtAlarm == nil
-      if mustSetAlarm { state.outAtAlarm = state.out }
-      return (works, mustSetAlarm)
     }
-    if mustSetAlarm {
-      _ = timer.call(Self.patience, queue) { [self] in letIn(isAlarm: true) }
+  }
+
+  /// The next piece of work; nil ends the worker.
+  private func nextWork() -> Work? {
+    state.withLock { state in
+      let work = state.takeNext()
+      if work == nil { state.workers -= 1 }
+      return work
     }
-    for work in works {
-      work.queue.async { [self] in
-        work.body()
-        state.withLock { state in
-          state.inside -= 1
-          state.out += 1
-        }
-        letIn(isAlarm: false)
+  }
+
+  /// Looks again in a while, if some wait.
+  private func setAlarm() {
+    let isWanted = state.withLock { state in
+      guard state.next < state.waiting.count, state.outAtAlarm == nil else { return false }
+      state.outAtAlarm = state.out
+      return true
+    }
+    guard isWanted else { return }
+    _ = timer.call(Self.patience, queue) { [self] in
+      let isStuck = state.withLock { state in
+        defer { state.outAtAlarm = nil }
+        guard state.outAtAlarm == state.out, state.next < state.waiting.count else { return false }
+        state.workers += 1
+        return true
       }
+      if isStuck { addWorker() }
+      setAlarm()
     }
   }
 }

@@ -90,8 +90,7 @@
       let during = try Usage()
       try #require(during.inotifyDescriptors == 1)
       try #require(during.watches == watches)
-      // Dispatch makes more than are needed at a time, up to 255 if a thousand queues wake at once.
-      try #require(during.threads <= before.threads + 128)
+      try #require(during.threads <= before.threads + 64)
       try #require(during.kilobytes - before.kilobytes < 32 * count)
 
       // Two looks of each at its file.
