@@ -113,6 +113,31 @@ import Testing
     #expect(snapshot.description == snapshot.array.description)
   }
 
+  @Test func theDifferenceOfTreesIsThatOfTheirElements() {
+    for seed in UInt64(0)..<20 {
+      var editor = RandomEditor(seed: seed, size: 900)
+      let old = Items(editor.makeElements(upTo: 900))
+      let new = Items(editor.variation(of: old.snapshot.array))
+      for items in [old, new] { items.insert(-1, at: items.count / 2) }
+      #expect(
+        Changeset(from: old.snapshot, to: new.snapshot)
+          == Changeset(from: old.snapshot.array, to: new.snapshot.array), "seed \(seed)")
+    }
+  }
+
+  @Test func elementsThatKnowWhereTheyAreAreComparedToo() {
+    let tokens = (0..<1_000).map { _ in Token() }
+    let items = CollectionProperty(tokens.indices.map { Watcher(id: $0, token: tokens[$0]) })
+    items.remove(at: 500)
+    let before = items.snapshot
+    items.update(at: 3) { $0.token = nil }
+    items.move(from: 10, to: 900)
+    let changeset = Changeset(
+      moves: [.init(from: 10, to: 900)], updates: [.init(from: 3, to: 3)])
+    #expect(Changeset(from: before, to: items.snapshot) == changeset)
+    withExtendedLifetime(tokens) {}
+  }
+
   @Test func allElementsAreLetGo() {
     let gone = Shared(0)
     var random = SeededGenerator(seed: 5)
@@ -161,6 +186,17 @@ import Testing
     let all = (0..<2_000).reduce(0, +)
     #expect(seen.value == [all, all] + Array(repeating: (0..<1_990).reduce(0, +), count: 3))
   }
+}
+
+/// An element with a reference that is kept where it is in memory.
+// Sendable: what it refers to is; the reference is written by its owner alone.
+private struct Watcher: Differentiable, @unchecked Sendable {
+  let id: Int
+  weak var token: Token?
+
+  var differenceIdentifier: Int { id }
+
+  func isContentEqual(to source: Watcher) -> Bool { token === source.token }
 }
 
 extension CollectionDraft<Meddler> {
