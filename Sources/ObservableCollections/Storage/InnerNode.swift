@@ -4,7 +4,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   // Sendable: as all nodes.
 
   // No code but a node's own runs while it is written, and that it does not read what it writes can be
-  // seen here: checking it at run time takes a fifth of "2,000 updates in one transaction".
+  // seen here: checking it at run time takes a sixth of "2,000 updates in one transaction".
   @exclusivity(unchecked) @usableFromInline package var children: [TreeChild]
   /// The number of elements below it.
   @exclusivity(unchecked) @usableFromInline package var count: Int

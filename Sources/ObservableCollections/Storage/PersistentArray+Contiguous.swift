@@ -14,7 +14,7 @@ extension PersistentArray {
     guard case .tree(let root) = self, _isBitwiseTakable(Element.self) else {
       return flattened().withUnsafeBufferPointer(body)
     }
-    // Copying and releasing each element instead takes "swap, both edited before" ten times as long.
+    // Copying and releasing each element instead takes "swap, both edited before" half as long again.
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: root.count * MemoryLayout<Element>.stride,
       alignment: MemoryLayout<Element>.alignment)
