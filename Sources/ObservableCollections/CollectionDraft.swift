@@ -119,7 +119,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
     let new = PersistentArray(elements)
-    write(new, over: savepoint) { Changeset(from: Snapshot($0), to: Snapshot(new)) }
+    write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
   }
 
   /// Does what a changeset says.

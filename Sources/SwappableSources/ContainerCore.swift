@@ -317,7 +317,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
       // As inside an observer, a flush inside a comparison would wait for itself.
       let context = ThreadContext.current
       context.drainDepth += 1
-      let changeset = Changeset(from: computation.old, to: computation.new)
+      let changeset = computation.old.changeset(to: computation.new)
       context.drainDepth -= 1
       root.domain.pause(at: .swapComputed)
       actions = root.domain.withLock { state in

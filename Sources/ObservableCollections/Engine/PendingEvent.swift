@@ -131,13 +131,13 @@ extension ChangesetAccumulator {
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset? {
     guard let composed = composed()?.normalForm(from: old, to: new) else {
-      return old.hasSameContents(as: new) ? nil : Changeset(from: old, to: new)
+      return old.hasSameContents(as: new) ? nil : old.changeset(to: new)
     }
     if composed.hasNoEffect(from: old, to: new) { return nil }
     // Where identities occur twice, more may have been moved and updated than needs to be told. That is
     // looked for where it costs no more than composing did.
     if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count {
-      let difference = Changeset(from: old, to: new)
+      let difference = old.changeset(to: new)
       if difference.changeCount < composed.changeCount { return difference }
     }
     return composed

@@ -34,11 +34,11 @@ extension PersistentArray {
   }
 }
 
-extension Changeset {
-  /// Finds what changed between two snapshots, see ``Changeset/init(from:to:)``, without copying the
-  /// elements of either.
-  package init<Element>(from old: Snapshot<Element>, to new: Snapshot<Element>) {
-    self = old.storage.withContiguousElements { old in
+extension Snapshot {
+  /// What leads from these contents to `new`, see ``Changeset/init(from:to:)``, found without copying
+  /// the elements of either.
+  package func changeset(to new: Snapshot) -> Changeset {
+    storage.withContiguousElements { old in
       new.storage.withContiguousElements { new in Changeset(from: old, to: new) }
     }
   }
