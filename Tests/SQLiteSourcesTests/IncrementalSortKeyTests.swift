@@ -44,9 +44,9 @@ import Testing
           [value, Self.values.randomElement(using: &generator) ?? .null])
       }
     }
-    let keys = order.map { term in
+    let keys = order.enumerated().map { position, term in
       TablePlan.Key(
-        column: String(term.prefix(1)), ignoresCase: term.contains("NOCASE"),
+        column: String(term.prefix(1)), position: position, ignoresCase: term.contains("NOCASE"),
         isDescending: term.contains("DESC"))
     }
     let selected = keys.map(\.column).joined(separator: ", ")
@@ -59,7 +59,7 @@ import Testing
         statement throws(SQLiteError) in
         var writer = SortKeyWriter()
         while try statement.step() {
-          statement.read(into: &writer, keys: keys, from: 0)
+          writer.write(keys, of: statement)
           guard let key = index.makeKey(writer), let rowid = statement.integer(at: keys.count)
           else { continue }
           index.insert(.init(rowid: rowid, fingerprint: RowFingerprint(), key: key))
@@ -70,7 +70,7 @@ import Testing
     index.forEachPlace { found.append($0) }
     #expect(found == expected)
     // The same, sorted at once.
-    let all = RowIndex(ContiguousArray(index.rows), keysOf: index) { _ in }
+    let all = RowIndex(index.rows, keysOf: index) { _ in }
     found = []
     all.forEachPlace { found.append($0) }
     #expect(found == expected)

@@ -103,6 +103,36 @@ import Testing
     #expect(refusal.sentence.contains(reason), "\(refusal.sentence)")
   }
 
+  @Test(arguments: [
+    ("SELECT * FROM keys ORDER BY a, b", 0), ("SELECT ID, A, b FROM keys ORDER BY a DESC, b", 0),
+    ("SELECT a AS b, b AS a, id FROM keys ORDER BY keys.b", 0),
+    ("SELECT k.*, a FROM keys AS k ORDER BY k.a", 2),
+    ("SELECT id, k.a, k.* FROM keys AS k ORDER BY a, b", 1),
+    ("SELECT upper(a) AS b, a || b a FROM keys ORDER BY keys.a, keys.b", 3),
+    ("SELECT -a, a + 1, (b), id FROM keys ORDER BY a, b", 2),
+    ("SELECT NULL, 'a', a FROM keys ORDER BY a, \"null\"", 2),
+    ("SELECT 'b' FROM keys ORDER BY id DESC", 2), ("SELECT b FROM keys ORDER BY rowid", 1),
+  ])
+  func whatRowsAreOrderedByIsReadOnce(sql: String, added: Int) throws {
+    try memory.executeScript(
+      """
+      CREATE TABLE keys (id INTEGER PRIMARY KEY, a, b, "null");
+      INSERT INTO keys VALUES (7, 'x', 1, 2), (8, 'y', 2, 'n'), (9, NULL, 3.5, NULL);
+      """)
+    let plan = try decide(sql).get()
+    let rows = try memory.query(plan.scanSQL) { $0.values }
+    #expect(rows.first?.count == plan.columns.names.count + added)
+    #expect(plan.valueCount + 1 >= plan.columns.names.count + added)
+    for (row, id) in zip(rows, 7...9) {
+      #expect(row[plan.rowidPosition] == .integer(Int64(id)))
+      for key in plan.keys {
+        let column = SQLText.quoted(key.column)
+        let expected = try memory.query("SELECT \(column) FROM keys WHERE id = \(id)") { $0[0] }
+        #expect([row[key.position]] == expected, "\(column)")
+      }
+    }
+  }
+
   @Test func aLimitMayBeAnArgumentThatIsAnInteger() throws {
     #expect(try decide("SELECT id FROM item WHERE x > ? LIMIT ?", [1, 5]).get().limit == 5)
     #expect(try decide("SELECT id FROM item WHERE x > ?2 LIMIT ?1", [5, 1]).get().limit == 5)

@@ -24,10 +24,10 @@ import Testing
         let fingerprints = try memory.withDatabase { database throws(SQLiteError) in
           try database.withStatement(sql, []) { statement throws(SQLiteError) in
             _ = try statement.step()
-            var pair = (RowFingerprint(), RowFingerprint())
-            statement.read(into: &pair.0)
-            statement.read(into: &pair.1)
-            return pair
+            var pair = (RowHasher(), RowHasher())
+            pair.0.combine(statement, 0..<2)
+            pair.1.combine(statement, 0..<2)
+            return (pair.0.fingerprint, pair.1.fingerprint)
           }
         }
         #expect(fingerprints.0 == fingerprints.1)

@@ -63,9 +63,9 @@ import Testing
         try memory.withDatabase { database throws(SQLiteError) in
           try database.withStatement("SELECT ?", [number]) { statement throws(SQLiteError) in
             _ = try statement.step()
-            var fingerprint = RowFingerprint()
-            statement.read(into: &fingerprint)
-            return fingerprint
+            var hasher = RowHasher()
+            hasher.combine(statement, 0..<1)
+            return hasher.fingerprint
           }
         }
       }

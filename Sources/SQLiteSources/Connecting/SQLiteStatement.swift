@@ -67,82 +67,28 @@ final class SQLiteStatement {
     return rows[0]
   }
 
-  /// Copies the first columns of the row that the last step came to.
-  func read(into cells: inout [RowBatch.Cell], _ bytes: inout [UInt8], columnCount: Int) {
-    // Some columns may be gone when the schema has changed since the names were asked for.
-    let present = Int(sqlite3_data_count(handle))
-    for position in 0..<Int32(columnCount) {
-      var cell = RowBatch.Cell()
-      switch Int(position) < present ? sqlite3_column_type(handle, position) : SQLITE_NULL {
-      case SQLITE_INTEGER:
-        cell.kind = .integer
-        cell.word = UInt64(bitPattern: sqlite3_column_int64(handle, position))
-      case SQLITE_FLOAT:
-        cell.kind = .real
-        cell.word = sqlite3_column_double(handle, position).bitPattern
-      case SQLITE_TEXT:
-        let content = buffer(UnsafeRawPointer(sqlite3_column_text(handle, position)), at: position)
-        cell = RowBatch.Cell(
-          kind: .text, count: UInt32(content.count), word: UInt64(bytes.count))
-        bytes.append(contentsOf: content)
-      case SQLITE_BLOB:
-        let content = buffer(sqlite3_column_blob(handle, position), at: position)
-        cell = RowBatch.Cell(
-          kind: .blob, count: UInt32(content.count), word: UInt64(bytes.count))
-        bytes.append(contentsOf: content)
-      default: break
-      }
-      cells.append(cell)
+  /// A value of the row that the last step came to, in SQLite's memory.
+  @inline(__always)
+  func storedValue(at position: Int) -> StoredValue {
+    let position = Int32(truncatingIfNeeded: position)
+    switch sqlite3_column_type(handle, position) {
+    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, position))
+    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, position))
+    case SQLITE_TEXT:
+      return .text(buffer(UnsafeRawPointer(sqlite3_column_text(handle, position)), at: position))
+    case SQLITE_BLOB: return .blob(buffer(sqlite3_column_blob(handle, position), at: position))
+    default: return .null
     }
   }
 
   /// The INTEGER of a column of the row that the last step came to; `nil` where it is none.
   func integer(at position: Int) -> Int64? {
-    sqlite3_column_type(handle, Int32(position)) == SQLITE_INTEGER
-      ? sqlite3_column_int64(handle, Int32(position)) : nil
+    if case .integer(let number) = storedValue(at: position) { number } else { nil }
   }
 
-  /// Writes columns of the row that the last step came to as a sort key.
-  ///
-  /// - Parameters:
-  ///   - keys: what the columns are ordered by.
-  ///   - start: the position of the first of them.
-  func read(into writer: inout SortKeyWriter, keys: [TablePlan.Key], from start: Int) {
-    writer.removeAll()
-    for (offset, key) in keys.enumerated() {
-      let position = Int32(start + offset)
-      switch sqlite3_column_type(handle, position) {
-      case SQLITE_INTEGER: writer.add(sqlite3_column_int64(handle, position))
-      case SQLITE_FLOAT: writer.add(sqlite3_column_double(handle, position))
-      case SQLITE_TEXT:
-        let bytes = UnsafeRawPointer(sqlite3_column_text(handle, position))
-        writer.add(text: buffer(bytes, at: position), ignoresCase: key.ignoresCase)
-      case SQLITE_BLOB:
-        writer.add(blob: buffer(sqlite3_column_blob(handle, position), at: position))
-      default: writer.addNull()
-      }
-      writer.end(isDescending: key.isDescending)
-    }
-  }
-
-  /// Feeds the row that the last step came to into `fingerprint`, or the first columns of it.
-  func read(into fingerprint: inout RowFingerprint, columnCount: Int? = nil) {
-    for position in 0..<(columnCount.map { Int32($0) } ?? sqlite3_data_count(handle)) {
-      switch sqlite3_column_type(handle, position) {
-      case SQLITE_INTEGER:
-        fingerprint.combine(tag: 1, UInt64(bitPattern: sqlite3_column_int64(handle, position)))
-      case SQLITE_FLOAT:
-        fingerprint.combine(tag: 2, sqlite3_column_double(handle, position).bitPattern)
-      case SQLITE_TEXT:
-        let bytes = UnsafeRawPointer(sqlite3_column_text(handle, position))
-        fingerprint.combine(tag: 3, buffer(bytes, at: position))
-      case SQLITE_BLOB:
-        fingerprint.combine(tag: 4, buffer(sqlite3_column_blob(handle, position), at: position))
-      default:
-        fingerprint.combine(tag: 5, 0)
-      }
-    }
-  }
+  /// The number of values of the row that the last step came to: fewer than there were columns, if some
+  /// were dropped since.
+  var valueCount: Int { Int(sqlite3_data_count(handle)) }
 
   /// Begins the run anew, with another value for the last argument.
   func restart(rowid: Int64) throws(SQLiteError) {

@@ -36,6 +36,11 @@ enum System {
     Int(memcmp(one, other, count))
   }
 
+  /// Whether a byte is among others.
+  static func contains(_ byte: UInt8, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
+  }
+
   /// The address of the C function `name`, where the libraries of this process have it.
   static func function(_ name: String) -> UnsafeMutableRawPointer? {
     // The handle of the program itself stands for all that it is linked with, and needs no closing.

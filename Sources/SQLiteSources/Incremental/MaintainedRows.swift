@@ -18,7 +18,8 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
 
   let plan: TablePlan
   var index: RowIndex
-  private var identities = KnownIdentities<Element>()
+  /// `nil` as long as the identity of each element is its rowid.
+  private var identities: KnownIdentities<Element>?
   private var isLoaded = false
 
   init(plan: TablePlan) {
@@ -27,7 +28,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
   }
 
   /// Names an identity that several elements have, if there is one.
-  var duplicate: SourceDiagnostic? { identities.diagnostic }
+  var duplicate: SourceDiagnostic? { identities?.diagnostic }
 
   /// Takes a change of rows. Where a row cannot be mapped, all stays as it was.
   ///
@@ -39,12 +40,60 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
   ) throws(MappingError) -> Step {
     if delta.isEmpty, isLoaded { return .unchanged }
     let shown = shown()
-    let step =
-      isLoaded && delta.count <= max(256, index.count / 16)
-      ? try takeFew(delta, shown, map) : try takeMany(delta, shown, map)
+    let step: Step =
+      if let rows = delta.loaded {
+        .replaced(try load(rows, delta.values, map))
+      } else if isLoaded, delta.count <= max(256, index.count / 16) {
+        try takeFew(delta, shown, map)
+      } else {
+        try takeMany(delta, shown, map)
+      }
     isLoaded = true
-    index.compact()
     return step
+  }
+
+  // MARK: All rows, where none was known
+
+  private mutating func load(
+    _ rows: SortedChunks<RowIndex.Row>, _ values: RowBatches, _ map: Map
+  ) throws(MappingError) -> [Element] {
+    // Rows are mapped as they were read, which is how they lie in memory; each element is then put where
+    // it stands in the result.
+    var offsets = [Int](repeating: 0, count: rows.count)
+    var next = 0
+    let loaded = RowIndex(rows, keysOf: index) { position in
+      offsets[position] = next
+      next += 1
+    }
+    var values = values
+    var number = 0
+    var rowids = rows.makeIterator()
+    var areRowids = true
+    var failure: MappingError?
+    let elements = [Element](unsafeUninitializedCapacity: rows.count) { memory, count in
+      do throws(MappingError) {
+        try values.consume { row throws(MappingError) in
+          do {
+            let element = try map(row)
+            areRowids =
+              areRowids
+              && rowids.next().map { KnownIdentities.isRowid($0.rowid, of: element) } ?? false
+            memory.initializeElement(at: offsets[number], to: element)
+          } catch {
+            throw MappingError(underlying: error, offset: offsets[number])
+          }
+          number += 1
+        }
+        count = number
+      } catch {
+        for offset in offsets[..<number] { memory.deinitializeElement(at: offset) }
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    index = loaded
+    identities = areRowids ? nil : KnownIdentities(of: elements)
+    return elements
   }
 
   // MARK: A few rows
@@ -75,7 +124,12 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
       .normalForm(from: shown, to: new)
     if changeset.isEmpty { return .unchanged }
     let inserted = changeset.insertions.map { new[$0] }
-    identities.update(removed: changeset.deletions.map { shown[$0] }, added: inserted)
+    if identities == nil,
+      !zip(added, elements).allSatisfy({ KnownIdentities.isRowid($0.row.rowid, of: $1) })
+    {
+      identities = KnownIdentities(of: shown)
+    }
+    identities?.update(removed: changeset.deletions.map { shown[$0] }, added: inserted)
     return .changed(
       changeset, inserted: inserted, updated: changeset.updates.map { new[$0.to] })
   }
@@ -109,7 +163,8 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
 
     var order: [Int] = []
     order.reserveCapacity(rows.count)
-    let newIndex = RowIndex(rows, keysOf: index) { order.append(sources[$0]) }
+    let newIndex = RowIndex(SortedChunks(rows), keysOf: index) { order.append(sources[$0]) }
+    var areRowids = identities == nil
     var elements: [Element] = []
     elements.reserveCapacity(order.count)
     for (offset, source) in order.enumerated() {
@@ -117,15 +172,17 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
         elements.append(shown[source])
       } else {
         do {
-          elements.append(try map(delta.values[delta.added[source - shown.count].number]))
+          let added = delta.added[source - shown.count]
+          let element = try map(delta.values[added.number])
+          areRowids = areRowids && KnownIdentities.isRowid(added.row.rowid, of: element)
+          elements.append(element)
         } catch {
           throw MappingError(underlying: error, offset: offset)
         }
       }
     }
     index = newIndex
-    identities = KnownIdentities()
-    identities.update(removed: [], added: elements)
+    identities = areRowids ? nil : KnownIdentities(of: elements)
     return .replaced(elements)
   }
 

@@ -11,6 +11,8 @@ struct RowDelta {
   var removed: [RowIndex.Row] = []
   /// Rows that came, or were changed, each rowid once.
   var added: [Added] = []
+  /// All rows by ascending rowid, where none was known; in place of `added`.
+  var loaded: SortedChunks<RowIndex.Row>?
   /// What the rows hold that came or were changed.
   var values: RowBatches
 
@@ -18,8 +20,8 @@ struct RowDelta {
     self.values = values
   }
 
-  var isEmpty: Bool { removed.isEmpty && added.isEmpty }
-  var count: Int { removed.count + added.count }
+  var isEmpty: Bool { count == 0 }
+  var count: Int { removed.count + added.count + (loaded?.count ?? 0) }
 }
 
 /// Reads what became of rows, inside a transaction.
@@ -27,6 +29,7 @@ struct RowScan {
   let plan: TablePlan
   private let columns: SQLiteColumns
   private let arguments: SQLiteArguments
+  private let noValues = RowHasher()
 
   /// Reads the rows of `query` by its plan.
   init(_ query: SQLiteQuery, _ plan: TablePlan) {
@@ -37,10 +40,13 @@ struct RowScan {
 
   /// All rows of the result, compared with those that are known.
   ///
-  /// - Parameter index: what is known; keys of rows that came are added to its arena.
+  /// - Parameter index: what is known; keys of rows that came are added to its arena, once those are gone
+  ///   from it that were added in vain.
   func delta(
     to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
+    index.compact()
+    if index.count == 0 { return try load(&index, on: database) }
     var found = RowDelta(values: RowBatches(columns: columns))
     var writer = SortKeyWriter()
     var known = index.rows.makeIterator()
@@ -72,12 +78,39 @@ struct RowScan {
     return found
   }
 
+  /// All rows of the result, where none is known.
+  private func load(
+    _ index: inout RowIndex, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> RowDelta {
+    var found = RowDelta(values: RowBatches(columns: columns))
+    var rows = SortedChunks<RowIndex.Row>()
+    var writer = SortKeyWriter()
+    var lastRowid: Int64?
+    let otherValues = columns.names.count..<plan.valueCount
+    try run(plan.scanSQL, on: database) { statement throws(SQLiteError) in
+      while try statement.step() {
+        let rowid = try rowid(statement)
+        if let lastRowid, lastRowid >= rowid { throw wrongOrder(statement) }
+        lastRowid = rowid
+        var hasher = noValues
+        found.values.append(statement) { hasher.combine($0) }
+        hasher.combine(statement, otherValues)
+        let key = try key(statement, &index, &writer)
+        rows.append(RowIndex.Row(rowid: rowid, fingerprint: hasher.fingerprint, key: key))
+      }
+    }
+    found.loaded = rows
+    found.values.seal()
+    return found
+  }
+
   /// The rows that are shown of a limited result, compared with those that are known.
   func delta(
     toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
     var found = RowDelta(values: RowBatches(columns: columns))
     var writer = SortKeyWriter()
+    index.compact()
     var kept: Set<Int64> = []
     var seen: Set<Int64> = []
     try run(sql, on: database) { statement throws(SQLiteError) in
@@ -105,6 +138,7 @@ struct RowScan {
   ) throws(SQLiteError) -> RowDelta {
     var found = RowDelta(values: RowBatches(columns: columns))
     guard let first = rowids.first else { return found }
+    index.compact()
     var writer = SortKeyWriter()
     try run(plan.rowSQL, rowid: first, on: database) { statement throws(SQLiteError) in
       for (number, rowid) in rowids.enumerated() {
@@ -135,29 +169,34 @@ struct RowScan {
   }
 
   private func fingerprint(_ statement: SQLiteStatement) -> RowFingerprint {
-    var fingerprint = RowFingerprint()
-    statement.read(into: &fingerprint, columnCount: plan.rowidPosition)
-    return fingerprint
+    var hasher = noValues
+    hasher.combine(statement, 0..<plan.valueCount)
+    return hasher.fingerprint
   }
 
   private func add(
     _ rowid: Int64, _ fingerprint: RowFingerprint, _ statement: SQLiteStatement,
     to delta: inout RowDelta, _ index: inout RowIndex, _ writer: inout SortKeyWriter
   ) throws(SQLiteError) {
-    var key = SortKey()
-    if !plan.keys.isEmpty {
-      statement.read(into: &writer, keys: plan.keys, from: columns.names.count)
-      guard let made = index.makeKey(writer) else {
-        throw SQLiteError(
-          .other, "the values that rows are ordered by are too large", path: statement.path,
-          sql: statement.sql, help: "order by shorter columns")
-      }
-      key = made
-    }
+    let key = try key(statement, &index, &writer)
     delta.added.append(
       RowDelta.Added(
         row: RowIndex.Row(rowid: rowid, fingerprint: fingerprint, key: key),
         number: delta.values.append(statement)))
+  }
+
+  /// Keeps the key of the row that `statement` has come to.
+  private func key(
+    _ statement: SQLiteStatement, _ index: inout RowIndex, _ writer: inout SortKeyWriter
+  ) throws(SQLiteError) -> SortKey {
+    if plan.keys.isEmpty { return SortKey() }
+    writer.write(plan.keys, of: statement)
+    guard let key = index.makeKey(writer) else {
+      throw SQLiteError(
+        .other, "the values that rows are ordered by are too large", path: statement.path,
+        sql: statement.sql, help: "order by shorter columns")
+    }
+    return key
   }
 
   private func wrongOrder(_ statement: SQLiteStatement) -> SQLiteError {

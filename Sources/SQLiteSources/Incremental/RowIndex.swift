@@ -96,43 +96,58 @@ extension RowIndex {
   ///
   /// - Parameter visit: is given the position of each row in `rows`, in the order of the result.
   init(
-    _ rows: ContiguousArray<Row>, keysOf other: RowIndex, visit: (_ position: Int) -> Void
+    _ rows: SortedChunks<Row>, keysOf other: RowIndex, visit: (_ position: Int) -> Void
   ) {
     self.init(isByRowid: other.isByRowid)
-    self.rows = SortedChunks(rows)
+    self.rows = rows
     guard !isByRowid else {
-      rows.indices.forEach(visit)
+      (0..<rows.count).forEach(visit)
       return
     }
     arena = other.arena
     arena.useNothing()
-    for row in rows { arena.use(row.key) }
-    var sorted = ContiguousArray<Place>()
-    sorted.reserveCapacity(rows.count)
-    for position in RowIndex.sorted(rows, arena) {
-      visit(position)
-      sorted.append(Place(key: rows[position].key, rowid: rows[position].rowid))
+    var unsorted = ContiguousArray<Place>()
+    unsorted.reserveCapacity(rows.count)
+    for row in rows {
+      arena.use(row.key)
+      unsorted.append(Place(key: row.key, rowid: row.rowid))
     }
-    places = SortedChunks(sorted)
+    var sorted = SortedChunks<Place>()
+    for entry in RowIndex.sorted(unsorted, arena) {
+      let position = Int(entry.position)
+      visit(position)
+      sorted.append(unsorted[position])
+    }
+    places = sorted
   }
 
-  /// The positions of rows in the order of their keys.
+  /// A place among unsorted ones, and eight bytes of its key.
+  private struct SortEntry {
+    var word: UInt64
+    var position: UInt32
+  }
+
+  /// The positions of places in the order of their keys.
   ///
   /// Most comparisons end with the first word in which the keys differ at all.
-  private static func sorted(_ rows: ContiguousArray<Row>, _ arena: SortKeyArena) -> [Int] {
-    let shared = arena.sharedCount(rows.lazy.map(\.key))
-    var entries = rows.indices.map { position in
-      (word: arena.word(of: rows[position].key, at: shared), position: position)
+  private static func sorted(
+    _ places: ContiguousArray<Place>, _ arena: SortKeyArena
+  ) -> [SortEntry] {
+    let shared = arena.sharedCount(places.lazy.map(\.key))
+    var entries = places.indices.map { position in
+      SortEntry(
+        word: arena.word(of: places[position].key, at: shared),
+        position: UInt32(truncatingIfNeeded: position))
     }
-    rows.withUnsafeBufferPointer { rows in
+    places.withUnsafeBufferPointer { places in
       entries.sort { one, other in
         if one.word != other.word { return one.word < other.word }
-        let order = arena.compare(rows[one.position].key, rows[other.position].key)
+        let order = arena.compare(places[Int(one.position)].key, places[Int(other.position)].key)
         // Positions ascend as rowids do.
         return order != 0 ? order < 0 : one.position < other.position
       }
     }
-    return entries.map(\.position)
+    return entries
   }
 
   /// Rowids in the order of the result.
@@ -154,6 +169,6 @@ extension RowIndex {
       guard let key = compacted.arena.add(rows[position].key, of: arena) else { return }
       rows[position].key = key
     }
-    self = RowIndex(rows, keysOf: compacted) { _ in }
+    self = RowIndex(SortedChunks(rows), keysOf: compacted) { _ in }
   }
 }

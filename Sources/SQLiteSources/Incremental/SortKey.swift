@@ -39,7 +39,9 @@ struct SortKeyArena: Sendable {
       let added = SortKey(
         prefix: key.prefix, restStart: bytes.count, restCount: max(0, key.bytes.count - 8))
     else { return nil }
-    if key.bytes.count > 8 { bytes.append(contentsOf: key.bytes[8...]) }
+    key.bytes.withUnsafeBytes { key in
+      if key.count > 8 { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: key[8...])) }
+    }
     return added
   }
 

@@ -19,11 +19,14 @@ struct SortKeyWriter: ~Copyable {
 
   /// The first eight bytes, filled up by zeros.
   var prefix: UInt64 {
-    var word: UInt64 = 0
-    for offset in 0..<8 {
-      word = word << 8 | (offset < bytes.count ? UInt64(bytes[offset]) : 0)
+    bytes.withUnsafeBytes { bytes in
+      if bytes.count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
+      var word: UInt64 = 0
+      for offset in 0..<8 {
+        word = word << 8 | (offset < bytes.count ? UInt64(bytes[offset]) : 0)
+      }
+      return word
     }
-    return word
   }
 
   mutating func addNull() {
@@ -61,6 +64,21 @@ struct SortKeyWriter: ~Copyable {
     bytes += [0, 0]
   }
 
+  /// Writes the columns that a row is ordered by.
+  mutating func write(_ keys: [TablePlan.Key], of statement: SQLiteStatement) {
+    bytes.removeAll(keepingCapacity: true)
+    for key in keys {
+      switch statement.storedValue(at: key.position) {
+      case .null: addNull()
+      case .integer(let number): add(number)
+      case .real(let number): add(number)
+      case .text(let text): add(text: text, ignoresCase: key.ignoresCase)
+      case .blob(let blob): add(blob: blob)
+      }
+      end(isDescending: key.isDescending)
+    }
+  }
+
   /// Ends a column.
   mutating func end(isDescending: Bool) {
     guard isDescending else { return }
@@ -73,7 +91,7 @@ struct SortKeyWriter: ~Copyable {
   }
 
   private mutating func addEscaped(_ content: UnsafeRawBufferPointer) {
-    if content.contains(0) {
+    if System.contains(0, content) {
       for byte in content {
         bytes.append(byte)
         if byte == 0 { bytes.append(255) }

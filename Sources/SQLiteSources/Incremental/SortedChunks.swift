@@ -10,6 +10,8 @@ struct SortedChunks<Entry: Sendable>: Sendable {
   }
 
   private static var limit: Int { 512 }
+  /// Of a chunk at the beginning: room is left, so that the first insertions split nothing.
+  private static var fill: Int { limit * 3 / 4 }
 
   private var chunks: [ContiguousArray<Entry>] = []
   /// The number of entries in each chunk, side by side so that adding them up is fast.
@@ -21,10 +23,9 @@ struct SortedChunks<Entry: Sendable>: Sendable {
   /// Makes a sequence of entries in their order.
   init(_ entries: ContiguousArray<Entry>) {
     count = entries.count
-    // Room is left, so that the first insertions split nothing.
-    let step = SortedChunks.limit * 3 / 4
-    for start in stride(from: 0, to: entries.count, by: step) {
-      chunks.append(ContiguousArray(entries[start..<Swift.min(start + step, entries.count)]))
+    for start in stride(from: 0, to: entries.count, by: SortedChunks.fill) {
+      let end = Swift.min(start + SortedChunks.fill, entries.count)
+      chunks.append(ContiguousArray(entries[start..<end]))
     }
     counts = chunks.map(\.count)
   }
@@ -65,6 +66,21 @@ struct SortedChunks<Entry: Sendable>: Sendable {
     var sum = position.offset
     for chunk in 0..<position.chunk { sum &+= counts[chunk] }
     return sum
+  }
+
+  /// Appends the last entry so far of a sequence that is being made.
+  mutating func append(_ entry: Entry) {
+    count += 1
+    if let last = counts.indices.last, counts[last] < SortedChunks.fill {
+      chunks[last].append(entry)
+      counts[last] += 1
+    } else {
+      var chunk = ContiguousArray<Entry>()
+      chunk.reserveCapacity(SortedChunks.fill)
+      chunk.append(entry)
+      chunks.append(chunk)
+      counts.append(1)
+    }
   }
 
   /// Inserts an entry at its place.

@@ -41,20 +41,38 @@ struct Qualification {
     try checkReads(of: query.sql, table: table)
 
     let name = SQLText.quoted(clauses.alias ?? table)
-    let keys = try keys(clauses, table: table, columns: columns, rowid: rowid)
-    let selected = [clauses.results] + keys.map { "\(name).\(SQLText.quoted($0.column))" }
+    var keys = try keys(clauses, table: table, columns: columns, rowid: rowid)
+    let resultNames = try database.withStatement(query.sql, query.arguments) { $0.columns }
+    // What is selected already is not read twice.
+    let found = clauses.resultColumns ?? resultNames.names
+    func position(of column: String) -> Int? {
+      found.firstIndex { name in name.map { SQLText.isSameName($0, column) } ?? false }
+    }
+    var selected = [clauses.results]
+    for index in keys.indices {
+      let column = keys[index].column
+      if let position = position(of: column) {
+        keys[index].position = position
+      } else {
+        keys[index].position = resultNames.names.count + selected.count - 1
+        selected.append("\(name).\(SQLText.quoted(column))")
+      }
+    }
+    let valueCount = resultNames.names.count + selected.count - 1
     let row = "\(name).\(SQLText.quoted(rowid))"
+    if position(of: rowid) == nil { selected.append(row) }
     let start =
-      "SELECT \(selected.joined(separator: ", ")), \(row) FROM main.\(SQLText.quoted(table))"
+      "SELECT \(selected.joined(separator: ", ")) FROM main.\(SQLText.quoted(table))"
       + (clauses.alias.map { " AS \(SQLText.quoted($0))" } ?? "")
     // The brackets stand on lines of their own: a condition may end in a comment.
     let condition = clauses.condition.map { "(\($0)\n)" }
     let filtered = start + (condition.map { " WHERE \($0)" } ?? "")
     let limit = try limit(clauses.limit)
     var plan = TablePlan(
-      table: table, columnsRead: [], columns: SQLiteColumns([]), keys: keys, limit: limit,
+      table: table, columnsRead: [], columns: resultNames, keys: keys, limit: limit,
       scanSQL: "\(filtered) ORDER BY \(row)",
-      rowSQL: "\(start) WHERE \(condition.map { "\($0) AND " } ?? "")\(row) = ?")
+      rowSQL: "\(start) WHERE \(condition.map { "\($0) AND " } ?? "")\(row) = ?",
+      rowidPosition: position(of: rowid) ?? valueCount, valueCount: valueCount)
     if let limit {
       let order = keys.map {
         "\(name).\(SQLText.quoted($0.column)) COLLATE \($0.ignoresCase ? "NOCASE" : "BINARY")"
@@ -63,13 +81,14 @@ struct Qualification {
       plan.windowSQL =
         "\(filtered) ORDER BY \((order + [row]).joined(separator: ", ")) LIMIT \(limit)"
     }
-    plan.columns = try database.withStatement(query.sql, query.arguments) { $0.columns }
     for sql in [plan.scanSQL, plan.rowSQL, plan.windowSQL].compactMap(\.self) {
       plan.columnsRead = try checkReads(of: sql, table: table)
       let columns = try database.withStatement(sql, argumentsFrom: query.arguments, rowid: nil) {
         statement in statement.columns.names
       }
-      guard columns.count == plan.rowidPosition + 1, columns.starts(with: plan.columns.names) else {
+      guard columns.count == resultNames.names.count + selected.count - 1,
+        columns.starts(with: resultNames.names)
+      else {
         throw Disqualification("its columns are not understood", help: "name the columns")
       }
     }

@@ -1,30 +1,70 @@
 /// 128 bits that stand for the stored bytes of one row, so that rows that did not change are told
 /// without decoding them.
+struct RowFingerprint: Hashable {
+  fileprivate var low: UInt64 = 0
+  fileprivate var high: UInt64 = 0
+
+  /// The fingerprint of no row.
+  init() {}
+
+  /// Equal where all 128 bits are.
+  static func == (left: RowFingerprint, right: RowFingerprint) -> Bool {
+    left.low == right.low && left.high == right.high
+  }
+
+  /// Uses what is mixed already.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(low)
+  }
+}
+
+/// Makes the fingerprint of a row, value by value.
 ///
 /// Two lanes of multiply-and-fold over words of eight bytes, begun with numbers drawn anew by each
-/// process: whoever fills the database cannot prepare rows that look alike.
-struct RowFingerprint: Hashable {
-  private var low: UInt64
-  private var high: UInt64
+/// process: whoever fills the database cannot prepare rows that look alike. For many rows copy one that
+/// is new: drawing begins with a look whether that was done.
+struct RowHasher {
+  private(set) var fingerprint = RowFingerprint()
+  private let factors: (UInt64, UInt64)
 
   private static let seeds = (
     UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max),
     UInt64.random(in: .min ... .max) | 1, UInt64.random(in: .min ... .max) | 1
   )
 
-  /// The fingerprint of no columns.
+  /// Begins with no values.
   init() {
-    (low, high, _, _) = RowFingerprint.seeds
+    let seeds = RowHasher.seeds
+    fingerprint.low = seeds.0
+    fingerprint.high = seeds.1
+    factors = (seeds.2, seeds.3)
   }
 
-  /// Adds a value of eight bytes and a type.
-  mutating func combine(tag: UInt64, _ word: UInt64) {
-    add(tag)
-    add(word)
+  /// Adds a value.
+  @inline(__always)
+  mutating func combine(_ value: StoredValue) {
+    switch value {
+    case .integer(let number):
+      add(1)
+      add(UInt64(bitPattern: number))
+    case .real(let number):
+      add(2)
+      add(number.bitPattern)
+    case .text(let bytes): combine(tag: 3, bytes)
+    case .blob(let bytes): combine(tag: 4, bytes)
+    case .null:
+      add(5)
+      add(0)
+    }
+  }
+
+  /// Adds values of the row that a statement has come to.
+  mutating func combine(_ statement: SQLiteStatement, _ positions: Range<Int>) {
+    for position in positions { combine(statement.storedValue(at: position)) }
   }
 
   /// Adds bytes and a type; the length counts, so that neighbours cannot trade bytes.
-  mutating func combine(tag: UInt64, _ bytes: UnsafeRawBufferPointer) {
+  private mutating func combine(tag: UInt64, _ bytes: UnsafeRawBufferPointer) {
     add(tag | UInt64(bytes.count) << 3)
     var offset = 0
     while offset + 8 <= bytes.count {
@@ -38,22 +78,12 @@ struct RowFingerprint: Hashable {
   }
 
   private mutating func add(_ word: UInt64) {
-    low = RowFingerprint.fold(low ^ word, RowFingerprint.seeds.2) &+ word
-    high = RowFingerprint.fold(high &+ word, RowFingerprint.seeds.3) ^ word
+    fingerprint.low = RowHasher.fold(fingerprint.low ^ word, factors.0) &+ word
+    fingerprint.high = RowHasher.fold(fingerprint.high &+ word, factors.1) ^ word
   }
 
   private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
     let product = left.multipliedFullWidth(by: right)
     return product.high ^ product.low
-  }
-
-  /// Equal where all 128 bits are.
-  static func == (left: RowFingerprint, right: RowFingerprint) -> Bool {
-    left.low == right.low && left.high == right.high
-  }
-
-  /// Uses what is mixed already.
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(low)
   }
 }

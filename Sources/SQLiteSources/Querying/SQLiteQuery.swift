@@ -37,9 +37,11 @@ struct SQLiteQuery: Sendable {
       var result = Result(columns: columns, newRows: RowBatches(columns: columns))
       result.fingerprints.reserveCapacity(known?.fingerprints.count ?? 0)
       result.origins.reserveCapacity(known?.fingerprints.count ?? 0)
+      let noValues = RowHasher()
       while hasRow {
-        var fingerprint = RowFingerprint()
-        statement.read(into: &fingerprint)
+        var hasher = noValues
+        hasher.combine(statement, 0..<statement.valueCount)
+        let fingerprint = hasher.fingerprint
         let origin = matcher.match(fingerprint)
         if origin == nil { _ = result.newRows.append(statement) }
         result.origins.append(origin)

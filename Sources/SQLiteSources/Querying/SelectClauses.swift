@@ -18,6 +18,8 @@ struct SelectClauses {
 
   /// What is selected, as text.
   private(set) var results = ""
+  /// The columns that are selected, `nil` in place of each expression; `nil` for all, by `*`.
+  private(set) var resultColumns: [String?]? = []
   /// Names that are given to results, each with what it stands for.
   private(set) var aliases: [(name: String, tokens: [SQLToken])] = []
   private(set) var table = ""
@@ -99,6 +101,7 @@ struct SelectClauses {
     let results = clauses["SELECT"] ?? []
     self.results = text(of: results)
     for item in SelectClauses.items(results) { noteAlias(Array(item)) }
+    resultColumns = SelectClauses.columns(SelectClauses.items(results))
     try readTable(Array(clauses["FROM"] ?? []))
     if let condition = clauses["WHERE"] { self.condition = text(of: condition) }
     if let terms = clauses["ORDER"] {
@@ -123,6 +126,29 @@ struct SelectClauses {
       if token.isMark(")") { depth -= 1 }
       return depth == 0 && token.isMark(",")
     }
+  }
+
+  /// The columns among the results, `nil` where there are others than one would count.
+  private static func columns(_ items: [ArraySlice<SQLToken>]) -> [String?]? {
+    if items.count == 1, items[0].count == 1, items[0].first?.isMark("*") == true { return nil }
+    var columns: [String?] = []
+    for item in items {
+      // Columns that follow cannot be counted.
+      if item.last?.isMark("*") == true { break }
+      columns.append(column(Array(item)))
+    }
+    return columns
+  }
+
+  /// The column that a result is, with its table or without, under whatever name.
+  private static func column(_ item: [SQLToken]) -> String? {
+    var item = item[...]
+    if item.count > 2, item[item.endIndex - 2].word == "AS" { item = item.dropLast(2) }
+    if item.count == 3, item[0].isName, item[1].isMark(".") { item = item.dropFirst(2) }
+    guard item.count == 1, let name = item.first, name.isName,
+      !["NULL", "TRUE", "FALSE"].contains(name.word)
+    else { return nil }
+    return name.text
   }
 
   /// Takes a result's alias, with AS or without.

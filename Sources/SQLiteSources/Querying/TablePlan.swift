@@ -3,6 +3,8 @@ struct TablePlan: Sendable, Equatable {
   /// A column that rows are ordered by.
   struct Key: Sendable, Equatable {
     var column: String
+    /// Where it stands among the columns of the statements.
+    var position = 0
     var ignoresCase = false
     var isDescending = false
   }
@@ -17,7 +19,8 @@ struct TablePlan: Sendable, Equatable {
   var keys: [Key]
   /// How many rows are shown at most.
   var limit: Int?
-  /// Gives all rows by ascending rowid: the result's columns, those of the keys, the rowid.
+  /// Gives all rows by ascending rowid: the result's columns, and those of the keys and the rowid that
+  /// are not among them.
   var scanSQL: String
   /// Gives the one row of a rowid, its last argument, if it is in the result.
   var rowSQL: String
@@ -25,5 +28,7 @@ struct TablePlan: Sendable, Equatable {
   var windowSQL: String?
 
   /// The position of the rowid among the columns of the statements.
-  var rowidPosition: Int { columns.names.count + keys.count }
+  var rowidPosition: Int
+  /// The number of columns that the result depends on.
+  var valueCount: Int
 }

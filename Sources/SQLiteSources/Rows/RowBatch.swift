@@ -48,10 +48,11 @@ final class RowBatch: Sendable {
 /// Copies rows into batches.
 struct RowBatches {
   /// How many rows a batch has.
-  private static let size = 128
+  private static var size: Int { 128 }
 
   let columns: SQLiteColumns
-  private var batches: [RowBatch] = []
+  /// `nil` in place of those that were consumed.
+  private var batches: [RowBatch?] = []
   private var cells: [RowBatch.Cell] = []
   private var bytes: [UInt8] = []
   private(set) var count = 0
@@ -64,24 +65,76 @@ struct RowBatches {
   ///
   /// - Returns: Its number.
   mutating func append(_ statement: SQLiteStatement) -> Int {
-    statement.read(into: &cells, &bytes, columnCount: columns.names.count)
-    count += 1
-    if count % RowBatches.size == 0 { seal() }
+    append(statement) { _ in }
     return count - 1
+  }
+
+  /// Copies the first columns of the row that `statement` has come to.
+  ///
+  /// - Parameter visit: Is given each value.
+  @inline(__always)
+  mutating func append(_ statement: SQLiteStatement, visit: (StoredValue) -> Void) {
+    let present = statement.valueCount
+    for position in 0..<columns.names.count {
+      let value = position < present ? statement.storedValue(at: position) : .null
+      visit(value)
+      add(value)
+    }
+    count += 1
+    if count % RowBatches.size == 0 {
+      let (cellCount, byteCount) = (cells.count, bytes.count)
+      seal()
+      // The next one will be about as large.
+      cells.reserveCapacity(cellCount)
+      bytes.reserveCapacity(byteCount + byteCount / 8)
+    }
+  }
+
+  @inline(__always)
+  private mutating func add(_ value: StoredValue) {
+    var cell = RowBatch.Cell()
+    switch value {
+    case .null: break
+    case .integer(let number):
+      cell.kind = .integer
+      cell.word = UInt64(bitPattern: number)
+    case .real(let number):
+      cell.kind = .real
+      cell.word = number.bitPattern
+    case .text(let content), .blob(let content):
+      if case .text = value { cell.kind = .text } else { cell.kind = .blob }
+      cell.count = UInt32(content.count)
+      cell.word = UInt64(bytes.count)
+      bytes.append(contentsOf: content)
+    }
+    cells.append(cell)
   }
 
   /// Ends copying.
   mutating func seal() {
     guard batches.count * RowBatches.size < count else { return }
     batches.append(RowBatch(columns: columns, cells: cells, bytes: bytes))
-    cells.removeAll(keepingCapacity: false)
-    bytes.removeAll(keepingCapacity: false)
+    cells = []
+    bytes = []
+  }
+
+  /// Gives all rows in turn, and lets go of each batch behind them; afterwards there are none.
+  mutating func consume<Failure: Error>(
+    _ body: (_ row: SQLiteRow) throws(Failure) -> Void
+  ) throws(Failure) {
+    defer { self = RowBatches(columns: columns) }
+    for index in batches.indices {
+      let rows = min(RowBatches.size, count - index * RowBatches.size)
+      for row in 0..<rows { try body(self[index * RowBatches.size + row]) }
+      batches[index] = nil
+    }
   }
 
   /// A row that was copied before the last call of `seal`.
   subscript(number: Int) -> SQLiteRow {
-    SQLiteRow(
-      batch: batches[number / RowBatches.size],
-      start: number % RowBatches.size * columns.names.count)
+    guard let batch = batches[number / RowBatches.size] else {
+      preconditionFailure("the rows were consumed")
+    }
+    return SQLiteRow(batch: batch, start: number % RowBatches.size * columns.names.count)
   }
 }
