@@ -12,6 +12,8 @@ struct Contest {
 
   let title: String
   let rounds: Int
+  /// How often each runs in its turn, timed one by one: what it needs is in the caches then.
+  var repetitions = 1
   let entries: [Entry]
 
   /// The lines of a table: median, lowest, and how many times as long as the first.
@@ -23,10 +25,12 @@ struct Contest {
       for turn in entries.indices {
         let index = (turn + round) % entries.count
         try await entries[index].prepare()
-        let start = clock.now
-        try await entries[index].run()
-        let (seconds, attoseconds) = start.duration(to: clock.now).components
-        if round > 0 { times[index].append(Double(seconds) * 1e9 + Double(attoseconds) / 1e9) }
+        for _ in 0..<repetitions {
+          let start = clock.now
+          try await entries[index].run()
+          let (seconds, attoseconds) = start.duration(to: clock.now).components
+          if round > 0 { times[index].append(Double(seconds) * 1e9 + Double(attoseconds) / 1e9) }
+        }
       }
     }
     let medians = times.map { $0.sorted()[$0.count / 2] }

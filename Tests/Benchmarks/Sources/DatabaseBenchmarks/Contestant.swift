@@ -21,7 +21,7 @@ final class SwappableContestant: Contestant {
   private let observation: Disposable
 
   init(path: String) async throws {
-    connection = try Connection(path: path)
+    connection = try Connection(writingTo: path)
     source = try SQLiteDataSource(path: path, sql: Item.sql) { try Item($0) }
     observation = source.observe { [arrival] event in
       guard case .change(let change) = event else { return }
@@ -40,7 +40,11 @@ final class SwappableContestant: Contestant {
 final class Stranger {
   private let queue: DatabaseQueue
 
-  init(path: String) throws { queue = try DatabaseQueue(path: path) }
+  init(path: String) throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+    queue = try DatabaseQueue(path: path, configuration: configuration)
+  }
 
   func write(_ score: Int, to id: Int64) throws {
     try queue.write { database in

@@ -37,10 +37,12 @@ final class Session {
 
   /// Runs a contest, if it was asked for.
   private func measure(
-    _ title: String, rounds: Int, _ entries: () async throws -> [Contest.Entry]
+    _ title: String, rounds: Int, repetitions: Int = 1,
+    _ entries: () async throws -> [Contest.Entry]
   ) async throws {
     guard words.isEmpty || words.contains(where: { title.contains($0) }) else { return }
-    let contest = Contest(title: title, rounds: rounds, entries: try await entries())
+    let contest = Contest(
+      title: title, rounds: rounds, repetitions: repetitions, entries: try await entries())
     let results = try await contest.results()
     lines += results
     for line in results { print(line.joined(separator: "\t")) }
@@ -61,8 +63,10 @@ final class Session {
 
   /// From a write of the process to its observer.
   func ownWrites() async throws {
-    for (rows, rounds) in [(1_000, 201), (100_000, 31), (1_000_000, 11)] {
-      try await measure("own write of one row, \(rows) rows", rounds: rounds) {
+    for (rows, rounds, writes) in [(1_000, 101, 10), (100_000, 11, 10), (1_000_000, 5, 5)] {
+      try await measure(
+        "own write of one row, \(rows) rows", rounds: rounds, repetitions: writes
+      ) {
         let path = try workplace.database("own", rows: rows)
         let ours = try await SwappableContestant(path: path)
         // Each has a database of its own, so that nobody's writes are noticed by another.
@@ -80,7 +84,7 @@ final class Session {
 
   /// From a commit of somebody else to the observer.
   func foreignWrites() async throws {
-    try await measure("commit of another process, 100000 rows", rounds: 31) {
+    try await measure("commit of another process, 100000 rows", rounds: 11, repetitions: 5) {
       let rows = 100_000
       let path = try workplace.database("foreign", rows: rows)
       let ours = try await SwappableContestant(path: path)
@@ -102,8 +106,14 @@ final class Session {
 
   /// From nothing to all rows.
   func firstLoads() async throws {
-    try await measure("first load with ORDER BY, 100000 rows", rounds: 11) {
-      let path = try workplace.database("load", rows: 100_000)
+    try await firstLoad("first load with ORDER BY, 100000 rows", hasIndex: false)
+    try await firstLoad("first load with ORDER BY an index, 100000 rows", hasIndex: true)
+  }
+
+  private func firstLoad(_ title: String, hasIndex: Bool) async throws {
+    try await measure(title, rounds: 11) {
+      let path = try workplace.database(
+        hasIndex ? "load-indexed" : "load", rows: 100_000, hasIndex: hasIndex)
       let pool = try DatabasePool(path: path)
       func load<Record: FetchableRecord & Sendable>(_ type: Record.Type) {
         let done = DispatchSemaphore(value: 0)
@@ -130,9 +140,9 @@ final class Session {
     async throws
   {
     try await measure("\(title), \(rows) rows", rounds: 11) {
-      let alone = try Connection(path: try workplace.database("bulk-alone", rows: rows))
+      let alone = try Connection(writingTo: try workplace.database("bulk-alone", rows: rows))
       let path = try workplace.database("bulk-observed", rows: rows)
-      let observed = try Connection(path: path)
+      let observed = try Connection(writingTo: path)
       let source = try SQLiteDataSource(path: path, sql: Item.sql) { try Item($0) }
       let observation = source.observe { _ in }
       try await source.loaded()

@@ -4,6 +4,14 @@ import SQLiteSources
 /// The other packages have a type of this name as well.
 typealias Connection = SQLiteConnection
 
+extension Connection {
+  /// A connection whose commits do not wait for the disk, as those of GRDB's pool do not.
+  convenience init(writingTo path: String) throws {
+    try self.init(path: path)
+    _ = try query("PRAGMA synchronous = NORMAL")
+  }
+}
+
 /// A directory of databases that is removed in the end.
 final class Workplace: Sendable {
   let directory: URL
@@ -18,8 +26,9 @@ final class Workplace: Sendable {
 
   /// Makes a database of so many rows, with a write-ahead log.
   ///
+  /// - Parameter hasIndex: Whether there is an index of the names, by which the query is ordered.
   /// - Returns: its path.
-  func database(_ name: String, rows count: Int) throws -> String {
+  func database(_ name: String, rows count: Int, hasIndex: Bool = false) throws -> String {
     let path = directory.appending(path: "\(name)-\(count).db").path
     guard !FileManager.default.fileExists(atPath: path) else { return path }
     let connection = try SQLiteConnection(path: path)
@@ -36,6 +45,7 @@ final class Workplace: Sendable {
           [id, "Item number \(number)", "Category \(number % 100)", 0.0])
       }
     }
+    if hasIndex { try connection.execute("CREATE INDEX item_name ON item (name)") }
     _ = try connection.query("PRAGMA wal_checkpoint(TRUNCATE)")
     return path
   }
