@@ -41,7 +41,7 @@ struct RowScan {
   func delta(
     to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta(values: RowBatches(columns: columns))
+    var found = begin(&index)
     var writer = SortKeyWriter()
     var known = index.rows.makeIterator()
     var next = known.next()
@@ -76,7 +76,7 @@ struct RowScan {
   func delta(
     toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta(values: RowBatches(columns: columns))
+    var found = begin(&index)
     var writer = SortKeyWriter()
     var kept: Set<Int64> = []
     var seen: Set<Int64> = []
@@ -103,7 +103,7 @@ struct RowScan {
   func delta(
     of rowids: [Int64], to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta(values: RowBatches(columns: columns))
+    var found = begin(&index)
     guard let first = rowids.first else { return found }
     var writer = SortKeyWriter()
     try run(plan.rowSQL, rowid: first, on: database) { statement throws(SQLiteError) in
@@ -120,6 +120,12 @@ struct RowScan {
     }
     found.values.seal()
     return found
+  }
+
+  /// Begins a reading. What an earlier one left that came to nothing is let go.
+  private func begin(_ index: inout RowIndex) -> RowDelta {
+    index.compact()
+    return RowDelta(values: RowBatches(columns: columns))
   }
 
   private func run(
