@@ -18,6 +18,7 @@ import Testing
       CREATE TABLE keyed (id INTEGER PRIMARY KEY, a) WITHOUT ROWID;
       CREATE TABLE shadow (rowid TEXT, oid INTEGER PRIMARY KEY, a);
       CREATE TABLE hidden (rowid, _rowid_, oid, id INTEGER PRIMARY KEY);
+      CREATE TABLE upper (ROWID INTEGER, a);
       CREATE VIEW seen AS SELECT * FROM item;
       CREATE TABLE covered (id INTEGER PRIMARY KEY, a);
       CREATE TEMP TABLE covered (id INTEGER PRIMARY KEY, a);
@@ -88,6 +89,7 @@ import Testing
     ("SELECT a FROM keyed", "without rowids"), ("SELECT id FROM seen", "a view"),
     ("SELECT name FROM pragma_table_info('item')", "more than a table"),
     ("SELECT name FROM sqlite_schema", "no INTEGER"), ("SELECT id FROM hidden", "no INTEGER"),
+    ("SELECT a FROM upper", "no INTEGER"),
     ("SELECT a FROM covered", "more than"), ("SELECT 1 FROM covered", "more than"),
     ("SELECT a FROM temp.passing", "another database"),
     ("SELECT a FROM passing", "no table"), ("SELECT id FROM item INDEXED BY nowhere", "index"),
@@ -131,6 +133,17 @@ import Testing
         #expect([row[key.position]] == expected, "\(column)")
       }
     }
+  }
+
+  @Test(arguments: [
+    ("SELECT *, x AS name FROM item ORDER BY name", "name"),
+    ("SELECT x AS name, * FROM item ORDER BY name", "x"),
+    ("SELECT id, twice AS x, item.*, x AS twice FROM item ORDER BY x", "twice"),
+    ("SELECT *, x AS other FROM item ORDER BY other", "x"),
+    ("SELECT x AS q, name AS q FROM item ORDER BY q", "x"),
+  ])
+  func theFirstResultOfANameIsWhatRowsAreOrderedBy(sql: String, column: String) throws {
+    #expect(try decide(sql).get().keys.map(\.column) == [column])
   }
 
   @Test func aLimitMayBeAnArgumentThatIsAnInteger() throws {

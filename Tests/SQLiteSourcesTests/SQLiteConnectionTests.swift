@@ -29,6 +29,13 @@ import Testing
     #expect(rows[0]["t"] == .text("a\u{FFFD}b"))
   }
 
+  @Test func statementsThatDifferInNormalizationAreNotMixedUp() throws {
+    for accented in ["\u{E9}", "e\u{301}", "\u{E9}", "e\u{301}"] {
+      let rows = try memory.query("SELECT '\(accented)'")
+      #expect(rows[0][0] == .text(accented))
+    }
+  }
+
   @Test func argumentsAreTakenByPositionAndByName() throws {
     #expect(try memory.query("SELECT ?2, ?1", [1, "x"])[0].values == [.text("x"), .integer(1)])
     let row = try memory.query("SELECT :a, @b, $c", ["a": 1, "@b": 2, "c": nil])[0]

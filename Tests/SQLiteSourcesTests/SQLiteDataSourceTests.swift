@@ -248,6 +248,23 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
+  @Test func aTemporaryTableInMemoryHidesTheOtherOneOfItsName() async throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    try memory.executeScript(
+      "CREATE TABLE item (id INTEGER PRIMARY KEY, name); INSERT INTO item VALUES (1, 'a')")
+    let source = try SQLiteDataSource<Item>(connection: memory, sql: select)
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [Item(id: 1, name: "a")])
+    for _ in 1...2 {
+      try memory.execute("CREATE TEMP TABLE item (id INTEGER PRIMARY KEY, name)")
+      try await recorder.wait(for: [])
+      try memory.execute("INSERT INTO item VALUES (2, 'b')")
+      try await recorder.wait(for: [Item(id: 2, name: "b")])
+      try memory.execute("DROP TABLE temp.item")
+      try await recorder.wait(for: [Item(id: 1, name: "a")])
+    }
+  }
+
   @Test func theLastReferenceMayGoInsideAnObserver() async throws {
     let writer = try database.writer(.delete)
     let recorders = Box<Recorder<Item>?>(nil)

@@ -164,7 +164,8 @@ extension SQLiteDatabase {
   ) throws(SQLiteError) -> Result {
     // Taken out while in use, so that a body may run the same SQL again.
     let statement: SQLiteStatement
-    if let cached = cache.removeValue(forKey: sql) {
+    // Equal strings may differ in their bytes, and these are what SQLite goes by.
+    if let cached = cache.removeValue(forKey: sql), SQLText.isSame(cached.statement.sql, sql) {
       statement = cached.statement
     } else {
       statement = try prepareOne(sql)
@@ -239,6 +240,15 @@ extension SQLiteDatabase {
       guard try statement.step() else { return nil }
       return statement.integer(at: 0)
     }
+  }
+
+  /// Tells one schema from another, as statements of this connection that only read see it.
+  ///
+  /// In memory that is the connection of those who write, whose TEMP tables hide others of their name.
+  func schemaVersion() throws(SQLiteError) -> Int64? {
+    let version = try number("PRAGMA main.schema_version")
+    guard path == ":memory:", let version else { return version }
+    return version ^ (try number("PRAGMA temp.schema_version") ?? 0) << 32
   }
 
   /// Collects from now on the rows that are written.

@@ -44,7 +44,7 @@ struct CommitBase {
         try database.inReadTransaction { () throws(SQLiteError) in
           CommitBase(
             writer: writer, log: log, dataVersion: try database.number("PRAGMA data_version"),
-            schemaVersion: try database.number("PRAGMA schema_version"), sequence: log.mark(),
+            schemaVersion: try database.schemaVersion(), sequence: log.mark(),
             identity: database.identity)
         }
       }
@@ -86,7 +86,7 @@ struct CommitBase {
         try database.inReadTransaction { () throws(SQLiteError) in
           let dataVersion = try database.number("PRAGMA data_version")
           guard dataVersion == self.dataVersion || !tracking.checksDataVersion,
-            try database.number("PRAGMA schema_version") == schemaVersion,
+            try database.schemaVersion() == schemaVersion,
             let rowids = log.rows(since: sequence), rowids.count <= limit
           else { return .isOver }
           var next = self

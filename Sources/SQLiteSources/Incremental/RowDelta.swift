@@ -45,9 +45,8 @@ struct RowScan {
   func delta(
     to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    index.compact()
+    var found = begin(&index)
     if index.count == 0 { return try load(&index, on: database) }
-    var found = RowDelta(values: RowBatches(columns: columns))
     var writer = SortKeyWriter()
     var known = index.rows.makeIterator()
     var next = known.next()
@@ -108,9 +107,8 @@ struct RowScan {
   func delta(
     toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta(values: RowBatches(columns: columns))
+    var found = begin(&index)
     var writer = SortKeyWriter()
-    index.compact()
     var kept: Set<Int64> = []
     var seen: Set<Int64> = []
     try run(sql, on: database) { statement throws(SQLiteError) in
@@ -136,9 +134,8 @@ struct RowScan {
   func delta(
     of rowids: [Int64], to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
-    var found = RowDelta(values: RowBatches(columns: columns))
+    var found = begin(&index)
     guard let first = rowids.first else { return found }
-    index.compact()
     var writer = SortKeyWriter()
     try run(plan.rowSQL, rowid: first, on: database) { statement throws(SQLiteError) in
       for (number, rowid) in rowids.enumerated() {
@@ -154,6 +151,12 @@ struct RowScan {
     }
     found.values.seal()
     return found
+  }
+
+  /// Begins a reading. What an earlier one left that came to nothing is let go.
+  private func begin(_ index: inout RowIndex) -> RowDelta {
+    index.compact()
+    return RowDelta(values: RowBatches(columns: columns))
   }
 
   private func run(

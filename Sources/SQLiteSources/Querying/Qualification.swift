@@ -139,7 +139,8 @@ struct Qualification {
     if let free,
       let reads = database.reads(
         of: "SELECT \(free) FROM main.\(SQLText.quoted(table))")?.columns[table],
-      reads.count == 1, let name = reads.first, columns.contains(name)
+      // Where it stands for none SQLite says ROWID, which may be the name of any column.
+      reads.count == 1, let name = reads.first, name != "ROWID", columns.contains(name)
     {
       return name
     }
@@ -176,9 +177,7 @@ struct Qualification {
         guard SQLText.isSameName(qualifier, clauses.alias ?? table) else { throw unknown }
       }
       var name = term.column
-      if term.table == nil,
-        let alias = clauses.aliases.first(where: { SQLText.isSameName($0.name, name) })
-      {
+      if term.table == nil, let alias = alias(of: name, clauses, columns: columns) {
         // An alias stands before a column; it may stand for that column.
         guard let last = alias.tokens.last, last.isName,
           alias.tokens.count == 1 || alias.tokens.count == 3 && alias.tokens[1].isMark(".")
@@ -213,6 +212,20 @@ struct Qualification {
       }
     }
     return keys
+  }
+
+  /// What `name` is an alias of: the first result of that name counts, and a star gives each column's.
+  private func alias(
+    of name: String, _ clauses: SelectClauses, columns: [String]
+  ) -> (name: String, tokens: [SQLToken])? {
+    let place = clauses.aliases.firstIndex { SQLText.isSameName($0.name, name) }
+    guard let place else { return nil }
+    if let star = clauses.aliasesBeforeStar, place >= star,
+      columns.contains(where: { SQLText.isSameName($0, name) })
+    {
+      return nil
+    }
+    return clauses.aliases[place]
   }
 
   private func limit(_ limit: SelectClauses.Limit?) throws -> Int? {

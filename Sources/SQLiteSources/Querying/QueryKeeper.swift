@@ -201,7 +201,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   private func decide(on database: SQLiteDatabase, opening: Int) throws(SQLiteError) {
     try database.loadSchema()
     try query.check(on: database)
-    let version = try database.number("PRAGMA schema_version")
+    let version = try database.schemaVersion()
     switch (try Qualification.decide(query, on: database), mode) {
     case (.success(let plan), .rows(let rows)) where rows.plan == plan: break
     case (.success(let plan), _): mode = .rows(MaintainedRows(plan: plan))
@@ -222,7 +222,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   private func read(
     _ database: SQLiteDatabase, _ begun: CommitBase?
   ) throws(SQLiteError) -> Reading {
-    let version = try database.number("PRAGMA schema_version")
+    let version = try database.schemaVersion()
     guard version == schema?.version else { return .outdated }
     switch mode {
     case .undecided: return .outdated

@@ -35,10 +35,21 @@ enum SQLText {
       + "\""
   }
 
+  /// Whether two texts are the same byte by byte.
+  static func isSame(_ one: String, _ other: String) -> Bool {
+    var (one, other) = (one, other)
+    return one.withUTF8 { left in other.withUTF8 { left.elementsEqual($0) } }
+  }
+
   /// Whether two names are one to SQLite: it ignores the case of ASCII letters.
   static func isSameName(_ one: String, _ other: String) -> Bool {
     one.utf8.count == other.utf8.count
       && zip(one.utf8, other.utf8).allSatisfy { lowered($0) == lowered($1) }
+  }
+
+  /// `name` in lower case, as far as SQLite ignores that.
+  static func lowered(_ name: String) -> String {
+    String(decoding: name.utf8.map(lowered), as: UTF8.self)
   }
 
   private static func lowered(_ byte: UInt8) -> UInt8 {

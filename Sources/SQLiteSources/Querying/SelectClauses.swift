@@ -22,6 +22,8 @@ struct SelectClauses {
   private(set) var resultColumns: [String?]? = []
   /// Names that are given to results, each with what it stands for.
   private(set) var aliases: [(name: String, tokens: [SQLToken])] = []
+  /// How many of the aliases stand before the first star, if there is one.
+  private(set) var aliasesBeforeStar: Int?
   private(set) var table = ""
   private(set) var alias: String?
   /// The condition, as text.
@@ -100,7 +102,10 @@ struct SelectClauses {
 
     let results = clauses["SELECT"] ?? []
     self.results = text(of: results)
-    for item in SelectClauses.items(results) { noteAlias(Array(item)) }
+    for item in SelectClauses.items(results) {
+      if item.last?.isMark("*") == true { aliasesBeforeStar = aliasesBeforeStar ?? aliases.count }
+      noteAlias(Array(item))
+    }
     resultColumns = SelectClauses.columns(SelectClauses.items(results))
     try readTable(Array(clauses["FROM"] ?? []))
     if let condition = clauses["WHERE"] { self.condition = text(of: condition) }

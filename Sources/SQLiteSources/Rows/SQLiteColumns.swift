@@ -19,7 +19,7 @@ final class SQLiteColumns: Sendable, Equatable {
   /// The first name that two columns have, in SQL's eyes.
   var duplicate: String? {
     var seen: Set<String> = []
-    return names.first { !seen.insert($0.lowercased()).inserted }
+    return names.first { !seen.insert(SQLText.lowered($0)).inserted }
   }
 
   static func == (left: SQLiteColumns, right: SQLiteColumns) -> Bool {
