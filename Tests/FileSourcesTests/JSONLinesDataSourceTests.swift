@@ -158,6 +158,17 @@ struct JSONLinesDataSourceTests {
     #expect(try await texts(log.nextChange().after) == ["1", "23", "4", "56"])
   }
 
+  @Test(arguments: ["1\n2\n \n\n", "1\n2\n  "])
+  func aLineWithoutANewlineThatIsWrittenOverByBlanksIsDeleted(text: String) async throws {
+    try directory.write("1\n2\n3", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(key: nil))
+    #expect(texts(log.source.snapshot) == ["1", "2", "3"])
+    try OpenFile(path, O_WRONLY).write(text)
+    #expect(try await log.nextChange().changeset == Changeset(deletions: [2]))
+    try append("\n4\n")
+    #expect(try await texts(log.nextChange().after) == ["1", "2", "4"])
+  }
+
   @Test func anIncompleteLastLineIsADiagnosticUntilItIsComplete() async throws {
     try directory.write("{\"id\":1}\n{\"id\":", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
@@ -198,6 +209,13 @@ struct JSONLinesDataSourceTests {
     let change = try await log.nextChange()
     #expect(change.changeset == Changeset(insertions: [2]))
     #expect(change.revision == 2)
+  }
+
+  @Test func theFirstFaultyLineIsTold() async throws {
+    try directory.write("{\"id\":1}\n{\"no\":2}\n{\"id\":3}\n{\"id\" 4}\n", to: "a.jsonl")
+    let error = await #expect(throws: SourceError.self) { try await source().loaded() }
+    #expect(error?.code == "json-missingKey")
+    #expect(error?.message.contains("line 2, column 1") == true)
   }
 
   @Test func aFaultyLineIsNotReadAgainWithEachLineAfterIt() async throws {
