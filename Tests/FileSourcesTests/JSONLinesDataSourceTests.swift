@@ -318,6 +318,24 @@ struct JSONLinesDataSourceTests {
     #expect(change.changeset == Changeset(insertions: [0]))
   }
 
+  @Test func contentsWhoseTimeIsSetBackAreNoticed() async throws {
+    func text(_ marker: String) -> String {
+      (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
+    }
+    func write(_ marker: String) throws {
+      let file = try OpenFile(path, O_WRONLY | O_CREAT)
+      try file.write(text(marker))
+      let time = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+      try #require(futimens(file.descriptor, [time, time]) == 0)
+    }
+    try write("old")
+    let log = try await SourceLog.afterLoading(source())
+    let before = try FileAccess.live.stamp(path).get().changed
+    repeat { try write("new") } while try FileAccess.live.stamp(path).get().changed == before
+    let change = try await log.nextChange()
+    #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
+  }
+
   @Test func aSmallFileIsComparedAsAWhole() async throws {
     func text(_ marker: String) -> String {
       (0..<500).map { "{\"id\":\($0),\"v\":\"\($0 == 250 ? marker : "xyz")\"}\n" }.joined()
