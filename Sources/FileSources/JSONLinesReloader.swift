@@ -9,7 +9,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   // Sendable: what changes is touched on the queue only.
 
   private let reader: JSONLinesReader<Element>
-  /// How far the contents go; nil before the first load.
+  /// How far the contents go; nil where they are not known to be of this file.
   private var cursor: LineCursor?
   /// Up to the end of a line that cannot be read: it stays so until the file is another one.
   private var fault: (cursor: LineCursor, error: JSONError)?
@@ -34,6 +34,12 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// A file that only grows need not rest before its complete lines count.
   override func fileChanged(_ event: FileEvent) -> [ReloadMachine.Action] {
     toldState = event.state
+    switch event.kind {
+    case .replaced, .created, .removed:
+      // Another file may have the number of the one before, and begin and end like it.
+      (cursor, fault) = (nil, nil)
+    case .written, .modified, .touched, .check: break
+    }
     if event.kind == .modified, let cursor, let stamp = event.state.stamp,
       stamp.identity == cursor.stamp.identity, stamp.size > cursor.stamp.size
     {

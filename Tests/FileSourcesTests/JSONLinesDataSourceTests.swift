@@ -336,6 +336,35 @@ struct JSONLinesDataSourceTests {
     #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
   }
 
+  /// As after two renames in short order, or where a deleted file's number goes to the next.
+  @Test func anotherFileOfTheSameNumberIsReadFromTheStart() async throws {
+    func text(_ marker: String) -> String {
+      (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
+    }
+    @Sendable func numbered(_ stamp: Result<FileStamp, FileFailure>) -> Result<
+      FileStamp, FileFailure
+    > {
+      stamp.map { stamp in
+        var stamp = stamp
+        if stamp.kind == .regular { stamp.identity.inode = 1 }
+        return stamp
+      }
+    }
+    var system = WatchSystem.live
+    system.files.stamp = { numbered(FileAccess.live.stamp($0)) }
+    system.files.open = { path in
+      FileAccess.live.open(path).map { file in
+        OpenedFile(stamp: { numbered(file.stamp()) }, read: file.read)
+      }
+    }
+    try directory.write(text("old"), to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(system: system))
+    try replace(text("new") + "{\"id\":-1}\n")
+    let change = try await log.nextChange()
+    #expect(change.changeset.updates == [.init(from: 1_000, to: 1_000)])
+    #expect(change.changeset.insertions == [2_000])
+  }
+
   @Test func aSmallFileIsComparedAsAWhole() async throws {
     func text(_ marker: String) -> String {
       (0..<500).map { "{\"id\":\($0),\"v\":\"\($0 == 250 ? marker : "xyz")\"}\n" }.joined()
