@@ -62,34 +62,35 @@ extension ElementDecoding where Element: Decodable {
   init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
     decode = { (values) throws(UndecodableElement) in
       try values.inBatches { (batch) throws(UndecodableElement) in
-        try Self.decode(values, batch, configuring)
+        try Self.decode(values, in: batch, configuring)
       }
     }
   }
 
   private static func decode(
-    _ values: JSONValues, _ batch: Range<Int>, _ configure: (JSONDecoder) -> Void
+    _ values: JSONValues, in batch: Range<Int>, _ configure: (JSONDecoder) -> Void
   ) throws(UndecodableElement) -> [Element] {
-    let decoder = JSONDecoder()
-    configure(decoder)
     do {
-      return try decoder.decode([Element].self, from: values.array(batch))
+      return try decode(values, batch, configure)
     } catch {
-      let offset = (error as? DecodingError)?.firstIndex ?? 0
-      throw UndecodableElement(
-        offset: batch.lowerBound + offset, reason: Self.reason(error, depth: 1))
+      // The path of an error does not tell which element it is: an element may decode text that it
+      // holds, and pass on what is wrong there.
+      for offset in batch {
+        do {
+          _ = try decode(values, offset..<offset + 1, configure)
+        } catch {
+          throw UndecodableElement(offset: offset, reason: Self.reason(error, depth: 1))
+        }
+      }
+      throw UndecodableElement(offset: batch.lowerBound, reason: Self.reason(error, depth: 1))
     }
   }
-}
 
-extension DecodingError {
-  /// The offset of the element of the outermost array.
-  fileprivate var firstIndex: Int? {
-    switch self {
-    case .keyNotFound(_, let context), .valueNotFound(_, let context),
-      .typeMismatch(_, let context), .dataCorrupted(let context):
-      context.codingPath.first?.intValue
-    @unknown default: nil
-    }
+  private static func decode(
+    _ values: JSONValues, _ range: Range<Int>, _ configure: (JSONDecoder) -> Void
+  ) throws -> [Element] {
+    let decoder = JSONDecoder()
+    configure(decoder)
+    return try decoder.decode([Element].self, from: values.array(range))
   }
 }

@@ -14,6 +14,8 @@ struct JSONLineBatch {
   /// For each value the number of its line, and where that ends.
   private(set) var places: [(line: Int, end: Int)] = []
   private(set) var lineCount = 0
+  /// What is wrong with the line behind these, if something is; no line after it was read.
+  private(set) var fault: Fault?
 
   /// Reads one value a line; blank lines hold none.
   ///
@@ -21,7 +23,7 @@ struct JSONLineBatch {
   ///   - bytes: what holds the lines.
   ///   - range: where they stand; the last one may lack its newline.
   ///   - linesBefore: how many lines precede them in the file.
-  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) throws(Fault) {
+  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) {
     var faulty: (line: Int, range: Range<Int>, end: Int)?
     do throws(JSONScanner.Fault) {
       (spans, places, lineCount, faulty) = try JSONScanner.withScanner(
@@ -55,7 +57,7 @@ struct JSONLineBatch {
     }
     if let faulty {
       let error = Self.error(of: bytes[faulty.range], line: faulty.line)
-      throw Fault(error: error, line: faulty.line, end: faulty.end)
+      fault = Fault(error: error, line: faulty.line, end: faulty.end)
     }
   }
 

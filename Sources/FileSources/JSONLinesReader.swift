@@ -8,7 +8,7 @@ struct JSONLines<Element: Sendable>: Sendable {
   var cursor: LineCursor
   /// The last line if it has no newline, without the white space around it.
   var openLine: [UInt8]
-  /// Whether the first of them stands for one that was taken before it was complete.
+  /// Whether they stand for one that was taken before its line was complete.
   var replacesLast = false
 }
 
@@ -108,8 +108,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       }
       size = Self.partSize
       do throws(JSONLineBatch.Fault) {
-        let batch = try JSONLineBatch(
-          bytes, bodyStart..<(newline + 1), linesBefore: lineCount)
+        let batch = JSONLineBatch(bytes, bodyStart..<(newline + 1), linesBefore: lineCount)
         elements += try decode(batch, of: bytes)
         margins.append(bytes[...newline])
         lineCount += batch.lineCount
@@ -125,8 +124,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   /// The element of a line that has no end yet.
   func element(of line: [UInt8], after cursor: LineCursor) throws(JSONError) -> Element {
     do throws(JSONLineBatch.Fault) {
-      let batch = try JSONLineBatch(
-        line, line.indices, linesBefore: cursor.lineCount)
+      let batch = JSONLineBatch(line, line.indices, linesBefore: cursor.lineCount)
       guard let element = try decode(batch, of: line).first else {
         preconditionFailure("a line that is not blank has no element")
       }
@@ -136,11 +134,14 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     }
   }
 
+  /// - Throws: what is wrong with the first line that cannot be read.
   private func decode(
     _ batch: JSONLineBatch, of bytes: [UInt8]
   ) throws(JSONLineBatch.Fault) -> [Element] {
+    let elements: [Element]
     do throws(UndecodableElement) {
-      return try decoding.decode(JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0))
+      let values = JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0)
+      elements = try decoding.decode(values)
     } catch {
       let place = batch.places.indices.contains(error.offset) ? error.offset : 0
       let (line, end) = batch.places[place]
@@ -150,5 +151,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
           position: JSONError.Position(line: line, column: 1)),
         line: line, end: end)
     }
+    if let fault = batch.fault { throw fault }
+    return elements
   }
 }

@@ -9,7 +9,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   // Sendable: what changes is touched on the queue only.
 
   private let reader: JSONLinesReader<Element>
-  /// How far the contents go; nil before the first load.
+  /// How far the contents go; nil where they are not known to be of this file.
   private var cursor: LineCursor?
   /// Up to the end of a line that cannot be read: it stays so until the file is another one.
   private var fault: (cursor: LineCursor, error: JSONError)?
@@ -34,6 +34,12 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// A file that only grows need not rest before its complete lines count.
   override func fileChanged(_ event: FileEvent) -> [ReloadMachine.Action] {
     toldState = event.state
+    switch event.kind {
+    case .replaced, .created, .removed:
+      // Another file may have the number of the one before, and begin and end like it.
+      (cursor, fault) = (nil, nil)
+    case .written, .modified, .touched, .check: break
+    }
     if event.kind == .modified, let cursor, let stamp = event.state.stamp,
       stamp.identity == cursor.stamp.identity, stamp.size > cursor.stamp.size
     {
@@ -106,8 +112,10 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   ///
   /// - Returns: whether it has to wait: for its newline, or until the file has rested.
   private func takeOpenLine(of lines: inout JSONLines<Element>, after start: LineCursor?) -> Bool {
-    lines.replacesLast = start?.openLine != nil && !lines.elements.isEmpty
-    if lines.elements.isEmpty { lines.cursor.openLine = start?.openLine }
+    // Blanks may have been written over a line that was taken.
+    let isBlank = lines.elements.isEmpty && lines.openLine.isEmpty
+    lines.replacesLast = start?.openLine != nil && (isBlank || !lines.elements.isEmpty)
+    if !lines.replacesLast { lines.cursor.openLine = start?.openLine }
     guard !lines.openLine.isEmpty else {
       openLineDiagnostic = nil
       return false
@@ -140,19 +148,17 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
     }
     contents.edit { draft in
       let last = lines.replacesLast ? draft[draft.count - 1] : nil
-      if let last, let first = lines.elements.first {
-        identities.update(removed: [last], added: lines.elements)
-        if last.differenceIdentifier == first.differenceIdentifier {
-          draft[draft.count - 1] = first
-          draft.append(contentsOf: lines.elements.dropFirst())
-        } else {
-          draft.removeSubrange(draft.count - 1..<draft.count)
-          draft.append(contentsOf: lines.elements)
-        }
-      } else {
-        identities.update(removed: [], added: lines.elements)
-        draft.append(contentsOf: lines.elements)
+      identities.update(removed: last.map { [$0] } ?? [], added: lines.elements)
+      var added = lines.elements[...]
+      if let last, let first = added.first,
+        last.differenceIdentifier == first.differenceIdentifier
+      {
+        draft[draft.count - 1] = first
+        added = added.dropFirst()
+      } else if last != nil {
+        draft.removeSubrange(draft.count - 1..<draft.count)
       }
+      draft.append(contentsOf: added)
       // The first two of one identity stay the first as long as elements are only added.
       if !identities.hasDuplicates {
         duplicate = nil

@@ -20,7 +20,9 @@ struct LineCursor: Sendable {
   func holds(for stamp: FileStamp, margins: FileMargins) -> Bool {
     stamp.identity == self.stamp.identity
       && (stamp.size > self.stamp.size
-        || stamp.size == self.stamp.size && stamp.modified == self.stamp.modified)
+        || stamp.size == self.stamp.size && stamp.modified == self.stamp.modified
+          // The time of the last write can be set back, this one cannot.
+          && stamp.changed == self.stamp.changed)
       && margins.fingerprint == fingerprint
   }
 }

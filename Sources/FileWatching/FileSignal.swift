@@ -25,8 +25,11 @@ package struct FileSignal: OptionSet, Sendable, Hashable {
   /// Names in a watched directory changed; the system does not tell which.
   package static let names = FileSignal(rawValue: 512)
 
+  /// What was found without being told may be followed by more that shows in no stamp.
+  package static let doubt = FileSignal(rawValue: 1024)
+
   /// Whether the watched places are still the right ones for certain.
-  var keepsPlaces: Bool { isSubset(of: [.written, .modified]) }
+  var keepsPlaces: Bool { isSubset(of: [.written, .modified, .doubt]) }
 
   /// Tells what to report, given what stood at the path before and what stands there now.
   ///
@@ -46,7 +49,7 @@ package struct FileSignal: OptionSet, Sendable, Hashable {
     if contains(.written) { return .written }
     if contains(.modified) { return .modified }
     if contains(.lost) { return .check }
-    if oldStamp == newStamp { return nil }
+    if oldStamp == newStamp { return contains(.doubt) ? .check : nil }
     if oldStamp.size != newStamp.size { return .modified }
     if contains(.attributes) || oldStamp.modified == newStamp.modified { return .touched }
     return .modified

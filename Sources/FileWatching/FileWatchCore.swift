@@ -16,6 +16,8 @@ final class FileWatchCore: FileSignalReceiver {
     /// The next look that nobody asks for, and how many there were.
     var alarm: WatchTimer.Alarm?
     var ticks = 0
+    /// While what was found without being told may not have been all.
+    var doubt: WatchDoubt?
   }
 
   /// What looking and watching anew gave.
@@ -54,6 +56,7 @@ final class FileWatchCore: FileSignalReceiver {
     let (stale, isDue) = state.withLock { state in
       state.resolution = armed.resolution
       state.diagnostic = armed.diagnostic
+      if armed.diagnostic != nil { state.doubt = WatchDoubt() }
       // Registrations may have spoken before they were stored.
       state.isScheduled = !state.pending.isEmpty
       return (Self.swapTokens(armed.tokens, in: &state), state.isScheduled)
@@ -99,13 +102,16 @@ final class FileWatchCore: FileSignalReceiver {
     }
     let alarm = system.timer.call(interval, isTold ? Self.safetyQueue : queue) { [weak self] in
       guard let self, isLive else { return }
+      let isDoubtful = state.withLock { WatchDoubt.pass(interval, of: &$0.doubt) }
       if !isTold {
-        state.withLock { _ = $0.pending.insert(.poll) }
+        state.withLock { $0.pending.formUnion(isDoubtful ? [.poll, .doubt] : .poll) }
         deliver()
       } else if PathResolution(absolutePath: path, in: system.files)
         != state.withLock({ $0.resolution })
       {
         receive(.poll)
+      } else if isDoubtful {
+        receive(.doubt)
       }
       scheduleTick()
     }
@@ -153,6 +159,8 @@ final class FileWatchCore: FileSignalReceiver {
   ) {
     let (handler, stale, sayMore) = state.withLock { state in
       let sayMore = state.diagnostic != after.diagnostic
+      let isTold = after.diagnostic == nil && !signal.isSubset(of: [.poll, .doubt])
+      if !isTold, sayMore || before.state != after.resolution.state { state.doubt = WatchDoubt() }
       state.resolution = after.resolution
       state.diagnostic = after.diagnostic
       let stale = keepsTokens ? [] : Self.swapTokens(after.tokens, in: &state)

@@ -67,6 +67,32 @@ struct JSONFileDataSourceTests {
     #expect(log.source.snapshot.count == 1)
   }
 
+  /// What such an element throws has the path in the text that it holds.
+  @Test func elementThatFailsToDecodeTextWhichItHoldsIsNamed() async throws {
+    struct Letter: Decodable, Differentiable, Hashable, Sendable {
+      enum CodingKeys: CodingKey { case id, numbers }
+      var id: Int
+      var numbers: [Int]
+      var differenceIdentifier: Int { id }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(Int.self, forKey: .id)
+        let text = try container.decode(String.self, forKey: .numbers)
+        numbers = try JSONDecoder().decode([Int].self, from: Data(text.utf8))
+      }
+    }
+    let good = #"{"id":1,"numbers":"[1,2]"}"#
+    let bad = #"{"id":2,"numbers":"[1,2,3,4,5,null]"}"#
+    try directory.write("[\(good)]", to: "a.json")
+    let log = try await SourceLog.afterLoading(JSONFileDataSource<Letter>(path: path))
+    try directory.write("[\(good),\n\(bad)]", to: "a.json")
+    #expect(try await log.failure().message.contains("line 2, column 1, element 1: "))
+    let fresh = JSONFileDataSource<Letter>(path: path)
+    let error = await #expect(throws: SourceError.self) { try await fresh.loaded() }
+    #expect(error?.message.contains("line 2, column 1, element 1: ") == true)
+  }
+
   @Test func closureDecodesOnlyWhatIsNew() async throws {
     struct Refusal: Error {}
     let decoded = Holder(Locked<[Int]>([]))

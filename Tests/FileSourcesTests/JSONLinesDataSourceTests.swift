@@ -158,6 +158,17 @@ struct JSONLinesDataSourceTests {
     #expect(try await texts(log.nextChange().after) == ["1", "23", "4", "56"])
   }
 
+  @Test(arguments: ["1\n2\n \n\n", "1\n2\n  "])
+  func aLineWithoutANewlineThatIsWrittenOverByBlanksIsDeleted(text: String) async throws {
+    try directory.write("1\n2\n3", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(key: nil))
+    #expect(texts(log.source.snapshot) == ["1", "2", "3"])
+    try OpenFile(path, O_WRONLY).write(text)
+    #expect(try await log.nextChange().changeset == Changeset(deletions: [2]))
+    try append("\n4\n")
+    #expect(try await texts(log.nextChange().after) == ["1", "2", "4"])
+  }
+
   @Test func anIncompleteLastLineIsADiagnosticUntilItIsComplete() async throws {
     try directory.write("{\"id\":1}\n{\"id\":", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
@@ -198,6 +209,13 @@ struct JSONLinesDataSourceTests {
     let change = try await log.nextChange()
     #expect(change.changeset == Changeset(insertions: [2]))
     #expect(change.revision == 2)
+  }
+
+  @Test func theFirstFaultyLineIsTold() async throws {
+    try directory.write("{\"id\":1}\n{\"no\":2}\n{\"id\":3}\n{\"id\" 4}\n", to: "a.jsonl")
+    let error = await #expect(throws: SourceError.self) { try await source().loaded() }
+    #expect(error?.code == "json-missingKey")
+    #expect(error?.message.contains("line 2, column 1") == true)
   }
 
   @Test func aFaultyLineIsNotReadAgainWithEachLineAfterIt() async throws {
@@ -298,6 +316,53 @@ struct JSONLinesDataSourceTests {
     try directory.write("{\"id\":-2}\n" + text("newer", "{\"id\":-1}\n"), to: "a.jsonl")
     change = try await log.nextChange()
     #expect(change.changeset == Changeset(insertions: [0]))
+  }
+
+  @Test func contentsWhoseTimeIsSetBackAreNoticed() async throws {
+    func text(_ marker: String) -> String {
+      (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
+    }
+    func write(_ marker: String) throws {
+      let file = try OpenFile(path, O_WRONLY | O_CREAT)
+      try file.write(text(marker))
+      let time = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+      try #require(futimens(file.descriptor, [time, time]) == 0)
+    }
+    try write("old")
+    let log = try await SourceLog.afterLoading(source())
+    let before = try FileAccess.live.stamp(path).get().changed
+    repeat { try write("new") } while try FileAccess.live.stamp(path).get().changed == before
+    let change = try await log.nextChange()
+    #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
+  }
+
+  /// As after two renames in short order, or where a deleted file's number goes to the next.
+  @Test func anotherFileOfTheSameNumberIsReadFromTheStart() async throws {
+    func text(_ marker: String) -> String {
+      (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
+    }
+    @Sendable func numbered(_ stamp: Result<FileStamp, FileFailure>) -> Result<
+      FileStamp, FileFailure
+    > {
+      stamp.map { stamp in
+        var stamp = stamp
+        if stamp.kind == .regular { stamp.identity.inode = 1 }
+        return stamp
+      }
+    }
+    var system = WatchSystem.live
+    system.files.stamp = { numbered(FileAccess.live.stamp($0)) }
+    system.files.open = { path in
+      FileAccess.live.open(path).map { file in
+        OpenedFile(stamp: { numbered(file.stamp()) }, read: file.read)
+      }
+    }
+    try directory.write(text("old"), to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(system: system))
+    try replace(text("new") + "{\"id\":-1}\n")
+    let change = try await log.nextChange()
+    #expect(change.changeset.updates == [.init(from: 1_000, to: 1_000)])
+    #expect(change.changeset.insertions == [2_000])
   }
 
   @Test func aSmallFileIsComparedAsAWhole() async throws {
