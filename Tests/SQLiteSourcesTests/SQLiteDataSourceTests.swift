@@ -248,6 +248,20 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
+  @Test func pathsThatDifferInNormalizationAloneLeadToTwoDatabases() async throws {
+    var recorders: [Recorder<Item>] = []
+    for (id, name) in ["\u{E9}", "e\u{301}"].enumerated() {
+      let path = database.directory.appendingPathComponent("db").path + name
+      let writer = try SQLiteConnection(path: path)
+      try writer.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name)")
+      try writer.execute("INSERT INTO item VALUES (?, 'a')", [id])
+      recorders.append(Recorder(try SQLiteDataSource<Item>(path: path, sql: select)))
+    }
+    for (id, recorder) in recorders.enumerated() {
+      try await recorder.wait(for: [Item(id: id, name: "a")])
+    }
+  }
+
   @Test func aTemporaryTableInMemoryHidesTheOtherOneOfItsName() async throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.executeScript(

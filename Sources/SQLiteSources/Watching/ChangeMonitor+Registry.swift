@@ -9,8 +9,11 @@ extension ChangeMonitor {
   /// By the path and not by the file: a path whose symbolic link is turned elsewhere must take
   /// along only those who named it by that path.
   private enum Key: Sendable, Hashable {
-    case path(String)
+    /// Its bytes: two strings that are equal may be the paths of two files.
+    case path([UInt8])
     case memory(ObjectIdentifier)
+
+    init(path: String) { self = .path(Array(path.utf8)) }
   }
 
   private struct Weak: Sendable {
@@ -21,7 +24,7 @@ extension ChangeMonitor {
 
   /// The monitor of the database at `path`, an absolute one.
   static func shared(path: String) -> ChangeMonitor {
-    shared(.path(path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
+    shared(Key(path: path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
   }
 
   /// The monitor of the database of `connection`.
@@ -35,7 +38,7 @@ extension ChangeMonitor {
 
   /// The monitor of the database of `connection`, where anybody uses one.
   static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
-    let key = connection.path.map(Key.path) ?? .memory(ObjectIdentifier(connection))
+    let key = connection.path.map(Key.init(path:)) ?? .memory(ObjectIdentifier(connection))
     return registry.withLock { $0.monitors[key]?.monitor }
   }
 
