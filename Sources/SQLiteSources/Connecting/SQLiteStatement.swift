@@ -70,13 +70,21 @@ final class SQLiteStatement {
   /// A value of the row that the last step came to, in SQLite's memory.
   @inline(__always)
   func storedValue(at position: Int) -> StoredValue {
-    let position = Int32(truncatingIfNeeded: position)
-    switch sqlite3_column_type(handle, position) {
-    case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, position))
-    case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, position))
+    // Asked for once and read as a value, which costs half of asking for type, bytes and length of a
+    // column. Values of statements may be read so on connections without a mutex, as all are.
+    let value = sqlite3_column_value(handle, Int32(truncatingIfNeeded: position))
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
     case SQLITE_TEXT:
-      return .text(buffer(UnsafeRawPointer(sqlite3_column_text(handle, position)), at: position))
-    case SQLITE_BLOB: return .blob(buffer(sqlite3_column_blob(handle, position), at: position))
+      // The length is asked for after the pointer, as SQLite wants it.
+      let start = UnsafeRawPointer(sqlite3_value_text(value))
+      let count = start == nil ? 0 : Int(sqlite3_value_bytes(value))
+      return .text(UnsafeRawBufferPointer(start: start, count: count))
+    case SQLITE_BLOB:
+      let start = sqlite3_value_blob(value)
+      let count = start == nil ? 0 : Int(sqlite3_value_bytes(value))
+      return .blob(UnsafeRawBufferPointer(start: start, count: count))
     default: return .null
     }
   }
@@ -94,12 +102,6 @@ final class SQLiteStatement {
   func restart(rowid: Int64) throws(SQLiteError) {
     sqlite3_reset(handle)
     try bind(.integer(rowid), at: sqlite3_bind_parameter_count(handle))
-  }
-
-  /// The bytes of a column; the length is asked for after the pointer, as SQLite wants it.
-  private func buffer(_ bytes: UnsafeRawPointer?, at position: Int32) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(
-      start: bytes, count: bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, position)))
   }
 }
 
