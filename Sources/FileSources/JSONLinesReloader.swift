@@ -104,8 +104,9 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// will be.
   private func isBeingWritten(_ stamp: FileStamp) -> Bool {
     if machine.isBeingWritten { return true }
-    guard let toldState else { return false }
-    return toldState.stamp.map(stamp.differsInContents) ?? true
+    guard let told = toldState else { return false }
+    guard let toldStamp = told.stamp else { return true }
+    return stamp.differsInContents(from: toldStamp)
   }
 
   /// Decides on a last line without a newline, and notes it.
