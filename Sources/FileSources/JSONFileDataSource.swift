@@ -28,7 +28,8 @@ public import ObservableCollections
 /// changed are not decoded again.
 ///
 /// The file is UTF-8, with or without a byte order mark, and arrays and objects in it are nested at
-/// most 512 levels deep. Of several members of one name the last one counts.
+/// most 512 levels deep. Of several members of one name the last one counts; where `JSONDecoder` decodes,
+/// the one that it takes, which is the first.
 ///
 /// A save costs one pass over the bytes, which are compared with those before while they are read, and
 /// the decoding of elements whose text is new. The file is kept in memory once, as text.
