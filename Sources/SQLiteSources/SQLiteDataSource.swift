@@ -159,7 +159,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   /// Looks for changes now, and waits until what was committed before has been told to immediate
-  /// observers. Without it that comes by itself, a little later.
+  /// observers. Without it that comes by itself, a little later. What could not be read or mapped is
+  /// read again, whether or not it was changed.
   ///
   /// While another connection's lock keeps the database from being read, it returns without.
   public func refresh() async {
@@ -167,6 +168,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     await withCheckedContinuation { continuation in
       queue.async { [self] in
         state.withLock { $0.runs.mustLook() }
+        confined.keeper.forgetFailure()
         run()
         continuation.resume()
       }

@@ -193,5 +193,8 @@ import Testing
     }
     #expect(try nested(5) == 3)
     #expect(readers.idleCount == 2)
+    // More than read at one time otherwise, and none of them ends before the last has read.
+    #expect(try nested(10) == 3)
+    #expect(readers.idleCount == 2)
   }
 }

@@ -192,6 +192,43 @@ import Testing
     #expect(recorder.record.changes.count == changes + 1)
   }
 
+  @Test(arguments: ["SELECT id, name FROM item ORDER BY id", "SELECT DISTINCT id, name FROM item"])
+  func aMappingThatFailedForAWhileIsRefreshed(sql: String) async throws {
+    struct Outage: Error {}
+    let writer = try database.writer()
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    let isOut = Locked(false)
+    let source = try SQLiteDataSource<Item>(connection: writer, sql: sql) { row in
+      if isOut.withLock(\.self) { throw Outage() }
+      return try row.decode(Item.self)
+    }
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [a])
+    isOut.withLock { $0 = true }
+    try writer.execute("INSERT INTO item VALUES (2, 'b')")
+    try await recorder.waitForFailure(.decoding)
+    await source.refresh()
+    #expect(source.status.state != .loaded)
+    isOut.withLock { $0 = false }
+    await source.refresh()
+    #expect(recorder.record.contents == [a, b])
+    #expect(source.status.state == .loaded)
+    #expect(recorder.record.violations.isEmpty)
+  }
+
+  @Test func namesThatDifferInCaseBeyondASCIIAreTwoColumns() async throws {
+    struct Word: Identifiable, Differentiable, Decodable, Equatable {
+      var Ä: Int
+      var ä: Int
+      var id: Int { Ä }
+    }
+    let writer = try database.writer()
+    try writer.executeScript("CREATE TABLE word (Ä, ä); INSERT INTO word VALUES (1, 2)")
+    let source = try SQLiteDataSource<Word>(connection: writer, sql: "SELECT * FROM word")
+    let recorder = Recorder(source)
+    try await recorder.wait(for: [Word(Ä: 1, ä: 2)])
+  }
+
   @Test(arguments: [true, false])
   func anExclusiveLockIsAStatusAndThenPasses(isLockedAtCreation: Bool) async throws {
     try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")

@@ -102,6 +102,11 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
     return readAll(version, shown)
   }
 
+  /// Has the next run read again what could not be read or mapped.
+  func forgetFailure() {
+    if seen?.error != nil { seen = nil }
+  }
+
   // MARK: After commits of this process
 
   /// Whether the file that the writer has open still stands at the path.

@@ -5,14 +5,20 @@ import ReactiveSignals
 ///
 /// A slow query keeps only its own source waiting. All of them are read-only and follow the path.
 final class ReaderPool: Sendable {
+  /// How many read at one time while reading is quick: more would only compete for the processors.
   private static let limit = 8
   private static let idleLimit = 2
+  /// How long nobody may have begun or ended before one more reads than the limit: all that read
+  /// are slow then, and it may be quick.
+  private static let patience = Duration.milliseconds(200)
 
   /// The database in memory, which has only the connection that holds it.
   private let memory: DatabaseReader?
   private let path: String
   private let idle = Locked<[DatabaseReader]>([])
   private let free = DispatchSemaphore(value: ReaderPool.limit)
+  /// When somebody last began or ended to read.
+  private let lastProgress = Locked(ContinuousClock.now)
 
   /// Readers of what `reader` reads.
   init(like reader: DatabaseReader) {
@@ -23,19 +29,37 @@ final class ReaderPool: Sendable {
   /// How many connections are kept although nobody reads.
   var idleCount: Int { idle.withLock { $0.count } }
 
-  /// Runs `body` with a reader that nobody else uses; waits for one where too many are in use.
+  /// Runs `body` with a reader that nobody else uses; waits a moment for one where many are in use.
   func withReader<Result>(
     _ body: (DatabaseReader) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     if let memory { return try body(memory) }
-    free.wait()
+    let isWithinLimit = waitForTurn()
     let reader = idle.withLock { $0.popLast() } ?? DatabaseReader(path: path)
     defer {
       // One that is not kept is closed here, outside the lock.
       idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }
-      free.signal()
+      lastProgress.withLock { $0 = .now }
+      if isWithinLimit { free.signal() }
     }
     return try body(reader)
+  }
+
+  /// Waits until reading may begin.
+  ///
+  /// - Returns: Whether it is one of those that the limit allows.
+  private func waitForTurn() -> Bool {
+    while free.wait(timeout: .now() + ReaderPool.patience.dispatchInterval) == .timedOut {
+      let now = ContinuousClock.now
+      let isStuck = lastProgress.withLock { last in
+        guard last.duration(to: now) >= ReaderPool.patience else { return false }
+        last = now
+        return true
+      }
+      if isStuck { return false }
+    }
+    lastProgress.withLock { $0 = .now }
+    return true
   }
 
   /// Runs `body` in one read transaction, so that all that it reads is of one state.
