@@ -22,6 +22,7 @@ let package = Package(
   products: [
     .library(name: "Swappable", targets: ["Swappable"]),
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "TerminalViews", targets: ["TerminalViews"]),
     .library(name: "DataSourceTesting", targets: ["DataSourceTesting"]),
     .executable(name: "livelist", targets: ["livelist"]),
   ],
@@ -44,19 +45,24 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching",
         "SwappableSQLite3",
       ]),
+    module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module("TerminalViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "DataSourceTesting",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources"]),
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews"]),
     module(
       "Swappable",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources"]),
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
+        "ListViews", "TerminalViews",
+      ]),
 
     // Programs.
     .executableTarget(
       name: "livelist",
       dependencies: [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "SQLiteSources",
+        "SQLiteSources", "TerminalViews",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -107,8 +113,20 @@ let package = Package(
         "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
         "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
       ]),
-    tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper"]),
-    tests("PlaygroundTests", ["SwapDemo"]),
+    tests(
+      "ListViewsTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
+        "DataSourceTesting", "TestSupport",
+      ]),
+    tests(
+      "TerminalViewsTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "TerminalViews",
+        "DataSourceTesting", "TestSupport",
+      ]),
+    tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
+    tests("PlaygroundTests", ["SwapDemo", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )
