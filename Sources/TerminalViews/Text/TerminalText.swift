@@ -3,7 +3,8 @@ public enum TerminalText {
   /// The text with a sign for each character that would do more than show: controls, ends of lines,
   /// changes of direction.
   public static func printable(_ text: String) -> String {
-    String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+    String(
+      text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
   }
 
   /// How many columns a printable text takes.
