@@ -1,17 +1,79 @@
 /// How text fits into a terminal.
 public enum TerminalText {
   /// The text with a sign for each character that would do more than show: controls, ends of lines,
-  /// changes of direction.
+  /// changes of direction, what cannot be seen.
+  ///
+  /// Controls are shown by pictures of their own (`␊`, `␛`), all else by `�`. Joiners stay inside emoji
+  /// and between letters, variation selectors behind what they vary. Marks without a letter stand on
+  /// `◌`, and of a tall stack of marks the first few stay.
+  ///
+  /// - Complexity: O(n) in the length of the text.
   public static func printable(_ text: String) -> String {
-    String(
-      text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+    isPlain(text) ? text : PrintableText.make(text)
   }
 
   /// How many columns a printable text takes.
-  public static func width(_ text: String) -> Int { text.count }
+  ///
+  /// Wide East Asian characters and emoji count two, combining marks none, characters of ambiguous
+  /// width one.
+  ///
+  /// - Complexity: O(n) in the length of the text.
+  public static func width(_ text: String) -> Int {
+    if isPlain(text) { return text.utf8.count }
+    return text.reduce(0) { $0 + CharacterWidth.width(of: $1) }
+  }
 
   /// As much of a printable text as fits into some columns; no character is cut.
+  ///
+  /// - Complexity: O(n) in the length of the text.
   public static func clipped(_ text: String, to columns: Int) -> String {
-    String(text.prefix(max(0, columns)))
+    guard columns > 0 else { return "" }
+    guard text.utf8.count > columns else { return text }
+    if isPlain(text) {
+      return String(text[..<text.utf8.index(text.startIndex, offsetBy: columns)])
+    }
+    var left = columns
+    return String(
+      text.prefix { character in
+        left -= CharacterWidth.width(of: character)
+        return left >= 0
+      })
+  }
+
+  /// A printable text, with dots in place of its end where it does not fit.
+  ///
+  /// - Complexity: O(n) in the length of the text.
+  public static func truncated(_ text: String, to columns: Int) -> String {
+    guard width(text) > columns else { return text }
+    return columns > 0 ? clipped(text, to: columns - 1) + "…" : ""
+  }
+
+  /// A printable text in exactly so many columns: cut, or with spaces.
+  ///
+  /// - Complexity: O(n) in the length of the text.
+  public static func padded(
+    _ text: String, to columns: Int, alignment: TerminalAlignment = .leading
+  ) -> String {
+    let clipped = clipped(text, to: columns)
+    let missing = max(0, columns - width(clipped))
+    let before =
+      switch alignment {
+      case .leading: 0
+      case .center: missing / 2
+      case .trailing: missing
+      }
+    return String(repeating: " ", count: before) + clipped
+      + String(repeating: " ", count: missing - before)
+  }
+
+  /// Whether the text is printable ASCII throughout, one column a byte.
+  static func isPlain(_ text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { bytes in
+      // No early return: the loop is one that vectors do.
+      var isPlain = true
+      for byte in bytes { isPlain = isPlain && (0x20..<0x7F).contains(byte) }
+      return isPlain
+    }
   }
 }

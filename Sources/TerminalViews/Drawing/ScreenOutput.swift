@@ -1,0 +1,80 @@
+/// Bytes for a terminal, with the look of letters that they leave it in.
+struct ScreenOutput {
+  private(set) var bytes: [UInt8] = []
+  private var style = TerminalStyle.plain
+
+  /// Adds a control sequence, but for its introducer.
+  mutating func control(_ sequence: String) {
+    bytes += [0x1B, UInt8(ascii: "[")]
+    bytes += sequence.utf8
+  }
+
+  /// Moves the cursor.
+  mutating func move(toRow row: Int, column: Int) {
+    switch (row, column) {
+    case (0, 0): control("H")
+    case (_, 0): control("\(row + 1)H")
+    default: control("\(row + 1);\(column + 1)H")
+    }
+  }
+
+  /// Moves the cursor within its row.
+  mutating func move(toColumn column: Int) {
+    control(column == 0 ? "G" : "\(column + 1)G")
+  }
+
+  /// Erases the rest of the cursor's row.
+  mutating func eraseRest() {
+    // Many terminals erase to the background's colour.
+    set(.plain)
+    control("K")
+  }
+
+  /// Writes what stands in a cell.
+  mutating func write(_ cell: ScreenCell) {
+    if cell.text == " " {
+      // Between words any look will do in which a space looks the same.
+      if ScreenRow.ofSpace(style) != cell.style { set(cell.style) }
+    } else {
+      set(cell.style)
+    }
+    assert(
+      ScreenOutput.isHarmless(cell.text), "control characters in \(cell.text.debugDescription)")
+    bytes += cell.text.utf8
+  }
+
+  /// Sets the look of what is written next, by the shorter of two ways.
+  mutating func set(_ new: TerminalStyle) {
+    guard new != style else { return }
+    let change = ScreenOutput.codes(from: style, to: new)
+    let anew = ["0"] + ScreenOutput.codes(from: .plain, to: new)
+    let isPlain = new == .plain
+    let shorter = isPlain ? [] : change.joined().count < anew.joined().count ? change : anew
+    control(shorter.joined(separator: ";") + "m")
+    style = new
+  }
+
+  private static func codes(from old: TerminalStyle, to new: TerminalStyle) -> [String] {
+    var codes: [String] = []
+    // One code ends both.
+    let endsWeight = old.isBold && !new.isBold || old.isFaint && !new.isFaint
+    if endsWeight { codes.append("22") }
+    if new.isBold, endsWeight || !old.isBold { codes.append("1") }
+    if new.isFaint, endsWeight || !old.isFaint { codes.append("2") }
+    if new.isUnderlined != old.isUnderlined { codes.append(new.isUnderlined ? "4" : "24") }
+    if new.isReversed != old.isReversed { codes.append(new.isReversed ? "7" : "27") }
+    if new.foreground != old.foreground { codes.append(code(new.foreground, from: 30)) }
+    if new.background != old.background { codes.append(code(new.background, from: 40)) }
+    return codes
+  }
+
+  private static func code(_ color: TerminalColor?, from first: Int) -> String {
+    guard let color else { return "\(first + 9)" }
+    let number = Int(color.rawValue)
+    return "\(number < 8 ? first + number : first + 60 + number - 8)"
+  }
+
+  private static func isHarmless(_ text: String) -> Bool {
+    !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+}
