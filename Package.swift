@@ -77,8 +77,8 @@ let package = Package(
       dependencies: ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"],
       path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
-      name: "TestHelper", dependencies: ["SwappableSQLite3"], path: "Tests/TestHelper",
-      swiftSettings: settings),
+      name: "TestHelper", dependencies: ["SwappableSQLite3", "TerminalViews"],
+      path: "Tests/TestHelper", swiftSettings: settings),
     tests("ReactiveSignalsTests", ["ReactiveSignals", "DataSourceTesting"]),
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
     tests(
@@ -123,7 +123,7 @@ let package = Package(
       "TerminalViewsTests",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "TerminalViews",
-        "DataSourceTesting", "TestSupport",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
     tests("PlaygroundTests", ["SwapDemo", "TestSupport"]),

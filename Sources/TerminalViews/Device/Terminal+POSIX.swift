@@ -88,8 +88,13 @@ public final class Terminal: Sendable {
     let handler = signal(SIGTSTP, SIG_IGN)
     kill(0, SIGTSTP)
     signal(SIGTSTP, SIG_DFL)
-    // Sent to this thread, it stops the process before the call returns.
+    // Sent to this thread, it stops the process before the call returns; threads of queues block it.
+    var (stop, mask) = (sigset_t(), sigset_t())
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    pthread_sigmask(SIG_UNBLOCK, &stop, &mask)
     raise(SIGTSTP)
+    pthread_sigmask(SIG_SETMASK, &mask, nil)
     signal(SIGTSTP, handler)
     try enter()
   }

@@ -9,25 +9,29 @@ enum CharacterWidth {
     var width = 0
     /// The last scalar that takes room, and how much.
     var base: (scalar: Unicode.Scalar, width: Int)?
-    var isJoined = false
+    var previous: Unicode.Scalar?
     for scalar in scalars {
+      defer { previous = scalar }
       switch scalar.value {
-      case 0x200D:
-        isJoined = true
-        continue
       case 0xFE0F:
         // The picture instead of the letter.
-        if let last = base, last.width == 1, last.scalar.properties.isEmoji {
+        if let last = base, last.scalar == previous, last.width == 1,
+          last.scalar.properties.isEmoji
+        {
           width += 1
           base = (last.scalar, 2)
         }
       case 0xFE0E:
-        if let last = base, last.width == 2, last.scalar.properties.isEmojiPresentation {
+        if let last = base, last.scalar == previous, last.width == 2,
+          last.scalar.properties.isEmojiPresentation
+        {
           width -= 1
           base = (last.scalar, 1)
         }
       default:
-        if let last = base, isPart(scalar, of: last.scalar, isJoined: isJoined) {
+        if let last = base,
+          isPart(scalar, of: last.scalar, isJoined: previous == "\u{200D}")
+        {
           width += 2 - last.width
           base = (last.scalar, 2)
         } else {
@@ -36,7 +40,6 @@ enum CharacterWidth {
           if own > 0 { base = (scalar, own) }
         }
       }
-      isJoined = false
     }
     return width
   }
@@ -61,6 +64,12 @@ enum CharacterWidth {
   /// Whether a scalar is a Hangul vowel or final consonant, which the syllable before it takes in.
   static func isTrailingJamo(_ value: UInt32) -> Bool {
     (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FF).contains(value)
+  }
+
+  /// Whether a scalar is one that a vowel or a final consonant belongs to.
+  static func isHangul(_ value: UInt32) -> Bool {
+    (0x1100...0x11FF).contains(value) || (0xA960...0xA97C).contains(value)
+      || (0xAC00...0xD7FF).contains(value)
   }
 
   static func width(of scalar: Unicode.Scalar) -> Int {

@@ -56,6 +56,9 @@ struct PrintableText {
       }
     default:
       if CharacterWidth.isTrailingJamo(scalar.value), !properties.isDefaultIgnorableCodePoint {
+        if last.map({ !CharacterWidth.isHangul($0.value) }) ?? false {
+          putBase(PrintableText.stand)
+        }
         putMark(scalar)
       } else {
         putBase(properties.isDefaultIgnorableCodePoint ? PrintableText.unknown : scalar)

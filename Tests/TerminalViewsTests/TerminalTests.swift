@@ -1,0 +1,157 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TerminalViews
+
+@Suite struct TerminalTests {
+  private let terminal: PseudoTerminal
+  private let modes: String
+
+  init() throws {
+    terminal = try PseudoTerminal(rows: 10, columns: 40)
+    modes = try terminal.modes
+  }
+
+  private func start(
+    _ arguments: [String] = ["screen"], environment: [String: String?] = ["NO_COLOR": nil]
+  ) throws -> Program {
+    let program = try Program("TestHelper", arguments, environment: environment, terminal: terminal)
+    try terminal.wait(until: "the screen is drawn") { $0.display.lines[9] == "filling" }
+    return program
+  }
+
+  private func expectEnd(_ program: Program, status: Int32 = 0) throws {
+    #expect(try program.waitForEnd() == status)
+    try terminal.readRest()
+    #expect(try terminal.modes == modes)
+    #expect(!terminal.display.isAlternate)
+    #expect(terminal.display.isCursorShown)
+    #expect(terminal.display.wrapsLines)
+    #expect(!terminal.display.bracketsPastes)
+    #expect(terminal.display.isPlain)
+    #expect(terminal.display.complaints.isEmpty)
+  }
+
+  private func expectShown(_ line: String) throws {
+    try terminal.wait(until: "\(line) is shown") { $0.display.lines[1] == line }
+  }
+
+  @Test func itTakesTheScreenAndGivesItBack() throws {
+    let program = try start()
+    #expect(terminal.display.isAlternate)
+    #expect(!terminal.display.isCursorShown)
+    #expect(!terminal.display.wrapsLines)
+    #expect(terminal.display.bracketsPastes)
+    #expect(try terminal.modes != modes)
+    #expect(terminal.display.lines[0] == "10 rows of 40")
+    #expect(terminal.display.cells[0][0].style.foreground == 1)
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func keysAreTold() throws {
+    let program = try start()
+    for (keys, name) in [
+      ("a", "character(\"a\")"), ("\u{1B}[A", "up"), ("\u{1B}", "escape"),
+      ("\u{3}", "control(\"c\")"),
+      ("\u{1B}[200~pasted\u{1B}[201~", "pasted(\"pasted\")"),
+    ] {
+      try terminal.type(keys)
+      try expectShown("key \(name)")
+    }
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func aSignalEndsItAndTheTerminalIsAsItWas(signal: Int32) throws {
+    let program = try start()
+    program.send(signal)
+    try expectEnd(program)
+  }
+
+  @Test func afterAnErrorTheTerminalIsAsItWas() throws {
+    let program = try start(["screen", "fail"])
+    try expectEnd(program, status: 1)
+  }
+
+  @Test func aNewSizeIsTold() throws {
+    let program = try start()
+    for (rows, columns) in [(20, 60), (5, 30), (10, 40)] {
+      try terminal.resize(rows: rows, columns: columns)
+      try terminal.wait(until: "the size is shown") {
+        $0.display.lines[0] == "\(rows) rows of \(columns)"
+          && $0.display.lines[1] == "signal resize"
+      }
+    }
+    terminal.forgive()
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func whereInputAndOutputAreNoTerminalItUsesTheOneThatControlsTheProcess() throws {
+    let null = try #require(FileHandle(forUpdatingAtPath: "/dev/null"))
+    let program = try Program(
+      "TestHelper", ["screen"], terminal: terminal, input: null, output: null)
+    try terminal.wait(until: "the screen is drawn") { $0.display.lines[9] == "filling" }
+    try terminal.type("x")
+    try expectShown("key character(\"x\")")
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func whereThereIsNoTerminalItSaysWhatWouldHelp() throws {
+    let null = try #require(FileHandle(forUpdatingAtPath: "/dev/null"))
+    let program = try Program("TestHelper", ["screen"], input: null, output: null)
+    #expect(try program.waitForEnd() == 1)
+  }
+
+  @Test func withNOCOLORThereAreNoColours() throws {
+    let program = try start(environment: ["NO_COLOR": "1"])
+    #expect(terminal.display.cells[0][0].style.foreground == nil)
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func stoppedItGivesTheScreenBackAndContinuedItTakesItAgain() throws {
+    let program = try start(["job", "screen"])
+    for _ in 0..<3 {
+      try terminal.type("\u{1A}")
+      try terminal.wait(for: "stopped")
+      #expect(!terminal.display.isAlternate)
+      #expect(terminal.display.isCursorShown)
+      #expect(try terminal.modes == modes)
+      try terminal.type("\n")
+      try expectShown("resumed")
+      #expect(terminal.display.isAlternate)
+      #expect(terminal.display.lines[9] == "filling")
+      try terminal.type("a")
+      try expectShown("key character(\"a\")")
+    }
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func capabilitiesFollowTheEnvironment() {
+    func capabilities(_ isTerminal: Bool, _ environment: [String: String]) -> TerminalCapabilities {
+      TerminalCapabilities(isTerminal: isTerminal) { environment[$0] }
+    }
+    #expect(capabilities(true, ["TERM": "xterm"]) == .colors)
+    #expect(capabilities(true, ["TERM": "xterm", "NO_COLOR": ""]) == .colors)
+    #expect(capabilities(true, ["TERM": "xterm", "NO_COLOR": "1"]) == .colorless)
+    #expect(capabilities(true, ["TERM": "dumb"]) == .none)
+    #expect(capabilities(true, [:]) == .none)
+    #expect(capabilities(false, ["TERM": "xterm"]) == .none)
+  }
+
+  @Test func aFailureSaysWhatAndWhyAndWhatWouldHelp() {
+    let failure = TerminalFailure(
+      "open /dev/tty to read keys", code: ENXIO, advice: "run it in a terminal")
+    #expect(
+      "\(failure)"
+        == "cannot open /dev/tty to read keys: No such device or address; run it in a terminal")
+    #expect(!failure.isReaderGone)
+    #expect(TerminalFailure("write", code: EIO).isReaderGone)
+  }
+}

@@ -1,0 +1,98 @@
+package import Foundation
+
+/// A terminal of a test's own, with what a program has written to it.
+package final class PseudoTerminal {
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// The program's end.
+  package let program: FileHandle
+  /// The path of the program's end.
+  package let path: String
+  private let test: FileHandle
+  /// All that the program has written.
+  package private(set) var output: [UInt8] = []
+  package private(set) var display: TerminalModel
+
+  package init(rows: Int, columns: Int) throws {
+    // The program's end is kept open, so that the modes can be read when the program has ended.
+    var (testEnd, programEnd): (Int32, Int32) = (-1, -1)
+    guard openpty(&testEnd, &programEnd, nil, nil, nil) == 0 else { throw POSIXError.last }
+    test = FileHandle(fileDescriptor: testEnd, closeOnDealloc: true)
+    program = FileHandle(fileDescriptor: programEnd, closeOnDealloc: true)
+    for file in [test, program] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
+    guard let name = ttyname(programEnd) else { throw POSIXError.last }
+    path = String(cString: name)
+    display = TerminalModel(rows: rows, columns: columns)
+    try resize(rows: rows, columns: columns)
+  }
+
+  /// Gives the terminal another size, which the system tells the programs that it controls.
+  package func resize(rows: Int, columns: Int) throws {
+    var size = winsize()
+    size.ws_row = numericCast(rows)
+    size.ws_col = numericCast(columns)
+    guard ioctl(program.fileDescriptor, numericCast(TIOCSWINSZ), &size) == 0 else {
+      throw POSIXError.last
+    }
+    display.resize(rows: rows, columns: columns)
+  }
+
+  /// The terminal's modes, in words that can be compared.
+  package var modes: String {
+    get throws {
+      var modes = termios()
+      guard tcgetattr(program.fileDescriptor, &modes) == 0 else { throw POSIXError.last }
+      return "\(modes.c_iflag) \(modes.c_oflag) \(modes.c_cflag) \(modes.c_lflag) \(modes.c_cc)"
+    }
+  }
+
+  /// What the program has written, as text.
+  package var text: String { String(decoding: output, as: UTF8.self) }
+
+  /// Forgets what was wrong with the output so far.
+  package func forgive() { display.forgive() }
+
+  /// Presses keys.
+  package func type(_ keys: String) throws {
+    try test.write(contentsOf: Data(keys.utf8))
+  }
+
+  /// Reads on until the program has written `text`, from now on.
+  package func wait(for text: String) throws {
+    let start = output.count
+    let bytes = Array(text.utf8)
+    try wait(until: "\"\(text)\" was written") { terminal in
+      terminal.output[start...].firstRange(of: bytes) != nil
+    }
+  }
+
+  /// Reads on until the display shows what it should.
+  package func wait(until expectation: String, _ isFulfilled: (PseudoTerminal) -> Bool) throws {
+    let limit = ContinuousClock.now + .seconds(60)
+    while !isFulfilled(self) {
+      guard ContinuousClock.now < limit else {
+        throw Failure(description: "not within a minute: \(expectation)\n" + display.text)
+      }
+      try read(timeout: 1000)
+    }
+  }
+
+  /// Reads what has been written already.
+  package func readRest() throws {
+    while try read(timeout: 0) {}
+  }
+
+  @discardableResult
+  private func read(timeout: Int32) throws -> Bool {
+    var request = pollfd(fd: test.fileDescriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, timeout) == 1 else { return false }
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = Foundation.read(test.fileDescriptor, &buffer, buffer.count)
+    guard count > 0 else { throw POSIXError.last }
+    output += buffer[..<count]
+    display.show(Array(buffer[..<count]))
+    return true
+  }
+}

@@ -1,0 +1,237 @@
+/// A terminal of the tests' own: what it would show for the bytes that it is sent.
+///
+/// It knows nothing of the library's: it measures characters by the C library, and complains of all
+/// that a careful program does not send.
+package struct TerminalModel: Sendable {
+  /// How letters look.
+  package struct Style: Sendable, Hashable {
+    package var foreground: Int?
+    package var background: Int?
+    package var isBold = false
+    package var isFaint = false
+    package var isUnderlined = false
+    package var isReversed = false
+
+    package init() {}
+  }
+
+  /// What stands in a column; empty where a wide character to the left reaches over.
+  package struct Cell: Sendable, Hashable {
+    package var text = " "
+    package var style = Style()
+
+    package init() {}
+  }
+
+  package private(set) var rows: Int
+  package private(set) var columns: Int
+  package private(set) var cells: [[Cell]] = []
+  package internal(set) var row = 0
+  package internal(set) var column = 0
+  package internal(set) var style = Style()
+  package internal(set) var isAlternate = false
+  package internal(set) var isCursorShown = true
+  package internal(set) var wrapsLines = true
+  package internal(set) var bracketsPastes = false
+  /// The rows that scroll.
+  package internal(set) var region = 0..<0
+  /// What it was sent that it should not have been.
+  package internal(set) var complaints: [String] = []
+  /// How many times the whole screen was erased.
+  package internal(set) var clearings = 0
+
+  /// Whether it measures scalar by scalar, as simple terminals do, and not what they make together.
+  private let isSimple: Bool
+  /// The bytes of a character or a sequence that has not ended.
+  private var pending: [UInt8] = []
+  /// The character in the last column is written, and the next one would go to the next line.
+  var isPastEnd = false
+  /// Nothing but the look has changed since a character was written.
+  var isAfterText = false
+  var saved = (row: 0, column: 0, style: Style())
+  /// The normal screen while the alternate one is shown.
+  private var other: [[Cell]] = []
+
+  package init(rows: Int, columns: Int, isSimple: Bool = false) {
+    (self.rows, self.columns, self.isSimple) = (rows, columns, isSimple)
+    region = 0..<rows
+    cells = blank()
+    other = cells
+  }
+
+  /// Whether letters are plain.
+  package var isPlain: Bool { style == Style() }
+
+  /// The lines from the top, without spaces at their ends.
+  package var lines: [String] {
+    cells.map { line in
+      var text = line.map(\.text).joined()
+      while text.last == " " { text.removeLast() }
+      return text
+    }
+  }
+
+  package var text: String { lines.joined(separator: "\n") }
+
+  /// Gives it another size; it comes out empty, as a program is to draw it anew.
+  package mutating func resize(rows: Int, columns: Int) {
+    (self.rows, self.columns) = (rows, columns)
+    region = 0..<rows
+    (row, column, isPastEnd, isAfterText) = (0, 0, false, false)
+    cells = blank()
+    other = cells
+  }
+
+  /// Fills the screen with something that a program has not written.
+  package mutating func spoil() {
+    var cell = Cell()
+    cell.text = "?"
+    cells = Array(repeating: Array(repeating: cell, count: columns), count: rows)
+  }
+
+  /// Forgets what was wrong so far.
+  package mutating func forgive() { complaints = [] }
+
+  package mutating func show(_ text: String) { show(Array(text.utf8)) }
+
+  package mutating func show(_ bytes: [UInt8]) {
+    var rest = (pending + bytes)[...]
+    pending = []
+    while let first = rest.first {
+      let length: Int?
+      if first == 0x1B {
+        length = TerminalModel.lengthOfSequence(rest)
+      } else {
+        let count = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+        length = rest.count >= count ? count : nil
+      }
+      guard let length else {
+        pending = Array(rest)
+        return
+      }
+      let part = rest.prefix(length)
+      rest = rest.dropFirst(length)
+      guard let text = String(validating: part, as: UTF8.self) else {
+        complaints.append("bytes that are no text: \(Array(part))")
+        continue
+      }
+      if first == 0x1B {
+        obey(String(text.dropFirst()))
+      } else if let scalar = text.unicodeScalars.first {
+        show(scalar)
+      }
+    }
+  }
+
+  /// How many bytes the sequence has that begins here; nil where it has not ended.
+  private static func lengthOfSequence(_ bytes: ArraySlice<UInt8>) -> Int? {
+    guard bytes.count > 1 else { return nil }
+    guard bytes[bytes.startIndex + 1] == UInt8(ascii: "[") else { return 2 }
+    let end = bytes.dropFirst(2).firstIndex { (0x40...0x7E).contains($0) }
+    return end.map { $0 - bytes.startIndex + 1 }
+  }
+
+  private func blank() -> [[Cell]] {
+    Array(repeating: Array(repeating: Cell(), count: columns), count: rows)
+  }
+
+  private mutating func show(_ scalar: Unicode.Scalar) {
+    if scalar.properties.generalCategory == .control {
+      if scalar == "\r" {
+        (column, isPastEnd) = (0, false)
+      } else if scalar == "\n", row < rows - 1 {
+        row += 1
+      } else {
+        complaints.append("control character \(scalar.value)")
+      }
+      return
+    }
+    let measured = CharacterMeasure.width(of: scalar)
+    if measured < 0 { complaints.append("U+\(String(scalar.value, radix: 16)) cannot be shown") }
+    let width = max(0, measured)
+    if isAfterText, let start = previous, width == 0 || !isSimple,
+      CharacterMeasure.joins(scalar, to: cells[row][start].text)
+    {
+      cells[row][start].text.unicodeScalars.append(scalar)
+      // What was added may make a picture of a letter, or the reverse.
+      if !isSimple { widen(start, to: CharacterMeasure.widthOfPart(cells[row][start].text)) }
+      return
+    }
+    if width == 0 {
+      complaints.append("U+\(String(scalar.value, radix: 16)) has nothing to stand on")
+      return
+    }
+    if isPastEnd || column + width > columns {
+      if wrapsLines || column + width > columns {
+        complaints.append("\(scalar) beyond the edge, at \(row), \(column)")
+      }
+      isPastEnd = false
+      column = max(0, columns - width)
+    }
+    put(String(scalar), width: width)
+  }
+
+  /// Where the character starts that was written last, if the cursor is right behind it.
+  private var previous: Int? {
+    guard let last = isPastEnd ? columns - 1 : column > 0 ? column - 1 : nil else { return nil }
+    return cells[row][...last].lastIndex { !$0.text.isEmpty }
+  }
+
+  private mutating func put(_ text: String, width: Int) {
+    for column in column..<(column + width) { clear(column) }
+    var cell = Cell()
+    (cell.text, cell.style) = (text, style)
+    cells[row][column] = cell
+    cell.text = ""
+    for column in (column + 1)..<max(column + 1, column + width) { cells[row][column] = cell }
+    advance(to: column + width)
+  }
+
+  private mutating func widen(_ start: Int, to width: Int) {
+    let cell = cells[row][start]
+    let old = cells[row][(start + 1)...].prefix { $0.text.isEmpty }.count + 1
+    guard width != old else { return }
+    guard start + width <= columns else {
+      complaints.append("\(cell.text) beyond the edge, at \(row), \(start)")
+      return
+    }
+    let current = style
+    clear(start)
+    (column, style) = (start, cell.style)
+    put(cell.text, width: width)
+    style = current
+  }
+
+  private mutating func advance(to column: Int) {
+    isPastEnd = column >= columns
+    isAfterText = true
+    self.column = min(column, columns - 1)
+  }
+
+  /// Makes room in a column: of a wide character that is overwritten by half nothing stays.
+  mutating func clear(_ column: Int, _ background: Int? = nil) {
+    guard let start = cells[row][...column].lastIndex(where: { !$0.text.isEmpty }) else { return }
+    var end = start + 1
+    while end < columns, cells[row][end].text.isEmpty { end += 1 }
+    for part in start..<end { cells[row][part] = Cell() }
+    cells[row][column].style.background = background
+  }
+
+  /// An empty row, as it appears where something is erased or moved away.
+  var emptyRow: [Cell] {
+    var cell = Cell()
+    cell.style.background = style.background
+    return Array(repeating: cell, count: columns)
+  }
+
+  mutating func setRows(_ range: Range<Int>, _ rows: some Collection<[Cell]>) {
+    cells.replaceSubrange(range, with: rows)
+  }
+
+  mutating func setAlternate(_ isAlternate: Bool) {
+    guard isAlternate != self.isAlternate else { return }
+    self.isAlternate = isAlternate
+    swap(&cells, &other)
+    if isAlternate { cells = blank() }
+  }
+}
