@@ -12,7 +12,7 @@ import ObservableCollections
 ///
 /// The view is brought from each of some small lists to each other one, by all batches and by some of them,
 /// and then bound to sources that are edited at random. It must run the block of each batch once, at
-/// once, and call its completion once (B1, B8); and after each change it must show the contents (B7).
+/// once, and call its completion once (B8); and after each change it must show the contents (B7).
 ///
 /// - Parameters:
 ///   - seeds: The random runs.
@@ -56,7 +56,7 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
 ///
 /// The view is brought from each of some small lists of sections to each other one, by all batches and
 /// by some of them, and then bound to sources that are edited at random. It must run the block of each
-/// batch once, at once, and call its completion once (B1, B8); and after each change it must show
+/// batch once, at once, and call its completion once (B8); and after each change it must show
 /// the contents (B7).
 ///
 /// - Parameters:

@@ -3,7 +3,7 @@ public import ListViews
 
 /// A model of a table or collection view that takes nothing which one of these would trap on.
 ///
-///     let view = StrictListView { model.sections }
+///     let view = StrictListView(sections: { model.sections })
 ///     view.reloadData()
 ///     …
 ///     try view.check()
@@ -48,10 +48,12 @@ public final class StrictListView<Section: DifferentiableSection> {
   ///
   /// - Parameters:
   ///   - reaction: What becomes of a broken rule.
-  ///   - data: Tells the sections that are to be shown, whenever it is asked.
-  public init(reaction: Reaction = .collect, data: @escaping @MainActor () -> [Section]) {
+  ///   - sections: Tells the sections that are to be shown, whenever it is asked.
+  public init(
+    reaction: Reaction = .collect, sections: @escaping @MainActor () -> [Section]
+  ) {
     self.reaction = reaction
-    self.data = data
+    data = sections
   }
 
   /// Makes a view of a plain list.
@@ -62,7 +64,7 @@ public final class StrictListView<Section: DifferentiableSection> {
   public convenience init<Row>(
     reaction: Reaction = .collect, rows: @escaping @MainActor () -> [Row]
   ) where Section == ArraySection<Int, Row> {
-    self.init(reaction: reaction) { [ArraySection(model: 0, elements: rows())] }
+    self.init(reaction: reaction, sections: { [ArraySection(model: 0, elements: rows())] })
   }
 }
 
