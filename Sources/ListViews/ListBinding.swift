@@ -69,6 +69,8 @@ final class ListBinding<
 
   private func follow(_ event: CollectionEvent<Element>) {
     guard let view else { return }
+    // Mostly what was shown when the binding began.
+    if case .initial(let contents, _) = event, contents.hasSameContents(as: self.contents) { return }
     StagedReload(
       stages: { [self] in
         let new = items(event.snapshot)
