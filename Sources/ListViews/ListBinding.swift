@@ -69,8 +69,8 @@ final class ListBinding<
 
   private func follow(_ event: CollectionEvent<Element>) {
     guard let view else { return }
-    // Mostly what was shown when the binding began.
-    if case .initial(let contents, _) = event, contents.hasSameContents(as: self.contents) { return }
+    // The initial is mostly what was shown when the binding began.
+    if event.snapshot.hasSameContents(as: contents) { return }
     StagedReload(
       stages: { [self] in
         let new = items(event.snapshot)

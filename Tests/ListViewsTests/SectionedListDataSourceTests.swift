@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Diffing
+import Dispatch
 import ListViews
 import Testing
 
@@ -82,6 +83,22 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     for proposal in proposals { list.commit(proposal, to: view, completion: { _ in }) }
     #expect(list.sections == new)
     #expect(view.violations.isEmpty)
+  }
+
+  @Test func aProposalThatIsOvertakenIsDropped() async {
+    let gate = Gate()
+    let list = SectionedListDataSource<GatedSection>()
+    var proposed: [Int] = []
+    list.proposalHandler = { proposed += $0.sections.map(\.id) }
+    list.commit(
+      list.makeChanges(to: [GatedSection(id: 0)]),
+      to: StrictListView(sections: { list.sections }), completion: { _ in })
+    async let slow: Void = list.proposeConcurrently([GatedSection(id: 0, gate: gate)])
+    await gate.waitUntilEntered()
+    list.propose([GatedSection(id: 2)])
+    gate.open()
+    await slow
+    #expect(proposed == [2])
   }
 
   @Test func changesAreFoundOffTheMainActor() async throws {
@@ -209,5 +226,43 @@ private final class WatchedView: BatchUpdatingSectionedListView {
   func reloadItems(at paths: [ElementPath]) { view.reloadItems(at: paths) }
   func moveItem(at source: ElementPath, to destination: ElementPath) {
     view.moveItem(at: source, to: destination)
+  }
+}
+
+/// Holds up whoever comes through it, off the main actor, until it is opened.
+private final class Gate: Sendable {
+  private let entered = AsyncStream<Void>.makeStream()
+  private let opened = DispatchSemaphore(value: 0)
+
+  func pass() {
+    entered.continuation.yield()
+    opened.wait()
+    opened.signal()
+  }
+
+  func waitUntilEntered() async {
+    for await _ in entered.stream { return }
+  }
+
+  func open() { opened.signal() }
+}
+
+/// A section whose content takes its time to compare.
+private struct GatedSection: DifferentiableSection, Identifiable, Sendable {
+  let id: Int
+  let elements: [Int] = []
+  var gate: Gate?
+
+  init(id: Int, gate: Gate? = nil) {
+    (self.id, self.gate) = (id, gate)
+  }
+
+  init(source: GatedSection, elements: some Collection<Int>) {
+    self.init(id: source.id, gate: source.gate)
+  }
+
+  func isContentEqual(to source: GatedSection) -> Bool {
+    gate?.pass()
+    return gate == nil
   }
 }

@@ -22,6 +22,9 @@ public final class SectionedListDataSource<Section: DifferentiableSection> {
   /// Called with what is proposed: shows it, if it is to be shown.
   public var proposalHandler: (@MainActor (ProposedSections<Section>) -> Void)?
 
+  /// How many proposals were begun.
+  private var proposalCount = 0
+
   /// Makes a list.
   ///
   /// - Parameter sections: What it holds at first; a view shows that by `reloadData()`.
@@ -88,6 +91,7 @@ extension SectionedListDataSource {
   ///
   /// - Parameter sections: The sections as they are to be.
   public func propose(_ sections: [Section]) {
+    proposalCount += 1
     let proposal = makeChanges(to: sections)
     if !proposal.isEmpty { proposalHandler?(proposal) }
   }
@@ -97,10 +101,14 @@ extension SectionedListDataSource where Section: Sendable {
   /// Proposes other sections to the ``proposalHandler``, unless nothing would change; what changes is
   /// found off the main actor.
   ///
+  /// It is dropped if others are proposed before it is ready, so that the latest come last.
+  ///
   /// - Parameter sections: The sections as they are to be.
   public func proposeConcurrently(_ sections: [Section]) async {
+    proposalCount += 1
+    let count = proposalCount
     let proposal = await Self.changes(from: self.sections, to: sections)
-    if !proposal.isEmpty { proposalHandler?(proposal) }
+    if count == proposalCount, !proposal.isEmpty { proposalHandler?(proposal) }
   }
 
   @concurrent

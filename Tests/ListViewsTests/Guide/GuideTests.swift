@@ -36,7 +36,7 @@ import Testing
     #expect(
       page.messages.dropFirst(4)
         == [
-          .remove(at: 1), .remove(at: 1), .insert("Edsger", at: 0), .insert("Alan", at: 2),
+          .remove(at: 1), .remove(at: 0), .insert("Ada", at: 1), .insert("Alan", at: 2),
         ])
     binding.dispose()
   }
