@@ -10,7 +10,7 @@ import ObservableCollections
 ///       shown: { $0.lines },
 ///       cell: { $0.description })
 ///
-/// The view is brought from each of some small lists to each other one, by all batches and by some of them,
+/// The view is brought from each of some small lists to each other one, by all batches or by some of them,
 /// and then bound to sources that are edited at random. It must run the block of each batch once, at
 /// once, and call its completion once (B8); and after each change it must show the contents (B7).
 ///
@@ -20,7 +20,7 @@ import ObservableCollections
 ///   - timeout: How long a batch may take until its completion is called.
 ///   - makeView: Makes a view, which shows nothing yet.
 ///   - setData: Sets what a view is to show, and tells it nothing.
-///   - shown: What a view shows by now.
+///   - shown: What a view shows by now, as if its animations were over.
 ///   - cell: What it should show of an element.
 /// - Throws: ``ContractViolation`` with rule, seed and step; what `makeView` throws.
 @MainActor
@@ -54,7 +54,7 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
 
 /// Checks that a view of one's own shows what batches of sections lead to.
 ///
-/// The view is brought from each of some small lists of sections to each other one, by all batches and
+/// The view is brought from each of some small lists of sections to each other one, by all batches or
 /// by some of them, and then bound to sources that are edited at random. It must run the block of each
 /// batch once, at once, and call its completion once (B8); and after each change it must show
 /// the contents (B7).
@@ -65,7 +65,8 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
 ///   - timeout: How long a batch may take until its completion is called.
 ///   - makeView: Makes a view, which shows nothing yet.
 ///   - setData: Sets what a view is to show, and tells it nothing.
-///   - shown: What a view shows by now: a list for each section, which begins with the heading.
+///   - shown: What a view shows by now, as if its animations were over: a list for each section, which
+///     begins with the heading.
 ///   - heading: What it should show of a section.
 ///   - cell: What it should show of an element.
 /// - Throws: ``ContractViolation`` with rule, seed and step; what `makeView` throws.

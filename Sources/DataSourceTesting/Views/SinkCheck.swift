@@ -26,28 +26,27 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
       CollectionProperty<TestElement>, Probe, _ interrupt: @escaping @MainActor (Change) -> Bool
     ) -> Disposable
 
-  /// From each of some lists to others, by all batches, and with the last one interrupted.
+  /// From each of some lists to others, by all batches; now and then with the last one interrupted.
   func check(pairs: [(old: [Item], new: [Item])]) async throws {
     let probe = Probe(try makeView())
-    for (old, new) in pairs {
+    for (number, (old, new)) in pairs.enumerated() {
       let stages = stages(old, new)
-      for isInterrupted in stages.count > 1 ? [false, true] : [false] {
-        func check(_ items: [Item], _ rule: String) throws(ContractViolation) {
-          guard let fault = fault(of: probe, rule, showing: items) else { return }
-          throw ContractViolation(
-            rule: fault.rule,
-            message: "\(fault.message), from \(Contents.text(old)) to \(Contents.text(new))")
-        }
-        setData(probe.view, old)
-        probe.reloadData()
-        try check(old, "B7")
-        var asked = 0
-        reload(probe, stages) { _ in
-          asked += 1
-          return isInterrupted && asked == stages.count
-        }
-        try check(new, "B7")
+      let interruption = number.isMultiple(of: 4) ? stages.count : nil
+      func check(_ items: [Item]) throws(ContractViolation) {
+        guard let fault = fault(of: probe, showing: items) else { return }
+        throw ContractViolation(
+          rule: fault.rule,
+          message: "\(fault.message), from \(Contents.text(old)) to \(Contents.text(new))")
       }
+      setData(probe.view, old)
+      probe.reloadData()
+      if interruption != nil { try check(old) }
+      var asked = 0
+      reload(probe, stages) { _ in
+        asked += 1
+        return asked == interruption
+      }
+      try check(new)
     }
     guard await probe.settle(timeout) else { throw completionViolation() }
   }
@@ -60,31 +59,35 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
     var random = SeededGenerator(seed: editor.seed)
     let binding = bind(source, probe) { _ in random.oneIn(6) }
     defer { binding.dispose() }
+    try compare(probe, with: source, editor)
     for _ in 0..<steps {
-      if let fault = fault(of: probe, "B7", showing: items(source.snapshot)) {
-        throw ContractViolation(
-          rule: fault.rule, message: fault.message, seed: editor.seed, step: editor.step)
-      }
       for _ in 0...editor.random.below(3) { try editor.step(source) }
       await source.flush()
+      try compare(probe, with: source, editor)
       // Otherwise the next batch begins while this one is under way.
       if editor.random.oneIn(2), await !probe.settle(timeout) {
         throw completionViolation(editor)
       }
     }
     guard await probe.settle(timeout) else { throw completionViolation(editor) }
-    if let fault = fault(of: probe, "B7", showing: items(source.snapshot)) {
-      throw ContractViolation(
-        rule: fault.rule, message: fault.message, seed: editor.seed, step: editor.step)
-    }
+    try compare(probe, with: source, editor)
+  }
+
+  private func compare(
+    _ probe: Probe, with source: CollectionProperty<TestElement>,
+    _ editor: RandomEditor<TestElement>
+  ) throws(ContractViolation) {
+    guard let fault = fault(of: probe, showing: items(source.snapshot)) else { return }
+    throw ContractViolation(
+      rule: fault.rule, message: fault.message, seed: editor.seed, step: editor.step)
   }
 
   private func fault(
-    of probe: Probe, _ rule: String, showing items: [Item]
+    of probe: Probe, showing items: [Item]
   ) -> (rule: String, message: String)? {
     if let fault = probe.fault { return ("B8", fault) }
     let (shown, expected) = (shown(probe.view), expected(items))
-    return shown == expected ? nil : (rule, "the view shows \(shown), not \(expected)")
+    return shown == expected ? nil : ("B7", "the view shows \(shown), not \(expected)")
   }
 
   private func completionViolation(
