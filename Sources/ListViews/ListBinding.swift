@@ -10,13 +10,14 @@ final class ListBinding<
   View: BatchUpdatingListView, Element: Differentiable & Sendable, Item,
   Change: Hashable & Sendable
 > {
+  /// Makes the stages from what is shown to other items; of the change of the contents, where it is known.
+  typealias Staging =
+    @MainActor (_ shown: [Item], _ new: [Item], _ change: Changeset?) ->
+    StagedChangeset<Item, Change>
+
   /// What the view shows of some contents.
   let items: @MainActor (Snapshot<Element>) -> [Item]
-  /// The stages from what is shown to other items; with the change of the contents, where it is known.
-  let stages:
-    @MainActor (_ shown: [Item], _ new: [Item], _ change: Changeset?) -> StagedChangeset<
-      Item, Change
-    >
+  let stages: Staging
   let perform: @MainActor (View, Change) -> Void
   let interrupt: @MainActor (Change) -> Bool
   let setData: @MainActor ([Item]) -> Void
@@ -27,12 +28,11 @@ final class ListBinding<
   private weak var observation: Disposable?
   private var shown: [Item] = []
   private var contents = Snapshot<Element>()
+  private var revision = 0
 
   init(
     _ view: View, items: @escaping @MainActor (Snapshot<Element>) -> [Item],
-    stages:
-      @escaping @MainActor (_ shown: [Item], _ new: [Item], _ change: Changeset?) ->
-      StagedChangeset<Item, Change>,
+    stages: @escaping Staging,
     perform: @escaping @MainActor (View, Change) -> Void,
     interrupt: @escaping @MainActor (Change) -> Bool,
     setData: @escaping @MainActor ([Item]) -> Void,
@@ -54,7 +54,8 @@ final class ListBinding<
       // At once, so that the view is not seen empty.
       ReloadTurn.take(on: view) { [self] _, hasWaited in
         if hasWaited && isOver { return }
-        contents = source.snapshot
+        let state = source.state
+        (contents, revision) = (state.snapshot, state.revision)
         shown = items(contents)
         setData(shown)
         view.reloadData()
@@ -69,13 +70,13 @@ final class ListBinding<
 
   private func follow(_ event: CollectionEvent<Element>) {
     guard let view else { return }
-    // The initial is mostly what was shown when the binding began.
-    if event.snapshot.hasSameContents(as: contents) { return }
+    // What was shown when the binding began is told again, and may be newer than what is told first.
+    if event.revision <= revision { return }
     StagedReload(
       stages: { [self] in
         let new = items(event.snapshot)
         let stages = stages(shown, new, knownChange(event))
-        contents = event.snapshot
+        (contents, revision) = (event.snapshot, event.revision)
         return stages
       },
       perform: { [perform] in perform(view, $0) },

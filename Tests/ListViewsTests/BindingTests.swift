@@ -167,6 +167,30 @@ import Testing
     binding?.dispose()
   }
 
+  @Test func whatIsShownAlreadyIsNotToldAgain() async throws {
+    var binding: Disposable?
+    let observation = source.observe { [self] event in
+      guard case .change = event, source.count < 5 else { return }
+      MainActor.assumeIsolated {
+        // Committed, and delivered only when this returns.
+        source.append(4)
+        binding = source.bind(to: view) { screen.rows = $0 }
+        #expect(screen.shown == [0, 1, 2, 3, 4])
+      }
+    }
+    source.append(3)
+    await source.flush()
+    try view.check()
+    #expect(view.batchCount == 0)
+    #expect(screen.shown == [0, 1, 2, 3, 4])
+    source.append(5)
+    await source.flush()
+    #expect(screen.shown == [0, 1, 2, 3, 4, 5])
+    #expect(view.batchCount == 1)
+    observation.dispose()
+    binding?.dispose()
+  }
+
   // MARK: Ending
 
   @Test func nothingIsCalledAfterItWasDisposed() async {

@@ -24,14 +24,14 @@ struct StagedReload<Item, Change: Hashable & Sendable> {
       guard let target = stages.last?.data else { return }
       for stage in stages {
         if isOver() { return }
-        if interrupt(stage.changeset, hasWaited) {
-          if isOver() { return }
+        let isInterrupted = interrupt(stage.changeset, hasWaited)
+        if isOver() { return }
+        if isInterrupted {
           setData(target)
           view.reloadData()
           // What is still animated shows nothing any more.
           return turn.afterwards { completion.finish() }
         }
-        if isOver() { return }
         view.performBatchUpdates(
           {
             setData(stage.data)
