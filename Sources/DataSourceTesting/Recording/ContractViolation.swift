@@ -1,4 +1,4 @@
-/// A rule of the event contract that was broken.
+/// A rule that was broken, of the event contract or of those for views of lists (B).
 public struct ContractViolation: Error, Sendable, Hashable {
   /// The rule's number, for example `E2`.
   public let rule: String

@@ -1,0 +1,123 @@
+public import Diffing
+public import ListViews
+import ObservableCollections
+
+/// Checks that a view of one's own shows what batches lead to.
+///
+///     try await checkSink(
+///       makeView: { TextView() },
+///       setData: { view, rows in view.rows = rows.map(\.description) },
+///       shown: { $0.lines },
+///       cell: { $0.description })
+///
+/// The view is brought from each of some small lists to each other one, by all batches or by some of them,
+/// and then bound to sources that are edited at random. It must run the block of each batch once, at
+/// once, and call its completion once (B8); and after each change it must show the contents (B7).
+///
+/// - Parameters:
+///   - seeds: The random runs.
+///   - steps: How many changes each run has.
+///   - timeout: How long a batch may take until its completion is called.
+///   - makeView: Makes a view, which shows nothing yet.
+///   - setData: Sets what a view is to show, and tells it nothing.
+///   - shown: What a view shows by now, as if its animations were over.
+///   - cell: What it should show of an element.
+/// - Throws: ``ContractViolation`` with rule, seed and step; what `makeView` throws.
+@MainActor
+public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
+  seeds: some Sequence<UInt64> = 0..<10, steps: Int = 40, timeout: Duration = .seconds(60),
+  makeView: @escaping @MainActor () throws -> View,
+  setData: @escaping @MainActor (_ view: View, _ rows: [TestElement]) -> Void,
+  shown: @escaping @MainActor (_ view: View) -> [Cell],
+  cell: @escaping @MainActor (_ element: TestElement) -> Cell
+) async throws {
+  let check = SinkCheck<View, TestElement, Changeset, [Cell]>(
+    timeout: timeout, makeView: makeView, setData: setData, shown: shown,
+    expected: { $0.map(cell) }, items: { Array($0) },
+    stages: { StagedChangeset(from: $0, to: $1) },
+    reload: { probe, stages, interrupt in
+      probe.reload(
+        using: stages, interrupt: interrupt, setData: { setData(probe.view, $0) },
+        completion: { _ in })
+    },
+    bind: { source, probe, interrupt in
+      source.bind(to: probe, interrupt: interrupt) { [unowned probe] in setData(probe.view, $0) }
+    })
+  let elements = (0..<3).flatMap { id in (0..<2).map { TestElement(id, $0) } }
+  let lists = everyList(upTo: 2, of: elements)
+  try await check.check(pairs: lists.flatMap { old in lists.map { (old, $0) } })
+  for seed in seeds {
+    let editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
+    try await check.check(editor, steps: steps)
+  }
+}
+
+/// Checks that a view of one's own shows what batches of sections lead to.
+///
+/// The view is brought from each of some small lists of sections to each other one, by all batches or
+/// by some of them, and then bound to sources that are edited at random. It must run the block of each
+/// batch once, at once, and call its completion once (B8); and after each change it must show
+/// the contents (B7).
+///
+/// - Parameters:
+///   - seeds: The random runs.
+///   - steps: How many changes each run has.
+///   - timeout: How long a batch may take until its completion is called.
+///   - makeView: Makes a view, which shows nothing yet.
+///   - setData: Sets what a view is to show, and tells it nothing.
+///   - shown: What a view shows by now, as if its animations were over: a list for each section, which
+///     begins with the heading.
+///   - heading: What it should show of a section.
+///   - cell: What it should show of an element.
+/// - Throws: ``ContractViolation`` with rule, seed and step; what `makeView` throws.
+@MainActor
+public func checkSectionedSink<View: BatchUpdatingSectionedListView, Cell: Equatable>(
+  seeds: some Sequence<UInt64> = 0..<10, steps: Int = 40, timeout: Duration = .seconds(60),
+  makeView: @escaping @MainActor () throws -> View,
+  setData: @escaping @MainActor (_ view: View, _ sections: [TestSection]) -> Void,
+  shown: @escaping @MainActor (_ view: View) -> [[Cell]],
+  heading: @escaping @MainActor (_ model: TestElement) -> Cell,
+  cell: @escaping @MainActor (_ element: TestElement) -> Cell
+) async throws {
+  let check = SinkCheck<View, TestSection, SectionedChangeset, [[Cell]]>(
+    timeout: timeout, makeView: makeView, setData: setData, shown: shown,
+    expected: { $0.map { [heading($0.model)] + $0.elements.map(cell) } },
+    items: { TestSection.sections(of: $0) }, stages: { StagedChangeset(from: $0, to: $1) },
+    reload: { probe, stages, interrupt in
+      probe.reload(
+        using: stages, interrupt: interrupt, setData: { setData(probe.view, $0) },
+        completion: { _ in })
+    },
+    bind: { source, probe, interrupt in
+      source.bind(to: probe, sections: { TestSection.sections(of: $0) }, interrupt: interrupt) {
+        [unowned probe] in setData(probe.view, $0)
+      }
+    })
+  for universe in [
+    SectionUniverse(contents: 2, headings: 2, elementCount: 1),
+    SectionUniverse(contents: 1, headings: 1, elementCount: 2),
+  ] {
+    var pairs: [(old: [TestSection], new: [TestSection])] = []
+    universe.forEachPair { pairs.append(($0, $1)) }
+    try await check.check(pairs: pairs)
+  }
+  for seed in seeds {
+    let editor = RandomEditor(seed: seed, size: 24, allowsDuplicates: seed.isMultiple(of: 2))
+    try await check.check(editor, steps: steps)
+  }
+}
+
+extension TestSection {
+  /// Sections of plain elements: every fourth identity begins one.
+  static func sections(of elements: some Sequence<TestElement>) -> [TestSection] {
+    var sections: [TestSection] = []
+    for element in elements {
+      if element.id.isMultiple(of: 4) || sections.isEmpty {
+        sections.append(TestSection(model: element, elements: []))
+      } else {
+        sections[sections.count - 1].elements.append(element)
+      }
+    }
+    return sections
+  }
+}

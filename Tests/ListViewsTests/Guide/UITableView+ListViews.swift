@@ -1,0 +1,56 @@
+import Diffing
+import Foundation
+import ListViews
+
+// As it stands in the guide to list views.
+
+extension UITableView: BatchUpdatingSectionedListView {
+  public func performBatchUpdates(
+    _ updates: () -> Void, completion: @escaping @MainActor (_ isFinished: Bool) -> Void
+  ) {
+    withoutActuallyEscaping(updates) { updates in
+      // `some` tells UIKit's method from this one.
+      performBatchUpdates(
+        .some({ updates() }),
+        completion: .some({ isFinished in
+          MainActor.assumeIsolated { completion(isFinished) }
+        }))
+    }
+  }
+
+  public func deleteSections(at sections: [Int]) {
+    deleteSections(IndexSet(sections), with: .automatic)
+  }
+
+  public func insertSections(at sections: [Int]) {
+    insertSections(IndexSet(sections), with: .automatic)
+  }
+
+  public func reloadSections(at sections: [Int]) {
+    reloadSections(IndexSet(sections), with: .automatic)
+  }
+
+  public func moveSection(at source: Int, to destination: Int) {
+    moveSection(source, toSection: destination)
+  }
+
+  public func deleteItems(at paths: [ElementPath]) {
+    deleteRows(at: paths.map(\.indexPath), with: .automatic)
+  }
+
+  public func insertItems(at paths: [ElementPath]) {
+    insertRows(at: paths.map(\.indexPath), with: .automatic)
+  }
+
+  public func reloadItems(at paths: [ElementPath]) {
+    reloadRows(at: paths.map(\.indexPath), with: .automatic)
+  }
+
+  public func moveItem(at source: ElementPath, to destination: ElementPath) {
+    moveRow(at: source.indexPath, to: destination.indexPath)
+  }
+}
+
+extension ElementPath {
+  var indexPath: IndexPath { IndexPath(row: element, section: section) }
+}

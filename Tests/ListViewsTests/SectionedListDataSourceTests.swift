@@ -1,0 +1,268 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import ListViews
+import Testing
+
+private func path(_ section: Int, _ element: Int) -> ElementPath {
+  ElementPath(section: section, element: element)
+}
+
+@Suite @MainActor struct SectionedListDataSourceTests {
+  private let old = [
+    TestSection(model: 0, elements: [1, 2]), TestSection(model: 1, elements: [3]),
+  ]
+  private let new = [
+    TestSection(model: TestElement(1, 1), elements: [3, 1]), TestSection(model: 5, elements: [6]),
+    TestSection(model: 0, elements: [TestElement(2, 1)]),
+  ]
+  private let list: SectionedListDataSource<TestSection>
+  private let view: StrictListView<TestSection>
+
+  init() {
+    let list = SectionedListDataSource(old)
+    self.list = list
+    view = StrictListView(sections: { list.sections })
+    view.reloadData()
+  }
+
+  @Test func outOfRangeIsNil() {
+    #expect(list.sectionCount == 2)
+    #expect(list.itemCount(inSection: 0) == 2)
+    #expect(list.item(at: path(0, 1)) == 2)
+    #expect(list.section(at: 1)?.model == 1)
+    for section in [-1, 2, .max, .min] {
+      #expect(list.section(at: section) == nil)
+      #expect(list.itemCount(inSection: section) == 0)
+      #expect(list.item(at: path(section, 0)) == nil)
+    }
+    for element in [-1, 2, .max, .min] { #expect(list.item(at: path(0, element)) == nil) }
+  }
+
+  @Test func aProposalChangesNothing() {
+    let proposal = list.makeChanges(to: new)
+    #expect(list.sections == old)
+    #expect(view.batchCount == 0)
+    #expect(proposal.origin == old)
+    #expect(proposal.sections == new)
+    #expect(!proposal.isEmpty)
+    #expect(proposal.changeset == SectionedChangeset(from: old, to: new))
+    #expect(proposal.stages == StagedChangeset(from: old, to: new))
+    #expect(list.makeChanges(to: old).isEmpty)
+  }
+
+  @Test func aCommitChangesTheSectionsInsideOfTheBatches() throws {
+    var told: [Bool] = []
+    list.commit(list.makeChanges(to: new), to: view, completion: { told.append($0) })
+    try view.check()
+    #expect(list.sections == new)
+    #expect(view.cells == new.map(\.elements))
+    #expect(view.reloadCount == 1)
+    #expect(told == [true])
+  }
+
+  @Test func aCommitCanBeInterruptedAndWaitedFor() async throws {
+    #expect(await list.commit(list.makeChanges(to: new), to: view, interrupt: { _ in true }))
+    try view.check()
+    #expect(view.batchCount == 0)
+    #expect(await list.commit(list.makeChanges(to: old), to: view))
+    try view.check()
+    #expect(await list.commit(list.makeChanges(to: old), to: view))
+    #expect(list.sections == old)
+  }
+
+  @Test func proposalsGoToTheHandlerUnlessTheyAreEmpty() async {
+    var proposals: [ProposedSections<TestSection>] = []
+    list.proposalHandler = { proposals.append($0) }
+    list.propose(new)
+    await list.proposeConcurrently(new)
+    list.propose(old)
+    await list.proposeConcurrently(old)
+    #expect(proposals.map(\.sections) == [new, new])
+    #expect(list.sections == old)
+    for proposal in proposals { list.commit(proposal, to: view, completion: { _ in }) }
+    #expect(list.sections == new)
+    #expect(view.violations.isEmpty)
+  }
+
+  @Test func aProposalThatIsOvertakenIsDropped() async {
+    let gate = Gate()
+    let list = SectionedListDataSource<GatedSection>()
+    var proposed: [Int] = []
+    list.proposalHandler = { proposed += $0.sections.map(\.id) }
+    list.commit(
+      list.makeChanges(to: [GatedSection(id: 0)]),
+      to: StrictListView(sections: { list.sections }), completion: { _ in })
+    async let slow: Void = list.proposeConcurrently([GatedSection(id: 0, gate: gate)])
+    await gate.waitUntilEntered()
+    list.propose([GatedSection(id: 2)])
+    gate.open()
+    await slow
+    #expect(proposed == [2])
+  }
+
+  @Test func changesAreFoundOffTheMainActor() async throws {
+    let proposal = await Task.detached { [old, new] in
+      SectionedListDataSource.makeChanges(from: old, to: new)
+    }.value
+    await list.commit(proposal, to: view)
+    try view.check()
+    #expect(list.sections == new)
+  }
+
+  // MARK: Stale proposals
+
+  @Test func aStaleProposalIsComparedAnew() throws {
+    let first = list.makeChanges(to: new)
+    let second = list.makeChanges(to: [TestSection(model: 0, elements: [2])])
+    list.commit(first, to: view, completion: { _ in })
+    list.commit(second, to: view, completion: { _ in })
+    try view.check()
+    #expect(view.cells == [[2]])
+    // Once more, and back.
+    list.commit(second, to: view, completion: { _ in })
+    list.commit(first, to: view, completion: { _ in })
+    try view.check()
+    #expect(list.sections == new)
+    #expect(view.reloadCount == 1)
+  }
+
+  @Test func aProposalFromElsewhereIsComparedAnew() throws {
+    let foreign = SectionedListDataSource.makeChanges(from: [], to: new)
+    list.commit(foreign, to: view, completion: { _ in })
+    try view.check()
+    #expect(list.sections == new)
+    let empty = SectionedListDataSource<TestSection>.makeChanges(from: [], to: [])
+    list.commit(empty, to: view, completion: { _ in })
+    try view.check()
+    #expect(list.sections.isEmpty)
+  }
+
+  @Test func randomStaleProposalsNeverBreakARule() throws {
+    for seed in 0..<20 as Range<UInt64> {
+      var editor = RandomEditor(seed: seed, size: 20)
+      var proposals: [ProposedSections<TestSection>] = []
+      for _ in 0..<30 {
+        var sections: [TestSection] = []
+        for element in editor.makeElements() {
+          if element.id.isMultiple(of: 5) || sections.isEmpty {
+            sections.append(TestSection(model: element, elements: []))
+          } else {
+            sections[sections.count - 1].elements.append(element)
+          }
+        }
+        proposals.append(list.makeChanges(to: sections))
+        let proposal = proposals[editor.random.below(proposals.count)]
+        let isInterrupted = editor.random.oneIn(5)
+        list.commit(
+          proposal, to: view, interrupt: { _ in isInterrupted }, completion: { _ in })
+        try view.check()
+        #expect(list.sections == proposal.sections, "seed \(seed)")
+      }
+    }
+  }
+
+  // MARK: Re-entrance
+
+  @Test func aCommitInsideOfACommitIsDoneBehindIt() throws {
+    let other = [TestSection(model: 7, elements: [8])]
+    let proposal = list.makeChanges(to: other)
+    var told: [String] = []
+    var isFirst = true
+    let watched = WatchedView(view) {
+      guard isFirst else { return }
+      isFirst = false
+      list.commit(proposal, to: $0, completion: { _ in told.append("inner") })
+      #expect(list.sections != other)
+    }
+    list.commit(list.makeChanges(to: new), to: watched, completion: { _ in told.append("outer") })
+    try view.check()
+    #expect(list.sections == other)
+    #expect(told == ["outer", "inner"])
+    // In batches, too: it is known what it begins with.
+    #expect(view.reloadCount == 1)
+  }
+
+  @Test func aCommitFromACompletionFollows() throws {
+    list.commit(
+      list.makeChanges(to: new), to: view,
+      completion: { _ in
+        list.commit(list.makeChanges(to: old), to: view, completion: { _ in })
+      })
+    try view.check()
+    #expect(list.sections == old)
+  }
+}
+
+/// Does something inside of each batch.
+@MainActor
+private final class WatchedView: BatchUpdatingSectionedListView {
+  private let view: StrictListView<TestSection>
+  private let action: (WatchedView) -> Void
+
+  init(_ view: StrictListView<TestSection>, action: @escaping (WatchedView) -> Void) {
+    self.view = view
+    self.action = action
+  }
+
+  func reloadData() { view.reloadData() }
+  func performBatchUpdates(
+    _ updates: () -> Void, completion: @escaping @MainActor (Bool) -> Void
+  ) {
+    view.performBatchUpdates(
+      {
+        updates()
+        action(self)
+      }, completion: completion)
+  }
+  func deleteSections(at sections: [Int]) { view.deleteSections(at: sections) }
+  func insertSections(at sections: [Int]) { view.insertSections(at: sections) }
+  func reloadSections(at sections: [Int]) { view.reloadSections(at: sections) }
+  func moveSection(at source: Int, to destination: Int) {
+    view.moveSection(at: source, to: destination)
+  }
+  func deleteItems(at paths: [ElementPath]) { view.deleteItems(at: paths) }
+  func insertItems(at paths: [ElementPath]) { view.insertItems(at: paths) }
+  func reloadItems(at paths: [ElementPath]) { view.reloadItems(at: paths) }
+  func moveItem(at source: ElementPath, to destination: ElementPath) {
+    view.moveItem(at: source, to: destination)
+  }
+}
+
+/// Holds up whoever comes through it, off the main actor, until it is opened.
+private final class Gate: Sendable {
+  private let entered = AsyncStream<Void>.makeStream()
+  private let opened = DispatchSemaphore(value: 0)
+
+  func pass() {
+    entered.continuation.yield()
+    opened.wait()
+    opened.signal()
+  }
+
+  func waitUntilEntered() async {
+    for await _ in entered.stream { return }
+  }
+
+  func open() { opened.signal() }
+}
+
+/// A section whose content takes its time to compare.
+private struct GatedSection: DifferentiableSection, Identifiable, Sendable {
+  let id: Int
+  let elements: [Int] = []
+  var gate: Gate?
+
+  init(id: Int, gate: Gate? = nil) {
+    (self.id, self.gate) = (id, gate)
+  }
+
+  init(source: GatedSection, elements: some Collection<Int>) {
+    self.init(id: source.id, gate: source.gate)
+  }
+
+  func isContentEqual(to source: GatedSection) -> Bool {
+    gate?.pass()
+    return gate == nil
+  }
+}

@@ -1,0 +1,55 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ListViews
+
+let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+
+/// Sections, and a strict view that shows them.
+@MainActor
+final class SectionedScreen<Section: DifferentiableSection> {
+  var sections: [Section]
+  /// Whether moves of items do not reach the view.
+  var forgetsMoves = false
+  private(set) lazy var view = StrictListView(sections: { [unowned self] in sections })
+
+  init(_ sections: [Section]) {
+    self.sections = sections
+    view.reloadData()
+  }
+}
+
+/// Rows, and a strict view that shows them.
+@MainActor
+final class Screen<Row: Differentiable> {
+  var rows: [Row]
+  private(set) lazy var view = StrictListView(rows: { [unowned self] in rows })
+
+  init(_ rows: [Row] = []) {
+    self.rows = rows
+    view.reloadData()
+  }
+
+  /// The rows that the view shows.
+  var shown: [Row] { view.cells.first ?? [] }
+}
+
+/// What a strict view has against the stages from one list of sections to another, if anything.
+@MainActor
+func violation<Section: DifferentiableSection & Equatable>(
+  from old: [Section], to new: [Section]
+) -> String? {
+  let screen = SectionedScreen(old)
+  var isFinished: Bool?
+  screen.view.reload(using: StagedChangeset(from: old, to: new)) {
+    screen.sections = $0
+  } completion: {
+    isFinished = $0
+  }
+  do {
+    try screen.view.check()
+  } catch {
+    return "\(old) to \(new): \(error)"
+  }
+  return screen.sections == new && isFinished == true ? nil : "\(old) to \(new): \(screen.sections)"
+}
