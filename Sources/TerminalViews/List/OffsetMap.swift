@@ -1,0 +1,71 @@
+import Diffing
+
+/// Where the elements of the old version stand in the new one, asked for one by one.
+///
+/// It takes O(k log k) for k operations and O(log k) for each question, however many elements there are.
+struct OffsetMap {
+  private let deletions: [Int]
+  /// New offsets of moved elements, by their old ones.
+  private let destinations: [Int: Int]
+  /// Old offsets of what was deleted or moved away, ascending.
+  private let departures: [Int]
+  /// New offsets of what was inserted or moved there, ascending.
+  private let arrivals: [Int]
+
+  init(_ changeset: Changeset) {
+    deletions = changeset.deletions
+    destinations = Dictionary(
+      changeset.moves.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
+    departures = (changeset.deletions + changeset.moves.map(\.from)).sorted()
+    arrivals = (changeset.insertions + changeset.moves.map(\.to)).sorted()
+  }
+
+  /// The new offset of what stood at an old one; nil where it was deleted.
+  subscript(old: Int) -> Int? {
+    if let destination = destinations[old] { return destination }
+    let gone = departures.partitionPoint { $0 < old }
+    if gone < departures.count, departures[gone] == old { return nil }
+    // How many of those that stayed stand before it, in both versions.
+    let rank = old - gone
+    var low = 0
+    var high = arrivals.count
+    while low < high {
+      let middle = (low + high) / 2
+      if arrivals[middle] - middle <= rank { low = middle + 1 } else { high = middle }
+    }
+    return rank + low
+  }
+
+  /// The new offset of the element at an old offset, or else of the next one that was kept, or else of
+  /// the last one before it.
+  ///
+  /// - Parameter count: How many elements the old version has.
+  func nearest(to old: Int, count: Int) -> Int? {
+    if let new = self[old] { return new }
+    // Deleted offsets stand in a row: each step skips one of them.
+    var next = old + 1
+    while next < count, isDeleted(next) { next += 1 }
+    if next < count { return self[next] }
+    var previous = old - 1
+    while previous >= 0, isDeleted(previous) { previous -= 1 }
+    return previous >= 0 ? self[previous] : nil
+  }
+
+  private func isDeleted(_ old: Int) -> Bool {
+    let position = deletions.partitionPoint { $0 < old }
+    return position < deletions.count && deletions[position] == old
+  }
+}
+
+extension RandomAccessCollection where Index == Int {
+  /// The first index whose element does not satisfy a predicate that holds for a prefix.
+  func partitionPoint(_ isInPrefix: (Element) -> Bool) -> Int {
+    var low = startIndex
+    var high = endIndex
+    while low < high {
+      let middle = low + (high - low) / 2
+      if isInPrefix(self[middle]) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
