@@ -62,13 +62,20 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     let contents = source.observe(on: Scheduler(later)) { [weak self] event in
       MainActor.assumeIsolated { self?.take(event) }
     }
-    let isStatusDue = Locked(false)
-    let statuses = source.observeStatus { [weak self, weak source] _ in
-      guard !isStatusDue.withLock({ isDue in defer { isDue = true }; return isDue }) else { return }
+    // The newest that the list has not taken in.
+    let due = Locked<SourceStatus?>(nil)
+    let statuses = source.observeStatus { [weak self] status in
+      let isFirst = due.withLock { due in
+        defer { due = status }
+        return due == nil
+      }
+      guard isFirst else { return }
       later {
-        isStatusDue.withLock { $0 = false }
-        guard let status = source?.status else { return }
-        MainActor.assumeIsolated { self?.status = status }
+        let status = due.withLock { due in
+          defer { due = nil }
+          return due
+        }
+        MainActor.assumeIsolated { if let status { self?.status = status } }
       }
     }
     observations = [contents, statuses]
