@@ -39,8 +39,9 @@ struct OffsetMap {
   /// The new offset of the element at an old offset, or else of the next one that was kept, or else of
   /// the last one before it.
   ///
-  /// - Parameter count: How many elements the old version has.
+  /// - Parameter count: How many elements the old version has; none is nearest in an empty one.
   func nearest(to old: Int, count: Int) -> Int? {
+    guard old < count else { return nil }
     if let new = self[old] { return new }
     // Deleted offsets stand in a row: each step skips one of them.
     var next = old + 1
