@@ -1,3 +1,5 @@
+import Diffing
+
 /// What has lately become of a row of a terminal list.
 public enum RowMark: Sendable, Hashable {
   /// It came.

@@ -1,9 +1,7 @@
-import Diffing
-
 /// Where the elements of the old version stand in the new one, asked for one by one.
 ///
 /// It takes O(k log k) for k operations and O(log k) for each question, however many elements there are.
-struct OffsetMap {
+package struct OffsetMap {
   private let deletions: [Int]
   /// New offsets of moved elements, by their old ones.
   private let destinations: [Int: Int]
@@ -12,21 +10,20 @@ struct OffsetMap {
   /// New offsets of what was inserted or moved there, ascending.
   private let arrivals: [Int]
 
-  init(_ changeset: Changeset) {
+  package init(_ changeset: Changeset) {
     deletions = changeset.deletions
     destinations = Dictionary(
       changeset.moves.map { ($0.from, $0.to) }, uniquingKeysWith: { first, _ in first })
-    departures = (changeset.deletions + changeset.moves.map(\.from)).sorted()
+    departures = changeset.removals
     arrivals = (changeset.insertions + changeset.moves.map(\.to)).sorted()
   }
 
   /// The new offset of what stood at an old one; nil where it was deleted.
-  subscript(old: Int) -> Int? {
+  package subscript(old: Int) -> Int? {
     if let destination = destinations[old] { return destination }
-    let gone = departures.partitionPoint { $0 < old }
-    if gone < departures.count, departures[gone] == old { return nil }
+    if deletions.hasAscending(old) { return nil }
     // How many of those that stayed stand before it, in both versions.
-    let rank = old - gone
+    let rank = old - departures.ascendingCount(below: old)
     var low = 0
     var high = arrivals.count
     while low < high {
@@ -40,33 +37,13 @@ struct OffsetMap {
   /// the last one before it.
   ///
   /// - Parameter count: How many elements the old version has; none is nearest in an empty one.
-  func nearest(to old: Int, count: Int) -> Int? {
+  package func nearest(to old: Int, count: Int) -> Int? {
     guard old < count else { return nil }
-    if let new = self[old] { return new }
-    // Deleted offsets stand in a row: each step skips one of them.
-    var next = old + 1
-    while next < count, isDeleted(next) { next += 1 }
+    var next = old
+    while next < count, deletions.hasAscending(next) { next += 1 }
     if next < count { return self[next] }
     var previous = old - 1
-    while previous >= 0, isDeleted(previous) { previous -= 1 }
+    while previous >= 0, deletions.hasAscending(previous) { previous -= 1 }
     return previous >= 0 ? self[previous] : nil
-  }
-
-  private func isDeleted(_ old: Int) -> Bool {
-    let position = deletions.partitionPoint { $0 < old }
-    return position < deletions.count && deletions[position] == old
-  }
-}
-
-extension RandomAccessCollection where Index == Int {
-  /// The first index whose element does not satisfy a predicate that holds for a prefix.
-  func partitionPoint(_ isInPrefix: (Element) -> Bool) -> Int {
-    var low = startIndex
-    var high = endIndex
-    while low < high {
-      let middle = low + (high - low) / 2
-      if isInPrefix(self[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }

@@ -2,8 +2,6 @@ import DataSourceTesting
 import Diffing
 import Testing
 
-@testable import TerminalViews
-
 @Suite struct OffsetMapTests {
   /// What an offset map should say, by carrying all old offsets through the change.
   private func check(_ changeset: Changeset, oldCount: Int) throws {
