@@ -221,7 +221,7 @@ extension TerminalListState {
   private func headings(_ widths: [Int]) -> TerminalLine {
     let style = TerminalStyle(isBold: true)
     var line = TerminalLine("  ", style)
-    append(to: &line, widths) { column in (column.title, style) }
+    append(to: &line, widths, from: firstColumn) { column in (column.title, style) }
     return line
   }
 
@@ -230,7 +230,7 @@ extension TerminalListState {
     let mark = marks[row]
     let base = TerminalStyle(foreground: mark?.color)
     var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " "), base)
-    append(to: &line, widths) { column in
+    append(to: &line, widths, from: firstColumn) { column in
       var style = column.style(element)
       style.foreground = mark?.color ?? style.foreground
       return (column.text(element), style)
@@ -243,12 +243,13 @@ extension TerminalListState {
     }
   }
 
-  private func append(
-    to line: inout TerminalLine, _ widths: [Int],
+  /// Appends the cells of the columns from `first` on.
+  func append(
+    to line: inout TerminalLine, _ widths: [Int], from first: Int = 0,
     _ cell: (TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
   ) {
     for (number, width) in widths.enumerated() {
-      let column = columns[firstColumn + number]
+      let column = columns[first + number]
       let (text, style) = cell(column)
       if number > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
       let shown = TerminalText.clipped(TerminalText.printable(text), to: width)
