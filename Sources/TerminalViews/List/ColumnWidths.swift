@@ -16,26 +16,34 @@ struct ColumnWidths: Sendable, Hashable {
     widest[column] = max(widest[column], min(width, maximum))
   }
 
-  /// The widths of the columns from `first` on that fit into a line.
+  /// The widths of the columns from `first` on that fit into a line; fewer than there are columns where
+  /// the rest stands beyond the edge.
   ///
-  /// Where room is short the widest columns are cut first, to a common width; what is left over is not
-  /// shared out.
+  /// Where room is short no column takes more than a part of it. What is left then goes to those that
+  /// were cut; where even that does not fit, the columns at the right are cut off by the edge.
   ///
   /// - Parameters:
   ///   - first: The first column that is shown.
   ///   - room: The columns of the terminal.
   func fitted(from first: Int, into room: Int) -> [Int] {
-    let wanted = Array(widest.dropFirst(first))
+    let wanted = widest.dropFirst(first)
     let gaps = max(0, wanted.count - 1) * ColumnWidths.gap
-    guard wanted.reduce(gaps, +) > room else { return wanted }
-    // Narrow ones take what they need, the others share the rest evenly.
-    var left = max(0, room - gaps)
-    var fitted = wanted
-    let byWidth = wanted.indices.sorted { wanted[$0] < wanted[$1] }
-    for (number, column) in byWidth.enumerated() {
-      let share = left / (byWidth.count - number)
-      fitted[column] = min(wanted[column], share)
-      left -= fitted[column]
+    guard wanted.reduce(gaps, +) > room else { return Array(wanted) }
+    let limit = max(12, room / 3)
+    var fitted: [Int] = []
+    var left = room
+    for width in wanted {
+      let taken = min(width, limit, left)
+      guard taken > 0 else { break }
+      fitted.append(taken)
+      left -= taken + ColumnWidths.gap
+    }
+    // After the last column there is no gap.
+    left += ColumnWidths.gap
+    for (number, width) in wanted.prefix(fitted.count).enumerated() where left > 0 {
+      let more = min(width - fitted[number], left)
+      fitted[number] += more
+      left -= more
     }
     return fitted
   }

@@ -252,7 +252,7 @@ extension TerminalListState {
       let column = columns[first + number]
       let (text, style) = cell(column)
       if number > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
-      let shown = TerminalText.clipped(TerminalText.printable(text), to: width)
+      let shown = TerminalText.truncated(TerminalText.printable(text), to: width)
       let space = String(repeating: " ", count: max(0, width - TerminalText.width(shown)))
       line.append(column.alignment == .trailing ? space + shown : shown + space, style)
     }

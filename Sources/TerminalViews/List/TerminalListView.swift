@@ -108,6 +108,12 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     set { state.columns = newValue }
   }
 
+  /// How long a changed row stays marked; zero for no marks.
+  public var markDuration: Duration {
+    get { state.markDuration }
+    set { state.markDuration = newValue }
+  }
+
   /// Asks to be drawn, as soon as the frame rate allows.
   public func setNeedsDisplay() { pacer?.request() }
 

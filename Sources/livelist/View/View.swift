@@ -15,14 +15,15 @@ struct View {
     let sources = ViewSources(key: options.key)
     let source = try sources.open(options.source)
     _ = try await source.loadedOrFailure()
+    guard TerminalCapabilities.current != .none else { return printOnce(source) }
     let screen: TerminalScreen
-    do {
+    do throws(TerminalFailure) {
       screen = try TerminalScreen()
-    } catch Terminal.Failure.notATerminal where !isatty... {
-      return printOnce(source)
+    } catch {
+      throw .input("\(error)")
     }
     defer { screen.close() }
-    try await ViewSession(source, sources, screen, title: options.source.text).run()
+    await ViewSession(source, sources, screen, title: options.source.text).run()
   }
 
   /// What a list comes to where there is no terminal: its lines, once.

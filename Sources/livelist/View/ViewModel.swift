@@ -45,7 +45,7 @@ struct ViewModel {
   mutating func complain(_ text: String) { message = (text, true) }
 
   /// Takes a key.
-  mutating func press(_ key: Key) -> Action? {
+  mutating func press(_ key: TerminalKey) -> Action? {
     switch mode {
     case .help:
       mode = .list
@@ -57,7 +57,7 @@ struct ViewModel {
     }
   }
 
-  private mutating func pressInList(_ key: Key) -> Action? {
+  private mutating func pressInList(_ key: TerminalKey) -> Action? {
     switch key {
     case .up, .character("k"): return .perform(.up)
     case .down, .character("j"): return .perform(.down)
@@ -113,7 +113,7 @@ struct ViewModel {
     return .arrange
   }
 
-  private mutating func press(_ key: Key, in prompt: ViewPrompt) -> Action? {
+  private mutating func press(_ key: TerminalKey, in prompt: ViewPrompt) -> Action? {
     var prompt = prompt
     switch key {
     case .enter:
@@ -122,7 +122,7 @@ struct ViewModel {
     case .escape, .control("c"), .control("g"):
       mode = .list
       return nil
-    case .backspace, .control("h"):
+    case .backspace:
       guard prompt.deleteBackward() else {
         mode = .list
         return nil
@@ -130,7 +130,7 @@ struct ViewModel {
     case .control("w"): prompt.deleteWord()
     case .control("u"): prompt.clear()
     case .character(let character): prompt.type(String(character))
-    case .paste(let text): prompt.type(text.filter { !$0.isNewline })
+    case .pasted(let text): prompt.type(text.filter { !$0.isNewline })
     default: break
     }
     mode = .prompt(prompt)

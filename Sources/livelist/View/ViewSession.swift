@@ -11,6 +11,8 @@ import TerminalViews
 /// at stays.
 @MainActor
 final class ViewSession {
+  private static let markDuration = Duration.milliseconds(1500)
+
   private let container: SwappableContainer<JSONElement>
   private let shown: SwappableContainer<JSONElement>
   private let sources: ViewSources
@@ -37,9 +39,9 @@ final class ViewSession {
 
   /// Shows the list until the user quits, or nobody can see it any more.
   func run() async {
-    list = TerminalListView(shown, columns: model.columns.columns(nil)) { [weak self] _ in
-      self?.draw()
-    }
+    list = TerminalListView(
+      shown, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
+    ) { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
       case .key(let key):
@@ -94,12 +96,16 @@ final class ViewSession {
     arrangement += 1
     let number = arrangement
     model.activity = "arranging"
+    // The rows move because the user wants them to.
+    list?.markDuration = .zero
     Task { [container, shown, filter = model.filter, order = model.order] in
       // Off the main actor: all rows are looked at.
       await Task.detached {
-        await shown.swap(to: container.viewed(filter: filter, order: order)).outcome
+        _ = await shown.swap(to: container.viewed(filter: filter, order: order)).outcome
+        await shown.flush()
       }.value
       guard number == arrangement else { return }
+      list?.markDuration = ViewSession.markDuration
       model.activity = nil
       draw()
     }

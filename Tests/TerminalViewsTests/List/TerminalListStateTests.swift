@@ -208,14 +208,14 @@ import Testing
     state.resize(to: TerminalSize(rows: 4, columns: 30))
     state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
     let row = state.frame().lines[1]
-    #expect(row.text == "> aaaa  bbbbbbbbbb  cccccccccc")
+    #expect(row.text == "> aaaa  bbbbbbbbbbb…  cccccccc")
     state.perform(.right)
     state.perform(.right)
-    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 28))
+    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
     state.perform(.right)
-    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 28))
+    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
     state.perform(.left)
-    #expect(state.frame().lines[1].text == "> bbbbbbbbbbbbb  ccccccccccccc")
+    #expect(state.frame().lines[1].text == "> bbbbbbbbbbb…  ccccccccccccc…")
   }
 
   @Test func columnsKeepTheirWidthWhileOneScrolls() {
