@@ -5,6 +5,9 @@ extension Command {
     livelist watch [--key FIELD] [--until-eof] SOURCE
         Prints the events of a container that shows SOURCE, as JSON Lines: initial first,
         then each change, and the status when it changes.
+    livelist view [--key FIELD] SOURCE
+        Shows the same container as a live list on the terminal, whose lines stay where one looks;
+        ? there lists the keys. Without a terminal it prints the list once.
     livelist diff [--key FIELD] [--format json|text] OLD NEW
         Prints one change event, or nothing where nothing differs. As text it is for people: a line
         for each element inserted (+), deleted (-), updated (~) or moved (>), with its offset, its
@@ -21,6 +24,7 @@ extension Command {
                            at the end
         sqlite:PATH?SQL    the rows of a query, each an object of its columns; the database is
                            opened read-only, and its path holds no "?"
+        lines:-            of view only: the events on standard input, as livelist watch writes them
 
     --key FIELD   The member or column by which elements are known, of every source that is shown.
                   Without it: the first column of a query, the whole element of a file.

@@ -3,6 +3,7 @@ enum Command {
   case help
   case version
   case watch(WatchOptions)
+  case view(ViewOptions)
   case diff(DiffOptions)
   case apply(old: SourceSpecification?)
 
@@ -16,6 +17,7 @@ enum Command {
     case "--help", "-h", "help": self = .help
     case "--version": self = .version
     case "watch": self = try Command.watch(&words)
+    case "view": self = try Command.view(&words)
     case "diff": self = try Command.diff(&words)
     case "apply": self = try Command.apply(&words)
     default:
@@ -24,7 +26,7 @@ enum Command {
     }
   }
 
-  private static let commandsHint = "write livelist watch, diff or apply, or livelist --help"
+  private static let commandsHint = "write livelist watch, view, diff or apply, or livelist --help"
 
   private static func watch(_ words: inout Arguments) throws(Failure) -> Command {
     try words.parse(options: [.key, .untilEOF])
@@ -35,6 +37,16 @@ enum Command {
     return .watch(
       WatchOptions(
         source: try SourceSpecification(source), key: words.key, endsWithInput: words.untilEOF))
+  }
+
+  private static func view(_ words: inout Arguments) throws(Failure) -> Command {
+    try words.parse(options: [.key])
+    if let text = words.text { return text }
+    guard let source = words.operands.first, words.operands.count == 1 else {
+      throw words.wrongCount("one source is needed", usage: "livelist view [--key FIELD] SOURCE")
+    }
+    return .view(
+      ViewOptions(source: try SourceSpecification(source, canBeLines: true), key: words.key))
   }
 
   private static func diff(_ words: inout Arguments) throws(Failure) -> Command {
@@ -68,6 +80,12 @@ struct WatchOptions {
   /// The field by which elements are known, of every source.
   let key: String?
   let endsWithInput: Bool
+}
+
+struct ViewOptions {
+  let source: SourceSpecification
+  /// The field by which elements are known, of every source.
+  let key: String?
 }
 
 struct DiffOptions {

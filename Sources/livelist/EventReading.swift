@@ -4,22 +4,28 @@ import FileSources
 enum ReadEvent {
   case initial(revision: Int, elements: [JSONElement])
   case change(ReadChange)
-  case status
+  /// How the source is doing; the message where it is failing.
+  case status(state: String, message: String?)
 
   /// Reads a line that `EventLine` has written, or another program.
-  init(_ line: [UInt8]) throws(EventFault) {
+  ///
+  /// - Parameter key: The field by which elements are known; nil for the whole element.
+  init(_ line: [UInt8], key: String? = nil) throws(EventFault) {
     let event: JSONElement
     do throws(JSONError) {
       event = try JSONElement(parsing: line)
     } catch {
       throw EventFault("it is not JSON: \(error.reason)")
     }
-    let fields = try EventFields(event, of: "the line")
+    let fields = try EventFields(event, of: "the line", key: key)
     switch try fields.required("event").string {
-    case "status": self = .status
+    case "status":
+      self = .status(
+        state: try fields.required("state").string ?? "",
+        message: try? fields.required("message").string)
     case "initial":
       self = .initial(
-        revision: try fields.offset("revision"), elements: try fields.list("elements"))
+        revision: try fields.offset("revision"), elements: try fields.elements("elements"))
     case "change": self = .change(try ReadChange(fields))
     default:
       throw EventFault(
@@ -60,15 +66,15 @@ struct ReadChange {
       throw EventFault("its revision \(revision) is not greater than its since, \(since)")
     }
     deletes = try fields.list("deletes", of: "a delete") { (fields) throws(EventFault) in
-      Single(offset: try fields.offset("at"), element: try fields.required("element"))
+      Single(offset: try fields.offset("at"), element: try fields.element("element"))
     }
     inserts = try fields.list("inserts", of: "an insert") { (fields) throws(EventFault) in
-      Single(offset: try fields.offset("at"), element: try fields.required("element"))
+      Single(offset: try fields.offset("at"), element: try fields.element("element"))
     }
     updates = try fields.list("updates", of: "an update") { (fields) throws(EventFault) in
       Update(
         from: try fields.offset("from"), to: try fields.offset("at"),
-        old: try fields.required("old"), new: try fields.required("element"))
+        old: try fields.element("old"), new: try fields.element("element"))
     }
     moves = try fields.list("moves", of: "a move") { (fields) throws(EventFault) in
       Move(from: try fields.offset("from"), to: try fields.offset("to"))
@@ -89,8 +95,11 @@ struct EventFault: Error {
 struct EventFields {
   private let members: [String: JSONElement]
   private let owner: String
+  private let key: String?
 
-  init(_ object: JSONElement, of owner: String) throws(EventFault) {
+  /// - Parameter key: The field by which the list's elements are known.
+  init(_ object: JSONElement, of owner: String, key: String?) throws(EventFault) {
+    self.key = key
     guard let members = object.members else {
       throw EventFault("\(owner) is no object")
     }
@@ -113,19 +122,37 @@ struct EventFields {
     return number
   }
 
-  func list(_ name: String) throws(EventFault) -> [JSONElement] {
+  /// An element of the list.
+  func element(_ name: String) throws(EventFault) -> JSONElement {
     let value = try required(name)
-    guard let items = try? value.items() else {
-      throw EventFault("the member \"\(name)\" of \(owner) is no array")
+    guard let key else { return value }
+    do throws(JSONError) {
+      return try JSONElement(parsing: value.utf8, key: key)
+    } catch {
+      throw EventFault("the member \"\(name)\" of \(owner): \(error.reason)")
     }
-    return items
+  }
+
+  /// Elements of the list.
+  func elements(_ name: String) throws(EventFault) -> [JSONElement] {
+    let value = try required(name)
+    do throws(JSONError) {
+      if let items = try value.items(key: key) { return items }
+    } catch {
+      throw EventFault("the member \"\(name)\" of \(owner): \(error.reason)")
+    }
+    throw EventFault("the member \"\(name)\" of \(owner) is no array")
   }
 
   func list<Item>(
     _ name: String, of kind: String, _ read: (EventFields) throws(EventFault) -> Item
   ) throws(EventFault) -> [Item] {
     var items: [Item] = []
-    for element in try list(name) { items.append(try read(EventFields(element, of: kind))) }
+    guard let list = try? required(name).items() else {
+      _ = try required(name)
+      throw EventFault("the member \"\(name)\" of \(owner) is no array")
+    }
+    for element in list { items.append(try read(EventFields(element, of: kind, key: key))) }
     return items
   }
 }

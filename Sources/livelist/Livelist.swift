@@ -16,17 +16,16 @@ struct Livelist {
     }
     // Before any other thread is there, which would not have the signals blocked.
     if case .watch = command { Interruption.block() }
-    let isDone = DispatchSemaphore(value: 0)
     Task.detached {
       do throws(Failure) {
         try await command.run()
       } catch {
         Program.end(with: error)
       }
-      isDone.signal()
+      Program.end()
     }
-    isDone.wait()
-    Program.end()
+    // The main thread is for those who draw.
+    dispatchMain()
   }
 }
 
@@ -37,6 +36,8 @@ extension Command {
     case .help: output.line { $0.append(Command.helpText) }
     case .version: output.line { $0.append("livelist \(Livelist.version)\n") }
     case .watch(let options): try await Watch(options: options, output: output).run()
+    case .view(let options):
+      try await View(options: options, output: output).run()
     case .diff(let options): try await Diff(options: options, output: output).run()
     case .apply(let old): try await Apply(old: old, output: output).run()
     }

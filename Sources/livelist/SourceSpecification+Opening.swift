@@ -1,4 +1,5 @@
 import FileSources
+import Foundation
 import ObservableCollections
 import SQLiteSources
 
@@ -13,6 +14,7 @@ extension SourceSpecification {
       return JSONFileDataSource<JSONElement>(path: path, key: key)
     case .jsonLines(let path):
       return JSONLinesDataSource<JSONElement>(path: path, key: key)
+    case .lines: return LinesDataSource(descriptor: STDIN_FILENO, key: key)
     case .sqlite(let path, let sql):
       do throws(SQLiteError) {
         return try SQLiteDataSource(path: path, sql: sql, uniqueColumnNames: true) { row in

@@ -6,6 +6,8 @@ struct SourceSpecification: Sendable, Equatable {
     case json(path: String)
     case jsonLines(path: String)
     case sqlite(path: String, sql: String)
+    /// Events on standard input.
+    case lines
   }
 
   /// As it was written.
@@ -13,7 +15,9 @@ struct SourceSpecification: Sendable, Equatable {
   let kind: Kind
 
   /// Understands `json:PATH`, `jsonl:PATH` and `sqlite:PATH?SQL`.
-  init(_ text: String) throws(Failure) {
+  ///
+  /// - Parameter canBeLines: Whether `lines:-` is understood as well.
+  init(_ text: String, canBeLines: Bool = false) throws(Failure) {
     self.text = text
     guard !text.utf8.contains(0) else {
       throw .usage("\"\(text)\" holds a NUL character, which no path and no SQL holds; remove it")
@@ -24,6 +28,14 @@ struct SourceSpecification: Sendable, Equatable {
       kind = .jsonLines(path: path)
     } else if let rest = SourceSpecification.rest(of: text, after: "sqlite:") {
       kind = try SourceSpecification.sqlite(rest, in: text)
+    } else if let rest = SourceSpecification.rest(of: text, after: "lines:") {
+      guard rest == "-" else {
+        throw .usage("\"\(text)\" is no source; write lines:- for events on standard input")
+      }
+      guard canBeLines else {
+        throw .usage("lines:- is a source of livelist view only; here livelist apply reads events")
+      }
+      kind = .lines
     } else {
       throw .usage(
         "\"\(text)\" is no source; write json:PATH for a file with a JSON array, "

@@ -1,0 +1,222 @@
+import FileSources
+import ObservableCollections
+import TerminalViews
+
+/// What a view shows beside the list, and what the user is about to do.
+///
+/// It decides what a key means and performs nothing itself.
+struct ViewModel {
+  /// What the user asks for.
+  enum Action: Equatable {
+    case perform(TerminalListState<JSONElement>.Command)
+    case select(row: Int)
+    case search(String, isBackward: Bool)
+    /// Show another part of the list, or in another order.
+    case arrange
+    case swap(String)
+    case redraw
+    case stop
+    case quit
+  }
+
+  enum Mode: Equatable {
+    case list
+    case prompt(ViewPrompt)
+    case help
+  }
+
+  /// The source, as it was written.
+  var source: String
+  var columns = ViewColumns()
+  private(set) var mode = Mode.list
+  private(set) var order: ViewOrder?
+  private(set) var filter = ""
+  private(set) var lastSearch = ""
+  /// What there is to be said, until the next key.
+  var message: (text: String, isError: Bool)?
+  /// What is being done that takes its time.
+  var activity: String?
+
+  init(source: String) {
+    self.source = source
+  }
+
+  /// Says what went wrong.
+  mutating func complain(_ text: String) { message = (text, true) }
+
+  /// Takes a key.
+  mutating func press(_ key: TerminalKey) -> Action? {
+    switch mode {
+    case .help:
+      mode = .list
+      return key == .control("c") ? .quit : nil
+    case .prompt(let prompt): return press(key, in: prompt)
+    case .list:
+      message = nil
+      return pressInList(key)
+    }
+  }
+
+  private mutating func pressInList(_ key: TerminalKey) -> Action? {
+    switch key {
+    case .up, .character("k"): return .perform(.up)
+    case .down, .character("j"): return .perform(.down)
+    case .pageUp, .control("b"): return .perform(.pageUp)
+    case .pageDown, .control("f"), .character(" "): return .perform(.pageDown)
+    case .home, .character("g"): return .perform(.home)
+    case .end, .character("G"): return .perform(.end)
+    case .left, .character("h"): return .perform(.left)
+    case .right, .character("l"): return .perform(.right)
+    case .character("/"): mode = .prompt(ViewPrompt(.search))
+    case .character("f"): mode = .prompt(ViewPrompt(.filter, text: filter))
+    case .character(":"): mode = .prompt(ViewPrompt(.command))
+    case .character("?"): mode = .help
+    case .character("n"): return searchAgain(isBackward: false)
+    case .character("N"): return searchAgain(isBackward: true)
+    case .character("<"): return sort(by: -1)
+    case .character(">"): return sort(by: 1)
+    case .character("r"):
+      guard let order else {
+        complain("the list is not sorted; choose a column by < or >")
+        return nil
+      }
+      self.order = ViewOrder(column: order.column, isDescending: !order.isDescending)
+      return .arrange
+    case .character("u"):
+      guard order != nil else { return nil }
+      order = nil
+      return .arrange
+    case .control("l"): return .redraw
+    case .control("z"): return .stop
+    case .character("q"), .character("Q"), .control("c"): return .quit
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func searchAgain(isBackward: Bool) -> Action? {
+    guard !lastSearch.isEmpty else {
+      complain("nothing was searched for; write / and some text")
+      return nil
+    }
+    return .search(lastSearch, isBackward: isBackward)
+  }
+
+  private mutating func sort(by step: Int) -> Action? {
+    let titles = columns.titles
+    guard !titles.isEmpty else { return nil }
+    let position = order.flatMap { titles.firstIndex(of: $0.column) }
+    let next = position.map { ($0 + step + titles.count) % titles.count }
+    order = ViewOrder(
+      column: titles[next ?? (step > 0 ? 0 : titles.count - 1)],
+      isDescending: order?.isDescending ?? false)
+    return .arrange
+  }
+
+  private mutating func press(_ key: TerminalKey, in prompt: ViewPrompt) -> Action? {
+    var prompt = prompt
+    switch key {
+    case .enter:
+      mode = .list
+      return finish(prompt)
+    case .escape, .control("c"), .control("g"):
+      mode = .list
+      return nil
+    case .backspace:
+      guard prompt.deleteBackward() else {
+        mode = .list
+        return nil
+      }
+    case .control("w"): prompt.deleteWord()
+    case .control("u"): prompt.clear()
+    case .character(let character): prompt.type(String(character))
+    case .pasted(let text): prompt.type(text.filter { !$0.isNewline })
+    default: break
+    }
+    mode = .prompt(prompt)
+    return nil
+  }
+
+  private mutating func finish(_ prompt: ViewPrompt) -> Action? {
+    switch prompt.kind {
+    case .search:
+      if prompt.text.isEmpty { return searchAgain(isBackward: false) }
+      lastSearch = prompt.text
+      return .search(prompt.text, isBackward: false)
+    case .filter: return show(only: prompt.text)
+    case .command:
+      do throws(Failure) {
+        switch try ViewCommand(prompt.text, titles: columns.titles) {
+        case .swap(let source): return .swap(source)
+        case .sort(let order):
+          self.order = order
+          return .arrange
+        case .filter(let text): return show(only: text)
+        case .row(let row): return .select(row: row - 1)
+        case .help:
+          mode = .help
+          return nil
+        case .quit: return .quit
+        case nil: return nil
+        }
+      } catch {
+        complain(error.message)
+        return nil
+      }
+    }
+  }
+
+  private mutating func show(only text: String) -> Action? {
+    guard text != filter else { return nil }
+    filter = text
+    return .arrange
+  }
+}
+
+extension ViewModel {
+  /// The last line of the screen, and where the cursor stands in it.
+  func statusLine(
+    _ list: TerminalListState<JSONElement>, _ status: SourceStatus, columns: Int
+  ) -> (line: TerminalLine, cursorColumn: Int?) {
+    if case .prompt(let prompt) = mode {
+      let line = TerminalLine(prompt.kind.rawValue + prompt.text)
+      return (line, min(line.width, max(0, columns - 1)))
+    }
+    let reversed = TerminalStyle(isReversed: true)
+    let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
+    let row = list.selection.map { "\($0 + 1)/" } ?? ""
+    let position = " \(row)\(list.contents.count) "
+    var left = TerminalLine()
+    if let message {
+      left.append(" \(message.text) ", message.isError ? error : reversed)
+    } else if let problem = problem(status) {
+      left.append(" \(problem) ", error)
+    } else {
+      left.append(" \(source) ", reversed)
+      if let order {
+        left.append(" \(order.column) \(order.isDescending ? "▼" : "▲") ", reversed)
+      }
+      if !filter.isEmpty { left.append(" filter: \(filter) ", reversed) }
+      if let activity { left.append(" \(activity) ", reversed) }
+      if let remark = remark(status) { left.append(" \(remark) ", reversed) }
+    }
+    let room = max(0, columns - TerminalText.width(position))
+    left = left.fitted(to: room)
+    left.append(position, reversed)
+    return (left, nil)
+  }
+
+  private func problem(_ status: SourceStatus) -> String? {
+    switch status.state {
+    case .failed(let error): "failed: \(error.message)"
+    case .missing(let error): "missing: \(error.message)"
+    case .idle, .loading, .loaded: nil
+    }
+  }
+
+  private func remark(_ status: SourceStatus) -> String? {
+    if case .loading = status.state { return "loading" }
+    // That a query is read as a whole is for those who write programs.
+    return status.diagnostics.first { $0.code != "not-incremental" }?.message
+  }
+}

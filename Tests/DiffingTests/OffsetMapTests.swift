@@ -1,0 +1,48 @@
+import DataSourceTesting
+import Diffing
+import Testing
+
+@Suite struct OffsetMapTests {
+  /// What an offset map should say, by carrying all old offsets through the change.
+  private func check(_ changeset: Changeset, oldCount: Int) throws {
+    let newCount = oldCount + changeset.countChange
+    let carried = changeset.applying(
+      to: Array(0..<oldCount), with: Array(repeating: -1, count: newCount))
+    var expected = [Int?](repeating: nil, count: oldCount)
+    for (new, old) in carried.enumerated() where old >= 0 { expected[old] = new }
+    let map = OffsetMap(changeset)
+    for old in 0..<oldCount {
+      try #require(map[old] == expected[old], "\(old) by \(changeset)")
+      let nearest =
+        expected[old] ?? expected[old...].lazy.compactMap(\.self).first
+        ?? expected[..<old].compactMap(\.self).last
+      try #require(map.nearest(to: old, count: oldCount) == nearest, "near \(old) by \(changeset)")
+    }
+  }
+
+  @Test func everyChangeOfSmallListsIsFollowed() throws {
+    let lists = everyList(upTo: 4, of: [1, 2, 3, 4])
+    for old in lists {
+      for new in lists {
+        // Updates would take the carried offsets' place.
+        try check(Changeset(from: old, to: new), oldCount: old.count)
+      }
+    }
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func randomChangesOfLongListsAreFollowed(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let old = (0..<200).shuffled(using: &random)
+    var new = old
+    for _ in 0..<random.below(40) { new.remove(at: random.below(new.count)) }
+    for element in 0..<random.below(40) {
+      new.insert(1000 + element, at: random.below(new.count + 1))
+    }
+    for _ in 0..<random.below(20) {
+      let element = new.remove(at: random.below(new.count))
+      new.insert(element, at: random.below(new.count + 1))
+    }
+    try check(Changeset(from: old, to: new), oldCount: old.count)
+  }
+}

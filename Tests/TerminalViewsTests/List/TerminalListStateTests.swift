@@ -1,0 +1,253 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import Testing
+
+@testable import TerminalViews
+
+@Suite struct TerminalListStateTests {
+  typealias State = TerminalListState<TestElement>
+
+  private static let columns = [
+    TerminalColumn<TestElement>("Key", alignment: .trailing) { "\($0.id)" },
+    TerminalColumn<TestElement>("Content") { "c\($0.content)" },
+  ]
+
+  /// A list that is kept in step with a source, without a terminal.
+  private final class Follower {
+    let source: ArrayDataSource<TestElement>
+    var state: State
+    private var before: Snapshot<TestElement>
+
+    init(_ elements: [TestElement], rows: Int = 7, columns: Int = 20) {
+      source = ArrayDataSource(elements)
+      state = State(columns: TerminalListStateTests.columns)
+      state.resize(to: TerminalSize(rows: rows, columns: columns))
+      before = source.snapshot
+      state.apply(.initial(before, revision: 0))
+    }
+
+    /// Edits the source, and has the list take the change in.
+    func edit(
+      at now: Duration = .zero, _ body: (ArrayDataSource<TestElement>) throws -> Void
+    ) rethrows {
+      let collected = Locked<[CollectionEvent<TestElement>]>([])
+      let observation = source.observe { event in collected.withLock { $0.append(event) } }
+      try body(source)
+      observation.dispose()
+      for event in collected.withLock(\.self).dropFirst() { state.apply(event, at: now) }
+    }
+
+    var lines: [String] {
+      state.frame(status: TerminalLine("status")).lines.map { line in
+        String(line.text.reversed().drop { $0 == " " }.reversed())
+      }
+    }
+  }
+
+  private func elements(_ range: Range<Int>) -> [TestElement] { range.map { TestElement($0) } }
+
+  @Test func headingsRowsAndStatusFillTheScreen() {
+    let list = Follower(elements(0..<3))
+    #expect(
+      list.lines == [
+        "  Key  Content", ">   0  c0", "    1  c0", "    2  c0", "", "", "status",
+      ])
+    #expect(list.state.selectedElement?.id == 0)
+    #expect(list.state.visibleRows == 0..<3)
+  }
+
+  @Test func commandsMoveTheSelectionAndScroll() {
+    let list = Follower(elements(0..<20))
+    #expect(list.state.visibleRows == 0..<5)
+    for _ in 0..<6 { list.state.perform(.down) }
+    #expect(list.state.selection == 6 && list.state.visibleRows == 2..<7)
+    list.state.perform(.up)
+    #expect(list.state.selection == 5 && list.state.visibleRows == 2..<7)
+    list.state.perform(.end)
+    #expect(list.state.selection == 19 && list.state.visibleRows == 15..<20)
+    list.state.perform(.down)
+    #expect(list.state.selection == 19)
+    list.state.perform(.pageUp)
+    #expect(list.state.selection == 15 && list.state.visibleRows == 11..<16)
+    list.state.perform(.home)
+    #expect(list.state.selection == 0 && list.state.visibleRows == 0..<5)
+    list.state.perform(.pageDown)
+    #expect(list.state.selection == 4 && list.state.visibleRows == 4..<9)
+    list.state.select(100)
+    #expect(list.state.selection == 19)
+  }
+
+  @Test func theSelectedLineStaysWhileRowsComeAndGoAboveIt() {
+    let list = Follower(elements(0..<20))
+    for _ in 0..<10 { list.state.perform(.down) }
+    let line = list.lines.firstIndex { $0.hasPrefix(">") }
+    for step in 0..<50 {
+      list.edit { $0.insert(TestElement(100 + step), at: step.isMultiple(of: 2) ? 0 : 3) }
+      #expect(list.state.selectedElement?.id == 10)
+      #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
+    }
+    for _ in 0..<40 {
+      list.edit { _ = $0.remove(at: 1) }
+      #expect(list.state.selectedElement?.id == 10)
+      #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
+    }
+  }
+
+  @Test func theSelectedLineStaysWhenItsElementMoves() {
+    let list = Follower(elements(0..<40))
+    for _ in 0..<20 { list.state.perform(.down) }
+    let line = list.lines.firstIndex { $0.hasPrefix(">") }
+    list.edit { $0.move(from: 20, to: 30) }
+    #expect(list.state.selection == 30)
+    #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
+  }
+
+  @Test func withTheSelectionOutOfSightTheFirstRowStays() {
+    let list = Follower(elements(0..<40))
+    list.state.perform(.end)
+    // A smaller screen, and rows that come between: the selection may be off the screen.
+    list.edit { $0.replace(with: self.elements(0..<40).reversed()) }
+    #expect(list.state.selectedElement?.id == 39)
+  }
+
+  @Test func ofADeletedRowTheNextTakesTheLine() {
+    let list = Follower(elements(0..<20))
+    for _ in 0..<6 { list.state.perform(.down) }
+    let line = list.lines.firstIndex { $0.hasPrefix(">") }
+    list.edit { $0.removeSubrange(6..<9) }
+    #expect(list.state.selectedElement?.id == 9)
+    #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
+    list.edit { $0.removeSubrange(6..<17) }
+    #expect(list.state.selectedElement?.id == 5)
+    list.edit { $0.removeAll() }
+    #expect(list.state.selection == nil && list.state.selectedElement == nil)
+    #expect(list.lines == ["  Key  Content", "", "", "", "", "", "status"])
+    list.edit { $0.append(7) }
+    #expect(list.state.selectedElement?.id == 7)
+  }
+
+  @Test func theLineStaysThroughASwap() async throws {
+    let first = ArrayDataSource(elements(0..<1000))
+    let second = ArrayDataSource(
+      (0..<1000).filter { !$0.isMultiple(of: 3) || $0 == 501 }.map { TestElement($0, 1) }
+        + elements(2000..<2100))
+    let container = SwappableContainer(first)
+    let collected = Locked<[CollectionEvent<TestElement>]>([])
+    let observation = container.observe { event in collected.withLock { $0.append(event) } }
+    var state = State(columns: Self.columns)
+    state.resize(to: TerminalSize(rows: 30, columns: 40))
+    state.apply(collected.withLock { $0.removeFirst() })
+    state.select(501)
+    for _ in 0..<7 { state.perform(.up) }
+    for _ in 0..<7 { state.perform(.down) }
+    let line = state.selection.map { $0 - state.visibleRows.lowerBound }
+    #expect(await container.swap(to: second).outcome == .swapped)
+    for event in collected.withLock(\.self) { state.apply(event) }
+    observation.dispose()
+    #expect(state.selectedElement == TestElement(501, 1))
+    #expect(state.selection.map { $0 - state.visibleRows.lowerBound } == line)
+  }
+
+  @Test func changedRowsAreMarkedForAWhile() {
+    let list = Follower(elements(0..<4))
+    list.edit(at: .seconds(1)) {
+      $0.transaction { draft in
+        draft.insert(10, at: 1)
+        draft[0].content = 5
+        draft.move(from: 4, to: 2)
+      }
+    }
+    #expect(list.lines[1...5] == [">~  0  c5", " + 10  c0", " ^  3  c0", "    1  c0", "    2  c0"])
+    #expect(list.state.nextMarkEnd == .seconds(1) + list.state.markDuration)
+    list.edit(at: .seconds(2)) { $0.insert(11, at: 0) }
+    #expect(list.state.mark(ofRow: 0) == .inserted && list.state.mark(ofRow: 1) == .updated)
+    let isGone = list.state.expireMarks(at: .milliseconds(2500))
+    #expect(isGone)
+    #expect(list.state.mark(ofRow: 0) == .inserted && list.state.mark(ofRow: 1) == nil)
+    list.state.expireMarks(at: .seconds(4))
+    #expect(list.state.nextMarkEnd == nil)
+  }
+
+  @Test func soManyChangesMarkOnlyWhatIsNear() {
+    let list = Follower(elements(0..<10))
+    list.edit { $0.append(contentsOf: self.elements(100..<20_000)) }
+    #expect(list.state.mark(ofRow: 10) == nil || list.state.mark(ofRow: 10) == .inserted)
+    #expect(list.state.mark(ofRow: 10_000) == nil)
+    #expect(list.state.mark(ofRow: 11) == nil || list.state.mark(ofRow: 11) == .inserted)
+  }
+
+  @Test func theFirstLoadIsNotMarked() {
+    let list = Follower([])
+    list.edit { $0.replace(with: self.elements(0..<3)) }
+    #expect((0..<3).allSatisfy { list.state.mark(ofRow: $0) == nil })
+  }
+
+  @Test(arguments: 0..<5, [0, 1, 2, 9])
+  func everySizeHasAFrameOfThatSize(rows: Int, columns: Int) {
+    let list = Follower([TestElement(1), TestElement(2)], rows: rows, columns: columns)
+    list.edit { $0.append(3) }
+    for command in [State.Command.down, .pageDown, .pageUp, .end, .left, .right, .right] {
+      list.state.perform(command)
+      let frame = list.state.frame(status: TerminalLine("a status line"), cursorColumn: 3)
+      #expect(frame.lines.count == rows)
+      #expect(frame.size == TerminalSize(rows: rows, columns: columns))
+      if let cursor = frame.cursor { #expect(cursor.row < rows && cursor.column < columns) }
+    }
+  }
+
+  @Test func wideColumnsGiveWayFirstAndCanBeScrolled() {
+    let wide = [
+      TerminalColumn<TestElement>("A") { _ in "aaaa" },
+      TerminalColumn<TestElement>("B") { _ in String(repeating: "b", count: 100) },
+      TerminalColumn<TestElement>("C") { _ in String(repeating: "c", count: 50) },
+    ]
+    var state = State(columns: wide)
+    state.resize(to: TerminalSize(rows: 4, columns: 30))
+    state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
+    let row = state.frame().lines[1]
+    #expect(row.text == "> aaaa  bbbbbbbbbbb…  cccccccc")
+    state.perform(.right)
+    state.perform(.right)
+    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
+    state.perform(.right)
+    #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
+    state.perform(.left)
+    #expect(state.frame().lines[1].text == "> bbbbbbbbbbb…  ccccccccccccc…")
+  }
+
+  @Test func columnsKeepTheirWidthWhileOneScrolls() {
+    let list = Follower((0..<40).map { TestElement($0 == 3 ? 12345 : $0) })
+    list.state.perform(.end)
+    #expect(list.lines[1] == "     35  c0")
+  }
+
+  @Test(arguments: 0..<10 as Range<UInt64>)
+  func theAnchoredElementStaysOnItsLineThroughRandomChanges(seed: UInt64) throws {
+    var editor = RandomEditor(seed: seed, size: 60)
+    let list = Follower((0..<30).map { TestElement(1000 + $0) })
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<200 {
+      list.state.select(random.below(max(1, list.state.contents.count)))
+      let before = list.state
+      try list.edit { try editor.step($0) }
+      let state = list.state
+      #expect(state.contents.hasSameContents(as: list.source.snapshot))
+      #expect(state.visibleRows.count == min(5, state.contents.count))
+      #expect(state.selection.map { state.visibleRows.contains($0) } ?? state.contents.isEmpty)
+      guard let old = before.selection,
+        let identity = before.selectedElement?.id,
+        state.contents.filter({ $0.id == identity }).count == 1,
+        before.contents.filter({ $0.id == identity }).count == 1
+      else { continue }
+      #expect(state.selectedElement?.id == identity, "seed \(seed)")
+      // On its line, unless the list's ends leave no room.
+      let line = old - before.visibleRows.lowerBound
+      guard let new = state.selection else { continue }
+      let top = max(0, min(new - line, state.contents.count - 5))
+      #expect(state.visibleRows.lowerBound == top, "seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import SwappableSources
+import Testing
+
+@testable import TerminalViews
+
+@MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListViewTests {
+  private static let size = TerminalSize(rows: 10, columns: 40)
+  private let clock = ManualClock()
+
+  /// The frames that a list asked for.
+  @MainActor private final class Screen {
+    var frames: [TerminalFrame] = []
+    private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func show(_ frame: TerminalFrame) {
+      frames.append(frame)
+      let ready = waiters.filter { $0.count <= frames.count }
+      waiters.removeAll { $0.count <= frames.count }
+      for waiter in ready { waiter.continuation.resume() }
+    }
+
+    func wait(forFrames count: Int) async {
+      guard frames.count < count else { return }
+      await withCheckedContinuation { waiters.append((count, $0)) }
+    }
+  }
+
+  private func makeList(
+    _ source: some DataSource<TestElement>, on screen: Screen, framesPerSecond: Int = 10
+  ) -> TerminalListView<TestElement> {
+    TerminalListView(
+      source, columns: [TerminalColumn("Key") { "\($0.id)" }], framesPerSecond: framesPerSecond,
+      clock: clock
+    ) { list in screen.show(list.frame(for: Self.size)) }
+  }
+
+  @Test func aChangeIsShownAtOnceAndTheNextOnesTogether() async throws {
+    let source = ArrayDataSource((0..<3).map { TestElement($0) })
+    let screen = Screen()
+    let list = makeList(source, on: screen)
+    await screen.wait(forFrames: 1)
+    #expect(list.eventCount == 1 && list.state.contents.count == 3)
+    for id in 10..<1010 { source.insert(TestElement(id), at: 0) }
+    // The first frame was a moment ago: the change waits for the next.
+    try await clock.waitForSleepers(1)
+    #expect(screen.frames.count == 1)
+    clock.advance(by: .milliseconds(100))
+    await screen.wait(forFrames: 2)
+    #expect(list.eventCount == 2)
+    #expect(list.state.contents.hasSameContents(as: source.snapshot))
+    #expect(list.state.selectedElement?.id == 0)
+  }
+
+  @Test func aMillionChangesWhileTheViewSleepsAreOneEvent() async throws {
+    let count = 1_000_000
+    let source = ArrayDataSource((0..<1000).map { TestElement($0) })
+    let screen = Screen()
+    let list = makeList(source, on: screen)
+    await screen.wait(forFrames: 1)
+    await Task.detached {
+      for step in 0..<count { source.update(at: step % 1000) { $0.content = step } }
+    }.value
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    await screen.wait(forFrames: 2)
+    #expect(list.eventCount == 2)
+    #expect(list.state.contents.hasSameContents(as: source.snapshot))
+    #expect(list.state.contents[999].content == count - 1)
+  }
+
+  @Test func nothingIsDrawnWhileNothingChanges() async throws {
+    let source = ArrayDataSource((0..<3).map { TestElement($0) })
+    let screen = Screen()
+    let list = makeList(source, on: screen)
+    await screen.wait(forFrames: 1)
+    clock.advance(by: .seconds(100))
+    #expect(clock.sleeperCount == 0)
+    source.update(at: 0) { $0.content = 1 }
+    await screen.wait(forFrames: 2)
+    // The mark is taken away later, and then nothing is waited for.
+    try await clock.waitForSleepers(1)
+    #expect(list.state.mark(ofRow: 0) == .updated)
+    clock.advance(by: .seconds(2))
+    await screen.wait(forFrames: 3)
+    #expect(list.state.mark(ofRow: 0) == nil)
+    #expect(clock.sleeperCount == 0)
+    #expect(screen.frames.count == 3)
+  }
+
+  @Test func theStatusIsTakenIn() async throws {
+    let source = CollectionProperty<TestElement>(status: .loading)
+    let screen = Screen()
+    let list = makeList(source, on: screen)
+    await screen.wait(forFrames: 1)
+    #expect(list.status == .loading)
+    clock.advance(by: .seconds(1))
+    source.setStatus(.failed(SourceError(code: "test", message: "no")))
+    await screen.wait(forFrames: 2)
+    #expect(list.status.error?.message == "no")
+  }
+
+  @Test func itLetsGoOfItsSource() async {
+    let screen = Screen()
+    weak var source: ArrayDataSource<TestElement>?
+    do {
+      let strong = ArrayDataSource([TestElement(1)])
+      source = strong
+      let list = makeList(strong, on: screen)
+      await screen.wait(forFrames: 1)
+      withExtendedLifetime(list) {}
+    }
+    #expect(source == nil)
+  }
+}
