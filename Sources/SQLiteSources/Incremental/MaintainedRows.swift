@@ -65,6 +65,11 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
       offsets[position] = next
       next += 1
     }
+    // An array made of no memory writes to the empty one, which all threads share.
+    if rows.count == 0 {
+      (index, identities) = (loaded, nil)
+      return []
+    }
     var values = values
     var number = 0
     var rowids = rows.makeIterator()
