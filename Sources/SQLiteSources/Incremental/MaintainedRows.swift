@@ -130,7 +130,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
     if changeset.isEmpty { return .unchanged }
     let inserted = changeset.insertions.map { new[$0] }
     if identities == nil,
-      !zip(added, elements).allSatisfy({ KnownIdentities.isRowid($0.row.rowid, of: $1) })
+      !added.indices.allSatisfy({ KnownIdentities.isRowid(added[$0].row.rowid, of: elements[$0]) })
     {
       identities = KnownIdentities(of: shown)
     }
