@@ -24,6 +24,8 @@ struct JSONScanner {
   private(set) var count: Int
   private let output: UnsafeMutablePointer<UInt8>
   private let capacity: Int
+  /// By which bracket each array and object that is open ends.
+  private let closings: UnsafeMutablePointer<UInt8>
   private(set) var position: Int
   private(set) var written = 0
   /// The start of the input that is canonical but not yet copied.
@@ -39,8 +41,8 @@ struct JSONScanner {
     _ body: (inout JSONScanner) throws(Fault) -> Result
   ) throws(Fault) -> Result {
     try bytes.withUnsafeBufferPointer { (bytes) throws(Fault) in
-      // One byte more, so that no text at all has a place too.
-      let output = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + 1)
+      // Behind what is written, what is open.
+      let output = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + maximumDepth)
       defer { output.deallocate() }
       var scanner = JSONScanner(
         input: bytes.baseAddress ?? UnsafePointer(output), count: bytes.count, output: output,
@@ -58,6 +60,7 @@ struct JSONScanner {
     end = count
     self.output = output
     self.capacity = capacity
+    closings = output + capacity
     self.position = position
     copied = position
   }
@@ -158,83 +161,107 @@ struct JSONScanner {
 
   /// Checks and writes one value; the position is at its first byte.
   ///
+  /// What is open stands in memory of its own: calls that nest as deeply as values may would not fit on
+  /// the stacks of most threads.
+  ///
   /// - Parameters:
   ///   - depth: how many arrays and objects are open.
   ///   - key: the member to look out for, if the value is an object.
   /// - Throws: what is wrong with it.
   mutating func scanValue(depth: Int, key: inout KeyMatch?) throws(Fault) {
+    let outerDepth = depth
+    var depth = depth
+    /// Where the value of the key was begun to be written, until it ends.
+    var keyStart: Int?
+    while true {
+      if try beginValue(depth: depth) {
+        depth += 1
+      } else {
+        // It has ended, and with it perhaps what it stands in.
+        while true {
+          if depth == outerDepth { return }
+          if let start = keyStart, depth == outerDepth + 1 {
+            copyPending()
+            key?.value = start..<written
+            keyStart = nil
+          }
+          dropSpace()
+          let closing = closings[depth - 1]
+          let container = closing == UInt8(ascii: "]") ? "array" : "object"
+          if try scanSeparator(closing: closing, of: container) { break }
+          depth -= 1
+        }
+      }
+      if closings[depth - 1] == UInt8(ascii: "]") { continue }
+      let name = try scanName()
+      if depth == outerDepth + 1, let wanted = key?.name, matches(wanted, name) {
+        copyPending()
+        keyStart = written
+      }
+    }
+  }
+
+  /// Passes a value, or the opening bracket of one that holds others.
+  ///
+  /// - Returns: whether what follows stands in it.
+  @inline(__always)
+  private mutating func beginValue(depth: Int) throws(Fault) -> Bool {
     guard position < count else {
       throw fault(.truncated, "the text ends where a value is expected")
     }
     switch input[position] {
     case UInt8(ascii: "\""): try scanString()
-    case UInt8(ascii: "{"): try scanObject(depth: depth + 1, key: &key)
-    case UInt8(ascii: "["): try scanArray(depth: depth + 1)
+    case UInt8(ascii: "{"): return try open(UInt8(ascii: "}"), depth: depth + 1)
+    case UInt8(ascii: "["): return try open(UInt8(ascii: "]"), depth: depth + 1)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try scanNumber()
     case UInt8(ascii: "t"): try scanLiteral("true")
     case UInt8(ascii: "f"): try scanLiteral("false")
     case UInt8(ascii: "n"): try scanLiteral("null")
     default: throw unexpected(expecting: "a value")
     }
+    return false
   }
 
-  private mutating func scanArray(depth: Int) throws(Fault) {
-    try checkDepth(depth)
-    var noKey: KeyMatch?
+  /// Passes an opening bracket, and the closing one if nothing is between them.
+  ///
+  /// - Returns: whether something is.
+  private mutating func open(_ closing: UInt8, depth: Int) throws(Fault) -> Bool {
+    if depth > Self.maximumDepth {
+      throw fault(
+        .depth, "arrays and objects are nested more than \(Self.maximumDepth) levels deep")
+    }
     position += 1
     dropSpace()
-    if next == UInt8(ascii: "]") {
+    if next == closing {
       position += 1
-      return
+      return false
     }
-    while true {
-      try scanValue(depth: depth, key: &noKey)
-      dropSpace()
-      guard try scanSeparator(closing: UInt8(ascii: "]"), of: "array") else { return }
-    }
+    closings[depth - 1] = closing
+    return true
   }
 
-  private mutating func scanObject(depth: Int, key: inout KeyMatch?) throws(Fault) {
-    try checkDepth(depth)
-    var noKey: KeyMatch?
+  /// Passes a member's name and the colon behind it.
+  ///
+  /// - Returns: where the name was written.
+  private mutating func scanName() throws(Fault) -> Range<Int> {
+    guard let first = next else { throw truncated("object") }
+    guard first == UInt8(ascii: "\"") else {
+      throw unexpected(expecting: "a member's name in double quotes")
+    }
+    copyPending()
+    let start = written
+    try scanString()
+    copyPending()
+    let end = written
+    dropSpace()
+    guard let colon = next else { throw truncated("object") }
+    guard colon == UInt8(ascii: ":") else {
+      throw unexpected(expecting: "a colon after the member's name")
+    }
     position += 1
     dropSpace()
-    if next == UInt8(ascii: "}") {
-      position += 1
-      return
-    }
-    while true {
-      guard let first = next else { throw truncated("object") }
-      guard first == UInt8(ascii: "\"") else {
-        throw unexpected(expecting: "a member's name in double quotes")
-      }
-      copyPending()
-      let name = written
-      try scanString()
-      copyPending()
-      let nameEnd = written
-      dropSpace()
-      guard let colon = next else { throw truncated("object") }
-      guard colon == UInt8(ascii: ":") else {
-        throw unexpected(expecting: "a colon after the member's name")
-      }
-      position += 1
-      dropSpace()
-      if position == count { throw truncated("object") }
-      if let wanted = key?.name, matches(wanted, from: name, to: nameEnd) {
-        copyPending()
-        let value = written
-        try scanValue(depth: depth, key: &noKey)
-        copyPending()
-        key?.value = value..<written
-      } else {
-        try scanValue(depth: depth, key: &noKey)
-      }
-      dropSpace()
-      guard try scanSeparator(closing: UInt8(ascii: "}"), of: "object") else {
-        return
-      }
-    }
+    if position == count { throw truncated("object") }
+    return start..<end
   }
 
   /// Passes a comma, after which there is more, or the end of an array or object.
@@ -261,17 +288,12 @@ struct JSONScanner {
     return true
   }
 
-  private func matches(_ name: [UInt8], from start: Int, to end: Int) -> Bool {
-    guard end - start == name.count else { return false }
-    for offset in 0..<name.count where output[start + offset] != name[offset] { return false }
-    return true
-  }
-
-  private func checkDepth(_ depth: Int) throws(Fault) {
-    if depth > Self.maximumDepth {
-      throw fault(
-        .depth, "arrays and objects are nested more than \(Self.maximumDepth) levels deep")
+  private func matches(_ name: [UInt8], _ range: Range<Int>) -> Bool {
+    guard range.count == name.count else { return false }
+    for offset in 0..<name.count where output[range.lowerBound + offset] != name[offset] {
+      return false
     }
+    return true
   }
 
   private mutating func scanLiteral(_ literal: StaticString) throws(Fault) {

@@ -67,10 +67,10 @@ struct ReloadMachine {
 
   mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
     switch kind {
-    case .written, .replaced, .removed, .check:
+    case .written, .replaced, .removed:
       isBeingWritten = false
       return read()
-    case .touched:
+    case .touched, .check:
       return read()
     case .modified, .created:
       isBeingWritten = true

@@ -45,10 +45,14 @@ package struct FileSignal: OptionSet, Sendable, Hashable {
     }
     if contains(.movedIn) { return .replaced }
     if contains(.created) { return .created }
+    // The next file may have the number of the deleted one; of its creation will be told.
+    let differs = newStamp.differsInContents(from: oldStamp)
+    if contains(.movedOut), differs { return .created }
     if oldStamp.identity != newStamp.identity { return contains(.names) ? .replaced : .created }
     if contains(.written) { return .written }
     if contains(.modified) { return .modified }
-    if contains(.lost) { return .check }
+    // Nobody says that its writer is done.
+    if contains(.lost) { return differs ? .modified : .check }
     if oldStamp == newStamp { return contains(.doubt) ? .check : nil }
     if oldStamp.size != newStamp.size { return .modified }
     if contains(.attributes) || oldStamp.modified == newStamp.modified { return .touched }

@@ -87,15 +87,19 @@
       let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: size, alignment: MemoryLayout<inotify_event>.alignment)
       defer { buffer.deallocate() }
+      var calm = BurstCalm()
       while !isStopped.load(ordering: .acquiring) {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // The limit is for the case that not even the waking watch was to be had.
         _ = poll(&request, 1, 1_000)
+        calm.woken(at: .now)
         let count = read(descriptor, buffer.baseAddress, size)
         if count > 0 {
           owner.take(
             Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])), from: self)
         }
+        if calm.isBurst { _ = poll(nil, 0, BurstCalm.napMilliseconds) }
+        calm.waits(at: .now)
       }
     }
 

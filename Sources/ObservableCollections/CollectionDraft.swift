@@ -141,22 +141,22 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
       "\(inserted.count) inserted and \(updated.count) updated elements do not fit \(changeset)")
     let start = savepoint
-    let isUpdated = zip(changeset.updates, updated).map { update, element in
-      !isSame(start.working[update.from], element)
+    let kept = updated.indices.filter { position in
+      !isSame(start.working[changeset.updates[position].from], updated[position])
     }
-    func remaining<Value>(_ values: [Value]) -> [Value] {
-      zip(values, isUpdated).compactMap { $1 ? $0 : nil }
-    }
-    let changeset =
-      isUpdated.allSatisfy(\.self)
-      ? changeset
-      : Changeset(
+    var (changeset, remaining) = (changeset, updated)
+    if kept.count < updated.count {
+      changeset = Changeset(
         deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-        updates: remaining(changeset.updates))
+        updates: kept.map { changeset.updates[$0] })
+      remaining = kept.map { updated[$0] }
+    }
     var new = start.working
-    new.apply(changeset, inserted: inserted, updated: remaining(updated))
+    new.apply(changeset, inserted: inserted, updated: remaining)
     write(new, over: start) {
-      changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
+      // Else nothing is paired, and what is updated has been compared.
+      changeset.deletions.isEmpty || changeset.insertions.isEmpty
+        ? changeset : changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
     }
   }
 

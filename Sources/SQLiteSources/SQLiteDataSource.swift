@@ -231,8 +231,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   private var diagnostics: [SourceDiagnostic] {
-    let polling = monitor.diagnostic.map { SourceDiagnostic(code: "polling", message: $0) }
-    return [polling].compactMap(\.self) + confined.keeper.diagnostics
+    guard let polling = monitor.diagnostic else { return confined.keeper.diagnostics }
+    return [SourceDiagnostic(code: "polling", message: polling)] + confined.keeper.diagnostics
   }
 
   private static func status(of error: SQLiteError) -> SourceStatus {

@@ -74,6 +74,44 @@ struct JSONLinesSavingTests {
     try await expectChanges(log) { try process.save($0) }
   }
 
+  /// What is told of a deletion may come in parts, and after the next file was created.
+  @Test(
+    arguments: [
+      [[.attributes, .displaced, .lost]], [[.attributes], [.displaced, .lost]],
+      [[.written, .attributes, .displaced, .lost, .movedOut]],
+    ] as [[FileSignal]])
+  func aFileWithTheNumberOfADeletedOneWaitsForItsWriter(signals: [FileSignal]) async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(Self.old, to: "a.json")
+    let receivers = Log<any FileSignalReceiver>([])
+    var system = WatchSystem.live
+    system.watch = { _, name, receiver in
+      receivers.append(receiver)
+      return .success(WatchSystem.Token(watch: 1, user: 1, name: name))
+    }
+    system.unwatch = { _ in }
+    // No look without being told.
+    system.timer = WatchTimer { delay, queue, body in
+      delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : WatchTimer.Alarm {}
+    }
+    let reads = ReadLog(system)
+    let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))
+    try await reads.nextRead()
+    func tell(_ signal: FileSignal) async throws {
+      try #require(receivers.value.first).receive(signal)
+      try await reads.nextRead()
+    }
+    // A file that is emptied keeps its number.
+    guard truncate(directory("a.json"), 0) == 0 else { throw POSIXError.last }
+    for signal in signals { try await tell(signal) }
+    try directory.write(Self.new, to: "a.json")
+    try await tell(.created)
+    try await tell(.written)
+    let change = try await log.nextChange()
+    #expect(Array(change.after) == (try elements(Self.new)))
+    #expect(change.revision == 2)
+  }
+
   /// Nobody is told of writes to memory: they are found by looking at the file's times.
   @Test func writingToAMappingIsOneChange() async throws {
     let directory = try TemporaryDirectory()

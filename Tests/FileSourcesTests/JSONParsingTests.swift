@@ -1,4 +1,5 @@
 import FileSources
+import Foundation
 import TestSupport
 import Testing
 
@@ -112,6 +113,23 @@ import Testing
     #expect(elements.count == 1)
     #expect(elements[0].hashValue == elements[0].hashValue)
     #expect(elements[0].description == String(text.dropFirst().dropLast()))
+  }
+
+  /// Threads of Dispatch have half a megabyte on Apple's systems.
+  @Test(arguments: [("[", "]"), (#"{"a":"#, "}"), (#"[{"id":[0,"#, "]}]")])
+  func theGreatestDepthFitsOnASmallStack(opening: String, closing: String) throws {
+    let count = 512 / closing.count
+    let text =
+      String(repeating: opening, count: count) + "1" + String(repeating: closing, count: count)
+    let (parsed, done) = (Shared<JSONElement?>(nil), Signpost())
+    let thread = Thread {
+      parsed.value = try? JSONElement(parsing: text)
+      done.open()
+    }
+    thread.stackSize = 256 << 10
+    thread.start()
+    #expect(done.pass())
+    #expect(parsed.value?.description == text)
   }
 
   @Test func elementsWithoutTheirKeyAreRefused() {

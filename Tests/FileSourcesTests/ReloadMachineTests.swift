@@ -31,6 +31,10 @@ import Testing
     #expect(machine.fileChanged(.removed) == [.read])
     #expect(machine.fileChanged(.touched) == [.read])
     #expect(machine.fileChanged(.check) == [.read])
+    _ = machine.fileChanged(.modified)
+    #expect(machine.fileChanged(.check) == [.read])
+    // That something may have been missed does not say that the writer is done.
+    #expect(machine.isBeingWritten)
   }
 
   @Test func writesAreReadAfterQuiet() throws {

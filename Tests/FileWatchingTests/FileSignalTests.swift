@@ -49,6 +49,14 @@ import Testing
     #expect(FileSignal.attributes.eventKind(from: old, to: changed { $0.size = 9 }) == .modified)
   }
 
+  @Test func anotherFileOfTheSameNumberMayBeIncomplete() {
+    let (old, emptied) = (FileState.file(stamp), changed { $0.size = 0 })
+    #expect(FileSignal.lost.eventKind(from: old, to: emptied) == .modified)
+    #expect(FileSignal([.displaced, .lost]).eventKind(from: old, to: emptied) == .modified)
+    #expect(FileSignal([.movedOut, .lost]).eventKind(from: old, to: emptied) == .created)
+    #expect(FileSignal([.written, .movedOut]).eventKind(from: old, to: emptied) == .created)
+  }
+
   @Test func goneIsRemovedOnceAndOtherReasonsAreChecked() {
     let denied = FileState.failed(.limit)
     #expect(FileSignal.movedOut.eventKind(from: .file(stamp), to: missing) == .removed)

@@ -66,6 +66,12 @@ import Testing
     }
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
+  func anyBusyTimeoutIsTaken(timeout: Duration) throws {
+    let reader = try SQLiteConnection(path: database.path, busyTimeout: timeout)
+    #expect(try reader.query("SELECT 1").count == 1)
+  }
+
   @Test func aCommitThatFailsIsRolledBack() throws {
     let writer = try database.writer(.delete)
     let short = try SQLiteConnection(path: database.path, busyTimeout: .zero)

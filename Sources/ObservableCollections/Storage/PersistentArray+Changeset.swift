@@ -19,6 +19,19 @@ extension PersistentArray {
         changeset.applying(to: flattened(), inserted: inserted, updated: updated))
       return
     }
+    if changeset.changeCount > changeset.updates.count {
+      rearrange(changeset, inserted: inserted, limits: limits)
+    }
+    for position in updated.indices {
+      _ = exchangeElement(
+        at: changeset.updates[position].to, with: updated[position], limits: limits)
+    }
+  }
+
+  /// Does what a changeset says, but for its updates.
+  private mutating func rearrange(
+    _ changeset: Changeset, inserted: [Element], limits: NodeLimits
+  ) {
     let moved = changeset.moves.map { self[$0.from] }
     for range in runs(of: changeset.removals).reversed() {
       replaceSubrange(range, with: [], limits: limits)
@@ -42,9 +55,6 @@ extension PersistentArray {
       let elements = arrivals[next..<next + range.count].map(\.element)
       replaceSubrange(range.lowerBound..<range.lowerBound, with: elements, limits: limits)
       next += range.count
-    }
-    for (update, element) in zip(changeset.updates, updated) {
-      _ = exchangeElement(at: update.to, with: element, limits: limits)
     }
   }
 }

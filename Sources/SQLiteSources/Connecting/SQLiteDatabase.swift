@@ -58,8 +58,10 @@ final class SQLiteDatabase {
       identity = nil
     }
     let (seconds, attoseconds) = busyTimeout.components
+    // SQLite counts in 32 bits; whoever wants to wait for ever may ask for more.
     busyMilliseconds = Int32(
-      clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+      clamping: min(max(0, seconds), Int64(Int32.max)) * 1000
+        + attoseconds / 1_000_000_000_000_000)
     sqlite3_busy_timeout(opened, busyMilliseconds)
     // Unretained: the hooks end with the handle, which this object closes before it goes.
     let context = Unmanaged.passUnretained(commits).toOpaque()

@@ -65,6 +65,11 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
       offsets[position] = next
       next += 1
     }
+    // An array made of no memory writes to the empty one, which all threads share.
+    if rows.count == 0 {
+      (index, identities) = (loaded, nil)
+      return []
+    }
     var values = values
     var number = 0
     var rowids = rows.makeIterator()
@@ -125,7 +130,7 @@ struct MaintainedRows<Element: Differentiable & Sendable> {
     if changeset.isEmpty { return .unchanged }
     let inserted = changeset.insertions.map { new[$0] }
     if identities == nil,
-      !zip(added, elements).allSatisfy({ KnownIdentities.isRowid($0.row.rowid, of: $1) })
+      !added.indices.allSatisfy({ KnownIdentities.isRowid(added[$0].row.rowid, of: elements[$0]) })
     {
       identities = KnownIdentities(of: shown)
     }

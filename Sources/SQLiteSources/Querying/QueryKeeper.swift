@@ -67,7 +67,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   var diagnostics: [SourceDiagnostic] {
     switch mode {
     case .undecided: []
-    case .rows(let rows): [rows.duplicate].compactMap(\.self)
+    case .rows(let rows): rows.duplicate.map { [$0] } ?? []
     case .whole(let refetch, let reason):
       [
         refetch.duplicate,

@@ -43,13 +43,17 @@ extension ChangeMonitor {
   }
 
   private static func shared(_ key: Key, make: () -> ChangeMonitor) -> ChangeMonitor {
-    registry.withLock { registry in
-      if let monitor = registry.monitors[key]?.monitor { return monitor }
-      // Making one opens nothing. Those that are gone are dropped here, where the list grows.
-      registry.monitors = registry.monitors.filter { $0.value.monitor != nil }
+    let (monitor, _) = registry.withLock { registry -> (ChangeMonitor, [Key: ChangeMonitor]) in
+      if let monitor = registry.monitors[key]?.monitor { return (monitor, [:]) }
+      // Those that are gone are dropped here, where the list grows. The others go with the lock left:
+      // whoever else kept one may have let go of it meanwhile.
+      var living = registry.monitors.compactMapValues { $0.monitor }
+      // Making one opens nothing.
       let monitor = make()
-      registry.monitors[key] = Weak(monitor: monitor)
-      return monitor
+      living[key] = monitor
+      registry.monitors = living.mapValues { Weak(monitor: $0) }
+      return (monitor, living)
     }
+    return monitor
   }
 }

@@ -1,0 +1,41 @@
+import Testing
+
+@testable import FileWatching
+
+@Suite struct BurstCalmTests {
+  private let start = ContinuousClock.now
+
+  /// A thread that was woken `count` times, each time so long after it began to wait.
+  private func woken(_ count: Int, after wait: Duration, since start: ContinuousClock.Instant)
+    -> BurstCalm
+  {
+    var calm = BurstCalm()
+    var now = start
+    for _ in 0..<count {
+      calm.waits(at: now)
+      now += wait
+      calm.woken(at: now)
+    }
+    return calm
+  }
+
+  @Test func fewWakesInARowAreNoBurst() {
+    for count in 0...8 { #expect(!woken(count, after: .zero, since: start).isBurst) }
+  }
+
+  @Test func manyWakesInARowAreABurst() {
+    #expect(woken(9, after: .zero, since: start).isBurst)
+    #expect(woken(1_000, after: .microseconds(999), since: start).isBurst)
+  }
+
+  @Test func wakesThatAreFarApartAreNoBurst() {
+    #expect(!woken(1_000, after: .milliseconds(1), since: start).isBurst)
+  }
+
+  @Test func aLongWaitEndsABurst() {
+    var calm = woken(1_000, after: .zero, since: start)
+    calm.waits(at: start)
+    calm.woken(at: start + .milliseconds(1))
+    #expect(!calm.isBurst)
+  }
+}
