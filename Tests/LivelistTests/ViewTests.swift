@@ -1,0 +1,450 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ViewTests {
+  private let place: Workplace
+  private let terminal: PseudoTerminal
+  private let modes: String
+
+  init() throws {
+    place = try Workplace()
+    terminal = try PseudoTerminal(rows: 12, columns: 60)
+    modes = try terminal.modes
+  }
+
+  // MARK: Tools
+
+  private func start(
+    _ arguments: [String], input: FileHandle? = nil, until line: String = "",
+    environment: [String: String?] = ["NO_COLOR": nil]
+  ) throws -> Program {
+    let program = try Program(
+      "livelist", ["view"] + arguments, environment: environment, terminal: terminal, input: input)
+    try terminal.wait(until: "the list is drawn") {
+      !$0.display.lines[11].isEmpty && $0.display.text.contains(line)
+    }
+    return program
+  }
+
+  private func expectEnd(_ program: Program, status: Int32 = 0) throws {
+    #expect(try program.waitForEnd() == status)
+    try terminal.readRest()
+    #expect(try terminal.modes == modes)
+    #expect(!terminal.display.isAlternate)
+    #expect(terminal.display.isCursorShown)
+    #expect(terminal.display.wrapsLines)
+    #expect(!terminal.display.bracketsPastes)
+    #expect(terminal.display.isPlain)
+    #expect(terminal.display.complaints.isEmpty, "\(terminal.display.complaints)")
+  }
+
+  private func quit(_ program: Program) throws {
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  private func expectLine(_ line: Int, _ text: String) throws {
+    try terminal.wait(until: "line \(line) is \"\(text)\"") { $0.display.lines[line] == text }
+  }
+
+  private func expectStatus(_ text: String) throws {
+    try terminal.wait(until: "the last line holds \"\(text)\"") {
+      $0.display.lines.last?.contains(text) == true
+    }
+  }
+
+  /// The line of the selected row.
+  private var selectedLine: Int? {
+    terminal.display.lines.firstIndex { $0.hasPrefix(">") }
+  }
+
+  private func rows(_ range: Range<Int>, _ more: String = "") -> String {
+    let rows = range.map { #"{"id":\#($0),"name":"row \#($0)"}"# }
+    return "[\n" + rows.joined(separator: ",\n") + more + "]\n"
+  }
+
+  // MARK: The list
+
+  @Test func itShowsTheListAndQuits() throws {
+    let source = try place.json("list.json", rows(0..<3))
+    let program = try start(["--key", "id", source], until: "row 2")
+    #expect(terminal.display.isAlternate && !terminal.display.isCursorShown)
+    #expect(
+      terminal.display.lines.prefix(5) == [
+        "  id  name", ">  0  row 0", "   1  row 1", "   2  row 2", "",
+      ])
+    #expect(terminal.display.lines[11].hasSuffix("1/3"))
+    #expect(terminal.display.cells[1].allSatisfy { $0.style.isReversed })
+    try quit(program)
+  }
+
+  @Test func keysMoveAndScroll() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
+    try terminal.type("jjj\u{1B}[B")
+    try expectStatus("5/100")
+    #expect(selectedLine == 5)
+    try terminal.type("G")
+    try expectLine(10, "> 99  row 99")
+    try terminal.type("k\u{1B}[A")
+    try expectLine(8, "> 97  row 97")
+    try terminal.type("g")
+    try expectLine(1, ">  0  row 0")
+    try terminal.type("\u{1B}[6~")
+    try expectStatus("10/100")
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    try quit(program)
+  }
+
+  @Test func whatIsSavedIsShownAndMarked() throws {
+    let source = try place.json("list.json", rows(0..<3))
+    let program = try start(["--key", "id", source])
+    try place.json("list.json", rows(1..<3, #",{"id":9,"name":"new"}"#))
+    try terminal.wait(until: "the new row is marked") { $0.display.text.contains(" + 9  new") }
+    #expect(!terminal.display.text.contains("row 0"))
+    // The mark goes by itself.
+    try terminal.wait(until: "the mark has gone") { $0.display.text.contains("   9  new") }
+    try quit(program)
+  }
+
+  @Test func theLineThatOneLooksAtStaysWhileThousandsComeAndGo() throws {
+    let pipe = Pipe()
+    let program = try start(
+      ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
+    try terminal.type(":1500\r")
+    try expectStatus("1500/3000")
+    let line = try #require(selectedLine)
+    let shown = terminal.display.lines[line]
+    let writer = Thread {
+      var events = ""
+      for step in 0..<4000 {
+        // Above the line: one comes at the start, and the one after it goes.
+        let deleted = step == 0 ? 0 : 10_000 + step - 1
+        let name = step == 0 ? "row 0" : "new"
+        events += #"""
+          {"event":"change","since":\#(2 * step),"revision":\#(2 * step + 1),"deletes":[],\#
+          "inserts":[{"at":0,"element":{"id":\#(10_000 + step),"name":"new"}}],"updates":[],"moves":[]}
+          {"event":"change","since":\#(2 * step + 1),"revision":\#(2 * step + 2),"deletes":\#
+          [{"at":1,"element":{"id":\#(deleted),"name":"\#(name)"}}],"inserts":[],"updates":[],"moves":[]}
+
+          """#
+        if step % 40 == 39 {
+          try? pipe.fileHandleForWriting.write(contentsOf: Data(events.utf8))
+          events = ""
+        }
+      }
+      // At last one that is seen.
+      let last = #"""
+        {"event":"change","since":8000,"revision":8001,"deletes":[],"inserts":[],"updates":\#
+        [{"from":1500,"at":1500,"old":{"id":1500,"name":"row 1500"},"element":{"id":1500,"name":"last"}}],\#
+        "moves":[]}
+
+        """#
+      try? pipe.fileHandleForWriting.write(contentsOf: Data(last.utf8))
+    }
+    writer.start()
+    try terminal.wait(until: "the last change is shown, and the line has stayed") { terminal in
+      #expect(terminal.display.lines[line] == shown)
+      return terminal.display.lines[line + 1].contains("1500  last")
+    }
+    try quit(program)
+  }
+
+  @Test func rowsThatComeAboveDoNotMoveTheLineNorDoOthersThatGo() throws {
+    let path = place("list.db")
+    try place.sql(
+      "list.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)",
+      "WITH n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1099) "
+        + "INSERT INTO item SELECT i, 'row ' || i FROM n")
+    let program = try start(["sqlite:\(path)?SELECT id, name FROM item ORDER BY id"])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    let line = try #require(selectedLine)
+    try place.sql(
+      "list.db",
+      "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) "
+        + "INSERT INTO item SELECT i, 'row ' || i FROM n")
+    try expectStatus("550/600")
+    #expect(terminal.display.lines[line] == "> 1049  row 1049")
+    try place.sql("list.db", "DELETE FROM item WHERE id < 1040")
+    try expectStatus("10/60")
+    #expect(terminal.display.lines[line] == "> 1049  row 1049")
+    try quit(program)
+  }
+
+  // MARK: What the user asks for
+
+  @Test func aSwapKeepsTheLine() throws {
+    let first = try place.json("first.json", rows(0..<100))
+    let second = try place.json("second.json", rows(20..<90))
+    let program = try start(["--key", "id", first])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    let line = try #require(selectedLine)
+    try terminal.type(":swap \(second)\r")
+    try expectStatus("30/70")
+    #expect(terminal.display.lines[line] == "> 49  row 49")
+    try terminal.type(":swap json:\(place("none.json"))\r")
+    try expectStatus("not swapped")
+    #expect(terminal.display.lines[line] == "> 49  row 49")
+    try quit(program)
+  }
+
+  @Test func searchingGoesRound() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
+    try terminal.type("/ROW 7\r")
+    try expectStatus("8/100")
+    try terminal.type("n")
+    try expectStatus("71/100")
+    try terminal.type("N")
+    try expectStatus("8/100")
+    try terminal.type("N")
+    try expectStatus("other end")
+    try terminal.type("k")
+    try expectStatus("79/100")
+    try terminal.type("/nothing like it\r")
+    try expectStatus("no row holds")
+    try quit(program)
+  }
+
+  @Test func itSortsByAColumnAndFilters() throws {
+    let source = try place.json(
+      "list.json",
+      #"""
+      [{"id":1,"size":10,"name":"b"},{"id":2,"size":9,"name":"c"},{"id":3,"size":-1.5,"name":"a"},
+       {"id":4,"size":null,"name":"d"}]
+      """#)
+    let program = try start(["--key", "id", source])
+    func expectOrder(_ names: String) throws {
+      try terminal.wait(until: "the order is \(names)") { terminal in
+        terminal.display.lines[1...].prefix { !$0.isEmpty }.map { String($0.suffix(1)) }.joined()
+          == names
+      }
+    }
+    try terminal.type(":sort size\r")
+    try expectOrder("dacb")
+    #expect(terminal.display.lines[0].contains("size ▲"))
+    try terminal.type("r")
+    try expectOrder("bcad")
+    try terminal.type(">")
+    try expectOrder("dcba")
+    // What changes is put where it belongs.
+    try place.json("list.json", #"[{"id":1,"name":"b"},{"id":5,"name":"c"},{"id":3,"name":"z"}]"#)
+    try expectOrder("zcb")
+    try terminal.type("u")
+    try expectOrder("bcz")
+    try terminal.type("fC\r")
+    try expectOrder("c")
+    try expectStatus("filter: C")
+    try terminal.type("f\u{7F}\r")
+    try expectOrder("bcz")
+    try terminal.type(":sort nothing\r")
+    try expectStatus("there is no column")
+    try quit(program)
+  }
+
+  @Test func helpAndFaultyCommands() throws {
+    let program = try start([place.json("list.json", rows(0..<3))])
+    try terminal.type("?")
+    try expectLine(0, "livelist view: a list that stays where you look")
+    try terminal.type("x")
+    try terminal.wait(until: "the list is back") { $0.display.lines[1].contains("row 0") }
+    try terminal.type(":frobnicate\r")
+    try expectStatus("there is no command")
+    try terminal.type(":swap\r")
+    try expectStatus("swap lacks")
+    // A prompt shows the cursor and can be left.
+    try terminal.type("/abc")
+    try terminal.wait(until: "the prompt is shown") {
+      $0.display.isCursorShown && $0.display.lines[11] == "/abc" && $0.display.column == 4
+    }
+    try terminal.type("\u{1B}")
+    try terminal.wait(until: "the prompt has gone") { !$0.display.isCursorShown }
+    try terminal.type(":quit\r")
+    try expectEnd(program)
+  }
+
+  // MARK: Data and terminals
+
+  @Test func escapeSequencesInDataAreShownAndNeverSent() throws {
+    let hostile = #"""
+      [{"id":"\u001b]0;title\u0007","name":"\u001b[2J\u009b31m\r\n\u202Eevil\u0000\u007f"},
+       {"id":2,"\u001b[5mkey":"\u001b[6n"}]
+      """#
+    let program = try start([place.json("list.json", hostile)])
+    try terminal.wait(until: "it is shown") { $0.display.text.contains("evil") }
+    #expect(terminal.display.text.contains("␛[2J"))
+    #expect(terminal.display.complaints.isEmpty, "\(terminal.display.complaints)")
+    try terminal.type("/\u{1B}[200~\u{1B}[2J\u{1B}[201~\r")
+    try quit(program)
+  }
+
+  @Test func wideAndCombiningCharactersStandInTheirColumns() throws {
+    let source = try place.json(
+      "list.json",
+      #"""
+      [{"name":"漢字","note":"x"},{"name":"e\u0301e\u0301","note":"x"},{"name":"👩‍👩‍👧","note":"x"},
+       {"name":"🇩🇪🇫🇷","note":"x"},{"name":"abcd","note":"x"}]
+      """#)
+    let program = try start([source], until: "abcd")
+    for row in 1...5 {
+      #expect(terminal.display.cells[row][8].text == "x", "\(terminal.display.lines[row])")
+    }
+    #expect(terminal.display.cells[1][2].text == "漢")
+    try quit(program)
+  }
+
+  @Test func anotherSizeIsFilled() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    for (rows, columns) in [(30, 100), (5, 20), (2, 10), (1, 5), (12, 60)] {
+      try terminal.resize(rows: rows, columns: columns)
+      try terminal.wait(until: "\(rows) x \(columns) is filled") { terminal in
+        rows < 3
+          || terminal.display.lines.contains { $0.hasPrefix("> 49") }
+            && terminal.display.lines.last?.hasSuffix("50/100") == true
+      }
+    }
+    // What was written for one size when the other was there already.
+    terminal.forgive()
+    try quit(program)
+  }
+
+  @Test func withNOCOLOREverythingIsWithoutColours() throws {
+    let source = try place.json("list.json", rows(0..<3))
+    let program = try start(["--key", "id", source], environment: ["NO_COLOR": "1"])
+    try place.json("list.json", rows(0..<4))
+    try terminal.wait(until: "the new row is marked") { $0.display.text.contains(" + 3") }
+    for line in terminal.display.cells {
+      #expect(line.allSatisfy { $0.style.foreground == nil && $0.style.background == nil })
+    }
+    try quit(program)
+  }
+
+  @Test func withoutATerminalTheListIsPrintedOnce() throws {
+    let source = try place.json("list.json", #"[{"id":1,"name":"a\u001b"},{"id":20,"name":"漢"}]"#)
+    let result = try Livelist.run("view", "--key", "id", source)
+    #expect(result.status == 0 && result.errors.isEmpty)
+    #expect(result.output == "id  name\n 1  a␛\n20  漢\n")
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func aSignalEndsItAndTheTerminalIsAsItWas(signal: Int32) throws {
+    let program = try start([place.json("list.json", rows(0..<3))])
+    program.send(signal)
+    try expectEnd(program)
+  }
+
+  @Test func controlCEndsIt() throws {
+    let program = try start([place.json("list.json", rows(0..<3))])
+    try terminal.type("\u{03}")
+    try expectEnd(program)
+  }
+
+  @Test func aSourceThatFailsIsToldAndItsContentsStay() throws {
+    let source = try place.json("list.json", rows(0..<3))
+    let program = try start(["--key", "id", source])
+    try place.json("list.json", "[1, 2")
+    try expectStatus("failed: ")
+    #expect(terminal.display.lines[1] == ">  0  row 0")
+    try place.json("list.json", rows(0..<2))
+    try expectStatus("1/2")
+    try FileManager.default.removeItem(atPath: place("list.json"))
+    try expectStatus("missing: ")
+    try quit(program)
+  }
+
+  @Test func aSourceThatCannotBeLoadedIsALineAndTheTerminalIsLeftAlone() throws {
+    let program = try Program(
+      "livelist", ["view", "json:\(place("none.json"))"], terminal: terminal)
+    #expect(try program.waitForEnd() == 1)
+    try terminal.readRest()
+    #expect(try terminal.modes == modes)
+    #expect(!terminal.display.isAlternate)
+  }
+
+  // MARK: Lists from elsewhere
+
+  /// Starts it on the events of a pipe, of which the first is an initial of 3,000 rows.
+  private func start(
+    _ arguments: [String], input: FileHandle, feeding pipe: Pipe
+  ) throws -> Program {
+    let elements = (0..<3000).map { #"{"id":\#($0),"name":"row \#($0)"}"# }
+    let initial =
+      #"{"event":"initial","revision":0,"elements":[\#(elements.joined(separator: ","))]}"#
+    Thread.detachNewThread {
+      try? pipe.fileHandleForWriting.write(contentsOf: Data((initial + "\n").utf8))
+    }
+    return try start(arguments, input: input, until: "row 0")
+  }
+
+  @Test func aGapInTheEventsIsAnErrorThatSaysSo() throws {
+    let pipe = Pipe()
+    let program = try start(
+      ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
+    try terminal.resize(rows: 12, columns: 160)
+    let gap = #"""
+      {"event":"change","since":3,"revision":4,"deletes":[],"inserts":[],"updates":[],"moves":[]}
+
+      """#
+    try pipe.fileHandleForWriting.write(contentsOf: Data(gap.utf8))
+    try expectStatus("line 2: its since is 3, and the event before has revision 0")
+    #expect(terminal.display.text.contains("row 0"))
+    terminal.forgive()
+    try quit(program)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"event":"change","since":0,"revision":1,"deletes":[{"at":9000,"element":1}],"inserts":[],"#
+        + #""updates":[],"moves":[]}"#, "where there are 3000 elements"
+    ),
+    ("[]", "the line is no object"), ("{", "it is not JSON"),
+    (
+      #"{"event":"change","since":0,"revision":1,"deletes":[{"at":0,"element":{"id":7}}],"#
+        + #""inserts":[],"updates":[],"moves":[]}"#, "is not what is there"
+    ),
+  ])
+  func aFaultyEventIsAnErrorThatSaysSo(line: String, reason: String) throws {
+    let pipe = Pipe()
+    let program = try start(
+      ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
+    try terminal.resize(rows: 12, columns: 200)
+    try pipe.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+    try expectStatus(reason)
+    terminal.forgive()
+    try quit(program)
+  }
+
+  @Test func theEndOfTheEventsIsTold() throws {
+    let pipe = Pipe()
+    let program = try start(
+      ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
+    try pipe.fileHandleForWriting.close()
+    try expectStatus("the input has ended")
+    try quit(program)
+  }
+
+  @Test func whatWatchWritesIsShown() throws {
+    let source = try place.json("list.json", rows(0..<5))
+    let watch = Process()
+    watch.executableURL = try Products.url(of: "livelist")
+    watch.arguments = ["watch", "--key", "id", source]
+    let (events, commands) = (Pipe(), Pipe())
+    watch.standardInput = commands
+    watch.standardOutput = events
+    try watch.run()
+    defer { watch.terminate() }
+    let program = try start(
+      ["--key", "id", "lines:-"], input: events.fileHandleForReading, until: "row 4")
+    try place.json("list.json", rows(2..<7))
+    try expectStatus("/5")
+    try terminal.wait(until: "the change is shown") { $0.display.text.contains("row 6") }
+    #expect(!terminal.display.text.contains("row 1"))
+    try place.json("list.json", "nonsense")
+    try expectStatus("failed: ")
+    try quit(program)
+  }
+}
