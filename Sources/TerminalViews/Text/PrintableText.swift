@@ -56,7 +56,7 @@ struct PrintableText {
       }
     default:
       if CharacterWidth.isTrailingJamo(scalar.value), !properties.isDefaultIgnorableCodePoint {
-        if last.map({ !CharacterWidth.isHangul($0.value) }) ?? false {
+        if let last, last != PrintableText.stand, !CharacterWidth.isHangul(last.value) {
           putBase(PrintableText.stand)
         }
         putMark(scalar)
@@ -89,7 +89,7 @@ struct PrintableText {
     if let base, let next, let last, isJoiner || scalar == "\u{200C}" {
       let isBetweenLetters =
         base.value > 0x7F && base.properties.isAlphabetic && next.value > 0x7F
-        && next.properties.isAlphabetic
+        && next.properties.isAlphabetic && !CharacterWidth.isTrailingJamo(next.value)
       let isBetweenPictures =
         isJoiner && CharacterWidth.isPicture(base) && CharacterWidth.isPicture(next)
         && joiners < PrintableText.mostJoiners
