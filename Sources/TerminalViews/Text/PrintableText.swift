@@ -72,6 +72,7 @@ struct PrintableText {
   }
 
   private mutating func putBase(_ scalar: Unicode.Scalar) {
+    if let base, CharacterWidth.isSkinTone(scalar, of: base) { return putMark(scalar) }
     if last != "\u{200D}" { joiners = 0 }
     put(scalar)
     base = scalar
