@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct SwapDemoCourseTests {
@@ -27,7 +28,9 @@ import Testing
       let directory = try TestDirectory()
       let output = Pipe()
       let program = try Program(
-        "SwapDemo", input: .nullDevice, output: output, directory: directory.path)
+        "SwapDemo", input: .nullDevice, output: output.fileHandleForWriting,
+        directory: directory.path)
+      try output.fileHandleForWriting.close()
       let text = try output.fileHandleForReading.readToEnd() ?? Data()
       #expect(String(decoding: text, as: UTF8.self) == SwapDemoCourseTests.expected)
       #expect(try program.waitForEnd() == 0)
@@ -40,7 +43,8 @@ import Testing
     let output = Pipe()
     try output.fileHandleForReading.close()
     let program = try Program(
-      "SwapDemo", input: .nullDevice, output: output, directory: directory.path)
+      "SwapDemo", input: .nullDevice, output: output.fileHandleForWriting,
+      directory: directory.path)
     #expect(try program.waitForEnd() == 0)
     #expect(try directory.names.isEmpty)
   }
@@ -49,17 +53,16 @@ import Testing
     let directory = try TestDirectory()
     let terminal = try PseudoTerminal(rows: 24, columns: 80)
     let program = try Program(
-      "SwapDemo", ["--course"], input: terminal.program, output: terminal.program,
-      directory: directory.path)
+      "SwapDemo", ["--course"], terminal: terminal, directory: directory.path)
     try terminal.wait(for: "at the end: 5 rows")
     #expect(try program.waitForEnd() == 0)
-    #expect(!terminal.output.contains("\u{1B}"))
+    #expect(!terminal.text.contains("\u{1B}"))
   }
 
   @Test func anUnknownArgumentIsRefused() throws {
     let directory = try TestDirectory()
     let program = try Program(
-      "SwapDemo", ["--cours"], input: .nullDevice, output: FileHandle.nullDevice,
+      "SwapDemo", ["--cours"], input: .nullDevice, output: .nullDevice,
       directory: directory.path)
     #expect(try program.waitForEnd() == 2)
   }

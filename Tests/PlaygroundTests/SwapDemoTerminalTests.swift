@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct SwapDemoTerminalTests {
@@ -15,8 +16,7 @@ import Testing
   /// Starts the demo and waits until it shows the list.
   private func start(_ environment: [String: String?] = ["NO_COLOR": nil]) throws -> Program {
     let program = try Program(
-      "SwapDemo", environment: environment, input: terminal.program, output: terminal.program,
-      directory: directory.path)
+      "SwapDemo", environment: environment, terminal: terminal, directory: directory.path)
     try terminal.wait(for: "q quit")
     return program
   }
@@ -98,7 +98,6 @@ import Testing
     let sizes = [(40, 132), (10, 40), (5, 20), (3, 8), (1, 1), (2, 300), (24, 80)]
     for (rows, columns) in sizes {
       try terminal.resize(rows: rows, columns: columns)
-      program.send(SIGWINCH)
       try terminal.wait(for: "\u{1B}[2J")
       let keys = String("1 2 3 swap  q quit".prefix(columns))
       try terminal.wait(until: "the keys stand below at \(rows) x \(columns)") {
@@ -116,7 +115,7 @@ import Testing
     let program = try start(["NO_COLOR": "1"])
     try terminal.type("2")
     try terminal.wait(for: "swapped to JSON file: ")
-    #expect(!terminal.output.contains(/\u{1B}\[[1-9][0-9;]*m/))
+    #expect(!terminal.text.contains(/\u{1B}\[[1-9][0-9;]*m/))
     try terminal.type("q")
     try expectEnd(program)
   }
@@ -126,9 +125,9 @@ import Testing
     try terminal.wait(for: "array edited: ")
     try terminal.type("q")
     try expectEnd(program)
-    #expect(terminal.output.components(separatedBy: "A live list").count == 2)
-    #expect(terminal.output.components(separatedBy: "q quit").count == 2)
-    #expect(terminal.output.components(separatedBy: "\u{1B}[2J").count == 2)
+    #expect(terminal.text.components(separatedBy: "A live list").count == 2)
+    #expect(terminal.text.components(separatedBy: "q quit").count == 2)
+    #expect(terminal.text.components(separatedBy: "\u{1B}[2J").count == 2)
   }
 
   @Test func whatAnotherProgramSavesIsShownWithoutItsControlCharacters() throws {
@@ -141,16 +140,16 @@ import Testing
       [{"id": 1, "name": "A\u001b[2Jb\r\nc\u009bd\u202ee", "count": 1, "shelf": "\t漢字"}]
       """#
     let shown = "A?[2Jb??c?d?e"
-    while !terminal.output.contains(shown) {
+    while !terminal.text.contains(shown) {
       try Data(items.utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
       // The demo, having read the file before, may save it over this: then it is saved again.
-      let count = terminal.output.components(separatedBy: "JSON file edited").count
+      let count = terminal.text.components(separatedBy: "JSON file edited").count
       try terminal.wait(until: "the saved name is shown") {
-        $0.output.contains(shown)
-          || $0.output.components(separatedBy: "JSON file edited").count > count + 1
+        $0.text.contains(shown)
+          || $0.text.components(separatedBy: "JSON file edited").count > count + 1
       }
     }
-    #expect(terminal.output.components(separatedBy: "\u{1B}[2J").count == 2)
+    #expect(terminal.text.components(separatedBy: "\u{1B}[2J").count == 2)
     try terminal.type("q")
     try expectEnd(program)
   }

@@ -11,7 +11,8 @@ enum Drawing {
       characters: for span in line.spans {
         for character in span.text {
           let width = CharacterMeasure.width(of: String(character))
-          guard column + width <= frame.size.columns else { break characters }
+          let first = CharacterMeasure.width(of: character.unicodeScalars.first ?? " ")
+          guard column + max(width, first) <= frame.size.columns else { break characters }
           let isSpace = character == " "
           let style = isColorless ? span.style.withoutColors : span.style
           model.show(

@@ -1,4 +1,5 @@
 import DataSourceTesting
+import Foundation
 import TestSupport
 import Testing
 
@@ -82,9 +83,13 @@ import Testing
     }
   }
 
+  /// Few in a plain run, many with `SWAPPABLE_LONG=1`.
+  private static let seeds: Range<UInt64> =
+    0..<(ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 5000 : 30)
+
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func whateverChangesTheScreenShowsTheFrame(isMixed: Bool, isColorless: Bool) {
-    for seed in 0..<60 as Range<UInt64> {
+    for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: isMixed)
       var writer = FrameWriter(isColorless: isColorless)
       var model = TerminalModel(rows: screen.size.rows, columns: screen.size.columns)
@@ -115,7 +120,7 @@ import Testing
   }
 
   @Test func whereATerminalMeasuresOtherwiseNothingElseIsOutOfPlace() {
-    for seed in 0..<100 as Range<UInt64> {
+    for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: true)
       var writer = FrameWriter()
       var model = TerminalModel(rows: 12, columns: 30, isSimple: true)

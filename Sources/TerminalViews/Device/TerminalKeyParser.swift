@@ -195,9 +195,9 @@ public struct TerminalKeyParser: Sendable {
       append(pasted: bytes.dropLast(6), &keys)
       bytes = []
       state = .ground
-    } else if bytes.count >= TerminalKeyParser.mostPaste, byte < 0x80, byte >= 0x20 {
-      // A piece ends with a character, and before what may be the end's beginning.
-      let end = bytes.suffix(5).firstIndex(of: 0x1B) ?? bytes.endIndex
+    } else if bytes.count > TerminalKeyParser.mostPaste, byte & 0xC0 != 0x80, byte != 0x0A {
+      // A piece ends before a character, and before what may be the beginning of the end.
+      let end = bytes.suffix(6).firstIndex(of: 0x1B) ?? bytes.endIndex - 1
       append(pasted: bytes[..<end], &keys)
       bytes.removeSubrange(..<end)
     } else if bytes.count > 2 * TerminalKeyParser.mostPaste {

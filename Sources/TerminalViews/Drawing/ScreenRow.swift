@@ -50,7 +50,10 @@ struct ScreenRow {
     }
     for character in text {
       let width = CharacterWidth.width(of: character)
-      guard cells.count + width <= columns else { return false }
+      // One that is made narrow by what follows it in the text needs room for a moment.
+      let room = max(
+        width, character.unicodeScalars.first.map { CharacterWidth.width(of: $0) } ?? 0)
+      guard cells.count + room <= columns else { return false }
       isDoubtful = isDoubtful || CharacterWidth.isDoubtful(character)
       if width > 0 {
         cells.append(

@@ -48,8 +48,13 @@ enum CharacterWidth {
   private static func isPart(
     _ scalar: Unicode.Scalar, of base: Unicode.Scalar, isJoined: Bool
   ) -> Bool {
-    if skinTones.contains(scalar.value) { return base.properties.isEmojiModifierBase }
+    if isSkinTone(scalar, of: base) { return true }
     return isJoined && isPicture(scalar) && isPicture(base)
+  }
+
+  /// Whether a scalar colours the one before it.
+  static func isSkinTone(_ scalar: Unicode.Scalar, of base: Unicode.Scalar) -> Bool {
+    skinTones.contains(scalar.value) && base.properties.isEmojiModifierBase
   }
 
   private static let skinTones: ClosedRange<UInt32> = 0x1F3FB...0x1F3FF
@@ -58,7 +63,7 @@ enum CharacterWidth {
   /// Whether a scalar can be joined to others: digits are emoji as well, but no pictures.
   static func isPicture(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value > 0x2000 && scalar.properties.isEmoji
-      && !regionalIndicators.contains(scalar.value)
+      && !regionalIndicators.contains(scalar.value) && !skinTones.contains(scalar.value)
   }
 
   /// Whether a scalar is a Hangul vowel or final consonant, which the syllable before it takes in.

@@ -56,7 +56,7 @@ struct PrintableText {
       }
     default:
       if CharacterWidth.isTrailingJamo(scalar.value), !properties.isDefaultIgnorableCodePoint {
-        if last.map({ !CharacterWidth.isHangul($0.value) }) ?? false {
+        if let last, last != PrintableText.stand, !CharacterWidth.isHangul(last.value) {
           putBase(PrintableText.stand)
         }
         putMark(scalar)
@@ -72,6 +72,7 @@ struct PrintableText {
   }
 
   private mutating func putBase(_ scalar: Unicode.Scalar) {
+    if let base, CharacterWidth.isSkinTone(scalar, of: base) { return putMark(scalar) }
     if last != "\u{200D}" { joiners = 0 }
     put(scalar)
     base = scalar
@@ -89,7 +90,7 @@ struct PrintableText {
     if let base, let next, let last, isJoiner || scalar == "\u{200C}" {
       let isBetweenLetters =
         base.value > 0x7F && base.properties.isAlphabetic && next.value > 0x7F
-        && next.properties.isAlphabetic
+        && next.properties.isAlphabetic && !CharacterWidth.isTrailingJamo(next.value)
       let isBetweenPictures =
         isJoiner && CharacterWidth.isPicture(base) && CharacterWidth.isPicture(next)
         && joiners < PrintableText.mostJoiners

@@ -57,6 +57,7 @@ package enum CharacterMeasure {
 
   private static func isPicture(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value > 0x2000 && scalar.properties.isEmoji && !isIndicator(scalar)
+      && !scalar.properties.isEmojiModifier
   }
 
   private static func isIndicator(_ scalar: Unicode.Scalar) -> Bool {

@@ -11,14 +11,13 @@ package final class Program: Sendable {
   private let hasEnded = DispatchSemaphore(value: 0)
   private let end = Shared<Int32?>(nil)
 
-  /// Starts a program in a session of its own.
+  /// Starts a program in a session of its own, which a terminal controls.
   ///
   /// - Parameters:
   ///   - name: The product's name.
   ///   - arguments: What it is told.
   ///   - environment: What is added to the environment of the tests; nil takes a variable away.
-  ///   - terminal: The terminal that controls it: `/dev/tty` is that one, and the system signals new
-  ///     sizes.
+  ///   - terminal: The terminal: it is the program's `/dev/tty`, and its new sizes are signalled.
   ///   - input: Its standard input; nil for the terminal.
   ///   - output: Its standard output; nil for the terminal. Its errors go where the tests' go.
   ///   - directory: Where it may keep its temporary files.
@@ -33,6 +32,8 @@ package final class Program: Sendable {
   }
 
   /// Starts a program in a session of its own, which no terminal controls.
+  ///
+  /// A pipe's end that it writes to is to be closed by the test afterwards.
   package convenience init(
     _ name: String, _ arguments: [String] = [], environment: [String: String?] = [:],
     input: FileHandle, output: FileHandle, directory: String? = nil
@@ -60,6 +61,10 @@ package final class Program: Sendable {
     }
     posix_spawn_file_actions_adddup2(&actions, input.fileDescriptor, 0)
     posix_spawn_file_actions_adddup2(&actions, output.fileDescriptor, 1)
+    // Files of other tests, which would not see their ends otherwise.
+    for file in 3..<256 as Range<Int32> where fcntl(file, F_GETFD) == 0 {
+      posix_spawn_file_actions_addclose(&actions, file)
+    }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
