@@ -80,9 +80,13 @@ extension Screen: BatchUpdatingListView {
 }
 
 extension SectionedScreen where Section == TestSection {
+  var shown: [[TestElement]] { view.shown }
+}
+
+extension StrictListView where Section == TestSection {
+  /// Headings and cells; none where a rule was broken, for what was is drawn anew.
   var shown: [[TestElement]] {
-    // What was broken is drawn anew, so that nothing else would tell.
-    view.violations.isEmpty ? zip(view.headings, view.cells).map { [$0.model] + $1 } : []
+    violations.isEmpty ? zip(headings, cells).map { [$0.model] + $1 } : []
   }
 }
 

@@ -30,8 +30,8 @@ final class Screen<Row: Differentiable> {
     view.reloadData()
   }
 
-  /// The rows that the view shows.
-  var shown: [Row] { view.cells.first ?? [] }
+  /// The rows that the view shows; none where a rule was broken, for what was is drawn anew.
+  var shown: [Row] { view.violations.isEmpty ? view.cells.first ?? [] : [] }
 }
 
 /// What a strict view has against the stages from one list of sections to another, if anything.

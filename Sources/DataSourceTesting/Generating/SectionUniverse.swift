@@ -1,21 +1,18 @@
 import Diffing
 
-/// All lists of sections of a few identities and contents.
+/// All lists of up to two sections of a few identities and contents, and what they can become.
+///
+/// Of pairs that are the same but for the names of identities and contents it gives one.
 package struct SectionUniverse: Sendable {
-  /// How many contents an element can have, and a section; of each there are two identities.
-  private let contents: Int
-  private let headings: Int
-  /// How many elements a section has at most.
-  private let elementCount: Int
+  private let lists: [[TestSection]]
 
+  /// Makes one of two identities of sections, and two of elements.
+  ///
+  /// - Parameters:
+  ///   - contents: How many contents an element can have.
+  ///   - headings: How many contents a section can have.
+  ///   - elementCount: How many elements a section has at most.
   package init(contents: Int, headings: Int, elementCount: Int) {
-    self.contents = contents
-    self.headings = headings
-    self.elementCount = elementCount
-  }
-
-  /// The lists of up to two sections, the shortest first.
-  package func lists() -> [[TestSection]] {
     func elements(_ contents: Int) -> [TestElement] {
       (0..<2).flatMap { id in (0..<contents).map { TestElement(id, $0) } }
     }
@@ -23,23 +20,17 @@ package struct SectionUniverse: Sendable {
     let sections = elements(headings).flatMap { model in
       all.map { TestSection(model: model, elements: $0) }
     }
-    return everyList(upTo: 2, of: sections)
+    lists = everyList(upTo: 2, of: sections)
   }
 
-  /// Calls a closure with each list, and all that it can become; of pairs that are the same but for the
-  /// names of identities and contents, with one.
-  package func forEachPair(
-    _ body: (_ old: [TestSection], _ new: [TestSection]) throws -> Void
-  ) rethrows {
-    let lists = lists()
-    for old in lists {
-      var names = SectionNames()
-      guard names.accept(old) else { continue }
-      for new in lists {
-        var names = names
-        if names.accept(new) { try body(old, new) }
-      }
-    }
+  /// The lists to begin with, the shortest first.
+  package func origins() -> [[TestSection]] {
+    lists.filter { isNamedInOrder([$0]) }
+  }
+
+  /// What a list can become.
+  package func targets(of origin: [TestSection]) -> [[TestSection]] {
+    lists.filter { isNamedInOrder([origin, $0]) }
   }
 }
 
@@ -56,15 +47,12 @@ private struct ElementNames {
   }
 }
 
-private struct SectionNames {
-  private var models = ElementNames()
-  private var elements = ElementNames()
-
-  mutating func accept(_ sections: [TestSection]) -> Bool {
-    for section in sections {
-      guard models.accept(section.model) else { return false }
-      for element in section.elements where !elements.accept(element) { return false }
-    }
-    return true
+private func isNamedInOrder(_ lists: [[TestSection]]) -> Bool {
+  var models = ElementNames()
+  var elements = ElementNames()
+  for section in lists.joined() {
+    guard models.accept(section.model) else { return false }
+    for element in section.elements where !elements.accept(element) { return false }
   }
+  return true
 }

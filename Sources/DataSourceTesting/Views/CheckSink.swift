@@ -97,9 +97,9 @@ public func checkSectionedSink<View: BatchUpdatingSectionedListView, Cell: Equat
     SectionUniverse(contents: 2, headings: 2, elementCount: 1),
     SectionUniverse(contents: 1, headings: 1, elementCount: 2),
   ] {
-    var pairs: [(old: [TestSection], new: [TestSection])] = []
-    universe.forEachPair { pairs.append(($0, $1)) }
-    try await check.check(pairs: pairs)
+    for old in universe.origins() {
+      try await check.check(pairs: universe.targets(of: old).map { (old, $0) })
+    }
   }
   for seed in seeds {
     let editor = RandomEditor(seed: seed, size: 24, allowsDuplicates: seed.isMultiple(of: 2))

@@ -85,7 +85,7 @@ struct ShownSections<Section: DifferentiableSection> {
     }
     for (offset, (shown, section)) in zip(sections, data).enumerated() {
       guard let heading = shown.heading else { return "heading \(offset) is not shown" }
-      if heading.differenceIdentifier != section.differenceIdentifier
+      if !sameIdentity(heading.differenceIdentifier, section.differenceIdentifier)
         || !sameContent(
           isLast ? heading : Section(source: heading, elements: section.elements), section)
       {

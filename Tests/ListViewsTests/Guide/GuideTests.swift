@@ -63,9 +63,7 @@ import Testing
         return view
       },
       setData: { view, sections in view.sections = sections },
-      shown: { view in
-        zip(view.strict.headings, view.strict.cells).map { [$0.model] + $1 }
-      },
+      shown: { $0.strict.shown },
       heading: { $0 },
       cell: { $0 })
     try #require(tableView).strict.check()
