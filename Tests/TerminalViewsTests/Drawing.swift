@@ -22,7 +22,7 @@ enum Drawing {
       }
     }
     precondition(model.complaints.isEmpty, "\(model.complaints)")
-    return model.cells
+    return visible(model.cells)
   }
 
   private static func codes(_ style: TerminalStyle, isSpace: Bool) -> String {

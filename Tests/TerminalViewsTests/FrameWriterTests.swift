@@ -83,6 +83,17 @@ import Testing
     #expect(bytes(from: list(0..<48), to: list(10..<58)) < 10 * 60)
   }
 
+  @Test func severalDeletionsOrInsertionsAreDrawnWithoutTheRowsBetween() {
+    let places = [40, 25, 10]
+    var (fewer, more) = (Array(0..<60), Array(0..<60))
+    for place in places {
+      fewer.removeSubrange(place..<(place + 2))
+      more.insert(contentsOf: [1000 + place, 1001 + place], at: place)
+    }
+    #expect(bytes(from: list(0..<60), to: list(fewer)) < 6 * 60 + 3 * 20)
+    #expect(bytes(from: list(0..<60), to: list(more)) < 6 * 60 + 3 * 20)
+  }
+
   @Test func deletionsAndInsertionsInSeveralPlacesAreShiftsOfTheirOwn() {
     var rows = Array(0..<48)
     rows.remove(at: 40)

@@ -72,7 +72,9 @@ import Testing
   }
 
   @Test func afterAnErrorTheTerminalIsAsItWas() throws {
-    let program = try start(["screen", "fail"])
+    // The screen may be left again before it was read.
+    let program = try Program("TestHelper", ["screen", "fail"], terminal: terminal)
+    try terminal.wait(for: "filling")
     try expectEnd(program, status: 1)
   }
 

@@ -89,8 +89,9 @@ extension ScreenRow {
         column += 1
         continue
       }
-      var (start, end) = (column, column + 1)
-      while !new.isStart(start) || !old.isStart(start) { start -= 1 }
+      // Equal characters are equally wide: what differs first is the start of one in both.
+      let start = column
+      var end = column + 1
       while !new.isStart(end) || !old.isStart(end) { end += 1 }
       // To write what is there costs no more than to go past it.
       if let last = stretches.last, start - last.upperBound <= 4 {

@@ -57,7 +57,7 @@ enum CharacterWidth {
     skinTones.contains(scalar.value) && base.properties.isEmojiModifierBase
   }
 
-  private static let skinTones: ClosedRange<UInt32> = 0x1F3FB...0x1F3FF
+  static let skinTones: ClosedRange<UInt32> = 0x1F3FB...0x1F3FF
   private static let regionalIndicators: ClosedRange<UInt32> = 0x1F1E6...0x1F1FF
 
   /// Whether a scalar can be joined to others: digits are emoji as well, but no pictures.

@@ -72,7 +72,12 @@ struct PrintableText {
   }
 
   private mutating func putBase(_ scalar: Unicode.Scalar) {
-    if let base, CharacterWidth.isSkinTone(scalar, of: base) { return putMark(scalar) }
+    if let base {
+      if CharacterWidth.isSkinTone(scalar, of: base) { return putMark(scalar) }
+    } else if CharacterWidth.skinTones.contains(scalar.value) {
+      // It must not colour what stands before the text.
+      putBase(PrintableText.stand)
+    }
     if last != "\u{200D}" { joiners = 0 }
     put(scalar)
     base = scalar

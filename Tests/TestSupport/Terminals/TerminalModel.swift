@@ -51,6 +51,8 @@ package struct TerminalModel: Sendable {
   var saved = (row: 0, column: 0, style: Style())
   /// The normal screen while the alternate one is shown.
   private var other: [[Cell]] = []
+  /// Where the cursor was on the normal screen.
+  private var normal = (row: 0, column: 0)
 
   package init(rows: Int, columns: Int, isSimple: Bool = false) {
     (self.rows, self.columns, self.isSimple) = (rows, columns, isSimple)
@@ -232,6 +234,12 @@ package struct TerminalModel: Sendable {
     guard isAlternate != self.isAlternate else { return }
     self.isAlternate = isAlternate
     swap(&cells, &other)
-    if isAlternate { cells = blank() }
+    if isAlternate {
+      cells = blank()
+      normal = (row, column)
+    } else {
+      (row, column) = (min(normal.row, rows - 1), min(normal.column, columns - 1))
+    }
+    isPastEnd = false
   }
 }
