@@ -1,4 +1,3 @@
-import DataSourceTesting
 import Diffing
 import Testing
 
@@ -21,7 +20,7 @@ import Testing
   }
 
   @Test func everyChangeOfSmallListsIsFollowed() throws {
-    let lists = everyList(upTo: 4, of: [1, 2, 3, 4])
+    let lists = allLists(upTo: 4, of: (1...4).map { Item(id: $0, content: 0) })
     for old in lists {
       for new in lists {
         // Updates would take the carried offsets' place.
@@ -35,13 +34,15 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &random)
     var new = old
-    for _ in 0..<random.below(40) { new.remove(at: random.below(new.count)) }
-    for element in 0..<random.below(40) {
-      new.insert(1000 + element, at: random.below(new.count + 1))
+    for _ in 0..<Int.random(in: 0..<40, using: &random) {
+      new.remove(at: new.indices.randomElement(using: &random) ?? 0)
     }
-    for _ in 0..<random.below(20) {
-      let element = new.remove(at: random.below(new.count))
-      new.insert(element, at: random.below(new.count + 1))
+    for element in 0..<Int.random(in: 0..<40, using: &random) {
+      new.insert(1000 + element, at: Int.random(in: 0...new.count, using: &random))
+    }
+    for _ in 0..<Int.random(in: 0..<20, using: &random) {
+      let element = new.remove(at: new.indices.randomElement(using: &random) ?? 0)
+      new.insert(element, at: Int.random(in: 0...new.count, using: &random))
     }
     try check(Changeset(from: old, to: new), oldCount: old.count)
   }

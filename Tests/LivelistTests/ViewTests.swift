@@ -22,7 +22,7 @@ import Testing
     let program = try Program(
       "livelist", ["view"] + arguments, environment: environment, terminal: terminal, input: input)
     try terminal.wait(until: "the list is drawn") {
-      !$0.display.lines[11].isEmpty && $0.display.text.contains(line)
+      !$0.display.lines[11].isEmpty && (line.isEmpty || $0.display.text.contains(line))
     }
     return program
   }
