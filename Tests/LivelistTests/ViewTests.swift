@@ -39,6 +39,15 @@ import Testing
     #expect(terminal.display.complaints.isEmpty, "\(terminal.display.complaints)")
   }
 
+  /// A pipe whose ends programs that other tests start do not keep open.
+  private func makePipe() -> Pipe {
+    let pipe = Pipe()
+    for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+      _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
+    return pipe
+  }
+
   private func quit(_ program: Program) throws {
     try terminal.type("q")
     try expectEnd(program)
@@ -109,7 +118,7 @@ import Testing
   }
 
   @Test func theLineThatOneLooksAtStaysWhileThousandsComeAndGo() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try terminal.type(":1500\rkkk")
@@ -381,7 +390,7 @@ import Testing
   }
 
   @Test func aGapInTheEventsIsAnErrorThatSaysSo() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try terminal.resize(rows: 12, columns: 160)
@@ -408,7 +417,7 @@ import Testing
     ),
   ])
   func aFaultyEventIsAnErrorThatSaysSo(line: String, reason: String) throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try terminal.resize(rows: 12, columns: 200)
@@ -419,7 +428,7 @@ import Testing
   }
 
   @Test func theEndOfTheEventsIsTold() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try pipe.fileHandleForWriting.close()
@@ -432,7 +441,7 @@ import Testing
     let watch = Process()
     watch.executableURL = try Products.url(of: "livelist")
     watch.arguments = ["watch", "--key", "id", source]
-    let (events, commands) = (Pipe(), Pipe())
+    let (events, commands) = (makePipe(), makePipe())
     watch.standardInput = commands
     watch.standardOutput = events
     try watch.run()
@@ -446,5 +455,20 @@ import Testing
     try place.json("list.json", "nonsense")
     try expectStatus("failed: ")
     try quit(program)
+  }
+
+  @Test func inAPipeTheKeysAreForTheView() throws {
+    let source = try place.json("list.json", rows(0..<100))
+    let livelist = try Program.find("livelist")
+    let program = try Program(
+      "/bin/sh", ["-c", "'\(livelist)' watch --key id '\(source)' | '\(livelist)' view lines:-"],
+      environment: ["NO_COLOR": nil], terminal: terminal)
+    try terminal.wait(until: "the list is drawn") { $0.display.text.contains("row 3") }
+    for row in [50, 7, 91, 23, 64] {
+      try terminal.type(":\(row)\r")
+      try expectStatus("\(row)/100")
+    }
+    try terminal.type("q")
+    try expectEnd(program)
   }
 }
