@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"say "HI""#, 2), (#"C:\\"#, 3), ("ärger", 4), ("STRASSE", 5), ("漢", 6), ("name", 7), ("1", 7),
+    (#"say "HI""#, 2), (#"C:\"#, 3), ("ärger", 4), ("STRASSE", 5), ("漢", 6), ("name", 7), ("1", 7),
   ])
   func searchingFindsWhatJSONWritesInAnotherWay(text: String, row: Int) throws {
     let names = [
