@@ -217,6 +217,21 @@ import Testing
     try quit(program)
   }
 
+  @Test(arguments: [
+    (#"say "HI""#, 2), (#"C:\"#, 3), ("ärger", 4), ("STRASSE", 5), ("漢", 6), ("name", 7), ("1", 7),
+  ])
+  func searchingFindsWhatJSONWritesInAnotherWay(text: String, row: Int) throws {
+    let names = [
+      "other", #"say \"hi\""#, #"c:\\Files"#, #"\u00c4RGER"#, "Strasse", #"\u6f22\u5b57"#,
+      "a name 1",
+    ]
+    let elements = names.map { #"{"name":"\#($0)"}"# }.joined(separator: ",")
+    let program = try start([place.json("list.json", "[\(elements)]")], until: "other")
+    try terminal.type("/\(text)\r")
+    try expectStatus("\(row)/7")
+    try quit(program)
+  }
+
   @Test func itSortsByAColumnAndFilters() throws {
     let source = try place.json(
       "list.json",
