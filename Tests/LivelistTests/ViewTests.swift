@@ -5,12 +5,10 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ViewTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
-  private let modes: String
 
   init() throws {
     place = try Workplace()
     terminal = try PseudoTerminal(rows: 12, columns: 60)
-    modes = try terminal.modes
   }
 
   // MARK: Tools
@@ -29,14 +27,7 @@ import Testing
 
   private func expectEnd(_ program: Program, status: Int32 = 0) throws {
     #expect(try program.waitForEnd() == status)
-    try terminal.readRest()
-    #expect(try terminal.modes == modes)
-    #expect(!terminal.display.isAlternate)
-    #expect(terminal.display.isCursorShown)
-    #expect(terminal.display.wrapsLines)
-    #expect(!terminal.display.bracketsPastes)
-    #expect(terminal.display.isPlain)
-    #expect(terminal.display.complaints.isEmpty, "\(terminal.display.complaints)")
+    #expect(try terminal.leftovers.isEmpty)
   }
 
   /// A pipe whose ends programs that other tests start do not keep open.
@@ -384,9 +375,7 @@ import Testing
     let program = try Program(
       "livelist", ["view", "json:\(place("none.json"))"], terminal: terminal)
     #expect(try program.waitForEnd() == 1)
-    try terminal.readRest()
-    #expect(try terminal.modes == modes)
-    #expect(!terminal.display.isAlternate)
+    #expect(try terminal.leftovers.isEmpty)
   }
 
   // MARK: Lists from elsewhere

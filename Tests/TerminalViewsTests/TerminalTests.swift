@@ -23,14 +23,7 @@ import Testing
 
   private func expectEnd(_ program: Program, status: Int32 = 0) throws {
     #expect(try program.waitForEnd() == status)
-    try terminal.readRest()
-    #expect(try terminal.modes == modes)
-    #expect(!terminal.display.isAlternate)
-    #expect(terminal.display.isCursorShown)
-    #expect(terminal.display.wrapsLines)
-    #expect(!terminal.display.bracketsPastes)
-    #expect(terminal.display.isPlain)
-    #expect(terminal.display.complaints.isEmpty)
+    #expect(try terminal.leftovers.isEmpty)
   }
 
   private func expectShown(_ line: String) throws {

@@ -14,6 +14,8 @@ package final class PseudoTerminal {
   /// All that the program has written.
   package private(set) var output: [UInt8] = []
   package private(set) var display: TerminalModel
+  /// The modes that it had at first.
+  private var firstModes = ""
 
   package init(rows: Int, columns: Int) throws {
     // The program's end is kept open, so that the modes can be read when the program has ended.
@@ -26,6 +28,7 @@ package final class PseudoTerminal {
     path = String(cString: name)
     display = TerminalModel(rows: rows, columns: columns)
     try resize(rows: rows, columns: columns)
+    firstModes = try modes
   }
 
   /// Gives the terminal another size, which the system tells the programs that it controls.
@@ -45,6 +48,21 @@ package final class PseudoTerminal {
       var modes = termios()
       guard tcgetattr(program.fileDescriptor, &modes) == 0 else { throw POSIXError.last }
       return "\(modes.c_iflag) \(modes.c_oflag) \(modes.c_cflag) \(modes.c_lflag) \(modes.c_cc)"
+    }
+  }
+
+  /// What is not as it was before a program ran that has ended, and what was wrong with its output.
+  package var leftovers: [String] {
+    get throws {
+      try readRest()
+      var leftovers = display.complaints
+      if try modes != firstModes { leftovers.append("the terminal's modes") }
+      if display.isAlternate { leftovers.append("the alternate screen") }
+      if !display.isCursorShown { leftovers.append("a hidden cursor") }
+      if !display.wrapsLines { leftovers.append("lines that do not wrap") }
+      if display.bracketsPastes { leftovers.append("pastes in brackets") }
+      if !display.isPlain { leftovers.append("letters that are not plain") }
+      return leftovers
     }
   }
 
