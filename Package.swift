@@ -77,7 +77,7 @@ let package = Package(
       dependencies: ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"],
       path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
-      name: "TestHelper", dependencies: ["SwappableSQLite3", "TerminalViews"],
+      name: "TestHelper", dependencies: ["SwappableSQLite3", "Swappable", "TerminalViews"],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("ReactiveSignalsTests", ["ReactiveSignals", "DataSourceTesting"]),
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),

@@ -1,32 +1,13 @@
 import Swappable
 
-/// What the live list shows.
+/// What the demo shows beside the list.
 struct ListModel {
-  /// A row of the list.
-  struct Row {
-    let item: Item
-    /// The revision with which the row appeared: it stays while the row does.
-    let since: Int
-    /// What the last event did to it.
-    var marks: Set<Mark> = []
-  }
-
-  /// What an event does to a row.
-  enum Mark: String {
-    case inserted = "+"
-    case updated = "~"
-    case movedUp = "^"
-    case movedDown = "v"
-  }
-
-  private(set) var rows: [Row] = []
-  private(set) var revision = 0
   /// The last event in words.
   private(set) var lastEvent = ""
+  /// The revision with which each item appeared: it stays while the row does.
+  private(set) var revisions: [Int: Int] = [:]
   /// The store that is shown.
-  var sourceName: String
-  /// How that is doing.
-  var status = SourceStatus.loaded
+  private(set) var sourceName: String
   /// Why the demo's own edits go wrong, if they do.
   var trouble: String?
   /// What the next change comes from; nil: from an edit.
@@ -38,13 +19,13 @@ struct ListModel {
 
   /// Takes in what an observer is told.
   mutating func show(_ event: CollectionEvent<Item>) {
-    revision = event.revision
     switch event {
     case .initial(let items, let revision):
-      rows = items.map { Row(item: $0, since: revision) }
+      revisions = Dictionary(items.map { ($0.id, revision) }) { first, _ in first }
       lastEvent = "initial: \(Words.rows(items.count))"
     case .change(let change):
-      show(change)
+      for item in change.deleted { revisions[item.element.id] = nil }
+      for item in change.inserted { revisions[item.element.id] = change.revision }
       let origin = swapTarget.map { "swapped to \($0)" } ?? "\(sourceName) edited"
       lastEvent = "\(origin): \(Words.describe(change))"
       swapTarget = nil
@@ -69,16 +50,13 @@ struct ListModel {
     }
   }
 
-  private mutating func show(_ change: CollectionChange<Item>) {
-    let old = rows
-    let inserted = repeatElement(change.revision, count: change.after.count)
-    var since = change.changeset.applying(to: old.map(\.since), with: inserted)
-    for update in change.changeset.updates { since[update.to] = old[update.from].since }
-    rows = zip(change.after, since).map { Row(item: $0, since: $1) }
-    for offset in change.changeset.insertions { rows[offset].marks.insert(.inserted) }
-    for update in change.changeset.updates { rows[update.to].marks.insert(.updated) }
-    for move in change.changeset.moves {
-      rows[move.to].marks.insert(move.to < move.from ? .movedUp : .movedDown)
-    }
+  /// The columns of the list.
+  var columns: [TerminalColumn<Item>] {
+    [
+      TerminalColumn("Item", maximumWidth: 24) { $0.name },
+      TerminalColumn("Count", alignment: .trailing) { "\($0.count)" },
+      TerminalColumn("Shelf", maximumWidth: 8) { $0.shelf },
+      TerminalColumn("Here since") { [revisions] in "revision \(revisions[$0.id] ?? 0)" },
+    ]
   }
 }

@@ -23,22 +23,11 @@ struct SwapDemo {
       exit(2)
     }
     do {
-      // First, so that the directory is removed whenever a signal comes.
-      let signals = try Signals()
-      let directory = try TemporaryDirectory()
-      let status: Int32
-      do {
-        defer { directory.remove() }
-        let stores = try Stores(in: directory)
-        if arguments.isEmpty, Terminal.isOutput {
-          try await LiveView.run(stores, signals)
-          status = 0
-        } else {
-          status = try await play(stores, signals)
-        }
-      }
-      exit(status)
-    } catch let error as Terminal.Failure where error.isReaderGone {
+      let isLive = arguments.isEmpty && TerminalCapabilities.current != .none
+      exit(try await isLive ? show() : play())
+    } catch let error as TerminalFailure where error.isReaderGone {
+      exit(0)
+    } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
     } catch {
       complain("\(error)")
@@ -46,28 +35,57 @@ struct SwapDemo {
     }
   }
 
+  /// Shows the live list.
+  ///
+  /// - Returns: The exit status.
+  @MainActor
+  private static func show() async throws -> Int32 {
+    // First, as it takes the signals: the directory is removed whenever one comes.
+    let screen = try TerminalScreen()
+    defer { screen.close() }
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    try await LiveView(try Stores(in: directory), screen).run()
+    return 0
+  }
+
   /// Plays the course, and gives it up at a signal.
   ///
   /// - Returns: The exit status.
   @MainActor
-  private static func play(_ stores: Stores, _ signals: Signals) async throws -> Int32 {
+  private static func play() async throws -> Int32 {
+    // First, as above.
+    let signals = try TerminalSignals([.interrupt, .terminate, .hangup])
+    defer { withExtendedLifetime(signals) {} }
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let stores = try Stores(in: directory)
     let course = Task.detached {
-      var course = Course(stores) { try Terminal.write($0 + "\n") }
+      var course = Course(stores, say: write)
       try await course.play()
     }
-    var stoppedBy: Int32?
-    signals.deliver { signal in
-      guard Signals.ends.contains(signal) else { return }
-      stoppedBy = signal
-      course.cancel()
+    let watching = Task { () -> TerminalSignal? in
+      for await signal in signals.signals {
+        course.cancel()
+        return signal
+      }
+      return nil
     }
-    defer { signals.cancel() }
+    defer { watching.cancel() }
     do {
       try await course.value
     } catch is CancellationError {
-      return 128 + (stoppedBy ?? SIGTERM)
+      watching.cancel()
+      return 128 + (await watching.value ?? .terminate).number
     }
     return 0
+  }
+
+  /// Writes a line at once.
+  private nonisolated static func write(_ line: String) throws {
+    guard puts(line) >= 0, fflush(nil) == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
   }
 
   private static func complain(_ message: String) {

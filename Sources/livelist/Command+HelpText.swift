@@ -33,7 +33,8 @@ extension Command {
     --until-eof   Ends with the input, when all that is due is printed.
     --            What follows is no option.
 
-    watch carries out commands on standard input, one a line:
+    watch carries out commands on standard input, one a line, unless that is a terminal and the
+    output is not: then the keys are for the program that reads it.
         swap SOURCE        shows another source; only what differs is told, as one change
         quit               ends, when all that is due is printed
 

@@ -24,8 +24,9 @@ struct Livelist {
       }
       Program.end()
     }
-    // The main thread is for those who draw.
-    dispatchMain()
+    // What is drawn is drawn by the main thread, which takes blocked signals while it waits for work.
+    if case .view = command { dispatchMain() }
+    while true { pause() }
   }
 }
 

@@ -33,7 +33,9 @@ struct SourceSpecification: Sendable, Equatable {
         throw .usage("\"\(text)\" is no source; write lines:- for events on standard input")
       }
       guard canBeLines else {
-        throw .usage("lines:- is a source of livelist view only; here livelist apply reads events")
+        throw .usage(
+          "lines:- is a source of livelist view only; "
+            + "write json:PATH, jsonl:PATH or sqlite:PATH?SQL here")
       }
       kind = .lines
     } else {

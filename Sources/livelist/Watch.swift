@@ -18,10 +18,16 @@ struct Watch {
     let events = container.observe(on: .queue(printer.queue)) { printer.print($0) }
     let statuses = container.observeStatus { printer.post($0) }
     // The process frees its memory faster than its objects do.
-    if await obey(container, printer) { Program.end() }
+    if Watch.hasCommands, await obey(container, printer) { Program.end() }
     // Until a signal comes or the output is closed, which end the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses)) {}
+  }
+
+  /// Whether standard input holds commands: not a terminal whose keys are for the program at the other
+  /// end of a pipe, as `livelist view lines:-` is.
+  private static var hasCommands: Bool {
+    isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1
   }
 
   /// Carries out the commands on standard input.

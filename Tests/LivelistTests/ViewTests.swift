@@ -39,6 +39,15 @@ import Testing
     #expect(terminal.display.complaints.isEmpty, "\(terminal.display.complaints)")
   }
 
+  /// A pipe whose ends programs that other tests start do not keep open.
+  private func makePipe() -> Pipe {
+    let pipe = Pipe()
+    for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+      _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    }
+    return pipe
+  }
+
   private func quit(_ program: Program) throws {
     try terminal.type("q")
     try expectEnd(program)
@@ -109,11 +118,11 @@ import Testing
   }
 
   @Test func theLineThatOneLooksAtStaysWhileThousandsComeAndGo() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
-    try terminal.type(":1500\r")
-    try expectStatus("1500/3000")
+    try terminal.type(":1500\rkkk")
+    try expectStatus("1497/3000")
     let line = try #require(selectedLine)
     let shown = terminal.display.lines[line]
     let writer = Thread {
@@ -137,7 +146,7 @@ import Testing
       // At last one that is seen.
       let last = #"""
         {"event":"change","since":8000,"revision":8001,"deletes":[],"inserts":[],"updates":\#
-        [{"from":1500,"at":1500,"old":{"id":1500,"name":"row 1500"},"element":{"id":1500,"name":"last"}}],\#
+        [{"from":1498,"at":1498,"old":{"id":1498,"name":"row 1498"},"element":{"id":1498,"name":"last"}}],\#
         "moves":[]}
 
         """#
@@ -146,7 +155,7 @@ import Testing
     writer.start()
     try terminal.wait(until: "the last change is shown, and the line has stayed") { terminal in
       #expect(terminal.display.lines[line] == shown)
-      return terminal.display.lines[line + 1].contains("1500  last")
+      return terminal.display.lines[line + 2].contains("1498  last")
     }
     try quit(program)
   }
@@ -205,6 +214,21 @@ import Testing
     try expectStatus("79/100")
     try terminal.type("/nothing like it\r")
     try expectStatus("no row holds")
+    try quit(program)
+  }
+
+  @Test(arguments: [
+    (#"say "HI""#, 2), (#"C:\"#, 3), ("ärger", 4), ("STRASSE", 5), ("漢", 6), ("name", 7), ("1", 7),
+  ])
+  func searchingFindsWhatJSONWritesInAnotherWay(text: String, row: Int) throws {
+    let names = [
+      "other", #"say \"hi\""#, #"c:\\Files"#, #"\u00c4RGER"#, "Strasse", #"\u6f22\u5b57"#,
+      "a name 1",
+    ]
+    let elements = names.map { #"{"name":"\#($0)"}"# }.joined(separator: ",")
+    let program = try start([place.json("list.json", "[\(elements)]")], until: "other")
+    try terminal.type("/\(text)\r")
+    try expectStatus("\(row)/7")
     try quit(program)
   }
 
@@ -381,7 +405,7 @@ import Testing
   }
 
   @Test func aGapInTheEventsIsAnErrorThatSaysSo() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try terminal.resize(rows: 12, columns: 160)
@@ -398,7 +422,7 @@ import Testing
 
   @Test(arguments: [
     (
-      #"{"event":"change","since":0,"revision":1,"deletes":[{"at":9000,"element":1}],"inserts":[],"#
+      #"{"event":"change","since":0,"revision":1,"deletes":[{"at":9000,"element":{"id":1}}],"inserts":[],"#
         + #""updates":[],"moves":[]}"#, "where there are 3000 elements"
     ),
     ("[]", "the line is no object"), ("{", "it is not JSON"),
@@ -408,7 +432,7 @@ import Testing
     ),
   ])
   func aFaultyEventIsAnErrorThatSaysSo(line: String, reason: String) throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try terminal.resize(rows: 12, columns: 200)
@@ -419,7 +443,7 @@ import Testing
   }
 
   @Test func theEndOfTheEventsIsTold() throws {
-    let pipe = Pipe()
+    let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
     try pipe.fileHandleForWriting.close()
@@ -432,7 +456,7 @@ import Testing
     let watch = Process()
     watch.executableURL = try Products.url(of: "livelist")
     watch.arguments = ["watch", "--key", "id", source]
-    let (events, commands) = (Pipe(), Pipe())
+    let (events, commands) = (makePipe(), makePipe())
     watch.standardInput = commands
     watch.standardOutput = events
     try watch.run()
@@ -446,5 +470,20 @@ import Testing
     try place.json("list.json", "nonsense")
     try expectStatus("failed: ")
     try quit(program)
+  }
+
+  @Test func inAPipeTheKeysAreForTheView() throws {
+    let source = try place.json("list.json", rows(0..<100))
+    let livelist = try Program.find("livelist")
+    let program = try Program(
+      "/bin/sh", ["-c", "'\(livelist)' watch --key id '\(source)' | '\(livelist)' view lines:-"],
+      environment: ["NO_COLOR": nil], terminal: terminal)
+    try terminal.wait(until: "the list is drawn") { $0.display.text.contains("row 3") }
+    for row in [50, 7, 91, 23, 64] {
+      try terminal.type(":\(row)\r")
+      try expectStatus("\(row)/100")
+    }
+    try terminal.type("q")
+    try expectEnd(program)
   }
 }

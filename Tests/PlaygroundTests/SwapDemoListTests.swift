@@ -1,64 +1,68 @@
 import Swappable
+import TestSupport
 import Testing
 
 @testable import SwapDemo
 
 @Suite struct SwapDemoListTests {
-  /// A model that has seen a container being swapped from one list to another.
-  @MainActor
-  private func model(_ old: [Item], _ new: [Item]) -> ListModel {
-    let container = SwappableContainer(ArrayDataSource(old))
+  /// What is shown, without a terminal.
+  private struct Shown {
     var model = ListModel(sourceName: "old")
-    var observation: Disposable?
-    observation = container.observe { event in
-      MainActor.assumeIsolated { model.show(event) }
+    var list = TerminalListState<Item>(columns: [])
+
+    mutating func take(_ event: CollectionEvent<Item>) {
+      list.apply(event)
+      model.show(event)
+      list.columns = model.columns
     }
+  }
+
+  /// What has seen a container being swapped from one list to another.
+  private func shown(_ old: [Item], _ new: [Item]) -> Shown {
+    let container = SwappableContainer(ArrayDataSource(old))
+    let shown = Shared(Shown())
+    let observation = container.observe { shown.value.take($0) }
     let handle = container.swap(to: ArrayDataSource(new))
-    model.swapped(to: "new", handle.outcomeIfKnown)
-    observation?.dispose()
-    observation = nil
-    return model
+    shown.value.model.swapped(to: "new", handle.outcomeIfKnown)
+    observation.dispose()
+    return shown.value
   }
 
-  @Test @MainActor func rowsFoundInBothSourcesStay() {
-    let model = model(Item.list([1, 2, 3]), Item.list([3, 4, 1], counts: [3: 99]))
-    #expect(model.rows.map(\.item.id) == [3, 4, 1])
-    #expect(model.rows.map(\.since) == [0, 1, 0])
-    #expect(model.rows[1].marks == [.inserted])
-    #expect(model.rows.filter { $0.marks.contains(.updated) }.map(\.item.id) == [3])
-    #expect(model.sourceName == "new")
+  @Test func rowsFoundInBothSourcesStay() {
+    let shown = shown(Item.list([1, 2, 3]), Item.list([3, 4, 1], counts: [3: 99]))
+    #expect(shown.list.contents.map(\.id) == [3, 4, 1])
+    #expect(shown.model.revisions == [3: 0, 4: 1, 1: 0])
+    #expect(shown.list.mark(ofRow: 0) == .updated)
+    #expect(shown.list.mark(ofRow: 1) == .inserted)
+    #expect(shown.model.sourceName == "new")
   }
 
-  @Test @MainActor func aSwapToEqualContentsTellsOfNothing() {
-    let model = model(Item.list([1, 2]), Item.list([1, 2]))
-    #expect(model.lastEvent == "swapped to new: nothing differs, nothing to tell")
-    #expect(model.revision == 0)
+  @Test func aSwapToEqualContentsTellsOfNothing() {
+    let shown = shown(Item.list([1, 2]), Item.list([1, 2]))
+    #expect(shown.model.lastEvent == "swapped to new: nothing differs, nothing to tell")
+    #expect(shown.list.revision == 0)
   }
 
-  @Test @MainActor func everySizeIsFilledWithTheKeysInTheLastLine() {
-    let model = model(Item.list([1, 2, 3]), Item.list(Array(1...9)))
+  @Test func everySizeIsFilledWithTheKeysInTheLastLine() {
+    var shown = shown(Item.list([1, 2, 3]), Item.list(Array(1...9)))
     for rows in 1...40 {
       for columns in [1, 2, 5, 19, 20, 40, 60, 80, 200] {
         let layout = Layout(
-          model: model, names: ["old", "new"], hints: ["hint"], rows: rows, columns: columns)
-        let lines = layout.lines()
-        #expect(lines.count == rows)
-        #expect(lines.last?.text.hasSuffix("q quit") == true)
-        if rows > 12 { #expect(lines.filter { $0.text.contains("revision 1") }.count >= 6) }
+          model: shown.model, status: .loaded, revision: 1, count: 9, names: ["old", "new"],
+          hints: ["hint"], size: TerminalSize(rows: rows, columns: columns))
+        let frame = layout.frame { part in
+          shown.list.resize(to: part, hasStatus: false)
+          return shown.list.frame().lines
+        }
+        #expect(frame.size == TerminalSize(rows: rows, columns: columns))
+        #expect(frame.lines.count == rows)
+        #expect(frame.lines.last?.text.hasSuffix("q quit") == true)
+        if rows > 12, columns >= 60 {
+          #expect(frame.lines.filter { $0.text.contains("revision 1") }.count >= 6)
+        }
+        if rows > 12 { #expect(shown.list.visibleRows == 0..<9) }
       }
     }
-  }
-
-  @Test func onlyLinesThatDifferAreSent() {
-    var screen = Screen(isColourless: true)
-    let size = (rows: 3, columns: 10)
-    let first = screen.update(to: ["a", "b", "c"].map { Screen.Line($0) }, size: size)
-    #expect(first.contains("\u{1B}[2J"))
-    #expect(screen.update(to: ["a", "b", "c"].map { Screen.Line($0) }, size: size) == "")
-    #expect(
-      screen.update(to: ["a", "x", "c"].map { Screen.Line($0) }, size: size)
-        == "\u{1B}[2;1Hx\u{1B}[K")
-    #expect(screen.update(to: ["a"].map { Screen.Line($0) }, size: size).contains("\u{1B}[3;1H"))
   }
 
   @Test func randomEditsChangeTheListAndKeepItShort() {

@@ -121,4 +121,37 @@ import Testing
     #expect(TerminalText.padded("7", to: 3, alignment: .trailing) == "  7")
     #expect(TerminalText.padded("7", to: 4, alignment: .center) == " 7  ")
   }
+
+  @Test func linesAreBrokenAtSpacesAndDotsTellOfTheRest() {
+    #expect(TerminalText.wrapped("one two three", to: 7) == ["one two", "three"])
+    #expect(TerminalText.wrapped("one two three four", to: 7, limit: 2) == ["one two", "three…"])
+    #expect(TerminalText.wrapped("one two three four", to: 5, limit: 2) == ["one", "two…"])
+    #expect(TerminalText.wrapped("seventh day", to: 7, limit: 1) == ["sevent…"])
+    #expect(TerminalText.wrapped("longer", to: 4) == ["long", "er"])
+    #expect(TerminalText.wrapped("a longer one", to: 4) == ["a", "long", "er", "one"])
+    #expect(TerminalText.wrapped("漢字漢", to: 5) == ["漢字", "漢"])
+    #expect(TerminalText.wrapped("a漢b", to: 1) == ["a", "b"])
+    #expect(TerminalText.wrapped("  ", to: 4) == [""])
+    #expect(TerminalText.wrapped("ab", to: 0) == [""])
+    #expect(TerminalText.wrapped("one two", to: 3, limit: 0) == [])
+  }
+
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func wrappedTextFitsAndIsWhole(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let text = TerminalText.printable(RandomText.mixed(count: 60, &random))
+    for columns in 1...20 {
+      let lines = TerminalText.wrapped(text, to: columns)
+      #expect(lines.allSatisfy { TerminalText.width($0) <= columns }, "seed \(seed)")
+      let words = lines.joined().filter { $0 != " " }
+      let fitting = text.filter { $0 != " " && TerminalText.width(String($0)) <= columns }
+      #expect(words == fitting, "seed \(seed)")
+      for limit in 1...3 {
+        let few = TerminalText.wrapped(text, to: columns, limit: limit)
+        #expect(few.count == min(limit, lines.count), "seed \(seed)")
+        #expect(few.allSatisfy { TerminalText.width($0) <= columns }, "seed \(seed)")
+        #expect((few == lines) == (lines.count <= limit), "seed \(seed)")
+      }
+    }
+  }
 }

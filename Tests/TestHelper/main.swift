@@ -3,6 +3,7 @@
 ///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
 ///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
 ///     TestHelper patch PATH   overwrites bytes of the file at PATH
+///     TestHelper todos PATH   shows a list as a guide has it
 ///     TestHelper screen       shows keys and signals in its terminal
 ///     TestHelper job NAME …   runs itself with these arguments as a job, and goes on with it when it stops
 let subcommands: [String: ([String]) -> Int32] = [
@@ -11,6 +12,7 @@ let subcommands: [String: ([String]) -> Int32] = [
   "save": runSaveCommand,
   "screen": runScreenCommand,
   "sql": runSQLCommand,
+  "todos": runTodosCommand,
 ]
 
 let arguments = Array(CommandLine.arguments.dropFirst())

@@ -24,9 +24,13 @@ public final class TerminalSignals: Sendable {
 
   /// Begins to take signals.
   ///
+  /// - Parameter kinds: Those that are taken. The others go on to do what they did: a program that shows
+  ///   no frames does well to be stopped by the system.
   /// - Precondition: There is no other one.
   /// - Throws: Where the system is out of files.
-  public init() throws(TerminalFailure) {
+  public init(
+    _ kinds: Set<TerminalSignal> = Set(TerminalSignal.allCases)
+  ) throws(TerminalFailure) {
     let pipe = try pipeOfSignals.get()
     signalPipe.store(pipe.writeEnd, ordering: .sequentiallyConsistent)
     let wasTaken = areSignalsTaken.exchange(true, ordering: .sequentiallyConsistent)
@@ -43,7 +47,7 @@ public final class TerminalSignals: Sendable {
       }
     }
     source.activate()
-    handlers = SignalHandlers()
+    handlers = SignalHandlers(kinds)
   }
 
   deinit {
@@ -81,8 +85,8 @@ private struct SignalHandlers: @unchecked Sendable {
   private var saved: [(number: Int32, action: sigaction)] = []
 
   /// Takes the signals over.
-  init() {
-    for signal in TerminalSignal.allCases { replace(signal.number, by: tell) }
+  init(_ kinds: Set<TerminalSignal>) {
+    for kind in kinds { replace(kind.number, by: tell) }
     replace(SIGPIPE, by: SIG_IGN)
   }
 

@@ -42,8 +42,10 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   public private(set) var contents = Snapshot<Element>()
   /// The revision of the contents.
   public private(set) var revision = 0
-  /// The size of the screen.
+  /// The size of the screen, or of the list's part of it.
   public private(set) var size = TerminalSize(rows: 0, columns: 0)
+  /// Whether the last line is left for a status.
+  public private(set) var hasStatus = true
   /// How long a changed row stays marked.
   public var markDuration: Duration
   /// The columns.
@@ -116,10 +118,14 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   @discardableResult
   public mutating func expireMarks(at now: Duration) -> Bool { marks.expire(at: now) }
 
-  /// Shows the list on a screen of another size.
-  public mutating func resize(to size: TerminalSize) {
-    guard size != self.size else { return }
-    self.size = size
+  /// Shows the list on a screen, or on a part of one, of another size.
+  ///
+  /// - Parameters:
+  ///   - size: The size.
+  ///   - hasStatus: Whether the last line is left for a status.
+  public mutating func resize(to size: TerminalSize, hasStatus: Bool = true) {
+    guard size != self.size || hasStatus != self.hasStatus else { return }
+    (self.size, self.hasStatus) = (size, hasStatus)
     window.resize(height: layout.listRows.count)
     measure()
   }
@@ -187,18 +193,19 @@ extension TerminalListState {
   }
 
   private var layout: Layout {
-    let hasStatus = size.rows > 1
-    let hasHeadings = size.rows > 2
+    let hasStatus = hasStatus && size.rows > 1
+    let hasHeadings = size.rows > (hasStatus ? 2 : 1)
     let start = hasHeadings ? 1 : 0
     return Layout(
       hasHeadings: hasHeadings, listRows: start..<max(start, size.rows - (hasStatus ? 1 : 0)),
       hasStatus: hasStatus)
   }
 
-  /// What the screen should show: headings, as many rows as fit, and a status line at the bottom.
+  /// What the screen should show: headings, as many rows as fit, and where ``hasStatus`` a status line
+  /// at the bottom.
   ///
   /// - Parameters:
-  ///   - status: The last line.
+  ///   - status: The last line, where one is left for it.
   ///   - cursorColumn: Where in the last line the cursor stands; nil where it is hidden.
   /// - Complexity: O(r) for r rows on the screen, and what the columns' closures take for them.
   public func frame(

@@ -94,6 +94,31 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     return state.frame(status: status, cursorColumn: cursorColumn)
   }
 
+  /// The headings and the rows alone, for a frame that holds other lines as well.
+  ///
+  /// ```swift
+  /// let rest = TerminalSize(rows: screen.size.rows - above.count, columns: screen.size.columns)
+  /// screen.show(TerminalFrame(size: screen.size, lines: above + list.lines(for: rest)))
+  /// ```
+  ///
+  /// - Parameter part: The size of the part of the screen that the list takes.
+  /// - Returns: As many lines as the part has rows.
+  public func lines(for part: TerminalSize) -> [TerminalLine] {
+    state.resize(to: part, hasStatus: false)
+    return state.frame().lines
+  }
+
+  /// Does what a key asks for that moves in a list: an arrow, page up or down, home or end; the caller
+  /// draws the list.
+  ///
+  /// - Returns: Whether it was such a key.
+  @discardableResult
+  public func press(_ key: TerminalKey) -> Bool {
+    guard let command = TerminalListState<Element>.Command(key) else { return false }
+    state.perform(command)
+    return true
+  }
+
   /// Does what a user asks for; the caller draws the list.
   public func perform(_ command: TerminalListState<Element>.Command) { state.perform(command) }
 

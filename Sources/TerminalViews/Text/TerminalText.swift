@@ -66,6 +66,55 @@ public enum TerminalText {
       + String(repeating: " ", count: missing - before)
   }
 
+  /// A printable text in lines of at most so many columns, broken at spaces; at least one line.
+  ///
+  /// Spaces between words count as one. A word that is wider than a line is broken between characters,
+  /// and a character that is wider than a line is left out.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - columns: How many columns a line takes at most.
+  ///   - limit: How many lines there are at most; the last one ends in dots where text is left.
+  /// - Complexity: O(n) in the length of the text.
+  public static func wrapped(_ text: String, to columns: Int, limit: Int = .max) -> [String] {
+    var lines: [String] = []
+    var (line, taken) = ("", 0)
+    func end() {
+      lines.append(line)
+      (line, taken) = ("", 0)
+    }
+    for word in text.split(separator: " ") where lines.count <= limit {
+      let width = width(String(word))
+      if !line.isEmpty {
+        if taken + 1 + width > columns {
+          end()
+        } else {
+          line += " "
+          taken += 1
+        }
+      }
+      if width <= columns {
+        line += word
+        taken += width
+        continue
+      }
+      for character in word {
+        let width = CharacterWidth.width(of: character)
+        guard width <= columns else { continue }
+        if taken + width > columns { end() }
+        line.append(character)
+        taken += width
+      }
+    }
+    end()
+    guard lines.count > limit else { return lines }
+    lines.removeSubrange(max(0, limit)...)
+    if let last = lines.popLast() {
+      lines.append(columns > 0 ? clipped(last, to: columns - 1) + "…" : "")
+    }
+    return lines
+  }
+
   /// Whether the text is printable ASCII throughout, one column a byte.
   static func isPlain(_ text: String) -> Bool {
     var text = text

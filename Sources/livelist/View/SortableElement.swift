@@ -22,7 +22,8 @@ extension DataSource<JSONElement> {
   }
 
   private func filtered(by text: String) -> LiveCollection<JSONElement> {
-    filter { ViewColumns.contains($0, text) }
+    let needle = ViewNeedle(text)
+    return filter { needle.occurs(in: $0) }
   }
 
   private func sorted(by order: ViewOrder) -> LiveCollection<JSONElement> {

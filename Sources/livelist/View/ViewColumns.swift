@@ -61,15 +61,6 @@ struct ViewColumns: Equatable {
     if let value = element[column] { return value }
     return element.kind != .object && column == valueTitle ? element : nil
   }
-
-  /// Whether some text occurs in what is shown of an element, in capitals or not.
-  static func contains(_ element: JSONElement, _ needle: String) -> Bool {
-    let needle = needle.lowercased()
-    guard let members = element.members else {
-      return text(of: element).lowercased().contains(needle)
-    }
-    return members.contains { text(of: $0.value).lowercased().contains(needle) }
-  }
 }
 
 /// What a list is sorted by.

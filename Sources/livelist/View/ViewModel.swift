@@ -192,13 +192,9 @@ extension ViewModel {
     } else if let problem = problem(status) {
       left.append(" \(problem) ", error)
     } else {
-      left.append(" \(source) ", reversed)
-      if let order {
-        left.append(" \(order.column) \(order.isDescending ? "▼" : "▲") ", reversed)
-      }
-      if !filter.isEmpty { left.append(" filter: \(filter) ", reversed) }
-      if let activity { left.append(" \(activity) ", reversed) }
-      if let remark = remark(status) { left.append(" \(remark) ", reversed) }
+      let about = remarks(status).map { " \($0) " }.joined()
+      let room = columns - TerminalText.width(about + position) - 2
+      left.append(" \(ViewModel.shortened(source, to: room)) \(about)", reversed)
     }
     let room = max(0, columns - TerminalText.width(position))
     left = left.fitted(to: room)
@@ -214,9 +210,27 @@ extension ViewModel {
     }
   }
 
-  private func remark(_ status: SourceStatus) -> String? {
-    if case .loading = status.state { return "loading" }
+  /// What there is to be said of the list beside its source.
+  private func remarks(_ status: SourceStatus) -> [String] {
+    var remarks: [String] = []
+    if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
+    if !filter.isEmpty { remarks.append("filter: \(filter)") }
+    if let activity { remarks.append(activity) }
+    if case .loading = status.state { remarks.append("loading") }
     // That a query is read as a whole is for those who write programs.
-    return status.diagnostics.first { $0.code != "not-incremental" }?.message
+    let remark = status.diagnostics.first { $0.code != "not-incremental" }
+    if let remark { remarks.append(remark.message) }
+    return remarks
+  }
+
+  /// A text that leaves its middle out where room is short: its kind and its name say most.
+  private static func shortened(_ text: String, to room: Int) -> String {
+    let text = TerminalText.printable(text)
+    guard TerminalText.width(text) > room else { return text }
+    let start = TerminalText.clipped(text, to: min(6, max(0, room - 1)))
+    let left = max(0, room - TerminalText.width(start) - 1)
+    var end = text.suffix(left)
+    while TerminalText.width(String(end)) > left { end.removeFirst() }
+    return start + "…" + end
   }
 }

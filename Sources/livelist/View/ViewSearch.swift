@@ -18,11 +18,12 @@ enum ViewSearch {
     _ text: String, in contents: Snapshot<JSONElement>, from start: Int, isBackward: Bool
   ) async -> Match? {
     let count = contents.count
+    let needle = ViewNeedle(text)
     for step in 1...max(1, count) where count > 0 {
       if step.isMultiple(of: 1000), Task.isCancelled { return nil }
       let offset = (start + (isBackward ? count - step : step)) % count
       let element = contents[offset]
-      if ViewColumns.contains(element, text) {
+      if needle.occurs(in: element) {
         let isWrapped = isBackward ? offset >= start : offset <= start
         return Match(offset: offset, element: element, isWrapped: isWrapped && step < count)
       }

@@ -198,6 +198,32 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<6)
+  func aPartOfAScreenIsHeadingsAndRowsAlone(rows: Int) {
+    let list = Follower(elements(0..<3))
+    list.state.resize(to: TerminalSize(rows: rows, columns: 20), hasStatus: false)
+    let frame = list.state.frame(status: TerminalLine("status"), cursorColumn: 1)
+    #expect(frame.lines.count == rows)
+    #expect(frame.cursor == nil)
+    let expected =
+      rows == 1 ? [">   0  c0"] : ["  Key  Content", ">   0  c0", "    1  c0", "    2  c0", ""]
+    #expect(list.lines.elementsEqual(expected.prefix(rows)))
+    list.state.resize(to: TerminalSize(rows: rows, columns: 20))
+    #expect(list.state.hasStatus)
+    if rows > 1 { #expect(list.lines.last == "status") }
+  }
+
+  @Test func keysThatMoveInAListAreItsCommands() {
+    let keys: [(TerminalKey, State.Command)] = [
+      (.up, .up), (.down, .down), (.left, .left), (.right, .right), (.pageUp, .pageUp),
+      (.pageDown, .pageDown), (.home, .home), (.end, .end),
+    ]
+    for (key, command) in keys { #expect(State.Command(key) == command) }
+    for key in [TerminalKey.character("j"), .enter, .escape, .control("b"), .function(1)] {
+      #expect(State.Command(key) == nil)
+    }
+  }
+
   @Test func wideColumnsGiveWayFirstAndCanBeScrolled() {
     let wide = [
       TerminalColumn<TestElement>("A") { _ in "aaaa" },
@@ -208,14 +234,14 @@ import Testing
     state.resize(to: TerminalSize(rows: 4, columns: 30))
     state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
     let row = state.frame().lines[1]
-    #expect(row.text == "> aaaa  bbbbbbbbbbb…  cccccccc")
+    #expect(row.text == "> aaaa  bbbbbbbbbbb…  ccccccc…")
     state.perform(.right)
     state.perform(.right)
     #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
     state.perform(.right)
     #expect(state.frame().lines[1].text == "> " + String(repeating: "c", count: 27) + "…")
     state.perform(.left)
-    #expect(state.frame().lines[1].text == "> bbbbbbbbbbb…  ccccccccccccc…")
+    #expect(state.frame().lines[1].text == "> bbbbbbbbbbbbb…  ccccccccccc…")
   }
 
   @Test func columnsKeepTheirWidthWhileOneScrolls() {

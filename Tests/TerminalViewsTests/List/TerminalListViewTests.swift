@@ -102,6 +102,17 @@ import Testing
     #expect(list.status.error?.message == "no")
   }
 
+  @Test func aPartOfTheScreenAndKeys() async {
+    let screen = Screen()
+    let list = makeList(ArrayDataSource((0..<3).map { TestElement($0) }), on: screen)
+    await screen.wait(forFrames: 1)
+    #expect(list.press(.down))
+    #expect(!list.press(.character("x")))
+    let lines = list.lines(for: TerminalSize(rows: 3, columns: 10))
+    #expect(lines.map { $0.text.filter { $0 != " " } } == ["Key", "0", ">1"])
+    #expect(list.state.visibleRows == 0..<2)
+  }
+
   @Test func itLetsGoOfItsSource() async {
     let screen = Screen()
     weak var source: ArrayDataSource<TestElement>?

@@ -14,7 +14,7 @@ package final class Program: Sendable {
   /// Starts a program in a session of its own, which a terminal controls.
   ///
   /// - Parameters:
-  ///   - name: The product's name.
+  ///   - name: The product's name, or the path of a program of the system.
   ///   - arguments: What it is told.
   ///   - environment: What is added to the environment of the tests; nil takes a variable away.
   ///   - terminal: The terminal: it is the program's `/dev/tty`, and its new sizes are signalled.
@@ -47,7 +47,7 @@ package final class Program: Sendable {
     _ name: String, _ arguments: [String], environment: [String: String?],
     controlledBy terminal: String?, input: FileHandle, output: FileHandle, directory: String?
   ) throws {
-    let path = try Program.find(name)
+    let path = name.hasPrefix("/") ? name : try Program.find(name)
     var variables = ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 }
     if let directory { variables["TMPDIR"] = directory }
     for (name, value) in environment { variables[name] = value }
