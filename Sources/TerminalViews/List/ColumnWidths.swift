@@ -32,9 +32,8 @@ struct ColumnWidths: Sendable, Hashable {
     let limit = max(12, room / 3)
     var fitted: [Int] = []
     var left = room
-    for width in wanted {
+    for width in wanted where left > 0 {
       let taken = min(width, limit, left)
-      guard taken > 0 else { break }
       fitted.append(taken)
       left -= taken + ColumnWidths.gap
     }

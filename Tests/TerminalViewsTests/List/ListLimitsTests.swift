@@ -19,4 +19,14 @@ import Testing
     state.resize(to: TerminalSize(rows: 10, columns: 20))
     #expect(state.visibleRows == 42..<50)
   }
+
+  @Test func aColumnWithoutTextDoesNotHideThoseBehindIt() {
+    var state = State(columns: [
+      TerminalColumn("A") { _ in "a" }, TerminalColumn("") { _ in "" },
+      TerminalColumn("C") { _ in String(repeating: "c", count: 50) },
+    ])
+    state.resize(to: TerminalSize(rows: 4, columns: 20))
+    state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
+    #expect(state.frame().lines.prefix(2).map(\.text) == ["  A    C            ", "> a    cccccccccccc…"])
+  }
 }
