@@ -85,7 +85,10 @@ public final class TerminalScreen {
 
   private func obey(_ signal: TerminalSignal) {
     switch signal {
-    case .resize: send.yield(.resized)
+    case .resize:
+      // A size that came and went has cut off what stood outside of it.
+      writer.forget()
+      send.yield(.resized)
     case .suspend: suspend()
     case .resume:
       // Whoever was there meanwhile has left the screen as it liked.
