@@ -71,6 +71,25 @@ import Testing
     try expectEnd(program, status: 1)
   }
 
+  @Test func onceItIsClosedAScreenShowsNothing() throws {
+    let program = try Program("TestHelper", ["closed"], terminal: terminal)
+    try expectEnd(program)
+    #expect(terminal.text.contains("open"))
+    #expect(!terminal.text.contains("late"))
+  }
+
+  @Test func terminalsOfSeveralThreadsHaveTheirOwnNames() throws {
+    let mismatches = Shared(0)
+    DispatchQueue.concurrentPerform(iterations: 64) { _ in
+      guard let terminal = try? PseudoTerminal(rows: 2, columns: 2) else { return }
+      var (named, open) = (stat(), stat())
+      stat(terminal.path, &named)
+      fstat(terminal.program.fileDescriptor, &open)
+      if named.st_rdev != open.st_rdev { mismatches.modify { $0 += 1 } }
+    }
+    #expect(mismatches.value == 0)
+  }
+
   @Test func aNewSizeIsTold() throws {
     let program = try start()
     for (rows, columns) in [(20, 60), (5, 30), (10, 40)] {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import TerminalViews
 
@@ -15,6 +16,25 @@ func runScreenCommand(_ arguments: [String]) -> Int32 {
     }
   }
   return status.wait()
+}
+
+/// `closed`: shows a frame, closes the screen, and goes on as if it had not.
+func runClosedCommand(_: [String]) -> Int32 {
+  Task { @MainActor in
+    do {
+      let screen = try TerminalScreen()
+      let size = screen.size
+      screen.show(TerminalFrame(size: size, lines: [TerminalLine("open")]))
+      screen.close()
+      screen.suspend()
+      screen.redraw()
+      screen.show(TerminalFrame(size: size, lines: [TerminalLine("late")]))
+      exitHelper(0)
+    } catch {
+      exitHelper(1)
+    }
+  }
+  dispatchMain()
 }
 
 /// What a task came to.

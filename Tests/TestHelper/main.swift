@@ -5,8 +5,10 @@
 ///     TestHelper patch PATH   overwrites bytes of the file at PATH
 ///     TestHelper todos PATH   shows a list as a guide has it
 ///     TestHelper screen       shows keys and signals in its terminal
+///     TestHelper closed       goes on with a screen that it has closed
 ///     TestHelper job NAME …   runs itself with these arguments as a job, and goes on with it when it stops
 let subcommands: [String: ([String]) -> Int32] = [
+  "closed": runClosedCommand,
   "job": runJobCommand,
   "patch": runPatchCommand,
   "save": runSaveCommand,

@@ -59,8 +59,10 @@ public final class TerminalScreen {
   /// The size of the terminal now.
   public var size: TerminalSize { terminal.size }
 
-  /// Shows a frame, and returns when the terminal has taken it.
+  /// Shows a frame, and returns when the terminal has taken it. Once the screen is closed, nothing is
+  /// shown.
   public func show(_ frame: TerminalFrame) {
+    if isClosed { return }
     let bytes = writer.bytes(for: frame)
     if !bytes.isEmpty { attempt { () throws(TerminalFailure) in try terminal.write(bytes) } }
   }
@@ -70,6 +72,7 @@ public final class TerminalScreen {
 
   /// Gives the screen back and stops the program, until the user continues it.
   public func suspend() {
+    if isClosed { return }
     attempt { () throws(TerminalFailure) in try terminal.suspend() }
     writer.forget()
     send.yield(.resized)
@@ -83,9 +86,15 @@ public final class TerminalScreen {
     send.finish()
   }
 
+  private var isClosed: Bool { tasks.isEmpty }
+
   private func obey(_ signal: TerminalSignal) {
+    if isClosed { return }
     switch signal {
-    case .resize: send.yield(.resized)
+    case .resize:
+      // A size that came and went has cut off what stood outside of it.
+      writer.forget()
+      send.yield(.resized)
     case .suspend: suspend()
     case .resume:
       // Whoever was there meanwhile has left the screen as it liked.

@@ -16,6 +16,11 @@ struct ColumnWidths: Sendable, Hashable {
     widest[column] = max(widest[column], min(width, maximum))
   }
 
+  /// The end of the columns that a screen can have room for: gaps alone fill it beyond that one.
+  static func end(from first: Int, of count: Int, in room: Int) -> Int {
+    min(count, first + room / gap + 1)
+  }
+
   /// The widths of the columns from `first` on that fit into a line; fewer than there are columns where
   /// the rest stands beyond the edge.
   ///
@@ -32,9 +37,8 @@ struct ColumnWidths: Sendable, Hashable {
     let limit = max(12, room / 3)
     var fitted: [Int] = []
     var left = room
-    for width in wanted {
+    for width in wanted where left > 0 {
       let taken = min(width, limit, left)
-      guard taken > 0 else { break }
       fitted.append(taken)
       left -= taken + ColumnWidths.gap
     }

@@ -26,7 +26,8 @@ struct ListWindow: Sendable, Hashable {
 
   /// Shows more or fewer rows at once; the selected one stays in sight.
   mutating func resize(height: Int) {
-    let isSelectionShown = selection.map { visible.contains($0) } ?? false
+    // Without any height nothing was in sight, nor could a command bring it there.
+    let isSelectionShown = selection.map { self.height == 0 || visible.contains($0) } ?? false
     self.height = max(0, height)
     if isSelectionShown { reveal() }
     clamp()

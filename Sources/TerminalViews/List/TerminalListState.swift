@@ -174,13 +174,24 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   /// Takes note of how wide the texts are that are shown now.
   private mutating func measure() {
+    let shown =
+      firstColumn..<ColumnWidths.end(from: firstColumn, of: columns.count, in: size.columns)
     for row in visibleRows {
       let element = contents[row]
-      for (number, column) in columns.enumerated() {
-        let text = TerminalText.printable(column.text(element))
-        widths.note(TerminalText.width(text), in: number, maximum: column.maximumWidth)
+      for number in shown {
+        let text = TerminalText.printable(shownText(columns[number], element))
+        widths.note(TerminalText.width(text), in: number, maximum: columns[number].maximumWidth)
       }
     }
+  }
+
+  /// A text as far as it may be seen: it can be as long as a book, and is looked at with each key.
+  private func shownText(_ column: TerminalColumn<Element>, _ element: Element) -> String {
+    let text = column.text(element)
+    // Enough for the widest screen with a few marks on each letter.
+    let limit = 16 * size.columns
+    guard text.utf8.count > limit else { return text }
+    return String(text.unicodeScalars.prefix(limit))
   }
 }
 
@@ -240,7 +251,7 @@ extension TerminalListState {
     append(to: &line, widths, from: firstColumn) { column in
       var style = column.style(element)
       style.foreground = mark?.color ?? style.foreground
-      return (column.text(element), style)
+      return (shownText(column, element), style)
     }
     guard row == selection else { return line }
     return line.fitted(to: size.columns).restyled { style in

@@ -50,6 +50,12 @@ final class ViewSources {
 
   func open(_ specification: SourceSpecification) throws(Failure) -> any DataSource<JSONElement> {
     guard case .lines = specification.kind else { return try specification.open(key: key) }
+    // It would take the keys away.
+    guard isatty(STDIN_FILENO) == 0 else {
+      throw .input(
+        "standard input is a terminal, whose keys are commands; "
+          + "pipe events into this, as in livelist watch SOURCE | livelist view lines:-")
+    }
     let source = lines ?? LinesDataSource(descriptor: STDIN_FILENO, key: key)
     lines = source
     return source

@@ -8,6 +8,8 @@ struct ViewColumns: Equatable {
 
   /// The names of the members, in the order in which they were met.
   private(set) var names: [String] = []
+  /// The same, for there may be thousands.
+  private var known: Set<String> = []
   /// Those whose values have been numbers only.
   private(set) var numeric: Set<String> = []
   private var hasValues = false
@@ -20,7 +22,7 @@ struct ViewColumns: Equatable {
     }
     for (name, value) in members {
       let isNumber = value.kind == .number
-      if !names.contains(name) {
+      if known.insert(name).inserted {
         names.append(name)
         if isNumber { numeric.insert(name) }
       } else if !isNumber, value.kind != .null {
@@ -29,8 +31,11 @@ struct ViewColumns: Equatable {
     }
   }
 
-  /// The titles, in order.
-  var titles: [String] { (hasValues || names.isEmpty ? [Self.valueTitle] : []) + names }
+  /// The titles, in order, each once.
+  var titles: [String] {
+    guard hasValues || names.isEmpty else { return names }
+    return [Self.valueTitle] + names.filter { $0 != Self.valueTitle }
+  }
 
   /// The columns as a list shows them.
   ///

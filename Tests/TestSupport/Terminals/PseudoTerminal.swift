@@ -24,8 +24,11 @@ package final class PseudoTerminal {
     test = FileHandle(fileDescriptor: testEnd, closeOnDealloc: true)
     program = FileHandle(fileDescriptor: programEnd, closeOnDealloc: true)
     for file in [test, program] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
-    guard let name = ttyname(programEnd) else { throw POSIXError.last }
-    path = String(cString: name)
+    // Tests run at the same time, and ttyname has one place for all names.
+    var name = [CChar](repeating: 0, count: 128)
+    let code = ttyname_r(programEnd, &name, name.count)
+    guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+    path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     display = TerminalModel(rows: rows, columns: columns)
     try resize(rows: rows, columns: columns)
     firstModes = try modes

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a view makes of a terminal and of data that nobody would wish for.
+@Suite(.timeLimit(.minutes(10))) struct ViewLimitsTests {
+  private let place: Workplace
+  private let terminal: PseudoTerminal
+
+  init() throws {
+    place = try Workplace()
+    terminal = try PseudoTerminal(rows: 12, columns: 60)
+  }
+
+  private func start(_ source: String, until text: String) throws -> Program {
+    let program = try Program(
+      "livelist", ["view", source], environment: ["NO_COLOR": nil], terminal: terminal)
+    try expect(text)
+    return program
+  }
+
+  private func expect(_ text: String) throws {
+    try terminal.wait(until: "\"\(text)\" is shown") { $0.display.text.contains(text) }
+  }
+
+  private func quit(_ program: Program) throws {
+    try terminal.type("q")
+    #expect(try program.waitForEnd() == 0)
+  }
+
+  @Test func eventsAreNotReadFromTheTerminalWhoseKeysAreCommands() throws {
+    let program = try start(place.json("list.json", "[1,2,3]"), until: "1/3")
+    try terminal.type(":swap lines:-\r")
+    try expect("standard input is a terminal")
+    try terminal.type("jj")
+    try expect("3/3")
+    try quit(program)
+    let other = try Program("livelist", ["view", "lines:-"], terminal: terminal)
+    #expect(try other.waitForEnd() == 1)
+  }
+
+  @Test func aSizeThatHasComeAndGoneIsDrawnOver() throws {
+    let program = try start(place.json("list.json", "[1,2,3]"), until: "1/3")
+    // Of the same size the system says nothing, and the display is blank.
+    try terminal.resize(rows: 12, columns: 60)
+    #expect(!terminal.display.text.contains("1/3"))
+    program.send(SIGWINCH)
+    try expect("1/3")
+    #expect(terminal.display.lines.prefix(4) == ["  value", "> 1", "  2", "  3"])
+    try quit(program)
+  }
+
+  @Test func thousandsOfMembersAreColumnsOfWhichSomeAreShown() throws {
+    let members = (0..<3000).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
+    let rows = (0..<10).map { "{\"id\":\($0),\(members)}" }.joined(separator: ",")
+    let program = try start(place.json("list.json", "[\(rows)]"), until: "1/10")
+    for row in 2...10 {
+      try terminal.type("j")
+      try expect("\(row)/10")
+    }
+    try quit(program)
+  }
+
+  @Test func sortingGoesOverAMemberThatIsCalledAsTheColumnOfValues() throws {
+    let program = try start(
+      place.json("list.json", #"[5,{"value":1,"z":2},{"value":2,"z":1}]"#), until: "1/3")
+    for heading in ["value ▲", "z ▲", "value ▲", "z ▲"] {
+      try terminal.type(">")
+      try expect(heading)
+    }
+    try quit(program)
+  }
+}
