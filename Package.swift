@@ -45,6 +45,9 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching",
         "SwappableSQLite3",
       ]),
+    module(
+      "Synchronizers",
+      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources"]),
     module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module("TerminalViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
@@ -113,6 +116,7 @@ let package = Package(
         "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
         "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
       ]),
+    tests("SynchronizersTests", ["Diffing", "Synchronizers", "DataSourceTesting"]),
     tests(
       "ListViewsTests",
       [

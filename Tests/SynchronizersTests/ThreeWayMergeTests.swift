@@ -1,0 +1,187 @@
+import DataSourceTesting
+import Diffing
+import Synchronizers
+import Testing
+
+/// A letter is a key, the digit behind it content: `A1`.
+private struct Letter: Differentiable, Hashable, Sendable, CustomStringConvertible {
+  var key: Character
+  var content: String
+
+  var differenceIdentifier: Character { key }
+  func isContentEqual(to source: Letter) -> Bool { content == source.content }
+  var description: String { "\(key)\(content)" }
+
+  static func list(_ text: String) -> [Letter] {
+    text.split(separator: " ").map { Letter(key: $0.first ?? " ", content: String($0.dropFirst())) }
+  }
+}
+
+@Suite struct ThreeWayMergeTests {
+  private typealias Merge = ThreeWayMerge<Letter>
+  private typealias Conflict = MergeConflict<Letter>
+
+  private func merge(
+    _ base: String, _ mine: String, _ theirs: String, _ preference: MergePreference = .theirs
+  ) throws -> Merge {
+    let (base, mine, theirs) = (Letter.list(base), Letter.list(mine), Letter.list(theirs))
+    let merge = Merge(base: base, mine: mine, theirs: theirs) { preference.resolution(of: $0) }
+    try check(merge, mine, theirs)
+    return merge
+  }
+
+  /// Holds the changesets against the outcome.
+  private func check<Element: Differentiable & Equatable>(
+    _ merge: ThreeWayMerge<Element>, _ mine: [Element], _ theirs: [Element]
+  ) throws {
+    let merged = merge.merged
+    for (side, changes) in [(mine, merge.changesForMine), (theirs, merge.changesForTheirs)] {
+      try #require(changes.applying(to: side, with: merged) == merged)
+      try #require(
+        changes.invariantViolation(oldCount: side.count, newCount: merged.count) == nil)
+    }
+  }
+
+  @Test(arguments: [
+    // base, mine, theirs, outcome, conflicts
+    ("A B", "A1 B", "A B", "A1 B", ""),
+    ("A B", "A B", "A1 B", "A1 B", ""),
+    ("A B", "A1 B", "A1 B", "A1 B", ""),
+    ("A B", "A1 B", "A2 B", "A2 B", "edited"),
+    ("A B", "B", "A B", "B", ""),
+    ("A B", "A B", "B", "B", ""),
+    ("A B", "B", "A1 B", "A1 B", "deletedByMine"),
+    ("A B", "A1 B", "B", "B", "deletedByTheirs"),
+    ("A", "A B1", "A B1", "A B1", ""),
+    ("A", "A B1", "A B2", "A B2", "added"),
+    ("A B", "B", "B", "B", ""),
+    ("A B C D", "D A B C", "A B C D", "D A B C", ""),
+    ("A B C D", "A B C D", "D A B C", "D A B C", ""),
+    ("A B C D", "D A B C", "A D B C", "A D B C", "moved"),
+    ("A B C D", "A D B C", "A D B C", "A D B C", ""),
+    // What only mine has added stands behind its neighbour in mine, in front of what theirs has.
+    ("A B", "A X B", "A Y B", "A X Y B", ""),
+    ("A B", "X A B", "Y A B", "X Y A B", ""),
+    ("A B", "A B X", "B", "B X", ""),
+    // Moved by one, edited by the other.
+    ("A B C D", "D A B C", "A B C D1", "D1 A B C", ""),
+    ("", "", "", "", ""), ("", "A", "", "A", ""), ("A", "", "", "", ""),
+  ])
+  func eachCaseComesToWhatTheTableSays(
+    base: String, mine: String, theirs: String, outcome: String, conflicts: String
+  ) throws {
+    let merge = try merge(base, mine, theirs)
+    #expect(merge.merged == Letter.list(outcome))
+    #expect(merge.conflicts.map { "\($0.conflict.kind)" }.joined(separator: " ") == conflicts)
+  }
+
+  @Test(arguments: [
+    ("A B", "A1 B", "A2 B", "A1 B"), ("A B", "B", "A1 B", "A1 B"), ("A B", "A1 B", "B", "A1 B"),
+    ("A", "A B1", "A B2", "A B1"), ("A B C D", "D A B C", "A D B C", "D A B C"),
+  ])
+  func mineCanBePreferred(base: String, mine: String, theirs: String, outcome: String) throws {
+    #expect(try merge(base, mine, theirs, .mine).merged == Letter.list(outcome))
+  }
+
+  @Test(arguments: [
+    ("A B C", "A1 C D", "A B C", MergePreference.mine, "A1 C D"),
+    ("A1 B1 C", "A B C D1", "A B C D", .theirs, "A1 B1 C"),
+    ("A1 B1 C", "A2 B2 D E F", "A B C1", .mine, "A2 B2 C D E F"),
+    ("A B C", "A B C D", "A B C", .theirs, "A B C D"),
+  ])
+  func documentedExamples(
+    remote: String, client: String, shadow: String, preference: MergePreference, both: String
+  ) throws {
+    #expect(try merge(shadow, client, remote, preference).merged == Letter.list(both))
+  }
+
+  @Test func aResolverChoosesAndIsAskedOnceForEachConflictAndNothingElse() throws {
+    var asked: [String] = []
+    let (base, mine, theirs) = (
+      Letter.list("A B C D E F"), Letter.list("A1 C1 D F1 G1 E1"), Letter.list("A2 B2 D1 E1 F G2")
+    )
+    let merge = Merge(base: base, mine: mine, theirs: theirs) { conflict in
+      let sides = [conflict.base, conflict.mine, conflict.theirs].map { $0.map { "\($0)" } ?? "-" }
+      asked.append("\(conflict.kind) \(sides.joined(separator: " "))")
+      return switch conflict.kind {
+      case .edited: .merged(Letter(key: "A", content: "12"))
+      case .added: .mine
+      case .deletedByMine: .mine
+      case .deletedByTheirs: .merged(Letter(key: "C", content: "9"))
+      case .moved: .mine
+      }
+    }
+    try check(merge, mine, theirs)
+    #expect(
+      asked == [
+        "edited A A1 A2", "deletedByMine B - B2", "deletedByTheirs C C1 -", "added - G1 G2",
+      ])
+    #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
+  }
+
+  @Test func plainValuesAreTheirOwnIdentity() throws {
+    let merge = ThreeWayMerge(base: [1, 2, 2], mine: [1, 2, 2, 3], theirs: [2, 1, 2, 2])
+    try check(merge, [1, 2, 2, 3], [2, 1, 2, 2])
+    #expect(merge.merged.sorted() == [1, 2, 2, 2, 3])
+    #expect(merge.conflicts.isEmpty)
+  }
+
+  @Test func withAnUntouchedSideTheOtherIsTheOutcome() throws {
+    let lists = everyList(upTo: 4, of: [1, 2, 3, 4])
+    for base in lists {
+      for other in lists {
+        for merge in [
+          ThreeWayMerge(base: base, mine: other, theirs: base),
+          ThreeWayMerge(base: base, mine: base, theirs: other),
+        ] {
+          try #require(merge.merged == other, "\(base) to \(other)")
+          try #require(merge.conflicts.isEmpty)
+        }
+        let both = ThreeWayMerge(base: base, mine: other, theirs: other)
+        try #require(Set(both.merged) == Set(other) && both.conflicts.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: 0..<200 as Range<UInt64>)
+  func whatOneSideAloneHasDoneIsNeverLost(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let base = (0..<20).map { TestElement($0) }
+    func edited(_ next: inout Int) -> [TestElement] {
+      var list = base
+      for _ in 0..<random.below(10) {
+        switch random.below(4) {
+        case 0: if !list.isEmpty { list.remove(at: random.below(list.count)) }
+        case 1:
+          list.insert(TestElement(next, 1), at: random.below(list.count + 1))
+          next += 1
+        case 2: if !list.isEmpty { list[random.below(list.count)].content = 1 + random.below(5) }
+        default:
+          guard !list.isEmpty else { continue }
+          let element = list.remove(at: random.below(list.count))
+          list.insert(element, at: random.below(list.count + 1))
+        }
+      }
+      return list
+    }
+    var (mineNext, theirNext) = (100, 200)
+    let (mine, theirs) = (edited(&mineNext), edited(&theirNext))
+    let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
+    try check(merge, mine, theirs)
+    #expect(Set(merge.merged.map(\.id)).count == merge.merged.count)
+
+    func contents(_ list: [TestElement]) -> [Int: Int] {
+      Dictionary(uniqueKeysWithValues: list.map { ($0.id, $0.content) })
+    }
+    let (b, m, t, r) = (contents(base), contents(mine), contents(theirs), contents(merge.merged))
+    for id in Set(b.keys).union(m.keys).union(t.keys) {
+      if m[id] == b[id] { #expect(r[id] == t[id], "\(id), seed \(seed)") }
+      if t[id] == b[id] { #expect(r[id] == m[id], "\(id), seed \(seed)") }
+    }
+    // The other way round the same elements come of it, but for conflicts.
+    if merge.conflicts.isEmpty {
+      let turned = ThreeWayMerge(base: base, mine: theirs, theirs: mine)
+      #expect(contents(turned.merged) == r)
+    }
+  }
+}
