@@ -57,7 +57,7 @@ let package = Package(
       "Swappable",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "ListViews", "TerminalViews",
+        "Synchronizers", "ListViews", "TerminalViews",
       ]),
 
     // Programs.

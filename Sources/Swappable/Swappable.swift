@@ -5,4 +5,5 @@
 @_exported public import ObservableCollections
 @_exported public import ReactiveSignals
 @_exported public import SwappableSources
+@_exported public import Synchronizers
 @_exported public import TerminalViews
