@@ -12,6 +12,15 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
   .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// A page of the tour: the same source is a page in Xcode and a program.
+func page(_ name: String) -> Target {
+  .executableTarget(
+    name: name,
+    dependencies: ["Swappable"],
+    path: "Playgrounds/Tour.playground/Pages/\(name).xcplaygroundpage",
+    swiftSettings: settings + [.defaultIsolation(MainActor.self)])
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -22,6 +31,7 @@ let package = Package(
   products: [
     .library(name: "Swappable", targets: ["Swappable"]),
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
     .library(name: "TerminalViews", targets: ["TerminalViews"]),
     .library(name: "DataSourceTesting", targets: ["DataSourceTesting"]),
     .executable(name: "livelist", targets: ["livelist"]),
@@ -48,6 +58,12 @@ let package = Package(
     module(
       "Synchronizers",
       ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources"]),
+    module(
+      "SynchronizerStores",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "Synchronizers", "FileSources",
+        "SQLiteSources",
+      ]),
     module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module("TerminalViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
@@ -65,7 +81,7 @@ let package = Package(
       name: "livelist",
       dependencies: [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "SQLiteSources", "TerminalViews",
+        "SQLiteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
     .executableTarget(
@@ -73,6 +89,13 @@ let package = Package(
       dependencies: ["Swappable", "SQLiteSources"],
       path: "Playgrounds/SwapDemo",
       swiftSettings: settings),
+    .executableTarget(
+      name: "SyncDemo",
+      dependencies: ["Swappable", "SynchronizerStores"],
+      path: "Playgrounds/SyncDemo",
+      swiftSettings: settings),
+    page("DifferentialSynchronization"),
+    page("OneWaySynchronization"),
 
     // Tests. `TestHelper` is the second process that they start, `TestSupport` what they share.
     .target(
@@ -116,7 +139,19 @@ let package = Package(
         "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
         "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
       ]),
-    tests("SynchronizersTests", ["Diffing", "Synchronizers", "DataSourceTesting"]),
+    tests(
+      "SynchronizersTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
+        "Synchronizers", "DataSourceTesting", "TestSupport",
+      ]),
+    tests(
+      "SynchronizerStoresTests",
+      [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
+        "SQLiteSources", "Synchronizers", "SynchronizerStores", "DataSourceTesting", "TestHelper",
+        "TestSupport",
+      ]),
     tests(
       "ListViewsTests",
       [
@@ -130,7 +165,7 @@ let package = Package(
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
-    tests("PlaygroundTests", ["SwapDemo", "TestSupport"]),
+    tests("PlaygroundTests", ["SwapDemo", "SyncDemo", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

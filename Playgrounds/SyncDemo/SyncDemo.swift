@@ -1,0 +1,4 @@
+@main
+struct SyncDemo {
+  static func main() async {}
+}
