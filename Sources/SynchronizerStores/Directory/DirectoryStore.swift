@@ -45,27 +45,47 @@ where Item.DifferenceIdentifier: Sendable {
 
   private typealias Contents = DirectoryContents<Key>
 
-  // Sendable: touched only on `queue`, which is serial.
-  private final class Guarded: @unchecked Sendable {
-    var contents: Contents
-
-    init(_ contents: Contents) { self.contents = contents }
-  }
-
   private struct Waiting: Sendable {
     var arrival: Contents.Arrival
     var continuation: CheckedContinuation<Void, any Error>
   }
 
+  // Sendable: `contents` is touched only on `queue`, which is serial.
+  private final class Guarded: @unchecked Sendable {
+    var contents: Contents
+    /// Items whose bytes are written, and that wait to be taken in together.
+    let waiting = Locked<[Waiting]>([])
+
+    init(_ contents: Contents) { self.contents = contents }
+
+    /// Takes in all items that wait: one write of the index for as many as come at the same time.
+    func takeWaiting() {
+      let taken = waiting.withLock { waiting in
+        let taken = waiting
+        waiting = []
+        return taken
+      }
+      guard !taken.isEmpty else { return }
+      let errors = contents.take(taken.map(\.arrival))
+      for (item, error) in zip(taken, errors) {
+        if let error {
+          item.continuation.resume(throwing: error)
+        } else {
+          item.continuation.resume()
+        }
+      }
+    }
+  }
+
   private let folder: Folder
+  /// Not held by work on the queues, which may be let go of a moment after it is done.
+  private let lock: Folder.Lock
   private let text: @Sendable (Key) -> String
   private let stamp: @Sendable (Item) -> String?
   private let entries: CollectionProperty<Element>
   private let guarded: Guarded
   private let queue = DispatchQueue(label: "DirectoryStore")
   private let writing = WorkQueue("DirectoryStore.writing", isSerial: false)
-  /// Items whose bytes are written, and that wait to be taken in together.
-  private let waiting = Locked<[Waiting]>([])
 
   /// Opens the folder, and reads what it holds.
   ///
@@ -90,9 +110,14 @@ where Item.DifferenceIdentifier: Sendable {
     key: @escaping @Sendable (String) -> Key?, stamp: @escaping @Sendable (Item) -> String?,
     hook: FileHook?, hash: @escaping @Sendable (String.UTF8View) -> UInt64 = { Checksum.of($0) }
   ) throws(StoreError) {
-    let folder = try Self.open(path, hook)
+    folder = try Self.open(path, hook)
+    guard let lock = try Folder.Lock(folder) else {
+      throw StoreError(
+        .inUse, "another store has this folder", path: folder.path,
+        help: "end the other program, let go of the other store, or give another path")
+    }
+    self.lock = lock
     let contents = try Contents(in: folder, hash: hash, key: key)
-    self.folder = folder
     self.text = text
     self.stamp = stamp
     guarded = Guarded(contents)
@@ -107,13 +132,7 @@ where Item.DifferenceIdentifier: Sendable {
         .notAFolder, "there is no folder, and none can be made", path: path,
         help: "check the path, and who may write there", underlying: error)
     }
-    let folder = try Folder(path: path, hook: hook)
-    guard try folder.lock() else {
-      throw StoreError(
-        .inUse, "another store has this folder", path: folder.path,
-        help: "end the other program, let go of the other store, or give another path")
-    }
-    return folder
+    return try Folder(path: path, hook: hook)
   }
 
   private static func entries(of contents: Contents) -> [Element] {
@@ -219,8 +238,9 @@ extension DirectoryStore {
       stored: Contents.Stored(
         text: text, name: name, size: content.count, digest: digest, stamp: stamp(item)))
     try await withCheckedThrowingContinuation { continuation in
-      waiting.withLock { $0.append(Waiting(arrival: arrival, continuation: continuation)) }
-      queue.async { [self] in takeWaiting() }
+      let item = Waiting(arrival: arrival, continuation: continuation)
+      guarded.waiting.withLock { $0.append(item) }
+      queue.async { [guarded] in guarded.takeWaiting() }
     }
   }
 
@@ -239,24 +259,6 @@ extension DirectoryStore {
     // Not on the queue: observers may read what they are told of.
     self.entries.transaction { $0.replace(with: entries) }
     if let failure { throw failure }
-  }
-
-  /// Takes in all items that wait: one write of the index for as many as come at the same time.
-  private func takeWaiting() {
-    let taken = waiting.withLock { waiting in
-      let taken = waiting
-      waiting = []
-      return taken
-    }
-    guard !taken.isEmpty else { return }
-    let errors = guarded.contents.take(taken.map(\.arrival))
-    for (item, error) in zip(taken, errors) {
-      if let error {
-        item.continuation.resume(throwing: error)
-      } else {
-        item.continuation.resume()
-      }
-    }
   }
 
   private func prepare(_ item: Item) async throws -> (text: String, name: String, newName: String) {

@@ -34,9 +34,6 @@ final class Folder: Sendable {
 
   func path(of name: String) -> String { path == "/" ? "/" + name : path + "/" + name }
 
-  /// Locks the folder itself for as long as it is open; false where somebody else has.
-  func lock() throws(StoreError) -> Bool { try Folder.lock(descriptor, path) }
-
   /// The names in it, in no order.
   func names() throws(StoreError) -> [String] {
     do {
@@ -177,40 +174,32 @@ final class Folder: Sendable {
 }
 
 extension Folder {
-  /// Locks an open file until it is closed; false where somebody else has. A process that ends closes
-  /// all that it had open.
-  fileprivate static func lock(_ descriptor: Int32, _ path: String) throws(StoreError) -> Bool {
-    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      if errno == EWOULDBLOCK { return false }
-      guard errno == EINTR else { throw StoreError(errno, cannot: "lock", path) }
-    }
-    return true
-  }
-
-  /// A locked file of its own beside another one, which is removed with it.
+  /// Keeps others away for as long as it lives. A process that ends lets go of its locks.
   final class Lock: Sendable {
-    private let folder: Folder
-    private let name: String
     private let descriptor: Int32
+    /// What is removed with it.
+    private let file: (folder: Folder, name: String)?
 
+    /// Locks a folder itself.
+    ///
+    /// - Returns: nil where somebody else has it.
+    init?(_ folder: Folder) throws(StoreError) {
+      let opened = openat(folder.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard opened >= 0 else { throw StoreError(errno, cannot: "lock", folder.path) }
+      guard try Self.lock(opened, folder.path) else { return nil }
+      descriptor = opened
+      file = nil
+    }
+
+    /// Makes a file and locks it, which lasts longer than one that is replaced.
+    ///
     /// - Returns: nil where somebody else has it.
     init?(_ name: String, in folder: Folder) throws(StoreError) {
-      (self.folder, self.name) = (folder, name)
       while true {
         let file = openat(
           folder.descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError(errno, cannot: "lock", folder.path(of: name)) }
-        let isLocked: Bool
-        do throws(StoreError) {
-          isLocked = try Folder.lock(file, folder.path(of: name))
-        } catch {
-          close(file)
-          throw error
-        }
-        guard isLocked else {
-          close(file)
-          return nil
-        }
+        guard try Self.lock(file, folder.path(of: name)) else { return nil }
         // Whoever had it before may have removed the name between our opening and locking.
         var (mine, named) = (stat(), stat())
         if fstat(file, &mine) == 0,
@@ -218,6 +207,7 @@ extension Folder {
           mine.st_ino == named.st_ino, mine.st_dev == named.st_dev
         {
           descriptor = file
+          self.file = (folder, name)
           return
         }
         close(file)
@@ -225,8 +215,21 @@ extension Folder {
     }
 
     deinit {
-      unlinkat(folder.descriptor, name, 0)
+      // While it is still locked, or another one's file would be removed.
+      if let file { unlinkat(file.folder.descriptor, file.name, 0) }
       close(descriptor)
+    }
+
+    /// Locks an open file; closes it where that fails, or somebody else has it.
+    private static func lock(_ descriptor: Int32, _ path: String) throws(StoreError) -> Bool {
+      while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        let number = errno
+        if number == EINTR { continue }
+        close(descriptor)
+        if number == EWOULDBLOCK { return false }
+        throw StoreError(number, cannot: "lock", path)
+      }
+      return true
     }
   }
 }

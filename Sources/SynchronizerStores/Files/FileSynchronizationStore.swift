@@ -1,7 +1,4 @@
 public import Diffing
-import Foundation
-import ObservableCollections
-import ReactiveSignals
 public import Synchronizers
 
 /// Keeps what a session must know after a restart in one JSON file.
@@ -24,14 +21,10 @@ public final class FileSynchronizationStore<
   /// The path of the file itself, which no symbolic link stands at.
   public let path: String
 
-  private let folder: Folder
-  private let name: String
+  private let file: StateFile<Element, Version>
+  /// Not held by work on the queue, which may be let go of a moment after it is done.
   private let lock: Folder.Lock
   private let queue = WorkQueue("FileSynchronizationStore", isSerial: true)
-  /// Whether the file may be replaced: it was loaded, or was not there when that was tried.
-  private let mayReplace = Locked(false)
-
-  private var newName: String { name + ".new" }
 
   /// Opens a store. The file need not be there; its folder must.
   ///
@@ -44,21 +37,20 @@ public final class FileSynchronizationStore<
 
   package init(path: String, hook: FileHook?) throws(StoreError) {
     let (parent, name) = try FilePath.resolve(path)
-    folder = try Folder(path: parent, hook: hook)
-    self.name = name
-    self.path = folder.path(of: name)
+    let folder = try Folder(path: parent, hook: hook)
+    file = StateFile(name, in: folder)
+    self.path = file.path
     if let found = try folder.status(name), !found.isRegular {
       throw StoreError(
-        .notAFile, "this is not a plain file", path: self.path, help: "give the path of a file")
+        .notAFile, "this is not a plain file", path: file.path, help: "give the path of a file")
     }
     guard let lock = try Folder.Lock(name + ".lock", in: folder) else {
       throw StoreError(
-        .inUse, "another store has this file", path: self.path,
+        .inUse, "another store has this file", path: file.path,
         help: "end the other program, let go of the other store, or give another path")
     }
     self.lock = lock
-    // What a crash has left: it was never renamed, and counts for nothing.
-    try folder.remove(newName)
+    try file.removeLeftover()
   }
 
   /// Reads what was saved last.
@@ -68,7 +60,7 @@ public final class FileSynchronizationStore<
   ///   refused until it could be loaded or is gone.
   /// - Complexity: O(n).
   public func load() async throws -> SynchronizationState<Element, Version>? {
-    try await queue.run { [self] in try loadNow() }
+    try await queue.run { [file] in try file.load() }
   }
 
   /// Saves a state in place of the one before, wholly or not at all.
@@ -79,41 +71,6 @@ public final class FileSynchronizationStore<
   ///   written. What was saved before is still there.
   /// - Complexity: O(n).
   public func save(_ state: SynchronizationState<Element, Version>) async throws {
-    try await queue.run { [self] in try saveNow(state) }
-  }
-
-  private func loadNow() throws(StoreError) -> SynchronizationState<Element, Version>? {
-    mayReplace.withLock { $0 = false }
-    guard let bytes = try folder.read(name) else {
-      mayReplace.withLock { $0 = true }
-      return nil
-    }
-    guard let state = try StateDocument<Element, Version>(bytes, path: path).state else {
-      throw StoreError(
-        .damaged, "the file names a list that it does not hold", path: path, place: "line 2",
-        help: "put back a copy of the file, or remove it to begin anew")
-    }
-    mayReplace.withLock { $0 = true }
-    return state
-  }
-
-  private func saveNow(_ state: SynchronizationState<Element, Version>) throws(StoreError) {
-    let model = try folder.status(name)
-    guard model == nil || mayReplace.withLock({ $0 }) else {
-      throw StoreError(
-        .notLoaded, "there is a file that was not loaded, and would be lost", path: path,
-        help: "load it first; if it cannot be read, move it away or give another path")
-    }
-    let bytes = try StateDocument(state).encoded(path: path)
-    try folder.remove(newName)
-    try folder.create(newName, bytes, like: model)
-    do throws(StoreError) {
-      try folder.rename(newName, to: name)
-    } catch {
-      try? folder.remove(newName)
-      throw error
-    }
-    mayReplace.withLock { $0 = true }
-    try folder.sync()
+    try await queue.run { [file] in try file.save(state) }
   }
 }
