@@ -1,0 +1,72 @@
+import DataSourceTesting
+import Testing
+
+@testable import SynchronizerStores
+
+@Suite struct RanksTests {
+  /// Fills the gaps, and holds what was promised.
+  ///
+  /// - Returns: How many ranks that were there have changed.
+  @discardableResult
+  private func fill(_ ranks: inout [Int64?]) throws -> Int {
+    let before = ranks
+    Ranks.fill(&ranks)
+    let filled = ranks.compactMap { $0 }
+    try #require(filled.count == ranks.count)
+    try #require(zip(filled, filled.dropFirst()).allSatisfy { $0 < $1 }, "\(before) to \(filled)")
+    return zip(before, ranks).count { $0 != nil && $0 != $1 }
+  }
+
+  @Test func everySmallPatternIsFilled() throws {
+    // Each place: no rank, one next to the last, one with some room, one far away.
+    let steps: [Int64?] = [nil, 1, 3, Ranks.step]
+    for start: Int64 in [.min, -5, .max - 40 - 6 * Ranks.step] {
+      for pattern in 0..<4096 {
+        var (ranks, rank, code) = ([Int64?](), start, pattern)
+        for _ in 0..<6 {
+          let step = steps[code % 4]
+          code /= 4
+          rank += step ?? 0
+          ranks.append(step == nil ? nil : rank)
+        }
+        try fill(&ranks)
+      }
+    }
+  }
+
+  @Test func insertionsAtEitherEndMoveNothing() throws {
+    var ranks = [Int64?](repeating: nil, count: 1000)
+    try fill(&ranks)
+    for _ in 0..<300 {
+      ranks.insert(nil, at: 0)
+      ranks.append(nil)
+      #expect(try fill(&ranks) == 0)
+    }
+  }
+
+  @Test func insertionsAtOnePlaceMoveFewRows() throws {
+    for place in [1, 500, 999] {
+      var ranks = [Int64?](repeating: nil, count: 1000)
+      try fill(&ranks)
+      var moved = 0
+      for _ in 0..<600 {
+        ranks.insert(nil, at: place)
+        moved += try fill(&ranks)
+      }
+      #expect(moved < 600 * 12, "\(moved) at \(place)")
+    }
+  }
+
+  @Test func randomRunsAreFilled() throws {
+    var random = SeededGenerator(seed: 5)
+    var ranks: [Int64?] = []
+    for _ in 0..<2000 {
+      for _ in 0..<random.below(4) {
+        let place = random.below(min(ranks.count, 20) + 1)
+        ranks.insert(contentsOf: [Int64?](repeating: nil, count: random.below(5)), at: place)
+      }
+      try fill(&ranks)
+      if ranks.count > 200 { ranks.removeSubrange(20..<100) }
+    }
+  }
+}
