@@ -103,7 +103,8 @@ let package = Package(
       dependencies: ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"],
       path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
-      name: "TestHelper", dependencies: ["SwappableSQLite3", "Swappable", "TerminalViews"],
+      name: "TestHelper",
+      dependencies: ["SwappableSQLite3", "Swappable", "SynchronizerStores", "TerminalViews"],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("ReactiveSignalsTests", ["ReactiveSignals", "DataSourceTesting"]),
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),

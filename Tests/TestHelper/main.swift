@@ -2,6 +2,7 @@
 ///
 ///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
 ///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
+///     TestHelper keep KIND PATH   saves one state of a session after the other
 ///     TestHelper patch PATH   overwrites bytes of the file at PATH
 ///     TestHelper todos PATH   shows a list as a guide has it
 ///     TestHelper screen       shows keys and signals in its terminal
@@ -10,6 +11,7 @@
 let subcommands: [String: ([String]) -> Int32] = [
   "closed": runClosedCommand,
   "job": runJobCommand,
+  "keep": runKeepCommand,
   "patch": runPatchCommand,
   "save": runSaveCommand,
   "screen": runScreenCommand,

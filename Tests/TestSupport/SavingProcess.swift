@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A second process, `TestHelper`, that saves a file.
 package final class SavingProcess: Sendable {
@@ -50,7 +50,7 @@ package final class SavingProcess: Sendable {
   }
 
   /// The test runner stands in the directory of the package's products, or is told a bundle there.
-  private static func helper() throws -> URL {
+  package static func helper() throws -> URL {
     let places =
       [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]
       + CommandLine.arguments.dropFirst()

@@ -1,0 +1,183 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import SynchronizerStores
+import Synchronizers
+import TestSupport
+import Testing
+
+@Suite struct DirectoryStoreKeyTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory("inside/pages") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  static let hostileKeys: [String] = [
+    "", ".", "..", "...", "/", "//", "/etc/passwd", "../outside", "a/b", "a/../../b", "a//b", "./a",
+    "~", "~root", "-", "-rf", "a", "A", "aa", "aA", "Aa", "AA", ".hidden", "trailing.", "a.b", "a..b",
+    "photo.jpg", "photo.JPG", " ", " a", "a ", "\t", "\n", "a\nb", "\r\n", "\0", "a\0", "a\0b", "\u{7F}",
+    "\u{1B}[31m", "\u{E9}", "e\u{301}", "\u{301}", "\u{301}\u{301}", "\u{1E69}", "s\u{307}\u{323}",
+    "s\u{323}\u{307}", "\u{212B}", "\u{C5}", "ﬁ", "ß", "ss", "ı", "İ", "😀", "👨‍👩‍👧", "\u{202E}abc",
+    "\u{FEFF}", "\u{FFFD}", "\u{10FFFF}", "+index.jsonl", "+index.new", "+new-1", "+preview-a",
+    "index.jsonl", "=", "=61", "=h", "==", "%2e", "\\", "a\\b", "C:", "con", "CON", "con.txt", "nul",
+    "com1", "lpt9", "a:b", "*", "?", "\"", "'", "$(rm)", "`", "<>|",
+    String(repeating: "x", count: 10_000), String(repeating: "x", count: 10_001),
+    String(repeating: "X", count: 10_000), String(repeating: "é", count: 10_000),
+    String(repeating: "../", count: 4_000), String(repeating: "y", count: 180),
+    String(repeating: "y", count: 181), String(repeating: "y", count: 255),
+    String(repeating: "y", count: 256), String(repeating: "\0", count: 60),
+    String(repeating: "\0", count: 61),
+  ]
+
+  /// All files below a folder, with what they hold.
+  private func files(below folder: String) throws -> [String: Data] {
+    var files: [String: Data] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+      files[name] = FileManager.default.contents(atPath: folder + "/" + name)
+    }
+    return files
+  }
+
+  /// Names that stay apart where case and normalisation do not count, and are plain everywhere.
+  private func check(names: [String]) throws {
+    let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.=".utf8)
+    try #require(Set(names).count == names.count)
+    for name in names {
+      try #require(name.utf8.allSatisfy(plain.contains) && (1...255).contains(name.utf8.count))
+      try #require(name.first != "." && name.last != "." && name.first != "-", "\(name)")
+    }
+  }
+
+  private func check(_ keys: [String]) async throws {
+    func content(_ key: String) -> [UInt8] { Array("content of ".utf8) + Array(key.utf8) }
+    try directory.makeDirectory("inside")
+    try directory.write("outside", to: "outside")
+    let pages = keys.map { Page(id: ExactString($0)) }
+    do {
+      let store = try PageStore.make(path)
+      for page in pages {
+        try await store.storePreview(Array("preview".utf8) + content(page.id.string), of: page)
+        try await store.store(content(page.id.string), of: page)
+      }
+      try await store.finish(pages)
+    }
+    // Nothing but the folder and what was there.
+    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
+      "inside", "outside",
+    ])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory("inside")) == ["pages"])
+    let names = try FileManager.default.contentsOfDirectory(atPath: path)
+    try check(names: names.filter { !$0.hasPrefix("+") })
+    #expect(names.filter { !$0.hasPrefix("+") }.count == keys.count)
+    #expect(names.count == 2 * keys.count + 1)
+
+    var rest = pages
+    do {
+      let store = try PageStore.make(path)
+      #expect(try await store.keys() == Set(pages.map(\.id)))
+      #expect(store.snapshot.map(\.key) == pages.map(\.id))
+      for page in pages {
+        try #require(try store.contents(forKey: page.id) == content(page.id.string))
+        try #require(
+          try store.preview(forKey: page.id) == Array("preview".utf8) + content(page.id.string))
+        try #require(try await !store.isOutdated(page))
+      }
+      // Every other one goes, and takes nothing else with it.
+      rest = pages.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
+      try await store.remove(Set(pages.map(\.id)).subtracting(rest.map(\.id)))
+      for page in rest.prefix(9) { try await store.store([1, 2, 3], of: page) }
+    }
+    let store = try PageStore.make(path)
+    #expect(try await store.keys() == Set(rest.map(\.id)))
+    for (offset, page) in rest.enumerated() {
+      let expected = offset < 9 ? [1, 2, 3] : content(page.id.string)
+      try #require(try store.contents(forKey: page.id) == expected)
+    }
+    try await store.remove(Set(rest.map(\.id)))
+    try await store.finish([])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["+index.jsonl"])
+    #expect(try String(contentsOfFile: directory("outside"), encoding: .utf8) == "outside")
+  }
+
+  @Test func hostileKeysKeepWhatIsTheirs() async throws {
+    #expect(Set(Self.hostileKeys.map { ExactString($0) }).count == Self.hostileKeys.count)
+    try await check(Self.hostileKeys)
+  }
+
+  @Test func eachPairOfHostileKeysIsKeptApart() async throws {
+    // In a store of their own, so that no other key has had an effect on the names.
+    let store = try PageStore.make(path)
+    for (offset, one) in Self.hostileKeys.enumerated() where one.utf8.count < 300 {
+      for other in Self.hostileKeys[..<offset] where other.utf8.count < 300 {
+        let pages = [one, other].map { Page(id: ExactString($0)) }
+        for page in pages { try await store.storePreview(Array(page.id.string.utf8), of: page) }
+        for page in pages {
+          try #require(try store.preview(forKey: page.id) == Array(page.id.string.utf8))
+        }
+      }
+      if offset % 8 == 0 { try await store.finish([]) }
+    }
+  }
+
+  @Test func randomKeysKeepWhatIsTheirs() async throws {
+    var random = SeededGenerator(seed: 20)
+    let parts = ["a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x"]
+    var keys: Set<ExactString> = []
+    while keys.count < 1000 {
+      let count = random.oneIn(20) ? random.below(400) : random.below(6)
+      keys.insert(ExactString((0..<count).map { _ in parts[random.below(parts.count)] }.joined()))
+    }
+    try await check(keys.sorted().map(\.string))
+  }
+
+  @Test func keysOfOneHashAreKeptApart() async throws {
+    // As one who means to deceive would choose them.
+    func open() throws -> PageStore {
+      try PageStore(
+        path: path, text: { $0.string }, key: { ExactString($0) }, stamp: { $0.stamp }, hook: nil,
+        hash: { _ in 7 })
+    }
+    let start = String(repeating: "long", count: 100)
+    let keys = (0..<12).map { ExactString(start + String($0)) }
+    do {
+      let store = try open()
+      for key in keys { try await store.store(Array(key.string.utf8), of: Page(id: key)) }
+      // A name that was another's: neither content nor preview of it may show.
+      try await store.storePreview([1], of: Page(id: keys[3]))
+      try await store.remove([keys[3]])
+      let late = ExactString(start + "late")
+      try await store.store(Array(late.string.utf8), of: Page(id: late))
+      #expect(try store.preview(forKey: late) == nil)
+    }
+    let store = try open()
+    for key in keys + [ExactString(start + "late")] where key != keys[3] {
+      #expect(try store.contents(forKey: key) == Array(key.string.utf8))
+    }
+    #expect(try store.contents(forKey: keys[3]) == nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path).count == 13)
+  }
+
+  @Test func readableKeysAreTheirOwnNames() async throws {
+    let store = try PageStore.make(path)
+    for key in ["readme", "photo_1-b.jpg", "2026-11-21"] {
+      try await store.store([1], of: Page(id: ExactString(key)))
+    }
+    try await store.finish(nil)
+    #expect(store.snapshot.map(\.path) == ["readme", "photo_1-b.jpg", "2026-11-21"].map {
+      path + "/" + $0
+    })
+  }
+
+  @Test func keysThatAreEqualToTheirTypeAreOneItem() async throws {
+    struct Item: Hashable, Identifiable, Sendable, Differentiable { var id: String }
+    do {
+      let store = try DirectoryStore<Item>(path: path, stamp: { _ in "1" })
+      try await store.store([1], of: Item(id: "\u{E9}"))
+      try await store.store([2], of: Item(id: "e\u{301}"))
+      #expect(try await store.keys().count == 1)
+    }
+    let store = try DirectoryStore<Item>(path: path, stamp: { _ in "1" })
+    #expect(try store.contents(forKey: "\u{E9}") == [2])
+  }
+}

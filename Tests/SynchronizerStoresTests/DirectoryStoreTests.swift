@@ -1,0 +1,321 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import SwappableSources
+import SynchronizerStores
+import Synchronizers
+import TestSupport
+import Testing
+
+@Suite struct DirectoryStoreTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory("pages") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  private func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+  }
+
+  @Test func contentsComeBackAlsoWhenOpenedAgain() async throws {
+    do {
+      let store = try PageStore.make(path)
+      for key in ["one", "two", "Three"] {
+        try await store.store(bytes("content of \(key)"), of: Page(id: ExactString(key)))
+      }
+      #expect(try store.contents(forKey: "two") == bytes("content of two"))
+      #expect(try store.contents(forKey: "none") == nil)
+    }
+    #expect(try names() == ["+index.jsonl", "=54hree", "one", "two"])
+    let store = try PageStore.make(path)
+    #expect(try await store.keys() == ["one", "two", "Three"])
+    #expect(try store.contents(forKey: "Three") == bytes("content of Three"))
+    #expect(store.snapshot.map(\.key) == ["one", "two", "Three"])
+    #expect(store.status == .loaded)
+  }
+
+  @Test func aPlainKeyTypeNeedsNoClosures() async throws {
+    struct Number: Hashable, Identifiable, Sendable, Differentiable { var id: Int }
+    do {
+      let store = try DirectoryStore<Number>(path: path, stamp: { _ in "1" })
+      try await store.store([1, 2], of: Number(id: -7))
+    }
+    let store = try DirectoryStore<Number>(path: path, stamp: { _ in "1" })
+    #expect(try await store.keys() == [-7])
+    #expect(try names() == ["+index.jsonl", "=2d7"])
+  }
+
+  @Test func outOfDateIsWhatHasAnotherStampOrIsGone() async throws {
+    let store = try PageStore.make(path)
+    #expect(try await store.isOutdated(Page(id: "a")))
+    try await store.store([1], of: Page(id: "a", stamp: "x"))
+    #expect(try await !store.isOutdated(Page(id: "a", stamp: "x")))
+    #expect(try await store.isOutdated(Page(id: "a", stamp: "y")))
+    #expect(try await store.isOutdated(Page(id: "a", stamp: nil)))
+    try await store.store([1], of: Page(id: "b", stamp: nil))
+    #expect(try await store.isOutdated(Page(id: "b", stamp: nil)))
+    // Stamps too are told by their bytes.
+    try await store.store([1], of: Page(id: "c", stamp: "\u{E9}"))
+    #expect(try await store.isOutdated(Page(id: "c", stamp: "e\u{301}")))
+    try directory.remove("pages/a")
+    #expect(try await store.isOutdated(Page(id: "a", stamp: "x")))
+  }
+
+  @Test func aRunIsOneChangeInTheOrderOfTheRemote() async throws {
+    let store = try PageStore.make(path)
+    let container = SwappableContainer(store)
+    let recorder = RecordingObserver(container)
+    let pages = ["c", "a", "b"].map { Page(id: ExactString($0)) }
+    for page in pages.reversed() { try await store.store([1], of: page) }
+    #expect(recorder.events.count == 1)
+    try await store.finish(pages)
+    #expect(recorder.events.count == 2)
+    #expect(container.snapshot.map(\.key) == ["c", "a", "b"])
+    // The same contents once more are no change, others are an update.
+    try await store.store([1], of: pages[1])
+    try await store.finish(pages)
+    #expect(recorder.events.count == 2)
+    try await store.store([2], of: pages[1])
+    try await store.remove(["c"])
+    try await store.finish([pages[2], pages[1]])
+    #expect(recorder.events.count == 3)
+    #expect(container.snapshot.map(\.key) == ["b", "a"])
+    #expect(container.snapshot.map(\.path) == [directory("pages/b"), directory("pages/a")])
+    try recorder.check(against: container)
+  }
+
+  @Test func aRunThatFailedTellsWhatItHasDone() async throws {
+    let store = try PageStore.make(path)
+    try await store.store([1], of: Page(id: "a"))
+    try await store.finish(nil)
+    #expect(store.snapshot.map(\.key) == ["a"])
+  }
+
+  @Test func theOrderIsKept() async throws {
+    let keys: [ExactString] = ["e", "a", "d", "b", "c"]
+    do {
+      let store = try PageStore.make(path)
+      for key in keys.sorted() { try await store.store([1], of: Page(id: key)) }
+      try await store.finish(keys.map { Page(id: $0) })
+    }
+    #expect(try PageStore.make(path).snapshot.map(\.key) == keys)
+  }
+
+  @Test func aRunWithoutNewsWritesNothing() async throws {
+    let crash = Crash(after: .max)
+    do {
+      let store = try PageStore.make(path, hook: crash.hook)
+      try await store.store([1], of: Page(id: "a"))
+      try await store.finish([Page(id: "a")])
+    }
+    // All that changes the disk would fail.
+    let store = try PageStore.make(path, hook: Crash(after: 0).hook)
+    #expect(try await store.keys() == ["a"])
+    #expect(try await !store.isOutdated(Page(id: "a")))
+    try await store.finish([Page(id: "a")])
+  }
+
+  @Test func previewsAreNoContents() async throws {
+    do {
+      let store = try PageStore.make(path)
+      try await store.storePreview(bytes("small"), of: Page(id: "a"))
+      try await store.storePreview(bytes("small"), of: Page(id: "b"))
+      #expect(try await store.keys() == [])
+      #expect(try store.contents(forKey: "a") == nil)
+      #expect(try store.preview(forKey: "a") == bytes("small"))
+      #expect(try await store.isOutdated(Page(id: "a")))
+      try await store.finish([Page(id: "a")])
+      #expect(try store.preview(forKey: "b") == nil)
+      #expect(store.snapshot.isEmpty)
+      try await store.store(bytes("large"), of: Page(id: "a"))
+      #expect(try store.preview(forKey: "a") == bytes("small"))
+      try await store.storePreview(bytes("lost"), of: Page(id: "c"))
+    }
+    let store = try PageStore.make(path)
+    #expect(try store.preview(forKey: "a") == bytes("small"))
+    #expect(try store.preview(forKey: "c") == nil)
+    try await store.remove(["a"])
+    #expect(try store.preview(forKey: "a") == nil)
+    #expect(try names() == ["+index.jsonl"])
+  }
+
+  @Test func aFolderIsMadeAndHasOneStore() async throws {
+    let deep = directory("a/b/c")
+    do {
+      let store = try PageStore.make(deep)
+      #expect(store.path == deep)
+      let error = await storeError { _ = try PageStore.make(directory("a/../a/b/c")) }
+      #expect(error?.code == .inUse)
+      try await store.store([1], of: Page(id: "x"))
+    }
+    #expect(try await PageStore.make(deep).keys() == ["x"])
+  }
+
+  @Test func whatCannotBeAStoreIsRefusedAndLeftAsItIs() async throws {
+    try directory.write("text", to: "file")
+    let error = await storeError { _ = try PageStore.make(directory("file")) }
+    #expect(error?.code == .notAFolder)
+    #expect(error?.description.contains(directory("file")) == true)
+
+    let cases: [(String, StoreError.Code)] = [
+      ("", .foreign), ("hello\n", .foreign), ("{}\n", .foreign),
+      (#"{"format":"swappable.directory","version":2,"count":0}"# + "\n", .newer),
+    ]
+    try directory.makeDirectory("pages")
+    for (text, code) in cases {
+      try directory.write(text, to: "pages/+index.jsonl")
+      #expect(await storeError { _ = try PageStore.make(path) }?.code == code)
+      #expect(try String(contentsOfFile: path + "/+index.jsonl", encoding: .utf8) == text)
+    }
+    try directory.remove("pages/+index.jsonl")
+    try directory.link("pages/+index.jsonl", to: directory("file"))
+    #expect(await storeError { _ = try PageStore.make(path) }?.code == .notAFile)
+    #expect(try String(contentsOfFile: directory("file"), encoding: .utf8) == "text")
+  }
+
+  @Test func keysOfAnotherTypeAreRefused() async throws {
+    struct Number: Hashable, Identifiable, Sendable, Differentiable { var id: Int }
+    do {
+      try await PageStore.make(path).store([1], of: Page(id: "no number"))
+    }
+    let error = await storeError { _ = try DirectoryStore<Number>(path: path, stamp: { _ in nil }) }
+    #expect(error?.code == .foreign)
+    #expect(try await PageStore.make(path).keys() == ["no number"])
+  }
+
+  @Test func filesOfOthersAreLeftAlone() async throws {
+    try directory.makeDirectory("pages")
+    try directory.makeDirectory("pages/folder")
+    try directory.write("mine", to: "pages/note")
+    do {
+      let store = try PageStore.make(path)
+      #expect(try await store.keys() == [])
+      for key in ["note", "folder", "free"] {
+        try await store.store(bytes("stored"), of: Page(id: ExactString(key)))
+      }
+      try await store.remove(["note"])
+      try await store.finish([])
+    }
+    let store = try PageStore.make(path)
+    #expect(try String(contentsOfFile: path + "/note", encoding: .utf8) == "mine")
+    #expect(try await store.keys() == ["folder", "free"])
+    #expect(try store.contents(forKey: "folder") == bytes("stored"))
+  }
+
+  @Test func symbolicAndHardLinksAreNotWrittenThrough() async throws {
+    try directory.makeDirectory("outside")
+    try directory.write("precious", to: "outside/file")
+    do {
+      let store = try PageStore.make(path)
+      try await store.store([1], of: Page(id: "a"))
+      try await store.finish([Page(id: "a")])
+    }
+    // In place of a file, at a name that comes, for previews and new files; the index once more.
+    try directory.remove("pages/a")
+    for name in ["a", "b", "+preview-a", "+preview-b", "+new-1", "+new-2", "+index.new"] {
+      try directory.link("pages/" + name, to: directory("outside/file"))
+    }
+    try directory.hardLink("pages/+index.jsonl", as: "outside/index")
+    let index = try Data(contentsOf: URL(fileURLWithPath: directory("outside/index")))
+    do {
+      let store = try PageStore.make(path)
+      #expect(try await store.keys() == [])
+      for key: ExactString in ["a", "b", "c"] {
+        try await store.storePreview(bytes("preview"), of: Page(id: key))
+        try await store.store(bytes(key.string), of: Page(id: key))
+      }
+      try await store.finish(nil)
+      try await store.remove(["b"])
+      #expect(try store.contents(forKey: "a") == bytes("a"))
+      #expect(try store.preview(forKey: "a") == bytes("preview"))
+      // Replaced while it is open.
+      let entry = try #require(store.snapshot.first { $0.key == "c" })
+      try FileManager.default.removeItem(atPath: entry.path)
+      try directory.link("pages/c", to: directory("outside/file"))
+      #expect(try await store.isOutdated(Page(id: "c")))
+      #expect(await storeError { _ = try store.contents(forKey: "c") }?.code == .notAFile)
+      try await store.store(bytes("again"), of: Page(id: "c"))
+      #expect(try store.contents(forKey: "c") == bytes("again"))
+    }
+    #expect(try String(contentsOfFile: directory("outside/file"), encoding: .utf8) == "precious")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: directory("outside/index"))) == index)
+    // The links at names of contents are not the store's; those at names of its own are gone.
+    let links = try names().filter {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: path + "/" + $0)) != nil
+    }
+    #expect(links == ["a", "b"])
+  }
+
+  @Test func anIndexCannotNameFilesOutside() async throws {
+    try directory.write("secret", to: "secret")
+    do {
+      try await PageStore.make(path).store(bytes("secret"), of: Page(id: "a"))
+    }
+    let index = path + "/+index.jsonl"
+    let text = try String(contentsOfFile: index, encoding: .utf8)
+    for name in ["../secret", "/etc/passwd", ".", "..", "+index.jsonl", ""] {
+      // With a right checksum, as one who means to deceive would write it.
+      let first = try #require(text.split(separator: "\n").first)
+      var line = try #require(text.split(separator: "\n").last.map(String.init))
+      line = line.replacingOccurrences(of: #""name":"a""#, with: "\"name\":\"\(name)\"")
+      let body = line.utf8.dropFirst(28)
+      var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+      for byte in body { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
+      let digits = String(String(String(sum, radix: 16).reversed()).padding(
+        toLength: 16, withPad: "0", startingAt: 0).reversed())
+      line = "{\"check\":\"\(digits)\"," + String(decoding: body, as: UTF8.self)
+      try directory.write("\(first)\n\(line)\n", to: "pages/+index.jsonl")
+      let store = try PageStore.make(path)
+      #expect(try await store.keys() == [], "\(name)")
+      #expect(try store.contents(forKey: "a") == nil)
+      try await store.finish([])
+    }
+    #expect(try String(contentsOfFile: directory("secret"), encoding: .utf8) == "secret")
+  }
+
+  @Test func aDamagedIndexNeverGivesAKeyAnothersContent() async throws {
+    let keys = (0..<3).map { ExactString("key\($0)") }
+    do {
+      let store = try PageStore.make(path)
+      // All of one length, so that only the names tell them apart.
+      for key in keys { try await store.store(bytes("content \(key)"), of: Page(id: key)) }
+      try await store.finish(keys.prefix(2).map { Page(id: $0) })
+      try await store.store(bytes("Content key1"), of: Page(id: "key1", stamp: "2"))
+      try await store.remove(["key2"])
+    }
+    let good = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path + "/+index.jsonl")))
+    let files = try names().filter { $0 != "+index.jsonl" }.map { name in
+      (name, try Data(contentsOf: URL(fileURLWithPath: path + "/" + name)))
+    }
+    func check(_ bytes: [UInt8], _ what: String, isWhole: Bool = true) async throws {
+      for (name, data) in files { try data.write(to: URL(fileURLWithPath: path + "/" + name)) }
+      try Data(bytes).write(to: URL(fileURLWithPath: path + "/+index.jsonl"))
+      guard let store = try? PageStore.make(path) else { return }
+      for key in try await store.keys() {
+        let content = try store.contents(forKey: key)
+        let isRight =
+          key == "key1"
+          ? content == self.bytes("Content key1") || content == self.bytes("content key1")
+          : keys.contains(key) && content == self.bytes("content \(key)")
+        try #require(isRight, "\(what): \(key) has \(content ?? [])")
+        // Lines that are missing altogether cannot be noticed.
+        if key == "key1", isWhole {
+          let isNew = content == self.bytes("Content key1")
+          try #require(try await store.isOutdated(Page(id: key, stamp: isNew ? "1" : "2")))
+        }
+      }
+    }
+    try await check(good, "whole")
+    for length in good.indices { 
+      try await check(Array(good[..<length]), "length \(length)", isWhole: false)
+    }
+    for offset in good.indices {
+      var bytes = good
+      bytes[offset] ^= 1 << (offset % 7)
+      try await check(bytes, "byte \(offset)")
+    }
+  }
+}

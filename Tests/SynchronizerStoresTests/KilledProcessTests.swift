@@ -1,0 +1,93 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import SynchronizerStores
+import Synchronizers
+import TestSupport
+import Testing
+
+@Suite struct KilledProcessTests {
+  private struct Kept: Codable, Hashable, Identifiable, Sendable, Differentiable {
+    var id: Int
+    var text: String
+  }
+
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// Starts a process that saves, waits for some saves, and kills it in the middle of the next.
+  ///
+  /// - Returns: The last save that it told of.
+  private func saveAndKill(_ kind: String, _ path: String, after count: Int) throws -> Int {
+    let process = Process()
+    process.executableURL = try SavingProcess.helper()
+    process.arguments = ["keep", kind, path]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    var (bytes, lines) = ([UInt8](), 0)
+    while lines < count, let byte = try output.fileHandleForReading.read(upToCount: 1)?.first {
+      bytes.append(byte)
+      if byte == UInt8(ascii: "\n") { lines += 1 }
+    }
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    // What it told before it was killed.
+    bytes += try output.fileHandleForReading.readToEnd() ?? Data()
+    let answers = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    return try #require(
+      answers.last { $0.allSatisfy(\.isNumber) }.flatMap { Int($0) }, "\(answers)")
+  }
+
+  private func check(_ state: SynchronizationState<Kept, Int>?, isSince last: Int) throws {
+    let state = try #require(state)
+    let number = try #require(state.version)
+    // It may have been killed between the save and telling of it.
+    #expect(number == last || number == last + 1)
+    let list = (0..<200 + number % 7).map { Kept(id: $0, text: "\(number)") }
+    #expect(Array(state.client) == list)
+    #expect(Array(state.shadow) == list)
+    #expect((state.push != nil) == (number % 2 == 0))
+    if let push = state.push {
+      #expect(Array(push.client) == list)
+      #expect(Array(push.merged) == list)
+    }
+  }
+
+  @Test func aKilledProcessLeavesTheDatabaseWithAWholeState() async throws {
+    let path = directory("state.db")
+    for count in 1...8 {
+      let last = try saveAndKill("sqlite", path, after: count)
+      let store = try SQLiteSynchronizationStore<Kept, Int>(path: path, name: "kept")
+      try check(try await store.load(), isSince: last)
+    }
+  }
+
+  @Test func aKilledProcessLeavesTheFileWithAWholeStateAndUnlocked() async throws {
+    let path = directory("state.json")
+    for count in 1...8 {
+      let last = try saveAndKill("file", path, after: count)
+      let store = try FileSynchronizationStore<Kept, Int>(path: path)
+      try check(try await store.load(), isSince: last)
+    }
+  }
+
+  @Test func anotherProcessHasItsFile() async throws {
+    let path = directory("state.json")
+    let store = try FileSynchronizationStore<Kept, Int>(path: path)
+    let process = Process()
+    process.executableURL = try SavingProcess.helper()
+    process.arguments = ["keep", "file", path]
+    let (input, output) = (Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(String(decoding: answer, as: UTF8.self).contains("another store has this file"))
+    #expect(try await store.load() == nil)
+  }
+}
