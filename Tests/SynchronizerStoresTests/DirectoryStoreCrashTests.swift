@@ -50,9 +50,10 @@ import Testing
     try await store.finish(pages)
     for page in pages { #expect(try store.contents(forKey: page.id) == content(page.id, "9")) }
     #expect(
-      try Set(FileManager.default.contentsOfDirectory(atPath: path).filter {
-        !$0.hasPrefix("+preview-")
-      }) == ["+index.jsonl", "a", "b", "c", "long", "new"], "\(what)")
+      try Set(
+        FileManager.default.contentsOfDirectory(atPath: path).filter {
+          !$0.hasPrefix("+preview-")
+        }) == ["+index.jsonl", "a", "b", "c", "long", "new"], "\(what)")
   }
 
   /// Does something of all kinds, and says before and after each what is known then.

@@ -15,12 +15,15 @@ import Testing
 
   static let hostileKeys: [String] = [
     "", ".", "..", "...", "/", "//", "/etc/passwd", "../outside", "a/b", "a/../../b", "a//b", "./a",
-    "~", "~root", "-", "-rf", "a", "A", "aa", "aA", "Aa", "AA", ".hidden", "trailing.", "a.b", "a..b",
-    "photo.jpg", "photo.JPG", " ", " a", "a ", "\t", "\n", "a\nb", "\r\n", "\0", "a\0", "a\0b", "\u{7F}",
+    "~", "~root", "-", "-rf", "a", "A", "aa", "aA", "Aa", "AA", ".hidden", "trailing.", "a.b",
+    "a..b",
+    "photo.jpg", "photo.JPG", " ", " a", "a ", "\t", "\n", "a\nb", "\r\n", "\0", "a\0", "a\0b",
+    "\u{7F}",
     "\u{1B}[31m", "\u{E9}", "e\u{301}", "\u{301}", "\u{301}\u{301}", "\u{1E69}", "s\u{307}\u{323}",
     "s\u{323}\u{307}", "\u{212B}", "\u{C5}", "ﬁ", "ß", "ss", "ı", "İ", "😀", "👨‍👩‍👧", "\u{202E}abc",
     "\u{FEFF}", "\u{FFFD}", "\u{10FFFF}", "+index.jsonl", "+index.new", "+new-1", "+preview-a",
-    "index.jsonl", "=", "=61", "=h", "==", "%2e", "\\", "a\\b", "C:", "con", "CON", "con.txt", "nul",
+    "index.jsonl", "=", "=61", "=h", "==", "%2e", "\\", "a\\b", "C:", "con", "CON", "con.txt",
+    "nul",
     "com1", "lpt9", "a:b", "*", "?", "\"", "'", "$(rm)", "`", "<>|",
     String(repeating: "x", count: 10_000), String(repeating: "x", count: 10_001),
     String(repeating: "X", count: 10_000), String(repeating: "é", count: 10_000),
@@ -63,9 +66,10 @@ import Testing
       try await store.finish(pages)
     }
     // Nothing but the folder and what was there.
-    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
-      "inside", "outside",
-    ])
+    #expect(
+      Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
+        "inside", "outside",
+      ])
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory("inside")) == ["pages"])
     let names = try FileManager.default.contentsOfDirectory(atPath: path)
     try check(names: names.filter { !$0.hasPrefix("+") })
@@ -122,7 +126,9 @@ import Testing
 
   @Test func randomKeysKeepWhatIsTheirs() async throws {
     var random = SeededGenerator(seed: 20)
-    let parts = ["a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x"]
+    let parts = [
+      "a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x",
+    ]
     var keys: Set<ExactString> = []
     while keys.count < 1000 {
       let count = random.oneIn(20) ? random.below(400) : random.below(6)
@@ -164,9 +170,11 @@ import Testing
       try await store.store([1], of: Page(id: ExactString(key)))
     }
     try await store.finish(nil)
-    #expect(store.snapshot.map(\.path) == ["readme", "photo_1-b.jpg", "2026-11-21"].map {
-      path + "/" + $0
-    })
+    #expect(
+      store.snapshot.map(\.path)
+        == ["readme", "photo_1-b.jpg", "2026-11-21"].map {
+          path + "/" + $0
+        })
   }
 
   @Test func keysThatAreEqualToTheirTypeAreOneItem() async throws {

@@ -264,8 +264,10 @@ import Testing
       let body = line.utf8.dropFirst(28)
       var sum: UInt64 = 0xcbf2_9ce4_8422_2325
       for byte in body { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-      let digits = String(String(String(sum, radix: 16).reversed()).padding(
-        toLength: 16, withPad: "0", startingAt: 0).reversed())
+      let digits = String(
+        String(String(sum, radix: 16).reversed()).padding(
+          toLength: 16, withPad: "0", startingAt: 0
+        ).reversed())
       line = "{\"check\":\"\(digits)\"," + String(decoding: body, as: UTF8.self)
       try directory.write("\(first)\n\(line)\n", to: "pages/+index.jsonl")
       let store = try PageStore.make(path)
@@ -309,7 +311,7 @@ import Testing
       }
     }
     try await check(good, "whole")
-    for length in good.indices { 
+    for length in good.indices {
       try await check(Array(good[..<length]), "length \(length)", isWhole: false)
     }
     for offset in good.indices {

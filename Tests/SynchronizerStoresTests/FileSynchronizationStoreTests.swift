@@ -276,6 +276,7 @@ import Testing
       try await store.save(SynchronizationState(client: Snapshot([Odd()]), shadow: Snapshot()))
     }
     #expect(error?.code == .unencodable)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json.lock"])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json.lock"])
   }
 }

@@ -54,7 +54,8 @@ struct StateGenerator {
   mutating func note() -> Note {
     nextID += 1
     return Note(
-      id: random.oneIn(8) ? random.below(5) : nextID, text: Self.texts[random.below(Self.texts.count)],
+      id: random.oneIn(8) ? random.below(5) : nextID,
+      text: Self.texts[random.below(Self.texts.count)],
       weight: [nil, 0.1, -0.0, 1e300, .leastNonzeroMagnitude, .infinity][random.below(6)],
       tags: random.oneIn(3) ? ["x": random.below(9), "y": 1, "z": 2] : [:])
   }

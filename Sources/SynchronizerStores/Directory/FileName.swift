@@ -32,7 +32,9 @@ enum FileName {
   /// Whether an index may name it: nothing outside of the folder, and none of the store's own files.
   static func isPossible(_ name: String) -> Bool {
     name.utf8.count <= 255 && !name.isEmpty && name.utf8.first != UInt8(ascii: ".")
-      && name.utf8.allSatisfy { isPlain($0) || [UInt8(ascii: "."), UInt8(ascii: "=")].contains($0) }
+      && name.utf8.allSatisfy {
+        isPlain($0) || [UInt8(ascii: "."), UInt8(ascii: "=")].contains($0)
+      }
   }
 
   private static func escape(_ key: String.UTF8View) -> [String] {

@@ -150,7 +150,9 @@ final class Folder: Sendable {
     try willPerform(.write(descriptor: file, bytes: bytes[...]), "write", name)
     var start = 0
     while start < bytes.count {
-      let count = bytes[start...].withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+      let count = bytes[start...].withUnsafeBytes {
+        Foundation.write(file, $0.baseAddress, $0.count)
+      }
       if count >= 0 {
         start += count
       } else if errno != EINTR {
