@@ -4,7 +4,7 @@ import Synchronizers
 import Testing
 
 /// A letter is a key, the digit behind it content: `A1`.
-private struct Letter: Differentiable, Hashable, Sendable, CustomStringConvertible {
+struct Letter: Differentiable, Hashable, Sendable, CustomStringConvertible {
   var key: Character
   var content: String
 

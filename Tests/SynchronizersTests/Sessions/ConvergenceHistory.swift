@@ -30,6 +30,8 @@ actor ConvergenceHistory {
     var power = Shared(true)
     let disk = Disk<TestElement>(nil)
     var isBusy = false
+    /// Whether a save is held up by what happens meanwhile: another one would wait for it.
+    var isSaving = false
     var isOnline = true
   }
 
@@ -60,16 +62,20 @@ actor ConvergenceHistory {
     self.seed = seed
     self.weakness = weakness
     random = SeededGenerator(seed: seed)
-    let elements = Self.sharedKeys.dropLast(random.below(6)).map { TestElement($0) }
+    let elements = Self.sharedKeys.dropLast(random.below(7)).map { TestElement($0) }
     initial = Dictionary(uniqueKeysWithValues: elements.map { ($0.id, $0.content) })
     remote = InMemoryRemote(elements)
     machines = (0..<2 + random.below(4)).map { _ in Machine() }
-    faultRate = [nil, 3, 5, 10, 20][random.below(5)]
   }
 
   /// Plays the history and looks at its end.
   func run() async throws {
-    for index in machines.indices { try await start(index) }
+    for index in machines.indices {
+      try await start(index)
+      // Who does not know what is there and adds it is one who has edited it.
+      if !initial.isEmpty { try await machines[index].session?.synchronize() }
+    }
+    faultRate = [nil, 3, 5, 10, 20][random.below(5)]
     for _ in 0..<8 + random.below(25) {
       let index = random.below(machines.count)
       switch random.below(20) {
@@ -113,7 +119,9 @@ actor ConvergenceHistory {
   }
 
   private func synchronize(_ index: Int) async {
-    guard let session = machines[index].session, !machines[index].isBusy else { return }
+    guard let session = machines[index].session, !machines[index].isBusy,
+      !machines[index].isSaving
+    else { return }
     machines[index].isBusy = true
     _ = try? await session.synchronize()
     machines[index].isBusy = false
@@ -130,7 +138,9 @@ actor ConvergenceHistory {
 
   /// Edits a client, and notes what was done as soon as it is on the disk.
   private func edit(_ index: Int) async {
-    guard let session = machines[index].session, machines[index].power.value else { return }
+    guard let session = machines[index].session, machines[index].power.value,
+      !machines[index].isSaving
+    else { return }
     let edited = edit(session.client, by: index)
     let after = session.client.snapshot
     while machines[index].power.value {
@@ -153,7 +163,9 @@ actor ConvergenceHistory {
     callCount += 1
     if call != .save, !machines[index].isOnline { throw Refusal() }
     guard let faultRate, random.oneIn(faultRate) else { return }
-    switch random.below(call == .save ? 5 : 10) {
+    if call == .save { machines[index].isSaving = true }
+    defer { if call == .save { machines[index].isSaving = false } }
+    switch random.below(10) {
     case 0:
       power.value = false
       throw PowerCut()
