@@ -79,9 +79,11 @@ extension SessionCore {
 
       let changes =
         settled == nil ? merge.changesForMine : Changeset(from: origin, to: merged)
-      let adoption = adopt(merged, from: origin, by: changes) { memory, merged in
-        memory = Memory(shadow: merged, version: version)
-      }
+      let isSame =
+        settled == nil && version == baseVersion && changes.isEmpty && changesForRemote.isEmpty
+      let adoption = adopt(
+        merged, from: origin, by: changes,
+        isSame ? nil : { memory, merged in memory = Memory(shadow: merged, version: version) })
       try await saveStep()
       return Outcome(
         conflicts: conflicts + merge.conflicts + adoption.conflicts,

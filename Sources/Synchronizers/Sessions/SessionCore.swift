@@ -87,10 +87,10 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   ///   - target: The other version.
   ///   - origin: The one version.
   ///   - changes: What leads from one to the other.
-  ///   - change: Changes the memory, given the other version as it is to be kept.
+  ///   - change: Changes the memory, given the other version as it is to be kept; nil: it stays.
   func adopt(
     _ target: Snapshot<Element>, from origin: Snapshot<Element>, by changes: Changeset,
-    _ change: (inout Memory, Snapshot<Element>) -> Void
+    _ change: ((inout Memory, Snapshot<Element>) -> Void)?
   ) -> Adoption {
     client.transaction { draft in
       var adoption = Adoption(changes: changes, conflicts: [])
@@ -110,7 +110,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       case .idle, .loading: draft.newStatus = .loaded
       case .loaded, .failed, .missing: break
       }
-      remember { change(&$0, kept) }
+      if let change { remember { change(&$0, kept) } }
       return adoption
     }
   }
