@@ -33,6 +33,8 @@ actor ConvergenceHistory {
     /// Whether a save is held up by what happens meanwhile: another one would wait for it.
     var isSaving = false
     var isOnline = true
+    /// How many changes edits have made during a synchronisation.
+    var editCount = 0
   }
 
   /// What one client has made of a key: its content, or nothing.
@@ -57,6 +59,7 @@ actor ConvergenceHistory {
   /// One in so many calls goes wrong; nil: none.
   private var faultRate: Int?
   private(set) var callCount = 0
+  private var tooMany: Divergence?
 
   init(seed: UInt64, weakness: Weakness = .none) {
     self.seed = seed
@@ -94,6 +97,7 @@ actor ConvergenceHistory {
         try await machines[index].session?.synchronize()
       }
     }
+    if let tooMany { throw tooMany }
     try checkEnd()
     for index in machines.indices { try await start(index) }
     try checkEnd()
@@ -123,8 +127,12 @@ actor ConvergenceHistory {
       !machines[index].isSaving
     else { return }
     machines[index].isBusy = true
+    machines[index].editCount = 0
+    let revision = session.client.revision
     _ = try? await session.synchronize()
     machines[index].isBusy = false
+    let told = session.client.revision - revision - machines[index].editCount
+    if told > 1 { tooMany = violation("client \(index) was told \(told) changes at once") }
     // What is saved in the background is over, so that a seed tells all.
     _ = try? await session.save()
   }
@@ -141,14 +149,16 @@ actor ConvergenceHistory {
     guard let session = machines[index].session, machines[index].power.value,
       !machines[index].isSaving
     else { return }
+    let revision = session.client.revision
     let edited = edit(session.client, by: index)
-    let after = session.client.snapshot
+    machines[index].editCount += session.client.revision - revision
     while machines[index].power.value {
       if (try? await session.save()) != nil { break }
     }
-    guard let saved = machines[index].disk.value, Array(saved.client) == Array(after) else {
-      return
-    }
+    guard let saved = machines[index].disk.value else { return }
+    let contents = Self.contents(Array(saved.client))
+    // One transaction: all of it or nothing.
+    guard edited.allSatisfy({ contents[$0.key] == $0.value }) else { return }
     for (key, content) in edited {
       touches[key, default: []].append(Touch(client: index, content: content))
     }

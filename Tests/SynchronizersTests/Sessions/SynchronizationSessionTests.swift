@@ -194,6 +194,57 @@ import TestSupport
     #expect(recorder.eventCount == 2)
   }
 
+  @Test func whatALostAnswerHasBroughtIsToldWithTheNextChange() async throws {
+    let client = try await Client.inStep("A B", remote)
+    remote.contents.append(Letter(key: "R", content: ""))
+    try await client.edit("A X B")
+    client.trap.at(.push, .after) { throw Refusal() }
+    _ = try await failure { try await client.session.synchronize() }
+    #expect(remote.contents.text == "A X B R")
+
+    // The push is accepted, but then nothing more can be fetched, and then nothing pushed.
+    try await client.edit("A X B Z")
+    remote.contents.append(Letter(key: "Q", content: ""))
+    let recorder = RecordingObserver(client.contents)
+    for call in [Call.fetch, .push] {
+      client.trap.at(call, .after) { throw Refusal() }
+      _ = try await failure { try await client.session.synchronize() }
+      #expect(client.contents.text == "A X B Z")
+      #expect(client.session.unsynchronizedChanges.insertions.count == 1)
+    }
+    #expect(recorder.eventCount == 1)
+    // A restart in between begins with all of it.
+    let copy = try await Client(InMemoryRemote(), disk: Disk(client.disk.value))
+    #expect(Set(copy.contents.snapshot) == Set(Letter.list("A X B Z R")))
+
+    try await client.edit("A X B1 Z")
+    try await client.session.synchronize()
+    expectInStep(client, remote.contents.text)
+    #expect(Set(client.contents.snapshot) == Set(Letter.list("A X B1 Z R Q")))
+    // The edit and the synchronisation.
+    #expect(recorder.eventCount == 3)
+    try recorder.check(against: client.contents)
+  }
+
+  @Test func aRemoteMayChangeWhatItIsGiven() async throws {
+    struct Sorting: SynchronizationRemote {
+      let base = InMemoryRemote(Letter.list("B D"))
+      func fetch(unlessAt version: Int?) async throws -> RemoteContents<Letter, Int>? {
+        await base.fetch(unlessAt: version)
+      }
+      func push(_ push: RemotePush<Letter, Int>) async throws -> PushAnswer<Int> {
+        guard case .accepted = await base.push(push) else { return .refused }
+        base.contents.replace(with: base.contents.snapshot.sorted { $0.key < $1.key })
+        return .accepted(nil)
+      }
+    }
+    let session = SynchronizationSession(
+      client: CollectionProperty(Letter.list("C A")), remote: Sorting())
+    for _ in 1...2 { try await session.synchronize() }
+    #expect(session.client.text == "A B C D")
+    #expect(session.shadow.text == "A B C D")
+  }
+
   @Test func anAcceptedPushIsCommittedThoughItWasCancelled() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A X")
