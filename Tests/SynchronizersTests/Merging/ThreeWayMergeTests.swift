@@ -138,7 +138,8 @@ private struct Letter: Differentiable, Hashable, Sendable, CustomStringConvertib
           try #require(merge.conflicts.isEmpty)
         }
         let both = ThreeWayMerge(base: base, mine: other, theirs: other)
-        try #require(Set(both.merged) == Set(other) && both.conflicts.isEmpty)
+        try #require(both.merged == other && both.conflicts.isEmpty)
+        try #require(both.changesForMine.isEmpty && both.changesForTheirs.isEmpty)
       }
     }
   }
