@@ -33,6 +33,7 @@ struct MergeChanges: Sendable {
     var inserted: [Int] = []
     var matchUpdates: [Changeset.Update] = []
     var matchSources: [Int] = []
+    matches.reserveCapacity(order.entries.count)
     for (position, number) in order.entries.enumerated() {
       let entry = plan.entries[number]
       let (here, there) = offsets(entry.mine, entry.theirs)
@@ -49,6 +50,8 @@ struct MergeChanges: Sendable {
 
     var updates: [Changeset.Update] = []
     var sources: [Int] = []
+    updates.reserveCapacity(plan.chainEdits.count)
+    sources.reserveCapacity(plan.chainEdits.count)
     var before = 0
     for edit in plan.chainEdits where isNew(edit.content) {
       while before < order.gaps.count, order.gaps[before] <= edit.rank { before += 1 }

@@ -96,6 +96,12 @@ struct MergePlan {
     var mineCursor = MergeCursor(mine)
     var theirCursor = MergeCursor(theirs)
     var departed = 0
+    entries.reserveCapacity(
+      mine.departures.count + theirs.departures.count + mine.insertions.count
+        + theirs.insertions.count)
+    chainEdits.reserveCapacity(mine.edits.count + theirs.edits.count)
+    mineStayed.reserveCapacity(theirs.departures.count)
+    theirsStayed.reserveCapacity(mine.departures.count)
     while true {
       let base = min(mineCursor.next, theirCursor.next)
       if base == .max { break }

@@ -37,13 +37,39 @@ struct MergeSide {
       insertions.append(arrivals.count)
       arrivals.append(insertion)
     }
-    let deleted = changes.deletions.map { Departure(base: $0, arrival: -1) }
-    departures = moved.isEmpty ? deleted : (deleted + moved).sorted { $0.base < $1.base }
+    moved.sort { $0.base < $1.base }
+    departures = MergeSide.inOrder(changes.deletions, moved)
     insertedOffsets = changes.insertions
     self.arrivals = arrivals
     self.insertions = insertions
     // Without moves, what was kept is in one order on both sides.
-    edits = moved.isEmpty ? changes.updates : changes.updates.sorted { $0.from < $1.from }
+    edits = moved.isEmpty ? changes.updates : MergeSide.inOrderOfBase(changes.updates)
+  }
+
+  /// What was deleted and what was moved, as one list.
+  private static func inOrder(_ deletions: [Int], _ moved: [Departure]) -> [Departure] {
+    var departures: [Departure] = []
+    departures.reserveCapacity(deletions.count + moved.count)
+    var next = 0
+    for deletion in deletions {
+      while next < moved.count, moved[next].base < deletion {
+        departures.append(moved[next])
+        next += 1
+      }
+      departures.append(Departure(base: deletion, arrival: -1))
+    }
+    departures += moved[next...]
+    return departures
+  }
+
+  /// Updates by ascending offset in base: most are in that order already, and few were moved as well.
+  private static func inOrderOfBase(_ updates: [Changeset.Update]) -> [Changeset.Update] {
+    var last = -1
+    let isInOrder = updates.allSatisfy { update in
+      defer { last = update.from }
+      return update.from > last
+    }
+    return isInOrder ? updates : updates.sorted { $0.from < $1.from }
   }
 }
 

@@ -20,18 +20,12 @@ struct Merger<Element: Differentiable & Sendable> {
     (self.base, self.mine, self.theirs, self.resolve) = (base, mine, theirs, resolve)
   }
 
-  /// For each insertion of theirs the one of mine with the same identity: the first with the first, the
-  /// second with the second; -1 where there is none.
+  /// For each insertion of theirs the one of mine with the same identity, paired as in a difference; -1
+  /// where there is none.
   func pairs(_ mineInsertions: [Int], _ theirInsertions: [Int]) -> [Int] {
-    if mineInsertions.isEmpty { return Array(repeating: -1, count: theirInsertions.count) }
-    if theirInsertions.isEmpty { return [] }
-    var byIdentity: [Element.DifferenceIdentifier: [Int]] = [:]
-    for (position, offset) in mineInsertions.enumerated().reversed() {
-      byIdentity[mine[offset].differenceIdentifier, default: []].append(position)
-    }
-    return theirInsertions.map { offset in
-      byIdentity[theirs[offset].differenceIdentifier]?.popLast() ?? -1
-    }
+    let added = mineInsertions.map { mine[$0] }
+    return Changeset(from: added, to: theirInsertions.map { theirs[$0] })
+      .origins(oldCount: added.count)
   }
 
   /// What an element comes to that both sides have changed; nil where it goes.

@@ -94,16 +94,14 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
   private mutating func mergeAdditions(_ resolve: Resolve) {
     let mineAdded = mineSide.origins.indices.filter { mineSide.origins[$0] < 0 }
     let theirsAdded = theirSide.origins.indices.filter { theirSide.origins[$0] < 0 }
-    // The first of an identity with the first, the second with the second.
-    var byIdentity: [Element.DifferenceIdentifier: [Int]] = [:]
-    for offset in mineAdded.reversed() {
-      byIdentity[mine[offset].differenceIdentifier, default: []].append(offset)
-    }
-    for theirs in theirsAdded {
-      guard let mine = byIdentity[self.theirs[theirs].differenceIdentifier]?.popLast() else {
+    let pairs = Changeset(from: mineAdded.map { mine[$0] }, to: theirsAdded.map { theirs[$0] })
+      .origins(oldCount: mineAdded.count)
+    for (theirs, pair) in zip(theirsAdded, pairs) {
+      guard pair >= 0 else {
         keep(self.theirs[theirs], -1, theirs)
         continue
       }
+      let mine = mineAdded[pair]
       if let value = merged(.added, nil, mine, theirs, resolve) { keep(value, mine, theirs) }
     }
     for offset in mineAdded where ofMine[offset] < 0 { keep(mine[offset], offset, -1) }

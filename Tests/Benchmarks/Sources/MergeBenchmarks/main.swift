@@ -12,12 +12,20 @@ let chosen = ThreeVersions<Row>.rows.filter {
 }
 
 allocator_keep_freed_memory()
-var rows = [["", "merge", "one difference", "merge/difference", "two differences", "copy", "", ""]]
+var rows = [
+  [
+    "", "merge", "with outcome", "one difference", "merge/difference", "outcome/difference",
+    "two differences", "",
+  ]
+]
 for versions in chosen {
   let (base, mine, theirs) = (versions.base, versions.mine, versions.theirs)
   let times = medians(
     of: [
       Contestant(name: "merge") {
+        ThreeWayMerge(base: base, mine: mine, theirs: theirs).changesForMine.updates.count
+      },
+      Contestant(name: "outcome") {
         ThreeWayMerge(base: base, mine: mine, theirs: theirs).merged.count
       },
       Contestant(name: "one difference") { Changeset(from: base, to: mine).updates.count },
@@ -25,15 +33,10 @@ for versions in chosen {
         Changeset(from: base, to: mine).updates.count
           + Changeset(from: base, to: theirs).updates.count
       },
-      Contestant(name: "copy") { Array(theirs.lazy.map { $0 }).count },
     ], .warm)
+  func ratio(_ time: Double) -> String { String(Double(Int(time / times[2] * 100)) / 100) }
   rows.append(
-    [versions.name] + [times[0], times[1]].map { text(nanoseconds: $0) }
-      + [String(Double(Int(times[0] / times[1] * 100)) / 100)]
-      + [times[2], times[3]].map { text(nanoseconds: $0) }
-      + [
-        "\(ThreeWayMerge(base: base, mine: mine, theirs: theirs).conflicts.count)",
-        versions.summary,
-      ])
+    [versions.name] + times[0..<3].map { text(nanoseconds: $0) }
+      + [ratio(times[0]), ratio(times[1]), text(nanoseconds: times[3]), versions.summary])
 }
 print(table(rows))
