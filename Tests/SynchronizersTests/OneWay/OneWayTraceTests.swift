@@ -139,9 +139,12 @@ import Testing
 
   @Test func callsDuringARunAreOneMoreRunAndAllAreAnsweredAtItsEnd() async throws {
     let subject = Subject()
+    let held = Gate()
+    subject.processor.hook.value = { if $0 == "begin" { await held.pass() } }
     subject.ask("A")
     subject.ask("B")
     subject.ask("C")
+    held.open()
     await subject.waitUntilIdle()
     #expect(
       subject.trace
