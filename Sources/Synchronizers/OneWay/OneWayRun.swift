@@ -17,15 +17,16 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
 
   /// Does it all; what comes of it is in the record.
   func perform() async {
-    if Task.isCancelled { return }
+    defer { record.noteCancellation() }
+    // Cancelled before it has begun, it is not ended either.
+    guard (try? enter(.begin)) != nil else { return }
     try? await work()
     record.noteCancellation()
     await end()
-    record.noteCancellation()
   }
 
   private func work() async throws {
-    try await step(.begin) { try await processor.begin() }
+    try await carryOut(.begin) { try await processor.begin() }
     let fetched = try await step(.fetch) {
       try await retrying { try await processor.fetchSourceList() }
     }
@@ -50,7 +51,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     let localCount = areLocal.count { $0 }
     record.count { $0.new = list.items.count - localCount }
     if localCount == 0 { return list.items }
-    record.enter(.shouldUpdate, total: localCount)
+    try enter(.shouldUpdate, total: localCount)
     var due: [Item] = []
     for (item, isLocal) in zip(list.items, areLocal) {
       if isLocal {
@@ -117,8 +118,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     _ body: @escaping @Sendable (Item) async throws -> Void
   ) async throws {
     if items.isEmpty { return }
-    if Task.isCancelled { throw Break() }
-    record.enter(stage, total: items.count)
+    try enter(stage, total: items.count)
     await withTaskGroup(of: Void.self) { group in
       func begin(_ item: Item) {
         group.addTask {
@@ -165,11 +165,16 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
 
   // MARK: Means
 
-  private func step<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
-  ) async throws -> Result {
+  /// Begins a stage. It may be cancelled by who is told so.
+  private func enter(_ stage: OneWayStage, total: Int = 1) throws {
     if Task.isCancelled { throw Break() }
     record.enter(stage, total: total)
+    if Task.isCancelled { throw Break() }
+  }
+
+  private func carryOut<Result>(
+    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+  ) async throws -> Result {
     do {
       let result = try await body()
       record.advance(by: total)
@@ -178,6 +183,13 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
       record.note(error, stage)
       throw Break()
     }
+  }
+
+  private func step<Result>(
+    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+  ) async throws -> Result {
+    try enter(stage, total: total)
+    return try await carryOut(stage, total: total, body)
   }
 
   /// Tries again as the options say. If a pause is cut short, it failed by what went wrong before it.
