@@ -34,6 +34,7 @@ public struct RetryPolicy: Sendable {
     isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
   ) {
     precondition(retries >= 0, "a number of retries is not negative")
+    precondition(firstPause >= .zero, "a pause of \(firstPause) is negative")
     precondition(factor >= 1, "pauses do not become shorter: a factor is at least 1")
     precondition((0...1).contains(jitter), "jitter is a part of the pause, 0 to 1")
     self.retries = retries
@@ -48,10 +49,16 @@ public struct RetryPolicy: Sendable {
   ///
   /// - Parameter retry: Which one; 0 is the first.
   func pause(before retry: Int) -> Duration {
-    var pause = firstPause
-    for _ in 0..<retry where pause < longestPause { pause = pause.scaled(by: factor) }
-    pause = min(pause, longestPause)
-    return jitter == 0 ? pause : pause.scaled(by: 1 - .random(in: 0...jitter))
+    var pause = firstPause.inSeconds
+    let longest = longestPause.inSeconds
+    var growths = factor == 1 || pause == 0 ? 0 : retry
+    while growths > 0 && pause < longest {
+      pause *= factor
+      growths -= 1
+    }
+    pause = min(pause, longest)
+    if jitter > 0 { pause *= 1 - .random(in: 0...min(jitter, 1)) }
+    return .seconds(pause)
   }
 
   /// Does something until it succeeds, or until the policy gives up.
@@ -76,8 +83,8 @@ public struct RetryPolicy: Sendable {
 }
 
 extension Duration {
-  fileprivate func scaled(by factor: Double) -> Duration {
+  fileprivate var inSeconds: Double {
     let (seconds, attoseconds) = components
-    return .seconds((Double(seconds) + Double(attoseconds) * 1e-18) * factor)
+    return Double(seconds) + Double(attoseconds) * 1e-18
   }
 }

@@ -23,9 +23,9 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     var lastID = 0
     /// Those who wait for the last run.
     var callers: [Caller] = []
-    /// Those whose run was cancelled while it was under way; they are answered at its end.
+    /// Those who asked before it was cancelled; they are answered next.
     var cancelled: [Caller] = []
-    /// Whether one more run is to follow.
+    /// Whether one more run is to follow, also where nobody waits for it any more.
     var isAskedForAgain = false
     var task: Task<Result<Outcome, any Error>, Never>?
     var isCancelled = false
@@ -35,20 +35,26 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private let run: @Sendable () async throws -> Outcome
   private let cancellation: @Sendable () -> any Error
   private let statusDidChange: @Sendable (_ isRunning: Bool) -> Void
+  private let runDidEnd: @Sendable (Result<Outcome, any Error>) -> Void
 
   /// Makes a queue.
   ///
   /// - Parameters:
-  ///   - cancellation: What those who asked are told after `cancel()`.
+  ///   - cancellation: What those who asked are told after `cancel()`; called once for all whom one run
+  ///     leaves so.
   ///   - statusDidChange: Called before the first run, and after all were answered.
+  ///   - runDidEnd: Called at the end of each run, before anybody is answered, with what those who
+  ///     asked for that run are told, or would be.
   ///   - run: The job; its task is cancelled by `cancel()`.
   init(
     cancellation: @escaping @Sendable () -> any Error,
     statusDidChange: @escaping @Sendable (_ isRunning: Bool) -> Void,
+    runDidEnd: @escaping @Sendable (Result<Outcome, any Error>) -> Void = { _ in },
     run: @escaping @Sendable () async throws -> Outcome
   ) {
     self.cancellation = cancellation
     self.statusDidChange = statusDidChange
+    self.runDidEnd = runDidEnd
     self.run = run
   }
 
@@ -59,11 +65,13 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     request(id: nextID(), answer)
   }
 
-  /// Asks for a run and waits for the end of the last one.
+  /// Asks for a run and waits for the end of the last one. A task that is cancelled already asks for
+  /// nothing.
   ///
   /// - Throws: What the run throws; `CancellationError` where the task that waits is cancelled, while
   ///   the run goes on.
   func request() async throws -> Outcome {
+    try Task.checkCancellation()
     let id = nextID()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -78,27 +86,20 @@ final class RunQueue<Outcome: Sendable>: Sendable {
 
   /// Cancels the run that is under way and drops the one that is to follow.
   ///
-  /// All who have asked by now are answered that it was cancelled, when the run has ended. Does
-  /// nothing where there is none.
+  /// All who have asked by now are answered that it was cancelled, in order, when the run has ended.
+  /// Does nothing where there is none.
   func cancel() {
-    let (task, dropped) = state.withLock {
-      state -> (Task<Result<Outcome, any Error>, Never>?, [Caller]) in
-      switch state.phase {
-      case .idle: return (nil, [])
-      case .answering:
-        // The run is over; what was asked for since has not begun.
-        defer { state.callers = [] }
-        return (nil, state.callers)
-      case .running:
-        state.cancelled += state.callers
-        state.callers = []
-        state.isAskedForAgain = false
-        state.isCancelled = true
-        return (state.task, [])
-      }
+    let task = state.withLock { state -> Task<Result<Outcome, any Error>, Never>? in
+      guard state.phase != .idle else { return nil }
+      state.cancelled += state.callers
+      state.callers = []
+      state.isAskedForAgain = false
+      // A run that is over is cancelled no more: what was asked for since has not begun.
+      guard state.phase == .running else { return nil }
+      state.isCancelled = true
+      return state.task
     }
     task?.cancel()
-    for caller in dropped { caller.answer(.failure(cancellation())) }
   }
 
   private func nextID() -> Int {
@@ -111,15 +112,12 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private func request(id: Int, _ answer: @escaping Answer) {
     let isFirst = state.withLock { state in
       state.callers.append(Caller(id: id, answer: answer))
-      switch state.phase {
-      case .idle:
-        state.phase = .running
-        return true
-      case .running:
+      guard state.phase == .idle else {
         state.isAskedForAgain = true
         return false
-      case .answering: return false
       }
+      state.phase = .running
+      return true
     }
     guard isFirst else { return }
     statusDidChange(true)
@@ -143,31 +141,21 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private func runAll() async {
     while true {
       let result = await runOnce()
-      // Those who asked before it was cancelled, and those who wait for the last run.
-      let (cancelled, callers) = state.withLock { state -> ([Caller], [Caller]) in
-        defer {
-          state.cancelled = []
-          state.isCancelled = false
-          state.task = nil
-        }
-        if state.isAskedForAgain {
-          state.isAskedForAgain = false
-          return (state.cancelled, [])
-        }
-        state.phase = .answering
-        defer { state.callers = [] }
-        return (state.cancelled, state.callers)
-      }
-      for caller in cancelled { caller.answer(.failure(cancellation())) }
-      for caller in callers { caller.answer(result) }
-      let isOver = state.withLock { $0.phase == .answering }
-      guard isOver else { continue }
+      let end = endRun()
+      let outcome = end.wasCancelled ? .failure(cancellation()) : result
+      runDidEnd(outcome)
+      for caller in end.cancelled { caller.answer(outcome) }
+      for caller in end.callers { caller.answer(result) }
+      guard end.isLast else { continue }
+      answerCancelled()
       statusDidChange(false)
-      let isAskedForAgain = state.withLock { state in
-        state.phase = state.callers.isEmpty ? .idle : .running
-        return state.phase == .running
+      // Others may ask and cancel all the time until it is idle.
+      var step = nextStep()
+      while step == .answer {
+        answerCancelled()
+        step = nextStep()
       }
-      guard isAskedForAgain else { return }
+      if step == .rest { return }
       statusDidChange(true)
     }
   }
@@ -183,5 +171,54 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     }
     if isCancelled { task.cancel() }
     return await task.value
+  }
+
+  /// Decides who is answered at the end of a run, and whether another one follows at once.
+  private func endRun() -> (
+    wasCancelled: Bool, cancelled: [Caller], callers: [Caller], isLast: Bool
+  ) {
+    let (end, task) = state.withLock { state in
+      let (wasCancelled, cancelled, task) = (state.isCancelled, state.cancelled, state.task)
+      state.isCancelled = false
+      state.cancelled = []
+      state.task = nil
+      guard !state.isAskedForAgain else {
+        state.isAskedForAgain = false
+        return ((wasCancelled, cancelled, [Caller](), false), task)
+      }
+      state.phase = .answering
+      let callers = state.callers
+      state.callers = []
+      return ((wasCancelled, cancelled, callers, true), task)
+    }
+    // The result that it holds is let go of outside the lock.
+    withExtendedLifetime(task) {}
+    return end
+  }
+
+  /// Answers those whose run was cancelled before it had begun.
+  private func answerCancelled() {
+    let cancelled = state.withLock { state in
+      let cancelled = state.cancelled
+      state.cancelled = []
+      return cancelled
+    }
+    guard !cancelled.isEmpty else { return }
+    let error = cancellation()
+    for caller in cancelled { caller.answer(.failure(error)) }
+  }
+
+  private enum Step {
+    case answer, run, rest
+  }
+
+  /// Becomes idle, unless somebody is to be answered first or it is to run again.
+  private func nextStep() -> Step {
+    state.withLock { state in
+      if !state.cancelled.isEmpty { return .answer }
+      state.phase = state.isAskedForAgain ? .running : .idle
+      defer { state.isAskedForAgain = false }
+      return state.isAskedForAgain ? .run : .rest
+    }
   }
 }

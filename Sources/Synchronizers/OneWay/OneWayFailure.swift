@@ -1,0 +1,53 @@
+/// One thing that went wrong in a one-way synchronisation.
+public struct OneWayFailure: Sendable {
+  /// The stage in which it did.
+  public var stage: OneWayStage
+  /// The key of the item, as text; nil where it was not about one item.
+  public var key: String?
+  /// The item; nil where it was not about one.
+  public var item: (any Sendable)?
+  /// The error that was thrown.
+  public var cause: any Error
+
+  /// Makes one.
+  public init(
+    stage: OneWayStage, key: String? = nil, item: (any Sendable)? = nil, cause: any Error
+  ) {
+    self.stage = stage
+    self.key = key
+    self.item = item
+    self.cause = cause
+  }
+}
+
+extension OneWayFailure: CustomStringConvertible {
+  /// What went wrong, with which key, and why.
+  public var description: String {
+    let item = key ?? "an item"
+    let what =
+      switch stage {
+      case .begin: "the run could not begin"
+      case .fetch: "the source list could not be fetched"
+      case .localKeys: "the local keys could not be read"
+      case .remove: "what the source does not list any more could not be removed"
+      case .shouldUpdate: "it could not be told whether \(item) is to be updated"
+      case .prepare: "the downloads could not be prepared"
+      case .preview: "the preview of \(item) could not be downloaded"
+      case .content: "the content of \(item) could not be downloaded"
+      case .end: "the run could not be ended"
+      }
+    return "\(what): \(cause)"
+  }
+}
+
+/// Shows a key in a sentence: text quoted, and not much of a long one.
+func shownKey(_ key: some Any) -> String {
+  let longest = 60
+  guard let text = key as? String else {
+    let shown = String(describing: key)
+    return shown.count <= longest ? shown : shown.prefix(longest) + "…"
+  }
+  // Quoting may make one character several.
+  let shown = String(reflecting: String(text.prefix(longest)))
+  return text.count <= longest ? shown : shown + "…"
+}
