@@ -37,7 +37,9 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     let localKeys = try await step(.localKeys) { try await processor.localKeys() }
     let gone = localKeys.subtracting(list.keys)
     if !gone.isEmpty {
-      try await step(.remove, total: gone.count) { try await processor.removeLocalItems(gone) }
+      try await step(.remove, total: gone.count, key: shownKeys(gone)) {
+        try await processor.removeLocalItems(gone)
+      }
       record.count { $0.removed = gone.count }
     }
     let due = try await dueItems(of: list, localKeys)
@@ -173,23 +175,25 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
   }
 
   private func carryOut<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
   ) async throws -> Result {
     do {
       let result = try await body()
       record.advance(by: total)
       return result
     } catch {
-      record.note(error, stage)
+      record.note(error, stage, key: key())
       throw Break()
     }
   }
 
   private func step<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
   ) async throws -> Result {
     try enter(stage, total: total)
-    return try await carryOut(stage, total: total, body)
+    return try await carryOut(stage, total: total, key: key(), body)
   }
 
   /// Tries again as the options say. If a pause is cut short, it failed by what went wrong before it.

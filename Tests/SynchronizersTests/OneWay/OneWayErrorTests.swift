@@ -25,7 +25,7 @@ import Testing
     #expect(subject.error?.code == .failed && subject.error?.stage == stage)
     let isOfItem = isDownload || stage == .shouldUpdate
     let item = call.split(separator: " ").last.flatMap { $0.first.map(String.init) } ?? ""
-    #expect(subject.failures == ["\(stage) \(isOfItem ? item : "-")"])
+    #expect(subject.failures == ["\(stage) \(isOfItem || stage == .remove ? item : "-")"])
     #expect(subject.error?.failures.first?.item is TestElement == isOfItem)
     #expect(subject.synchronizer.progress.value.failed == (isDownload ? 1 : 0))
   }
@@ -128,7 +128,7 @@ import Testing
     (OneWayStage.begin, "the run could not begin: no"),
     (.fetch, "the source list could not be fetched: no"),
     (.localKeys, "the local keys could not be read: no"),
-    (.remove, "what the source does not list any more could not be removed: no"),
+    (.remove, "\"a\", which the source does not list any more, could not be removed: no"),
     (.shouldUpdate, "it could not be told whether \"a\" is to be updated: no"),
     (.prepare, "the downloads could not be prepared: no"),
     (.preview, "the preview of \"a\" could not be downloaded: no"),
@@ -136,6 +136,16 @@ import Testing
     (.end, "the run could not be ended: no"),
   ]) func aFailureSaysStageKeyAndCause(stage: OneWayStage, text: String) {
     #expect(failure(stage, "\"a\"", "no").description == text)
+  }
+
+  @Test func keysThatCannotBeRemovedAreCounted() async throws {
+    let subject = Subject(source: [], local: [7, 8, 9])
+    subject.processor.hook.value = { if $0.hasPrefix("remove") { throw Refusal() } }
+    try await subject.run()
+    #expect(
+      subject.error?.description
+        == "the synchronisation failed: 7 and 2 more, which the source does not list any more, "
+        + "could not be removed: Refusal()")
   }
 
   @Test func anErrorTellsThreeFailuresAndCountsTheRest() {
@@ -153,6 +163,11 @@ import Testing
 
   @Test(arguments: [
     ("plain", "\"plain\""), ("a\nb", "\"a\\nb\""), ("say \"no\"", "\"say \\\"no\\\"\""),
+    ("a\0\u{1b}", "\"a\\0\\u{1B}\""), ("", "\"\""),
+    (
+      "e" + String(repeating: "\u{301}", count: 99),
+      "\"e" + String(repeating: "\u{301}", count: 59) + "\"…"
+    ),
     (String(repeating: "x", count: 10_000), "\"\(String(repeating: "x", count: 60))\"…"),
   ]) func aKeyThatIsTextIsQuotedAndNotLong(key: String, shown: String) async throws {
     let processor = NamedProcessor(name: key)
