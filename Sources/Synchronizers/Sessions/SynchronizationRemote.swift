@@ -28,7 +28,8 @@ public protocol SynchronizationRemote<Element, Version>: Sendable {
   /// then all clients still end equal, but what another client has edited since may be taken for untouched.
   ///
   /// - Parameter push: What to hold, and against which version.
-  /// - Throws: Whatever prevents it. The session keeps all as it was.
+  /// - Throws: Whatever prevents it. The session keeps all as it was, and repeats the push before anything
+  ///   else; not so after a ``PushRejection``, which says that it was not taken and never will be.
   func push(_ push: RemotePush<Element, Version>) async throws -> PushAnswer<Version>
 }
 
@@ -52,12 +53,19 @@ public struct RemotePush<Element: Differentiable & Sendable, Version: Sendable>:
   public let id: PushIdentifier
   /// The version that it was made against.
   public let version: Version
-  /// What the remote holds at that version; nil where the push is repeated after a restart.
+  /// What the remote holds at that version; nil where the push is repeated.
   public let before: Snapshot<Element>?
   /// What it is to hold.
   public let after: Snapshot<Element>
 
-  init(
+  /// Makes a push, to test a remote with.
+  ///
+  /// - Parameters:
+  ///   - id: The same where it is pushed once more.
+  ///   - version: The version that it was made against.
+  ///   - before: What the remote holds at that version; nil where the push is repeated.
+  ///   - after: What it is to hold.
+  public init(
     id: PushIdentifier, version: Version, before: Snapshot<Element>?, after: Snapshot<Element>
   ) {
     (self.id, self.version, self.before, self.after) = (id, version, before, after)

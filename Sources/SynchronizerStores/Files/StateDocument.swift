@@ -1,0 +1,130 @@
+import Diffing
+import Foundation
+import ObservableCollections
+import Synchronizers
+
+/// A state as JSON: a first line that says what it is, with a checksum of the second, which holds it.
+///
+///     {"format":"swappable.synchronization","version":1,"check":"0123456789abcdef","state":
+///     {"lists":[[…],[…]],"client":0,"shadow":0,…}
+///     }
+struct StateDocument<
+  Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
+>: Codable {
+  struct Push: Codable {
+    var id: PushIdentifier
+    var version: Version
+    var client: Int
+    var merged: Int
+    var isAccepted: Bool
+  }
+
+  /// Each once, however often the state has it.
+  var lists: [[Element]] = []
+  var client = 0
+  var shadow = 0
+  var version: Version?
+  var push: Push?
+
+  init(_ state: SynchronizationState<Element, Version>) {
+    var known: [Snapshot<Element>] = []
+    func add(_ list: Snapshot<Element>) -> Int {
+      if let index = known.firstIndex(where: { $0.hasSameContents(as: list) }) { return index }
+      known.append(list)
+      return known.count - 1
+    }
+    client = add(state.client)
+    shadow = add(state.shadow)
+    version = state.version
+    push = state.push.map { push in
+      Push(
+        id: push.id, version: push.version, client: add(push.client), merged: add(push.merged),
+        isAccepted: push.isAccepted)
+    }
+    lists = known.map { Array($0) }
+  }
+
+  /// The state; nil where it names a list that is not there.
+  var state: SynchronizationState<Element, Version>? {
+    // One snapshot for each list, so that those which are equal share it again.
+    let snapshots = lists.map { Snapshot($0) }
+    func list(_ index: Int) -> Snapshot<Element>? {
+      snapshots.indices.contains(index) ? snapshots[index] : nil
+    }
+    guard let client = list(client), let shadow = list(shadow) else { return nil }
+    var state = SynchronizationState(client: client, shadow: shadow, version: version)
+    if let push {
+      guard let client = list(push.client), let merged = list(push.merged) else { return nil }
+      state.push = PendingPush(
+        id: push.id, version: push.version, client: client, merged: merged,
+        isAccepted: push.isAccepted)
+    }
+    return state
+  }
+}
+
+extension StateDocument {
+  private static var start: String { #"{"format":"swappable.synchronization","version":"# }
+  private static var version: String { #"1,"check":""# }
+  private static var end: String { #"","state":"# + "\n" }
+
+  /// The bytes of the file.
+  func encoded(path: String) throws(StoreError) -> [UInt8] {
+    let body: Data
+    do {
+      body = try JSONCoding.encoder().encode(self)
+    } catch {
+      throw StoreError(
+        .unencodable, "an element cannot be encoded as JSON", path: path,
+        place: JSONCoding.place(of: error),
+        help: "repair the encoding of its type; what was saved is as it was", underlying: error)
+    }
+    let check = Checksum.digits(Checksum.of(body))
+    return Array((Self.start + Self.version + check + Self.end).utf8) + body + Array("\n}\n".utf8)
+  }
+
+  /// Reads the bytes of a file.
+  init(_ bytes: [UInt8], path: String) throws(StoreError) {
+    func damaged(_ message: String, _ place: String) -> StoreError {
+      StoreError(
+        .damaged, message, path: path, place: place,
+        help: "put back a copy of the file, or remove it to begin anew")
+    }
+    let start = Array(Self.start.utf8)
+    guard bytes.starts(with: start) else {
+      throw StoreError(
+        .foreign, "this is not a file of saved synchronisations", path: path, place: "line 1",
+        help: "give another path, or remove the file")
+    }
+    let version = Array(Self.version.utf8)
+    guard bytes.dropFirst(start.count).starts(with: version) else {
+      let digits = bytes.dropFirst(start.count).prefix { UInt8(ascii: "0")...57 ~= $0 }
+      guard let number = Int(String(decoding: digits, as: UTF8.self)), number > 1 else {
+        throw damaged("the first line is damaged", "line 1, byte \(start.count + 1)")
+      }
+      throw StoreError(
+        .newer, "this file is of version \(number) of the format, and only version 1 is known",
+        path: path, place: "line 1", help: "use the newer program that wrote it")
+    }
+    let rest = bytes.dropFirst(start.count + version.count)
+    let check = rest.prefix(16)
+    guard rest.dropFirst(16).starts(with: Self.end.utf8) else {
+      throw damaged("the first line is damaged", "line 1")
+    }
+    let body = rest.dropFirst(16 + Self.end.utf8.count).dropLast(3)
+    guard bytes.suffix(3).elementsEqual("\n}\n".utf8), !body.isEmpty else {
+      throw damaged("the file ends too early", "byte \(bytes.count)")
+    }
+    guard check.elementsEqual(Checksum.digits(Checksum.of(body)).utf8) else {
+      throw damaged("what the file holds is not what was saved", "line 2")
+    }
+    do {
+      self = try JSONCoding.decoder().decode(Self.self, from: Data(body))
+    } catch {
+      throw StoreError(
+        .undecodable, "the file holds elements or a version of another type", path: path,
+        place: JSONCoding.place(of: error),
+        help: "use the types that it was saved with, or ones that can read it", underlying: error)
+    }
+  }
+}

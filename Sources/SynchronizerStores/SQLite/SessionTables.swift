@@ -1,0 +1,163 @@
+import Diffing
+import Foundation
+import SQLiteSources
+import Synchronizers
+
+/// The tables of all sessions of a database. What is called here runs inside a transaction.
+struct SessionTables {
+  static let schema = "swappable_sync_schema"
+  static let sessions = "swappable_sync_sessions"
+  static let elements = "swappable_sync_elements"
+  /// What this code reads and writes.
+  private static let version = 1
+
+  let connection: SQLiteConnection
+
+  init(_ connection: SQLiteConnection) {
+    self.connection = connection
+  }
+
+  /// Makes the tables where they are not there.
+  func create() throws {
+    if try areThere() { return }
+    try connection.executeScript(
+      """
+      CREATE TABLE \(Self.schema) (version INTEGER NOT NULL);
+      INSERT INTO \(Self.schema) VALUES (\(Self.version));
+      CREATE TABLE \(Self.sessions) (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, save INTEGER NOT NULL,
+        header TEXT NOT NULL, header_check INTEGER NOT NULL);
+      CREATE TABLE \(Self.elements) (
+        id INTEGER PRIMARY KEY, session INTEGER NOT NULL, list INTEGER NOT NULL,
+        rank INTEGER NOT NULL, mark INTEGER NOT NULL, element TEXT NOT NULL);
+      CREATE INDEX \(Self.elements)_ranks ON \(Self.elements) (session, list, rank);
+      CREATE INDEX \(Self.elements)_marks ON \(Self.elements) (session, list, mark)
+        WHERE mark <> 0;
+      """)
+  }
+
+  /// The last save of a session; nil where there is no session.
+  func save(of name: String) throws -> Int64? {
+    try connection.query("SELECT save FROM \(Self.sessions) WHERE name = ?", [name]) { row in
+      guard let save: Int64 = try? row.value(at: 0) else { throw damaged("table \(Self.sessions)") }
+      return save
+    }.first
+  }
+
+  /// Reads a session; nil where there is none.
+  func load<Element, Version>(
+    _ name: String, as type: StoredSession<Element, Version>.Type
+  ) throws -> StoredSession<Element, Version>? {
+    guard try areThere() else { return nil }
+    let found = try connection.query(
+      "SELECT id, save, header, header_check FROM \(Self.sessions) WHERE name = ?", [name])
+    guard let row = found.first else { return nil }
+    guard let id: Int64 = try? row.value(at: 0), let save: Int64 = try? row.value(at: 1),
+      let text: String = try? row.value(at: 2), let check: Int64 = try? row.value(at: 3),
+      check == Int64(bitPattern: Checksum.of(text.utf8))
+    else {
+      throw damaged("session \"\(name)\"")
+    }
+    let header: SessionHeader<Version>
+    do {
+      header = try JSONCoding.decoder().decode(
+        SessionHeader<Version>.self, from: Data(text.utf8))
+    } catch {
+      throw StoreError(
+        .undecodable, "the session was saved with a version of another type",
+        path: connection.path, place: "session \"\(name)\"",
+        help: "use the type that it was saved with, or one that can read it", underlying: error)
+    }
+    let lists = try (0...1).map { list in
+      try RowTable<Element>(connection: connection, session: id, list: list)
+        .load(hasOlder: header.push != nil)
+    }
+    guard lists.map({ ListCheck($0.rows) }) == header.checks,
+      header.push.map({ $0.checks == lists.map(\.olderCheck) }) ?? true
+    else {
+      throw damaged("session \"\(name)\"")
+    }
+    return StoredSession(
+      id: id, save: save, version: header.version, push: header.push, client: lists[0],
+      shadow: lists[1])
+  }
+
+  /// Writes what differs from what is there.
+  ///
+  /// - Parameters:
+  ///   - before: What is there; nil for nothing.
+  ///   - save: What the save is known by.
+  /// - Returns: What is there then.
+  func write<Element, Version>(
+    _ state: SynchronizationState<Element, Version>,
+    over before: StoredSession<Element, Version>?, of name: String, as save: Int64
+  ) throws -> StoredSession<Element, Version> {
+    if before == nil {
+      try connection.execute(
+        "INSERT INTO \(Self.sessions) (name, save, header, header_check) VALUES (?, ?, '', 0)",
+        [name, save])
+    }
+    var session =
+      before
+      ?? StoredSession(
+        id: connection.lastInsertRowID, save: save, client: StoredList(), shadow: StoredList())
+    try session.client.write(
+      newer: state.client, older: state.push?.client,
+      to: RowTable(connection: connection, session: session.id, list: 0))
+    try session.shadow.write(
+      newer: state.push?.merged ?? state.shadow, older: state.push.map { _ in state.shadow },
+      to: RowTable(connection: connection, session: session.id, list: 1))
+    session.save = save
+    session.version = state.version
+    session.push = state.push.map { push in
+      SessionHeader.Push(
+        id: push.id, version: push.version, isAccepted: push.isAccepted,
+        checks: [session.client.olderCheck, session.shadow.olderCheck])
+    }
+    try writeHeader(of: session)
+    return session
+  }
+
+  /// Tells that rows are not what was saved.
+  func damaged(_ place: String) -> StoreError {
+    StoreError(
+      .damaged, "what the database holds is not what was saved", path: connection.path,
+      place: place, help: "put back a copy of the database, or save under another name")
+  }
+
+  private func writeHeader<Element, Version>(
+    of session: StoredSession<Element, Version>
+  ) throws {
+    let header = SessionHeader(
+      version: session.version, push: session.push,
+      checks: [ListCheck(session.client.rows), ListCheck(session.shadow.rows)])
+    let text: String
+    do {
+      text = String(decoding: try JSONCoding.encoder().encode(header), as: UTF8.self)
+    } catch {
+      throw StoreError(
+        .unencodable, "the version cannot be encoded as JSON", path: connection.path,
+        help: "repair the encoding of its type; what was saved is as it was", underlying: error)
+    }
+    try connection.execute(
+      "UPDATE \(Self.sessions) SET save = ?, header = ?, header_check = ? WHERE id = ?",
+      [session.save, text, Int64(bitPattern: Checksum.of(text.utf8)), session.id])
+  }
+
+  private func areThere() throws -> Bool {
+    let found = try connection.query(
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [Self.schema])
+    if found.isEmpty { return false }
+    let version = try connection.query("SELECT version FROM \(Self.schema)") { row in
+      try row.value(at: 0, as: Int.self)
+    }.first
+    guard version == Self.version else {
+      throw StoreError(
+        .newer,
+        "the tables are of version \(version ?? 0), and only version \(Self.version) is known",
+        path: connection.path, place: "table \(Self.schema)",
+        help: "use the newer program that wrote them")
+    }
+    return true
+  }
+}

@@ -1,0 +1,126 @@
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+
+/// What a session knows: it lives as long as the session, a run or a save that is under way.
+final class SessionCore<Remote: SynchronizationRemote>: Sendable {
+  typealias Element = Remote.Element
+  typealias Version = Remote.Version
+  typealias State = SynchronizationState<Element, Version>
+  typealias Outcome = SynchronizationOutcome<Element>
+
+  /// What is known beside the contents of the client.
+  struct Memory: Sendable {
+    var shadow = Snapshot<Element>()
+    /// The version at which the remote holds the shadow, or what was pushed where that was accepted.
+    var version: Version?
+    var push: PendingPush<Element, Version>?
+  }
+
+  /// Tells one state from another.
+  struct Mark: Hashable, Sendable {
+    let client: Int
+    let memory: Int
+  }
+
+  let client: CollectionProperty<Element>
+  let remote: Remote
+  let store: (any SynchronizationStore<Element, Version>)?
+  let options: SynchronizationOptions<Element>
+  let status = Property(SynchronizationStatus.idle)
+  let lastOutcome = Property<Result<Outcome, SynchronizationError>?>(nil)
+  let saveFailure = Property<SynchronizationError?>(nil)
+  let saving = Locked(Saving())
+  /// The memory and how often it was changed. Changed inside a transaction of the client where both
+  /// change, so that who looks inside of one sees both.
+  private let memory = Locked((contents: Memory(), changeCount: 0))
+
+  init(
+    client: CollectionProperty<Element>, remote: Remote,
+    store: (any SynchronizationStore<Element, Version>)?, options: SynchronizationOptions<Element>
+  ) {
+    (self.client, self.remote, self.store, self.options) = (client, remote, store, options)
+  }
+
+  var shadow: Snapshot<Element> { memory.withLock { $0.contents.shadow } }
+
+  /// Client and memory of one moment.
+  func capture() -> (state: State, mark: Mark) {
+    client.transaction { draft in
+      let (known, changeCount) = memory.withLock { $0 }
+      let state = State(
+        client: draft.snapshot, shadow: known.shadow, version: known.version, push: known.push)
+      return (state, Mark(client: client.revision, memory: changeCount))
+    }
+  }
+
+  /// Whether the client was edited since the last synchronisation.
+  var hasUnsynchronizedChanges: Bool {
+    let (state, _) = capture()
+    return !state.client.hasSameContents(as: state.shadow)
+  }
+
+  /// Changes the memory alone.
+  func remember(_ change: (inout Memory) -> Void) {
+    // Elements are let go of when the lock is left.
+    let old = memory.withLock { memory in
+      let old = memory.contents
+      change(&memory.contents)
+      memory.changeCount += 1
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// What was done to bring the client to a new version.
+  struct Adoption {
+    var changes: Changeset
+    /// Between the new version and what was edited meanwhile.
+    var conflicts: [ResolvedConflict<Element>]
+  }
+
+  /// Leads the client from one version to another and changes the memory, in one step.
+  ///
+  /// What was edited since the one version stays.
+  ///
+  /// - Parameters:
+  ///   - target: The other version.
+  ///   - origin: The one version.
+  ///   - changes: What leads from one to the other.
+  ///   - change: Changes the memory, given the other version as it is to be kept.
+  func adopt(
+    _ target: Snapshot<Element>, from origin: Snapshot<Element>, by changes: Changeset,
+    _ change: (inout Memory, Snapshot<Element>) -> Void
+  ) -> Adoption {
+    client.transaction { draft in
+      var adoption = Adoption(changes: changes, conflicts: [])
+      var kept = target
+      if draft.snapshot.hasSameContents(as: origin) {
+        draft.apply(changes, to: target)
+        // The same memory as the client's: equal at a glance.
+        kept = draft.snapshot
+      } else {
+        let merge = ThreeWayMerge(base: origin, mine: draft.snapshot, theirs: target) {
+          MergePreference.mine.resolution(of: $0)
+        }
+        adoption = Adoption(changes: merge.changesForMine, conflicts: merge.conflicts)
+        draft.apply(merge.changesForMine, to: Snapshot(merge.merged))
+      }
+      switch client.status.state {
+      case .idle, .loading: draft.newStatus = .loaded
+      case .loaded, .failed, .missing: break
+      }
+      remember { change(&$0, kept) }
+      return adoption
+    }
+  }
+}
+
+extension CollectionDraft {
+  /// Does what a changeset says, with the elements of what it leads to.
+  fileprivate func apply(_ changes: Changeset, to target: Snapshot<Element>) {
+    apply(
+      changes, inserted: changes.insertions.map { target[$0] },
+      updated: changes.updates.map { target[$0.to] })
+  }
+}

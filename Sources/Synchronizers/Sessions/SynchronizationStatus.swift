@@ -1,0 +1,19 @@
+/// What a session is doing.
+public enum SynchronizationStatus: Sendable, Hashable {
+  /// Nothing.
+  case idle
+  /// It synchronises, and is at this step.
+  case synchronizing(SynchronizationStep)
+}
+
+/// What a synchronisation consists of.
+public enum SynchronizationStep: String, Sendable, Hashable, CaseIterable {
+  /// Asking the remote for what it holds.
+  case fetching
+  /// Merging what client and remote have edited.
+  case merging
+  /// Telling the remote what it is to hold.
+  case pushing
+  /// Writing to the store.
+  case saving
+}

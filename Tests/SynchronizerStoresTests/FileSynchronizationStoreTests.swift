@@ -1,0 +1,281 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import SynchronizerStores
+import Synchronizers
+import TestSupport
+import Testing
+
+@Suite struct FileSynchronizationStoreTests {
+  private typealias Store = FileSynchronizationStore<Note, Int>
+
+  private let directory: TemporaryDirectory
+  private var path: String { directory("state.json") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func some(_ seed: UInt64 = 1) -> NoteState {
+    var generator = StateGenerator(seed: seed)
+    let shadow = generator.list(3)
+    let client = generator.edited(shadow, times: 3)
+    return NoteState(
+      client: Snapshot(client), shadow: Snapshot(shadow), version: 7,
+      push: PendingPush(
+        id: PushIdentifier(), version: 6, client: Snapshot(client),
+        merged: Snapshot(generator.edited(client, times: 2))))
+  }
+
+  @Test func nothingSavedIsNil() async throws {
+    #expect(try await Store(path: path).load() == nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+  }
+
+  @Test func randomStatesComeBackAsTheyWere() async throws {
+    var generator = StateGenerator(seed: 77)
+    var state = NoteState(client: Snapshot(), shadow: Snapshot())
+    for step in 0..<300 {
+      state = generator.next(after: state)
+      let store = try Store(path: path)
+      _ = try await store.load()
+      try await store.save(state)
+      let again = try await store.load()
+      try #require(again.map(StateValue.init) == StateValue(state), "seed 77, step \(step)")
+    }
+    let last = try await Store(path: path).load()
+    #expect(last.map(StateValue.init) == StateValue(state))
+  }
+
+  @Test func whatIsNoNumberIsKept() async throws {
+    let state = NoteState(
+      client: Snapshot([Note(id: 1, text: "", weight: .nan)]), shadow: Snapshot())
+    let store = try Store(path: path)
+    try await store.save(state)
+    #expect(try await store.load()?.client.first?.weight?.isNaN == true)
+  }
+
+  @Test func equalListsAreWrittenOnce() async throws {
+    let notes = Snapshot((0..<1000).map { Note(id: $0, text: "note \($0)") })
+    // Equal, but made anew.
+    let others = Snapshot(Array(notes))
+    let push = PendingPush<Note, Int>(
+      id: PushIdentifier(), version: 1, client: others, merged: notes)
+    let store = try Store(path: path)
+    try await store.save(NoteState(client: notes, shadow: notes))
+    let one = try Data(contentsOf: URL(fileURLWithPath: path)).count
+    try await store.save(NoteState(client: notes, shadow: others, push: push))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count < one + 300)
+    let loaded = try #require(try await store.load())
+    #expect(loaded.shadow.hasSameContents(as: notes))
+    #expect(loaded.push?.client.hasSameContents(as: notes) == true)
+  }
+
+  @Test func theFileIsJSON() async throws {
+    let store = try Store(path: path)
+    try await store.save(some())
+    let json = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
+    let object = try #require(json as? [String: Any])
+    #expect(object["format"] as? String == "swappable.synchronization")
+    #expect(object["version"] as? Int == 1)
+  }
+
+  @Test func aDamagedFileIsRefusedAtEveryByte() async throws {
+    let state = some()
+    do {
+      try await Store(path: path).save(state)
+    }
+    let good = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    let store = try Store(path: path)
+    func check(_ bytes: [UInt8], _ what: String) async throws {
+      try Data(bytes).write(to: URL(fileURLWithPath: path))
+      let error = await storeError { _ = try await store.load() }
+      try #require(error != nil, "\(what) is not noticed")
+      #expect(error?.path == path)
+      #expect(await storeError { try await store.save(state) }?.code == .notLoaded)
+      try #require(try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) == bytes)
+    }
+    for length in good.indices { try await check(Array(good[..<length]), "length \(length)") }
+    for offset in good.indices {
+      for bit in [0, 3, 5, 7] {
+        var bytes = good
+        bytes[offset] ^= 1 << bit
+        try await check(bytes, "bit \(bit) of byte \(offset)")
+      }
+    }
+    try Data(good).write(to: URL(fileURLWithPath: path))
+    #expect(try await store.load().map(StateValue.init) == StateValue(state))
+    try await store.save(state)
+  }
+
+  @Test func foreignNewerAndOtherwiseTypedFilesAreToldApart() async throws {
+    let cases: [(String, StoreError.Code)] = [
+      ("[1, 2, 3]", .foreign), ("", .foreign), ("SQLite format 3\0", .foreign),
+      (#"{"format":"swappable.synchronization","version":2,"x":1}"#, .newer),
+      (#"{"format":"swappable.synchronization","version":12,"check":"#, .newer),
+      (#"{"format":"swappable.synchronization","version":0,"check":"#, .damaged),
+      (#"{"format":"swappable.synchronization","version":1,"check":""#, .damaged),
+    ]
+    let store = try Store(path: path)
+    for (text, code) in cases {
+      try directory.write(text, to: "state.json")
+      #expect(await storeError { _ = try await store.load() }?.code == code, "\(text)")
+    }
+    do {
+      try await FileSynchronizationStore<Int, Int>(path: directory("other")).save(
+        SynchronizationState(client: Snapshot([1]), shadow: Snapshot()))
+    }
+    let error = await storeError { _ = try await Store(path: directory("other")).load() }
+    #expect(error?.code == .undecodable)
+    #expect(error?.place == "at lists[0][0]")
+  }
+
+  @Test func whatWasNotLoadedIsNotWrittenOver() async throws {
+    do {
+      try await Store(path: path).save(some())
+    }
+    let store = try Store(path: path)
+    #expect(await storeError { try await store.save(some(2)) }?.code == .notLoaded)
+    _ = try await store.load()
+    try await store.save(some(2))
+    // Taken away by hand: there is nothing to lose.
+    try directory.remove("state.json")
+    let other = try await Task { try await store.load() }.value
+    #expect(other == nil)
+    try await store.save(some(3))
+  }
+
+  @Test func oneStoreAtATimeHasAFile() async throws {
+    try directory.link("link.json", to: "state.json")
+    do {
+      let first = try Store(path: path)
+      for other in [path, directory("link.json"), directory("./state.json")] {
+        let error = await storeError { _ = try Store(path: other) }
+        #expect(error?.code == .inUse)
+        #expect(error?.path == path)
+      }
+      try await first.save(some())
+    }
+    let second = try Store(path: path)
+    #expect(try await second.load() != nil)
+  }
+
+  @Test func theLockOfAnEndedStoreIsNoHindrance() async throws {
+    // As a crash leaves it: the file, which nobody has locked.
+    try directory.write("", to: "state.json.lock")
+    try directory.write("half", to: "state.json.new")
+    do {
+      let store = try Store(path: path)
+      try await store.save(some())
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json"])
+  }
+
+  @Test func permissionsAreKept() async throws {
+    let store = try Store(path: path)
+    try await store.save(some())
+    for permissions in [0o600, 0o640, 0o444] {
+      chmod(path, mode_t(permissions))
+      try await store.save(some())
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == permissions)
+    }
+  }
+
+  @Test func theTargetOfASymbolicLinkIsReplaced() async throws {
+    try directory.makeDirectory("elsewhere")
+    try directory.link("a.json", to: "b.json")
+    try directory.link("b.json", to: "elsewhere/real.json")
+    do {
+      let store = try Store(path: directory("a.json"))
+      #expect(store.path == directory("elsewhere/real.json"))
+      try await store.save(some())
+      try await store.save(some(2))
+    }
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: directory("a.json")) == "b.json")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory("elsewhere")) == ["real.json"])
+    let state = some(2)
+    #expect(
+      try await Store(path: directory("b.json")).load().map { Array($0.client) }
+        == Array(state.client))
+  }
+
+  @Test func whatCannotBeAFileIsRefused() async throws {
+    try directory.link("loop", to: "loop")
+    let cases: [(String, StoreError.Code)] = [
+      (directory("missing/state.json"), .missing), (directory.path, .notAFile), ("", .missing),
+      (directory("loop"), .notAFile), (directory("x") + "/", .missing), ("/dev/null", .notAFile),
+      (directory(String(repeating: "n", count: 300)), .inputOutput), ("a\0b", .missing),
+    ]
+    for (path, code) in cases {
+      let error = await storeError { _ = try Store(path: path) }
+      #expect(error?.code == code, "\(path): \(error?.description ?? "no error")")
+    }
+  }
+
+  @Test(arguments: [false, true]) func aCrashAtAnyStepLeavesOneOfBothStates(
+    isTearing: Bool
+  ) async throws {
+    let (old, new) = (some(1), some(2))
+    for hasOld in [false, true] {
+      for step in 0..<100 {
+        try? directory.remove("state.json")
+        if hasOld {
+          let store = try Store(path: path)
+          try await store.save(old)
+        }
+        let crash = Crash(after: step, isTearing: isTearing)
+        var hasSaved = false
+        do {
+          let store = try Store(path: path, hook: crash.hook)
+          _ = try await store.load()
+          try await store.save(new)
+          hasSaved = true
+        } catch is StoreError {}
+        let found = try await Store(path: path).load().map(StateValue.init)
+        var possible: [StateValue?] = [StateValue(new)]
+        if !hasSaved { possible.append(hasOld ? StateValue(old) : nil) }
+        try #require(possible.contains(found), "after \(step) steps")
+        if !crash.hasHappened { break }
+        try #require(step < 50)
+      }
+    }
+  }
+
+  @Test func aFullDiskLosesNothing() async throws {
+    for step in 0..<100 {
+      let fault = Fault(after: step)
+      try? directory.remove("state.json")
+      do {
+        try await Store(path: path).save(some(1))
+      }
+      guard let store = try? Store(path: path, hook: fault.hook) else { continue }
+      _ = try await store.load()
+      guard let error = await storeError({ try await store.save(some(2)) }) else {
+        #expect(!fault.hasHappened)
+        break
+      }
+      #expect(error.code == .full)
+      #expect(error.description.contains(directory.path))
+      #expect(try await store.load() != nil)
+      try await store.save(some(3))
+      #expect(try await store.load()?.client.count == some(3).client.count)
+      try #require(step < 50)
+    }
+  }
+
+  @Test func anElementThatCannotBeEncodedIsTold() async throws {
+    struct Odd: Codable, Hashable, Sendable, Differentiable {
+      struct Refusal: Error {}
+      var value = 1
+      func encode(to encoder: any Encoder) throws { throw Refusal() }
+    }
+    let store = try FileSynchronizationStore<Odd, Int>(path: path)
+    let error = await storeError {
+      try await store.save(SynchronizationState(client: Snapshot([Odd()]), shadow: Snapshot()))
+    }
+    #expect(error?.code == .unencodable)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json.lock"])
+  }
+}

@@ -1,0 +1,200 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import SynchronizerStores
+import Synchronizers
+
+/// An element to be synchronised; several may have one identity.
+struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {
+  var id: Int
+  var text: String
+  var weight: Double? = nil
+  var tags: [String: Int] = [:]
+}
+
+typealias NoteState = SynchronizationState<Note, Int>
+
+/// What two states have to have in common to be the same.
+struct StateValue: Hashable, Sendable {
+  var client: [Note]
+  var shadow: [Note]
+  var version: Int?
+  var push: PushIdentifier?
+  var pushVersion: Int?
+  var isAccepted: Bool?
+  var pushed: [Note]?
+  var merged: [Note]?
+
+  init(_ state: NoteState) {
+    client = Array(state.client)
+    shadow = Array(state.shadow)
+    version = state.version
+    push = state.push?.id
+    pushVersion = state.push?.version
+    isAccepted = state.push?.isAccepted
+    pushed = state.push.map { Array($0.client) }
+    merged = state.push.map { Array($0.merged) }
+  }
+}
+
+/// Makes states as sessions make them, and others.
+struct StateGenerator {
+  var random: SeededGenerator
+  var nextID = 0
+
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+  private static let texts = [
+    "", "a", "é", "e\u{301}", "\"\\/", "\u{0}\u{1}\n\r\t", "\u{2028}", "😀👨‍👩‍👧", "<script>", "\u{FFFD}",
+    String(repeating: "long ", count: 60),
+  ]
+
+  mutating func note() -> Note {
+    nextID += 1
+    return Note(
+      id: random.oneIn(8) ? random.below(5) : nextID, text: Self.texts[random.below(Self.texts.count)],
+      weight: [nil, 0.1, -0.0, 1e300, .leastNonzeroMagnitude, .infinity][random.below(6)],
+      tags: random.oneIn(3) ? ["x": random.below(9), "y": 1, "z": 2] : [:])
+  }
+
+  mutating func list(_ count: Int) -> [Note] { (0..<count).map { _ in note() } }
+
+  mutating func edited(_ notes: [Note], times: Int) -> [Note] {
+    var notes = notes
+    for _ in 0..<times {
+      switch random.below(4) {
+      case 0: notes.insert(note(), at: random.below(notes.count + 1))
+      case 1 where !notes.isEmpty: notes.remove(at: random.below(notes.count))
+      case 2 where !notes.isEmpty:
+        notes[random.below(notes.count)].text = Self.texts[random.below(Self.texts.count)]
+      case 3 where !notes.isEmpty:
+        let note = notes.remove(at: random.below(notes.count))
+        notes.insert(note, at: random.below(notes.count + 1))
+      default: break
+      }
+    }
+    return notes
+  }
+
+  /// A state that may follow another one.
+  mutating func next(after state: NoteState) -> NoteState {
+    var state = state
+    let edits = random.below(4)
+    switch random.below(6) {
+    case 0:
+      state.client = Snapshot(edited(Array(state.client), times: edits))
+    case 1:
+      let merged = edited(Array(state.shadow), times: edits)
+      state.push = PendingPush(
+        id: PushIdentifier(), version: random.below(100), client: state.client,
+        merged: random.oneIn(4) ? state.client : Snapshot(merged))
+    case 2:
+      if let push = state.push {
+        state.shadow = push.merged
+        state.client = Snapshot(edited(Array(state.client), times: edits))
+        state.push = nil
+      }
+      state.version = random.oneIn(5) ? nil : random.below(1000)
+    case 3:
+      if random.oneIn(2) { state.push = nil } else { state.push?.isAccepted = true }
+    case 4:
+      state.client = state.shadow
+      state.push?.merged = Snapshot(edited(Array(state.shadow), times: edits))
+    default:
+      if random.oneIn(6) {
+        state = NoteState(client: Snapshot(list(random.below(12))), shadow: Snapshot())
+      } else {
+        state.shadow = Snapshot(edited(Array(state.shadow), times: edits))
+      }
+    }
+    return state
+  }
+}
+
+/// A remote item whose key is told by its bytes.
+struct Page: Identifiable, Hashable, Sendable, Differentiable {
+  var id: ExactString
+  var stamp: String? = "1"
+}
+
+typealias PageStore = DirectoryStore<Page>
+
+extension DirectoryStore<Page> {
+  /// One whose disk is watched, and may fail.
+  static func make(_ path: String, hook: FileHook? = nil) throws -> PageStore {
+    try PageStore(
+      path: path, text: { $0.string }, key: { ExactString($0) }, stamp: { $0.stamp }, hook: hook)
+  }
+}
+
+/// Lets the world end at one of the steps that change the disk.
+final class Crash: Sendable {
+  private struct State {
+    var stepsLeft: Int
+    var isTearing: Bool
+    var hasHappened = false
+  }
+
+  private let state: Locked<State>
+
+  /// - Parameters:
+  ///   - step: The number of steps that still happen.
+  ///   - isTearing: Whether half of the bytes are written, where it is a write.
+  init(after steps: Int, isTearing: Bool = false) {
+    state = Locked(State(stepsLeft: steps, isTearing: isTearing))
+  }
+
+  var hasHappened: Bool { state.withLock { $0.hasHappened } }
+
+  /// Fails the step that is due and all that follow.
+  var hook: FileHook {
+    { [self] step in
+      let tears: Bool? = state.withLock { state in
+        if state.stepsLeft > 0 {
+          state.stepsLeft -= 1
+          return nil
+        }
+        defer { state.hasHappened = true }
+        return state.isTearing && !state.hasHappened
+      }
+      guard let tears else { return 0 }
+      if tears, case .write(let descriptor, let bytes) = step {
+        let part = Array(bytes.prefix(bytes.count / 2))
+        _ = Foundation.write(descriptor, part, part.count)
+      }
+      return EIO
+    }
+  }
+}
+
+/// Fails one step, as a full disk would; those after it succeed again.
+final class Fault: Sendable {
+  private let state: Locked<(stepsLeft: Int, hasHappened: Bool)>
+
+  init(after steps: Int) { state = Locked((steps, false)) }
+
+  var hasHappened: Bool { state.withLock { $0.hasHappened } }
+
+  var hook: FileHook {
+    { [self] _ in
+      state.withLock { state in
+        state.stepsLeft -= 1
+        if state.stepsLeft != -1 { return 0 }
+        state.hasHappened = true
+        return ENOSPC
+      }
+    }
+  }
+}
+
+/// What a call throws; nil where it throws nothing, or something else.
+func storeError(_ body: () async throws -> Void) async -> StoreError? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error as? StoreError
+  }
+}

@@ -1,0 +1,261 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import Synchronizers
+import TestSupport
+
+/// What a history was found to violate.
+struct Divergence: Error, CustomStringConvertible {
+  let seed: UInt64
+  let message: String
+
+  var description: String { "seed \(seed): \(message)" }
+}
+
+/// Which defect is built in, to see that it is found.
+enum Weakness: Sendable {
+  case none, forgetfulRemote, forgetfulStore
+}
+
+/// Several clients that edit, synchronise, fail, break down and come back, at random by a seed.
+///
+/// It knows who has edited what. Each key that only one client has edited must end as that client had it
+/// last, whoever has moved it or pushed it along.
+actor ConvergenceHistory {
+  typealias Session = SynchronizationSession<HookedRemote<TestElement>>
+
+  private struct Machine {
+    var session: Session?
+    /// Nothing that a session calls has an effect when this is off.
+    var power = Shared(true)
+    let disk = Disk<TestElement>(nil)
+    var isBusy = false
+    var isOnline = true
+  }
+
+  /// What one client has made of a key: its content, or nothing.
+  private struct Touch {
+    let client: Int
+    let content: Int?
+  }
+
+  private struct PowerCut: Error {}
+
+  private static let sharedKeys = 0..<6
+  private let seed: UInt64
+  private let weakness: Weakness
+  private var random: SeededGenerator
+  private let remote: InMemoryRemote<TestElement>
+  private let initial: [Int: Int]
+  private var machines: [Machine]
+  private var touches: [Int: [Touch]] = [:]
+  private var lastContent = 0
+  private var lastKey = 1000
+  private var owners: [Int: Int] = [:]
+  /// One in so many calls goes wrong; nil: none.
+  private var faultRate: Int?
+  private(set) var callCount = 0
+
+  init(seed: UInt64, weakness: Weakness = .none) {
+    self.seed = seed
+    self.weakness = weakness
+    random = SeededGenerator(seed: seed)
+    let elements = Self.sharedKeys.dropLast(random.below(6)).map { TestElement($0) }
+    initial = Dictionary(uniqueKeysWithValues: elements.map { ($0.id, $0.content) })
+    remote = InMemoryRemote(elements)
+    machines = (0..<2 + random.below(4)).map { _ in Machine() }
+    faultRate = [nil, 3, 5, 10, 20][random.below(5)]
+  }
+
+  /// Plays the history and looks at its end.
+  func run() async throws {
+    for index in machines.indices { try await start(index) }
+    for _ in 0..<8 + random.below(25) {
+      let index = random.below(machines.count)
+      switch random.below(20) {
+      case 0..<9: await edit(index)
+      case 9..<17: await synchronize(index)
+      case 17:
+        await breakDown(index)
+      default: machines[index].isOnline.toggle()
+      }
+      try await restartThoseWithoutPower()
+    }
+    faultRate = nil
+    for index in machines.indices { machines[index].isOnline = true }
+    for _ in 1...2 {
+      for index in machines.indices.shuffled(using: &random) {
+        try await machines[index].session?.synchronize()
+      }
+    }
+    try checkEnd()
+    for index in machines.indices { try await start(index) }
+    try checkEnd()
+  }
+
+  // MARK: What happens
+
+  private func start(_ index: Int) async throws {
+    machines[index].session = nil
+    let power = Shared(true)
+    machines[index].power = power
+    let hook: CallHook = { [weak self] call, moment in
+      try await self?.pass(call, moment, of: index, power)
+    }
+    machines[index].session = try await Session(
+      remote: HookedRemote(remote, isForgetful: weakness == .forgetfulRemote, hook: hook),
+      store: HookedStore(
+        machines[index].disk, isForgetful: weakness == .forgetfulStore, hook: hook))
+  }
+
+  private func restartThoseWithoutPower() async throws {
+    for index in machines.indices where !machines[index].power.value { try await start(index) }
+  }
+
+  private func synchronize(_ index: Int) async {
+    guard let session = machines[index].session, !machines[index].isBusy else { return }
+    machines[index].isBusy = true
+    _ = try? await session.synchronize()
+    machines[index].isBusy = false
+    // What is saved in the background is over, so that a seed tells all.
+    _ = try? await session.save()
+  }
+
+  /// Loses what was edited last, and all that is not on the disk.
+  private func breakDown(_ index: Int) async {
+    guard let session = machines[index].session else { return }
+    machines[index].power.value = false
+    _ = edit(session.client, by: index)
+  }
+
+  /// Edits a client, and notes what was done as soon as it is on the disk.
+  private func edit(_ index: Int) async {
+    guard let session = machines[index].session, machines[index].power.value else { return }
+    let edited = edit(session.client, by: index)
+    let after = session.client.snapshot
+    while machines[index].power.value {
+      if (try? await session.save()) != nil { break }
+    }
+    guard let saved = machines[index].disk.value, Array(saved.client) == Array(after) else {
+      return
+    }
+    for (key, content) in edited {
+      touches[key, default: []].append(Touch(client: index, content: content))
+    }
+  }
+
+  /// Something goes wrong in a call, or happens meanwhile.
+  private func pass(
+    _ call: Call, _ moment: Moment, of index: Int, _ power: Shared<Bool>
+  ) async throws {
+    guard power.value else { throw PowerCut() }
+    if call == .load { return }
+    callCount += 1
+    if call != .save, !machines[index].isOnline { throw Refusal() }
+    guard let faultRate, random.oneIn(faultRate) else { return }
+    switch random.below(call == .save ? 5 : 10) {
+    case 0:
+      power.value = false
+      throw PowerCut()
+    case 1:
+      // A save that throws has had no effect.
+      if call != .save || moment == .before { throw Refusal() }
+    case 2:
+      machines[index].session?.cancel()
+      if call != .save, random.oneIn(2) { throw CancellationError() }
+    case 3, 4, 5, 6: await synchronize(random.below(machines.count))
+    default: await edit(index)
+    }
+    // It was switched off meanwhile.
+    guard power.value else { throw PowerCut() }
+  }
+
+  // MARK: Edits
+
+  /// - Returns: What became of each key that was edited.
+  private func edit(_ contents: CollectionProperty<TestElement>, by client: Int) -> [Int: Int?] {
+    contents.transaction { draft in
+      let before = draft.elements
+      for _ in 0...random.below(3) { edit(draft, by: client) }
+      return Self.touched(before, draft.elements)
+    }
+  }
+
+  private func edit(_ draft: CollectionDraft<TestElement>, by client: Int) {
+    let editable = draft.elements.indices.filter {
+      owners[draft[$0].id, default: client] == client
+    }
+    lastContent += 1
+    switch random.below(5) {
+    case 0:
+      lastKey += 1
+      owners[lastKey] = client
+      draft.insert(TestElement(lastKey, lastContent), at: random.below(draft.count + 1))
+    case 1:
+      let key = random.below(Self.sharedKeys.count)
+      guard draft.firstIndex(identifiedBy: key) == nil else { return }
+      draft.insert(TestElement(key, lastContent), at: random.below(draft.count + 1))
+    case 2:
+      guard let index = editable.randomElement(using: &random) else { return }
+      draft[index].content = lastContent
+    case 3:
+      guard let index = editable.randomElement(using: &random) else { return }
+      draft.remove(at: index)
+    default:
+      guard !draft.isEmpty else { return }
+      draft.move(from: random.below(draft.count), to: random.below(draft.count))
+    }
+  }
+
+  private static func touched(
+    _ before: [TestElement], _ after: [TestElement]
+  ) -> [Int: Int?] {
+    let (before, after) = (contents(before), contents(after))
+    var touched: [Int: Int?] = [:]
+    for key in Set(before.keys).union(after.keys) where before[key] != after[key] {
+      touched.updateValue(after[key], forKey: key)
+    }
+    return touched
+  }
+
+  private static func contents(_ elements: [TestElement]) -> [Int: Int] {
+    Dictionary(elements.map { ($0.id, $0.content) }) { first, _ in first }
+  }
+
+  // MARK: The end
+
+  private func checkEnd() throws {
+    let end = Array(remote.contents.snapshot)
+    for (index, machine) in machines.enumerated() {
+      guard let session = machine.session else { continue }
+      for (name, contents) in [("client", session.client.snapshot), ("shadow", session.shadow)]
+      where Array(contents) != end {
+        throw violation("\(name) \(index) holds \(contents), the remote \(end)")
+      }
+    }
+    let contents = Self.contents(end)
+    guard contents.count == end.count else { throw violation("a key is there twice: \(end)") }
+    for key in Set(contents.keys).union(touches.keys).union(initial.keys) {
+      let touches = touches[key] ?? []
+      let content = contents[key]
+      let text = "key \(key) is \(content.map { "\($0)" } ?? "gone"), but "
+      if Set(touches.map(\.client)).count <= 1 {
+        let expected = touches.isEmpty ? initial[key] : touches.last?.content
+        if content != expected {
+          throw violation(text + "its only editor has made it \(expected.map { "\($0)" } ?? "go")")
+        }
+      } else if touches.allSatisfy({ $0.content == nil }) {
+        if content != nil { throw violation(text + "nobody has wanted to keep it") }
+      } else if touches.allSatisfy({ $0.content != nil }) {
+        if content == nil { throw violation(text + "nobody has deleted it") }
+      }
+      if let content, content != initial[key], !touches.contains(where: { $0.content == content }) {
+        throw violation(text + "nobody has written that")
+      }
+    }
+  }
+
+  private func violation(_ message: String) -> Divergence {
+    Divergence(seed: seed, message: message)
+  }
+}

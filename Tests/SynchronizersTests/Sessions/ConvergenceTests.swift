@@ -1,0 +1,42 @@
+import DataSourceTesting
+import Foundation
+import Synchronizers
+import Testing
+
+@Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  /// Three hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
+  private static let seeds: Range<UInt64> = {
+    let first = environment["SWAPPABLE_SEED"].flatMap(UInt64.init) ?? 1
+    return first..<first + (environment["SWAPPABLE_LONG"] == "1" ? 100_000 : 300)
+  }()
+
+  @Test func allClientsEndEqualAndNothingOneSidedIsLost() async throws {
+    print("ConvergenceTests: seeds \(Self.seeds)")
+    var callCount = 0
+    for seed in Self.seeds {
+      let history = ConvergenceHistory(seed: seed)
+      do {
+        try await history.run()
+      } catch {
+        Issue.record("seed \(seed): \(error)")
+        return
+      }
+      callCount += await history.callCount
+    }
+    print("ConvergenceTests: \(callCount / 2) calls of remotes and stores")
+  }
+
+  @Test(arguments: [Weakness.forgetfulRemote, .forgetfulStore])
+  func whatForgetsAPushIsFoundOut(weakness: Weakness) async throws {
+    for seed in UInt64(1)...3_000 {
+      do {
+        try await ConvergenceHistory(seed: seed, weakness: weakness).run()
+      } catch let divergence as Divergence {
+        print("ConvergenceTests: \(weakness): \(divergence)")
+        return
+      }
+    }
+    Issue.record("3,000 histories have not found it")
+  }
+}
