@@ -46,7 +46,8 @@ func shownKey(_ key: some Any) -> String {
   let longest = 60
   let scalars = String(describing: key).unicodeScalars
   let shown = String(String.UnicodeScalarView(scalars.prefix(longest)))
-  let isQuoted = key is String || scalars.contains { $0.properties.generalCategory == .control }
+  let isText = key is String || key is ExactString
+  let isQuoted = isText || scalars.contains { $0.properties.generalCategory == .control }
   return (isQuoted ? String(reflecting: shown) : shown) + (scalars.count > longest ? "…" : "")
 }
 

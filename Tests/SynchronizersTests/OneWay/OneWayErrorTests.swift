@@ -1,4 +1,5 @@
 import DataSourceTesting
+import Diffing
 import ReactiveSignals
 import Synchronizers
 import TestSupport
@@ -170,18 +171,25 @@ import Testing
     ),
     (String(repeating: "x", count: 10_000), "\"\(String(repeating: "x", count: 60))\"…"),
   ]) func aKeyThatIsTextIsQuotedAndNotLong(key: String, shown: String) async throws {
-    let processor = NamedProcessor(name: key)
-    let error = await #expect(throws: OneWayError.self) {
-      try await OneWaySynchronizer(processor: processor).sync()
-    }
-    #expect(error?.failures.first?.key == shown)
+    #expect(try await shownKey(of: key) == shown)
+    #expect(try await shownKey(of: ExactString(key)) == shown)
   }
 
-  private struct NamedProcessor: OneWayProcessor {
-    let name: String
+  private func shownKey<Name: Hashable & Differentiable & Sendable>(
+    of name: Name
+  ) async throws -> String? where Name.DifferenceIdentifier == Name {
+    let error = await #expect(throws: OneWayError.self) {
+      try await OneWaySynchronizer(processor: NamedProcessor(name: name)).sync()
+    }
+    return error?.failures.first?.key
+  }
+
+  private struct NamedProcessor<Name: Hashable & Differentiable & Sendable>: OneWayProcessor
+  where Name.DifferenceIdentifier == Name {
+    let name: Name
     func begin() async throws {}
-    func fetchSourceList() async throws -> [String] { [name] }
-    func localKeys() async throws -> Set<String> { [] }
-    func downloadContent(_ item: String) async throws { throw Refusal() }
+    func fetchSourceList() async throws -> [Name] { [name] }
+    func localKeys() async throws -> Set<Name> { [] }
+    func downloadContent(_ item: Name) async throws { throw Refusal() }
   }
 }
