@@ -17,13 +17,20 @@ import Testing
     let stage = Subject.stage(of: call)
     let subject = Subject(options: options(stopOnError: stopOnError))
     subject.processor.hook.value = { if $0 == call { throw Refusal() } }
+    let stages = Log<OneWayStage>([])
+    let observation = subject.synchronizer.progress.observe { progress in
+      if let stage = progress.stage, stages.value.last != stage { stages.append(stage) }
+    }
     let trace = try await subject.run()
+    observation.dispose()
     let isDownload = stage == .preview || stage == .content
     let calls =
       stage == .end || isDownload && !stopOnError
       ? Subject.fullRun : Subject.fullRun[...index] + ["end"]
     #expect(trace == Subject.trace(calls, answer: "failed"))
     #expect(subject.error?.code == .failed && subject.error?.stage == stage)
+    // No stage is begun in which nothing is done.
+    #expect(Set(stages.value) == Set(calls.map { Subject.stage(of: $0) }))
     let isOfItem = isDownload || stage == .shouldUpdate
     let item = call.split(separator: " ").last.flatMap { $0.first.map(String.init) } ?? ""
     #expect(subject.failures == ["\(stage) \(isOfItem || stage == .remove ? item : "-")"])
