@@ -95,7 +95,7 @@ public final class OneWaySynchronizer<Processor: OneWayProcessor>: Sendable {
   /// - Parameter completion: Called once, at the end of the last run, on any thread. It may ask again:
   ///   that run begins after the status was idle.
   public func sync(
-    completion: @escaping @Sendable (Result<OneWayOutcome, OneWayError>) -> Void = { _ in }
+    completion: @escaping @Sendable (Result<OneWayOutcome, OneWayError>) -> Void
   ) {
     queue.request { completion($0.mapError(OneWayError.init(any:))) }
   }

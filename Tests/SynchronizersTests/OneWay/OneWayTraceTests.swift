@@ -215,14 +215,6 @@ import Testing
     #expect(error?.stage == .localKeys)
   }
 
-  @Test func itCanBeAskedWithoutWaitingForAnAnswer() async {
-    let subject = Subject()
-    func ask() { subject.synchronizer.sync() }
-    ask()
-    await subject.waitUntilIdle()
-    #expect(subject.trace == ["idle", "running"] + Self.contentRun + ["idle"])
-  }
-
   // MARK: Options
 
   @Test func optionsAreReadAtTheStartOfEachRun() async throws {
