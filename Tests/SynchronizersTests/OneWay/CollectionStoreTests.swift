@@ -146,6 +146,15 @@ private final class TestRemote: OneWayRemote {
     #expect(Array(store.snapshot) == [TestElement(1, 5), TestElement(2, 6)])
   }
 
+  @Test func eachRunAsksAboutWhatIsHereThen() async throws {
+    #expect(await store.isOutdated(2) == false)
+    store[1] = TestElement(2, 5)
+    #expect(await store.keys() == [1, 2, 4])
+    #expect(await store.isOutdated(2))
+    #expect(await store.isOutdated(TestElement(2, 5)) == false)
+    #expect(await store.isOutdated(9))
+  }
+
   @Test func aContentOfAnotherKeyIsRefused() async throws {
     remote.hook.value = { _ in 77 }
     let error = await #expect(throws: OneWayError.self) { try await synchronizer.sync() }
