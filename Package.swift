@@ -166,7 +166,12 @@ let package = Package(
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
-    tests("PlaygroundTests", ["SwapDemo", "SyncDemo", "TestSupport"]),
+    tests(
+      "PlaygroundTests",
+      [
+        "SwapDemo", "SyncDemo", "DifferentialSynchronization", "OneWaySynchronization",
+        "TestSupport",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

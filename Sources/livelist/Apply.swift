@@ -25,7 +25,7 @@ struct Apply {
         "standard input holds no initial event; pipe the output of livelist watch into this, "
           + "or say what the events change, by livelist apply OLD")
     }
-    print(elements)
+    output.array(of: elements)
     // The process frees its memory faster than its objects do.
     Program.end()
   }
@@ -33,17 +33,5 @@ struct Apply {
   private func oldElements() async throws(Failure) -> [JSONElement]? {
     guard let old else { return nil }
     return Array(try await old.open(key: nil).loadedOrFailure())
-  }
-
-  /// A JSON array, one element a line.
-  private func print(_ elements: [JSONElement]) {
-    output.line { line in
-      line.append("[\n")
-      for (offset, element) in elements.enumerated() {
-        line.append(element.utf8)
-        line.append(offset < elements.count - 1 ? ",\n" : "\n")
-      }
-      line.append("]\n")
-    }
   }
 }

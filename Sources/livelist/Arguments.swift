@@ -1,9 +1,13 @@
+import Synchronizers
+
 /// The arguments that follow a command: options, wherever they stand, and what is left.
 struct Arguments {
   enum Option: String {
     case key = "--key"
     case untilEOF = "--until-eof"
     case format = "--format"
+    case prefer = "--prefer"
+    case strict = "--strict"
   }
 
   private var rest: ArraySlice<String>
@@ -11,6 +15,8 @@ struct Arguments {
   private(set) var key: String?
   private(set) var untilEOF = false
   private(set) var format: DiffOptions.Format?
+  private(set) var preference: MergePreference?
+  private(set) var isStrict = false
   /// Help or the version, which are printed whatever else is there.
   private(set) var text: Command?
 
@@ -62,21 +68,31 @@ struct Arguments {
         throw .usage("--until-eof takes no value; write it alone")
       }
       untilEOF = true
+    case .strict:
+      guard value == nil else { throw .usage("--strict takes no value; write it alone") }
+      isStrict = true
     case .format:
-      guard format == nil else {
-        throw .usage("--format is given twice; \(Self.formatHint)")
-      }
-      guard let name = value ?? rest.popFirst() else {
-        throw .usage("--format lacks its value; \(Self.formatHint)")
-      }
-      guard let format = DiffOptions.Format(rawValue: name) else {
-        throw .usage("there is no format \"\(name)\"; \(Self.formatHint)")
-      }
-      self.format = format
+      format = try choice(
+        of: option, value, unless: format, "format", "write --format json or --format text")
+    case .prefer:
+      preference = try choice(
+        of: option, value, unless: preference, "side", "write --prefer mine or --prefer theirs")
     }
   }
 
-  private static let formatHint = "write --format json or --format text"
+  /// The value of an option that is one of a few words.
+  private mutating func choice<Value: RawRepresentable<String>>(
+    of option: Option, _ value: String?, unless given: Value?, _ what: String, _ hint: String
+  ) throws(Failure) -> Value {
+    guard given == nil else { throw .usage("\(option.rawValue) is given twice; \(hint)") }
+    guard let name = value ?? rest.popFirst() else {
+      throw .usage("\(option.rawValue) lacks its value; \(hint)")
+    }
+    guard let choice = Value(rawValue: name) else {
+      throw .usage("there is no \(what) \"\(name)\"; \(hint)")
+    }
+    return choice
+  }
 
   private mutating func keyName() throws(Failure) -> String {
     guard let name = rest.popFirst() else {

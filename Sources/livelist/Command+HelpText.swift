@@ -15,10 +15,15 @@ extension Command {
     livelist apply [OLD]
         Folds the events on standard input and prints the resulting elements as a JSON array,
         one a line. OLD is what they begin with where the first event is no initial.
+    livelist merge --key FIELD [--prefer mine|theirs] [--strict] BASE MINE THEIRS
+        Merges two lists that were edited apart, MINE and THEIRS, from what both were made of, BASE,
+        and prints the elements as a JSON array, one a line. What one side alone has done is kept;
+        where both have done different things to one element, that is a conflict: theirs holds,
+        and a line on standard error tells.
     livelist --help
     livelist --version
 
-    SOURCE, OLD, NEW:
+    SOURCE, OLD, NEW, BASE, MINE, THEIRS:
         json:PATH          a file that holds a JSON array of objects or scalars
         jsonl:PATH         a file of JSON Lines: an element on each line; who appends to it inserts
                            at the end
@@ -30,6 +35,10 @@ extension Command {
                   Without it: the first column of a query, the whole element of a file.
     --format      json, one event for programs, which is the default; or text, in colours on a terminal
                   unless the environment's NO_COLOR is set.
+    --prefer      The side that a conflict goes to: theirs, which is the default, or mine. What one
+                  side has edited is kept where the other side, preferred or not, has deleted it,
+                  but for theirs preferred, which has deleted what mine edited.
+    --strict      With a conflict nothing is printed, and the exit status is 3.
     --until-eof   Ends with the input, when all that is due is printed.
     --            What follows is no option.
 
@@ -39,7 +48,7 @@ extension Command {
         quit               ends, when all that is due is printed
 
     Exit status: 0; 1 where a source cannot be loaded at the start, or events cannot be folded;
-    2 where the command line cannot be understood.
+    2 where the command line cannot be understood; 3 where merge --strict met a conflict.
 
     """
 }

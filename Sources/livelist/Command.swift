@@ -1,3 +1,5 @@
+import Synchronizers
+
 /// What the command line asks for.
 enum Command {
   case help
@@ -6,6 +8,7 @@ enum Command {
   case view(ViewOptions)
   case diff(DiffOptions)
   case apply(old: SourceSpecification?)
+  case merge(MergeOptions)
 
   /// Understands the arguments that follow the program's name.
   init(_ arguments: [String]) throws(Failure) {
@@ -20,13 +23,15 @@ enum Command {
     case "view": self = try Command.view(&words)
     case "diff": self = try Command.diff(&words)
     case "apply": self = try Command.apply(&words)
+    case "merge": self = try Command.merge(&words)
     default:
       let kind = name.hasPrefix("-") ? "option" : "command"
       throw .usage("there is no \(kind) \"\(name)\"; \(Command.commandsHint)")
     }
   }
 
-  private static let commandsHint = "write livelist watch, view, diff or apply, or livelist --help"
+  private static let commandsHint =
+    "write livelist watch, view, diff, apply or merge, or livelist --help"
 
   private static func watch(_ words: inout Arguments) throws(Failure) -> Command {
     try words.parse(options: [.key, .untilEOF])
@@ -73,6 +78,22 @@ enum Command {
     guard let old = words.operands.first else { return .apply(old: nil) }
     return .apply(old: try SourceSpecification(old))
   }
+
+  private static func merge(_ words: inout Arguments) throws(Failure) -> Command {
+    try words.parse(options: [.key, .prefer, .strict])
+    if let text = words.text { return text }
+    guard words.operands.count == 3 else {
+      throw words.wrongCount(
+        "three sources are needed",
+        usage: "livelist merge --key FIELD [--prefer mine|theirs] [--strict] BASE MINE THEIRS")
+    }
+    return .merge(
+      MergeOptions(
+        base: try SourceSpecification(words.operands[0]),
+        mine: try SourceSpecification(words.operands[1]),
+        theirs: try SourceSpecification(words.operands[2]), key: words.key,
+        preference: words.preference ?? .theirs, isStrict: words.isStrict))
+  }
 }
 
 struct WatchOptions {
@@ -100,4 +121,16 @@ struct DiffOptions {
   let new: SourceSpecification
   let key: String?
   let format: Format
+}
+
+struct MergeOptions {
+  /// What both sides had in common.
+  let base: SourceSpecification
+  let mine: SourceSpecification
+  let theirs: SourceSpecification
+  /// The field by which elements are known, of all three.
+  let key: String?
+  let preference: MergePreference
+  /// Whether a conflict is a failure.
+  let isStrict: Bool
 }

@@ -41,6 +41,7 @@ extension Command {
       try await View(options: options, output: output).run()
     case .diff(let options): try await Diff(options: options, output: output).run()
     case .apply(let old): try await Apply(old: old, output: output).run()
+    case .merge(let options): try await Merge(options: options, output: output).run()
     }
   }
 }

@@ -1,3 +1,4 @@
+import FileSources
 import Foundation
 import ReactiveSignals
 
@@ -36,6 +37,18 @@ final class Output: Sendable {
       return state.mustEnd
     }
     if mustEnd { Program.end() }
+  }
+
+  /// Writes a JSON array, one element a line.
+  func array(of elements: [JSONElement]) {
+    line { line in
+      line.append("[\n")
+      for (offset, element) in elements.enumerated() {
+        line.append(element.utf8)
+        line.append(offset < elements.count - 1 ? ",\n" : "\n")
+      }
+      line.append("]\n")
+    }
   }
 
   /// Ends the program: now, or after the line that is being written.

@@ -36,6 +36,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "MergeBenchmarks",
+      dependencies: [
+        "AllocationMeter", "DifferenceWorkloads", "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
       name: "SourceBenchmarks",
       dependencies: [
         "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
@@ -51,7 +58,7 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(name: "AllocationMeter"),
-    .target(name: "Measuring", swiftSettings: settings),
+    .target(name: "Measuring", dependencies: ["AllocationMeter"], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -9,7 +9,8 @@ import Testing
     #expect(result.status == 0)
     #expect(result.errors.isEmpty)
     for text in [
-      "watch", "diff", "apply", "--key FIELD", "--format json|text", "--until-eof", "json:PATH",
+      "watch", "diff", "apply", "merge", "--key FIELD", "--prefer", "--strict",
+      "--format json|text", "--until-eof", "json:PATH",
       "jsonl:PATH", "sqlite:PATH?SQL",
       "swap SOURCE", "quit", "--version",
     ] {
@@ -56,6 +57,14 @@ import Testing
     (["watch", "--format", "text", "json:a"], "no option \"--format\" here"),
     (["apply", "json:a", "json:b"], "2 are given"),
     (["apply", "--key", "a"], "takes none"),
+    (["merge", "--key", "a", "json:a", "json:b"], "2 are given"),
+    (
+      ["merge", "--prefer", "json:a", "json:b", "json:c"], "no side \"json:a\"; write --prefer mine"
+    ),
+    (["merge", "--prefer=mine", "--prefer=mine", "json:a", "json:b", "json:c"], "given twice"),
+    (["merge", "--prefer"], "--prefer lacks its value"),
+    (["merge", "--strict=1", "json:a", "json:b", "json:c"], "--strict takes no value"),
+    (["merge", "--format", "text", "json:a", "json:b", "json:c"], "no option \"--format\" here"),
   ])
   func aCommandLineThatIsNotUnderstoodEndsWithStatus2AndOneLine(
     arguments: [String], hint: String

@@ -36,20 +36,31 @@ extension Changeset {
   package func applying<Element>(
     to old: [Element], inserted: [Element], updated: [Element]
   ) -> [Element] {
-    let stayed = removing(removals, from: old)
     var result: [Element] = []
     result.reserveCapacity(old.count + countChange)
+    let removals = removals
+    var removal = 0
     var taken = 0
+    // Appends what stayed until the result has so many elements.
+    func appendStayed(upTo count: Int) {
+      while result.count < count {
+        let end = removal < removals.count ? removals[removal] : old.count
+        let stretch = Swift.min(end - taken, count - result.count)
+        result.append(contentsOf: old[taken..<taken + stretch])
+        taken += stretch
+        if taken == end, removal < removals.count {
+          taken += 1
+          removal += 1
+        }
+      }
+    }
     var insertion = 0
     var move = 0
     while insertion < insertions.count || move < moves.count {
       let isInsertion =
         move == moves.count
         || (insertion < insertions.count && insertions[insertion] < moves[move].to)
-      let destination = isInsertion ? insertions[insertion] : moves[move].to
-      let gap = destination - result.count
-      result.append(contentsOf: stayed[taken..<taken + gap])
-      taken += gap
+      appendStayed(upTo: isInsertion ? insertions[insertion] : moves[move].to)
       if isInsertion {
         result.append(inserted[insertion])
         insertion += 1
@@ -58,7 +69,7 @@ extension Changeset {
         move += 1
       }
     }
-    result.append(contentsOf: stayed[taken...])
+    appendStayed(upTo: old.count + countChange)
     for (update, element) in zip(updates, updated) {
       result[update.to] = element
     }

@@ -1,13 +1,13 @@
 /// Two elements of one identity that were found out of step: positions in the lists of what a walk has
 /// left over.
 @usableFromInline
-struct Match {
+package struct Match {
   // Half a word each: lists of matches are long where little is in order.
   @usableFromInline let old: UInt32
   @usableFromInline let new: UInt32
 
   @inlinable
-  init(old: Int, new: Int) {
+  package init(old: Int, new: Int) {
     self.old = UInt32(truncatingIfNeeded: old)
     self.new = UInt32(truncatingIfNeeded: new)
   }

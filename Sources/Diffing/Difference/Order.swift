@@ -32,6 +32,27 @@ extension Changeset {
   }
 }
 
+extension Changeset {
+  /// Puts together what is known to have kept its order and what else was kept.
+  ///
+  /// - Parameters:
+  ///   - oldRest: Old offsets of all that is not known to have kept its order, ascending.
+  ///   - newRest: New offsets of all that is not known to have kept its order, ascending.
+  ///   - matches: Positions in these two of what was kept, by ascending new offset.
+  ///   - chainCount: How many elements kept their order.
+  ///   - updates: Those of the ones that kept their order whose content differs, by ascending offset.
+  ///   - matchUpdates: Those of the matches whose content differs, by ascending new offset.
+  /// - Complexity: O(k log k) for k offsets.
+  package init(
+    oldRest: [Int], newRest: [Int], matches: [Match], chainCount: Int, updates: [Update],
+    matchUpdates: [Update]
+  ) {
+    self.init(
+      oldRest: Rest(oldRest), newRest: Rest(newRest), matches: matches, chainCount: chainCount,
+      updates: updates, matchUpdates: matchUpdates)
+  }
+}
+
 private func unmatchedOld(
   _ oldRest: Rest.Offsets, _ matches: UnsafeBufferPointer<Match>
 ) -> [Int] {

@@ -11,6 +11,10 @@ struct Rest {
   @inlinable
   init() {}
 
+  init(_ offsets: [Int]) {
+    scattered = offsets
+  }
+
   @inlinable var count: Int { scattered.count + tail.count }
 
   @inlinable var isEmpty: Bool { scattered.isEmpty && tail.isEmpty }

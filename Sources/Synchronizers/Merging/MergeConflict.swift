@@ -1,20 +1,23 @@
 public import Diffing
 
+/// How two sides differ in what they have done to one element.
+public enum MergeConflictKind: Sendable, Hashable {
+  /// Both edited it, differently.
+  case edited
+  /// Both added it, with different contents.
+  case added
+  /// Mine deleted it, theirs edited it.
+  case deletedByMine
+  /// Theirs deleted it, mine edited it.
+  case deletedByTheirs
+  /// Both moved it, to different places.
+  case moved
+}
+
 /// What two sides have done to one element that cannot both hold.
 public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
   /// How the two sides differ.
-  public enum Kind: Sendable, Hashable {
-    /// Both edited it, differently.
-    case edited
-    /// Both added it, with different contents.
-    case added
-    /// Mine deleted it, theirs edited it.
-    case deletedByMine
-    /// Theirs deleted it, mine edited it.
-    case deletedByTheirs
-    /// Both moved it, to different places.
-    case moved
-  }
+  public typealias Kind = MergeConflictKind
 
   /// What a conflict comes to.
   public enum Resolution: Sendable {

@@ -1,4 +1,5 @@
 public import Diffing
+import ObservableCollections
 
 /// What comes of two versions of a collection that were edited apart from each other, and what each side
 /// has to change to get there.
@@ -26,15 +27,20 @@ public import Diffing
 /// Theirs gives the order. What mine alone has added or moved stands behind the element that stands before
 /// it in mine. A side that was not edited leaves the other one exactly as it is, its order included.
 public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
-  /// What both sides are to hold.
-  public let merged: [Element]
-  /// What changes mine into that.
-  public let changesForMine: Changeset
-  /// What changes theirs into that.
-  public let changesForTheirs: Changeset
+  /// What changes mine into the outcome.
+  public var changesForMine: Changeset { mineChanges.changeset }
+  /// What changes theirs into the outcome.
+  public var changesForTheirs: Changeset { theirChanges.changeset }
   /// What did not go together, each with what it came to: contents by their place in base, then what both
   /// have added, then places.
   public let conflicts: [ResolvedConflict<Element>]
+
+  private let mine: Snapshot<Element>
+  private let theirs: Snapshot<Element>
+  /// The resolver's own.
+  private let values: [Element]
+  private let mineChanges: MergeChanges
+  private let theirChanges: MergeChanges
 
   /// Merges two versions.
   ///
@@ -43,7 +49,8 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
   ///   - mine: The one version.
   ///   - theirs: The other version.
   ///   - resolve: Asked once for each conflict, and for nothing else.
-  /// - Complexity: That of two differences, and O(n).
+  /// - Complexity: That of two differences, and O(k log k) for the k elements that were changed. An array
+  ///   or a snapshot is not copied.
   public init(
     base: some Collection<Element>, mine: some Collection<Element>,
     theirs: some Collection<Element>,
@@ -51,13 +58,44 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
       MergePreference.theirs.resolution(of: $0)
     }
   ) {
-    var merger = Merger(base: Array(base), mine: Array(mine), theirs: Array(theirs))
-    merger.mergeContents(resolve)
-    merger.mergeAdditions(resolve)
-    merger.mergePlaces(resolve)
-    merged = merger.merged
-    changesForMine = merger.changes(from: \.mine, merger.mine)
-    changesForTheirs = merger.changes(from: \.theirs, merger.theirs)
-    conflicts = merger.conflicts
+    let (base, mine, theirs) = (Snapshot(base), Snapshot(mine), Snapshot(theirs))
+    let mineSide = MergeSide(base.changeset(to: mine))
+    let theirSide = MergeSide(base.changeset(to: theirs))
+    (self.mine, self.theirs) = (mine, theirs)
+    (conflicts, values, mineChanges, theirChanges) = withoutActuallyEscaping(resolve) { resolve in
+      var merger = Merger(base: base, mine: mine, theirs: theirs, resolve: resolve)
+      let pairs = merger.pairs(mineSide.insertedOffsets, theirSide.insertedOffsets)
+      let plan = MergePlan(
+        baseCount: base.count, mine: mineSide, theirs: theirSide, pairs: pairs
+      ) { merger.decide($0, $1, $2, $3) }
+      let order = MergeOrder(plan) { merger.prefersMine($0) }
+      return (
+        merger.conflicts, merger.values, MergeChanges(for: .mine, plan, order),
+        MergeChanges(for: .theirs, plan, order)
+      )
+    }
+  }
+
+  /// What both sides are to hold.
+  ///
+  /// - Complexity: O(n), each time. Whoever holds one of the sides needs only its changes.
+  public var merged: [Element] {
+    changesForTheirs.isEmpty
+      ? Array(theirs)
+      : changesForTheirs.applying(
+        to: Array(theirs), inserted: insertedIntoTheirs, updated: updatedInTheirs)
+  }
+
+  /// What changesForMine inserts, in order.
+  package var insertedIntoMine: [Element] { elements(mineChanges.inserted, theirs) }
+  /// What changesForMine updates, in order.
+  package var updatedInMine: [Element] { elements(mineChanges.updated, theirs) }
+  /// What changesForTheirs inserts, in order.
+  package var insertedIntoTheirs: [Element] { elements(theirChanges.inserted, mine) }
+  /// What changesForTheirs updates, in order.
+  package var updatedInTheirs: [Element] { elements(theirChanges.updated, mine) }
+
+  private func elements(_ sources: [Int], _ side: Snapshot<Element>) -> [Element] {
+    sources.map { $0 >= 0 ? side[$0] : values[~$0] }
   }
 }

@@ -17,15 +17,16 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
 
   /// Does it all; what comes of it is in the record.
   func perform() async {
-    if Task.isCancelled { return }
+    defer { record.noteCancellation() }
+    // Cancelled before it has begun, it is not ended either.
+    guard (try? enter(.begin)) != nil else { return }
     try? await work()
     record.noteCancellation()
     await end()
-    record.noteCancellation()
   }
 
   private func work() async throws {
-    try await step(.begin) { try await processor.begin() }
+    try await carryOut(.begin) { try await processor.begin() }
     let fetched = try await step(.fetch) {
       try await retrying { try await processor.fetchSourceList() }
     }
@@ -36,12 +37,16 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     let localKeys = try await step(.localKeys) { try await processor.localKeys() }
     let gone = localKeys.subtracting(list.keys)
     if !gone.isEmpty {
-      try await step(.remove, total: gone.count) { try await processor.removeLocalItems(gone) }
+      try await step(.remove, total: gone.count, key: shownKeys(gone)) {
+        try await processor.removeLocalItems(gone)
+      }
       record.count { $0.removed = gone.count }
     }
     let due = try await dueItems(of: list, localKeys)
     let prepared = try await step(.prepare) { try await processor.prepareDownload(due) }
-    try await download(chosen(prepared, from: list))
+    let chosen = list.chosen(prepared)
+    if let diagnostic = chosen.diagnostic { record.remark(diagnostic) }
+    try await download(chosen.items)
   }
 
   /// The items that are new, and those that the processor wants to have updated.
@@ -50,7 +55,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     let localCount = areLocal.count { $0 }
     record.count { $0.new = list.items.count - localCount }
     if localCount == 0 { return list.items }
-    record.enter(.shouldUpdate, total: localCount)
+    try enter(.shouldUpdate, total: localCount)
     var due: [Item] = []
     for (item, isLocal) in zip(list.items, areLocal) {
       if isLocal {
@@ -62,6 +67,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     return due
   }
 
+  /// Asks about an item that is on both sides.
   private func isOutdated(_ item: Item) async throws -> Bool {
     if Task.isCancelled { throw Break() }
     do {
@@ -72,29 +78,6 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
       record.note(error, .shouldUpdate, item)
       throw Break()
     }
-  }
-
-  /// Of what the processor wants to have downloaded, what the source lists, each key once.
-  private func chosen(_ prepared: [Item], from list: ItemList<Item>) -> [Item] {
-    var seen: Set<Key> = []
-    var chosen: [Item] = []
-    var foreign: [Item] = []
-    for item in prepared {
-      let key = item.differenceIdentifier
-      if !list.keys.contains(key) {
-        foreign.append(item)
-      } else if seen.insert(key).inserted {
-        chosen.append(item)
-      }
-    }
-    if let first = foreign.first {
-      record.remark(
-        SourceDiagnostic(
-          code: "foreign-item",
-          message: "Items that the source does not list were to be downloaded, and are left out: "
-            + "\(foreign.count), the first of them \(shownKey(first.differenceIdentifier))."))
-    }
-    return chosen
   }
 
   private func download(_ items: [Item]) async throws {
@@ -117,8 +100,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     _ body: @escaping @Sendable (Item) async throws -> Void
   ) async throws {
     if items.isEmpty { return }
-    if Task.isCancelled { throw Break() }
-    record.enter(stage, total: items.count)
+    try enter(stage, total: items.count)
     await withTaskGroup(of: Void.self) { group in
       func begin(_ item: Item) {
         group.addTask {
@@ -165,19 +147,35 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
 
   // MARK: Means
 
-  private func step<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
-  ) async throws -> Result {
+  /// Begins a stage. It may be cancelled by who is told so.
+  private func enter(_ stage: OneWayStage, total: Int = 1) throws {
     if Task.isCancelled { throw Break() }
     record.enter(stage, total: total)
+    if Task.isCancelled { throw Break() }
+  }
+
+  /// Does what a stage is for, once.
+  private func carryOut<Result>(
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
+  ) async throws -> Result {
     do {
       let result = try await body()
       record.advance(by: total)
       return result
     } catch {
-      record.note(error, stage)
+      record.note(error, stage, key: key())
       throw Break()
     }
+  }
+
+  /// Begins a stage and does it.
+  private func step<Result>(
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
+  ) async throws -> Result {
+    try enter(stage, total: total)
+    return try await carryOut(stage, total: total, key: key(), body)
   }
 
   /// Tries again as the options say. If a pause is cut short, it failed by what went wrong before it.

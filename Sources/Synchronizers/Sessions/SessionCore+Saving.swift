@@ -35,9 +35,9 @@ extension SessionCore {
         memory = Memory(shadow: stored.shadow, version: stored.version, push: stored.push)
       }
     }
-    let (state, mark) = capture()
-    if state.client.hasSameContents(as: stored?.client ?? Snapshot()) {
-      saving.withLock { $0.saved = mark }
+    let capture = capture()
+    if capture.state.client.hasSameContents(as: stored?.client ?? Snapshot()) {
+      saving.withLock { $0.saved = capture.mark }
     }
   }
 
@@ -76,10 +76,10 @@ extension SessionCore {
   private func saveNow() async -> Result<Void, SynchronizationError> {
     guard let store else { return .success(()) }
     saving.withLock { $0.isPlanned = false }
-    let (state, mark) = capture()
-    guard saving.withLock({ $0.saved }) != mark else { return .success(()) }
+    let capture = capture()
+    guard saving.withLock({ $0.saved }) != capture.mark else { return .success(()) }
     do {
-      try await store.save(state)
+      try await store.save(capture.state)
     } catch {
       let failure = SynchronizationError(
         .save, at: .saving,
@@ -89,7 +89,7 @@ extension SessionCore {
       saveFailure.value = failure
       return .failure(failure)
     }
-    saving.withLock { $0.saved = mark }
+    saving.withLock { $0.saved = capture.mark }
     if saveFailure.value != nil { saveFailure.value = nil }
     return .success(())
   }

@@ -48,10 +48,37 @@ extension SessionCore {
     return contents
   }
 
+  /// Repeats a push of which it is not known whether it has arrived, if there is one.
+  ///
+  /// Where it is accepted, the client is told of it with the next change.
+  ///
+  /// - Returns: What did not go together with edits made since.
+  func settle() async throws(SynchronizationError) -> [ResolvedConflict<Element>] {
+    let state = capture().state
+    guard let push = state.push else { return [] }
+    var version = state.version
+    if !push.isAccepted {
+      guard case .accepted(let accepted) = try await send(push, before: nil) else {
+        remember { $0.push = nil }
+        return []
+      }
+      version = accepted
+    }
+    let now = capture()
+    let merge = Self.rebase(now.state.client, from: push.client, onto: push.merged)
+    let target = Snapshot(merge.merged)
+    let delay =
+      target.hasSameContents(as: now.client) ? nil : Delay(from: now.client, to: target)
+    remember { $0 = Memory(shadow: push.merged, version: version, delay: delay) }
+    try await saveStep()
+    return merge.conflicts
+  }
+
   /// Saves that a push may be under way, and pushes.
   func push(
     _ push: Pending, before: Snapshot<Element>
   ) async throws(SynchronizationError) -> PushAnswer<Version> {
+    try checkCancellation(at: .merging)
     remember { $0.push = push }
     do {
       try await saveStep()
@@ -64,30 +91,11 @@ extension SessionCore {
     return try await send(push, before: before)
   }
 
-  /// Repeats a push of which it is not known whether it has arrived.
-  func settle(
-    _ push: Pending, _ version: Version?
-  ) async throws(SynchronizationError) -> PushAnswer<Version> {
-    if push.isAccepted { return .accepted(version) }
-    try checkCancellation(at: .pushing)
-    let answer = try await send(push, before: nil)
-    switch answer {
-    case .accepted(let version):
-      remember { memory in
-        memory.version = version
-        memory.push?.isAccepted = true
-      }
-      try await saveStep()
-    case .refused:
-      remember { $0.push = nil }
-    }
-    return answer
-  }
-
   private func send(
     _ push: Pending, before: Snapshot<Element>?
   ) async throws(SynchronizationError) -> PushAnswer<Version> {
     begin(.pushing)
+    try checkCancellation(at: .pushing)
     let request = RemotePush(
       id: push.id, version: push.version, before: before, after: push.merged)
     let answer: Result<PushAnswer<Version>, PushRejection>

@@ -20,28 +20,11 @@ extension SessionCore {
 
   private func synchronize() async throws(SynchronizationError) -> Outcome {
     try checkCancellation(at: nil)
-    let start = capture().state
-    var origin = start.client
-    // What both had in common at last, and the client since.
-    var (base, mine) = (start.shadow, start.client)
-    var baseVersion = start.version
-    var conflicts: [ResolvedConflict<Element>] = []
-
-    var settled = start.push
-    if let push = start.push {
-      switch try await settle(push, baseVersion) {
-      case .accepted(let accepted):
-        let merge = ThreeWayMerge(base: push.client, mine: start.client, theirs: push.merged) {
-          MergePreference.mine.resolution(of: $0)
-        }
-        (base, mine, baseVersion) = (push.merged, Snapshot(merge.merged), accepted)
-        conflicts = merge.conflicts
-      case .refused:
-        settled = nil
-      }
-    }
-
-    var (theirs, version) = (base, baseVersion)
+    var conflicts = try await settle()
+    let start = capture()
+    conflicts += start.conflicts
+    let (base, mine) = (start.state.shadow, start.state.client)
+    var (theirs, version) = (base, start.state.version)
     var known: [ResolvedConflict<Element>] = []
     var repeatedMerges = 0
     while true {
@@ -52,19 +35,8 @@ extension SessionCore {
       let merge = merge(base, mine, theirs, known)
       known = merge.conflicts
       let merged = Snapshot(merge.merged)
-      let changesForRemote = merge.changesForTheirs
 
-      if let against = version, !changesForRemote.isEmpty {
-        try checkCancellation(at: .merging)
-        if settled != nil {
-          // The next push takes the place of the one that was accepted.
-          let adoption = adopt(mine, from: origin, by: Changeset(from: origin, to: mine)) {
-            memory, _ in
-            memory = Memory(shadow: base, version: baseVersion)
-          }
-          conflicts += adoption.conflicts
-          (origin, settled) = (mine, nil)
-        }
+      if let against = version, !merge.changesForTheirs.isEmpty {
         let push = Pending(id: PushIdentifier(), version: against, client: mine, merged: merged)
         switch try await self.push(push, before: theirs) {
         case .accepted(let accepted):
@@ -77,15 +49,16 @@ extension SessionCore {
         }
       }
 
-      let changes =
-        settled == nil ? merge.changesForMine : Changeset(from: origin, to: merged)
-      let adoption = adopt(merged, from: origin, by: changes) { memory, merged in
-        memory = Memory(shadow: merged, version: version)
-      }
+      let isSame =
+        !start.isDelayed && version == start.state.version && merge.changesForMine.isEmpty
+        && merge.changesForTheirs.isEmpty
+      let adoption = adopt(
+        merged, from: mine, by: merge.changesForMine,
+        isSame ? nil : { memory, merged in memory = Memory(shadow: merged, version: version) })
       try await saveStep()
       return Outcome(
         conflicts: conflicts + merge.conflicts + adoption.conflicts,
-        changesForClient: adoption.changes, changesForRemote: changesForRemote,
+        changesForClient: adoption.changes, changesForRemote: merge.changesForTheirs,
         repeatedMerges: repeatedMerges)
     }
   }

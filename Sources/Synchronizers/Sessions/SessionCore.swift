@@ -12,9 +12,20 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   /// What is known beside the contents of the client.
   struct Memory: Sendable {
     var shadow = Snapshot<Element>()
-    /// The version at which the remote holds the shadow, or what was pushed where that was accepted.
+    /// The version at which the remote holds the shadow.
     var version: Version?
     var push: PendingPush<Element, Version>?
+    /// What the client still lacks of the shadow.
+    var delay: Delay?
+  }
+
+  /// What an earlier synchronisation has brought, of which the client is told with the next one, so that
+  /// it is told one change for each.
+  struct Delay: Sendable {
+    /// The client when that became known.
+    let from: Snapshot<Element>
+    /// What it should have become.
+    let to: Snapshot<Element>
   }
 
   /// Tells one state from another.
@@ -44,19 +55,43 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
 
   var shadow: Snapshot<Element> { memory.withLock { $0.contents.shadow } }
 
-  /// Client and memory of one moment.
-  func capture() -> (state: State, mark: Mark) {
-    client.transaction { draft in
+  /// All that is known at one moment.
+  struct Capture: Sendable {
+    /// The state, with the client as it would be without a delay.
+    let state: State
+    /// The client as it is.
+    let client: Snapshot<Element>
+    let isDelayed: Bool
+    /// Between edits and what is delayed.
+    let conflicts: [ResolvedConflict<Element>]
+    let mark: Mark
+  }
+
+  func capture() -> Capture {
+    let (contents, known, mark) = client.transaction { draft in
       let (known, changeCount) = memory.withLock { $0 }
-      let state = State(
-        client: draft.snapshot, shadow: known.shadow, version: known.version, push: known.push)
-      return (state, Mark(client: client.revision, memory: changeCount))
+      return (draft.snapshot, known, Mark(client: client.revision, memory: changeCount))
+    }
+    let merge = known.delay.map { Self.rebase(contents, from: $0.from, onto: $0.to) }
+    return Capture(
+      state: State(
+        client: merge.map { Snapshot($0.merged) } ?? contents, shadow: known.shadow,
+        version: known.version, push: known.push),
+      client: contents, isDelayed: merge != nil, conflicts: merge?.conflicts ?? [], mark: mark)
+  }
+
+  /// Does to another version what was edited since one.
+  static func rebase(
+    _ edited: Snapshot<Element>, from origin: Snapshot<Element>, onto target: Snapshot<Element>
+  ) -> ThreeWayMerge<Element> {
+    ThreeWayMerge(base: origin, mine: edited, theirs: target) {
+      MergePreference.mine.resolution(of: $0)
     }
   }
 
   /// Whether the client was edited since the last synchronisation.
   var hasUnsynchronizedChanges: Bool {
-    let (state, _) = capture()
+    let state = capture().state
     return !state.client.hasSameContents(as: state.shadow)
   }
 
@@ -85,24 +120,27 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   ///
   /// - Parameters:
   ///   - target: The other version.
-  ///   - origin: The one version.
+  ///   - origin: The one version, without a delay.
   ///   - changes: What leads from one to the other.
-  ///   - change: Changes the memory, given the other version as it is to be kept.
+  ///   - change: Changes the memory, given the other version as it is to be kept; nil: it stays.
   func adopt(
     _ target: Snapshot<Element>, from origin: Snapshot<Element>, by changes: Changeset,
-    _ change: (inout Memory, Snapshot<Element>) -> Void
+    _ change: ((inout Memory, Snapshot<Element>) -> Void)?
   ) -> Adoption {
     client.transaction { draft in
       var adoption = Adoption(changes: changes, conflicts: [])
-      var kept = target
-      if draft.snapshot.hasSameContents(as: origin) {
+      let before = draft.snapshot
+      if let delay = memory.withLock({ $0.contents.delay }) {
+        let current = Self.rebase(before, from: delay.from, onto: delay.to)
+        let merge = Self.rebase(Snapshot(current.merged), from: origin, onto: target)
+        let merged = Snapshot(merge.merged)
+        adoption = Adoption(
+          changes: Changeset(from: before, to: merged), conflicts: merge.conflicts)
+        draft.apply(adoption.changes, to: merged)
+      } else if before.hasSameContents(as: origin) {
         draft.apply(changes, to: target)
-        // The same memory as the client's: equal at a glance.
-        kept = draft.snapshot
       } else {
-        let merge = ThreeWayMerge(base: origin, mine: draft.snapshot, theirs: target) {
-          MergePreference.mine.resolution(of: $0)
-        }
+        let merge = Self.rebase(before, from: origin, onto: target)
         adoption = Adoption(changes: merge.changesForMine, conflicts: merge.conflicts)
         draft.apply(merge.changesForMine, to: Snapshot(merge.merged))
       }
@@ -110,7 +148,12 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       case .idle, .loading: draft.newStatus = .loaded
       case .loaded, .failed, .missing: break
       }
-      remember { change(&$0, kept) }
+      if let change {
+        // Where it can be, the same memory as the client's: equal at a glance.
+        let after = draft.snapshot
+        let kept = after.hasSameContents(as: target) ? after : target
+        remember { change(&$0, kept) }
+      }
       return adoption
     }
   }

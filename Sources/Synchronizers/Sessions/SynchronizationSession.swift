@@ -102,7 +102,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   ///
   /// - Complexity: That of a difference.
   public var unsynchronizedChanges: Changeset {
-    let (state, _) = core.capture()
+    let state = core.capture().state
     return Changeset(from: state.shadow, to: state.client)
   }
 
@@ -129,6 +129,8 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   }
 
   /// Saves: when it returns, everything that was edited before is in the store.
+  ///
+  /// A save is not cancelled with the task that waits for it.
   ///
   /// - Throws: ``SynchronizationError`` where it cannot be saved; the next save tries all again.
   public func save() async throws {

@@ -30,7 +30,11 @@ actor ConvergenceHistory {
     var power = Shared(true)
     let disk = Disk<TestElement>(nil)
     var isBusy = false
+    /// Whether a save is held up by what happens meanwhile: another one would wait for it.
+    var isSaving = false
     var isOnline = true
+    /// How many changes edits have made during a synchronisation.
+    var editCount = 0
   }
 
   /// What one client has made of a key: its content, or nothing.
@@ -55,21 +59,26 @@ actor ConvergenceHistory {
   /// One in so many calls goes wrong; nil: none.
   private var faultRate: Int?
   private(set) var callCount = 0
+  private var tooMany: Divergence?
 
   init(seed: UInt64, weakness: Weakness = .none) {
     self.seed = seed
     self.weakness = weakness
     random = SeededGenerator(seed: seed)
-    let elements = Self.sharedKeys.dropLast(random.below(6)).map { TestElement($0) }
+    let elements = Self.sharedKeys.dropLast(random.below(7)).map { TestElement($0) }
     initial = Dictionary(uniqueKeysWithValues: elements.map { ($0.id, $0.content) })
     remote = InMemoryRemote(elements)
     machines = (0..<2 + random.below(4)).map { _ in Machine() }
-    faultRate = [nil, 3, 5, 10, 20][random.below(5)]
   }
 
   /// Plays the history and looks at its end.
   func run() async throws {
-    for index in machines.indices { try await start(index) }
+    for index in machines.indices {
+      try await start(index)
+      // Who does not know what is there and adds it is one who has edited it.
+      if !initial.isEmpty { try await machines[index].session?.synchronize() }
+    }
+    faultRate = [nil, 3, 5, 10, 20][random.below(5)]
     for _ in 0..<8 + random.below(25) {
       let index = random.below(machines.count)
       switch random.below(20) {
@@ -88,6 +97,7 @@ actor ConvergenceHistory {
         try await machines[index].session?.synchronize()
       }
     }
+    if let tooMany { throw tooMany }
     try checkEnd()
     for index in machines.indices { try await start(index) }
     try checkEnd()
@@ -113,10 +123,16 @@ actor ConvergenceHistory {
   }
 
   private func synchronize(_ index: Int) async {
-    guard let session = machines[index].session, !machines[index].isBusy else { return }
+    guard let session = machines[index].session, !machines[index].isBusy,
+      !machines[index].isSaving
+    else { return }
     machines[index].isBusy = true
+    machines[index].editCount = 0
+    let revision = session.client.revision
     _ = try? await session.synchronize()
     machines[index].isBusy = false
+    let told = session.client.revision - revision - machines[index].editCount
+    if told > 1 { tooMany = violation("client \(index) was told \(told) changes at once") }
     // What is saved in the background is over, so that a seed tells all.
     _ = try? await session.save()
   }
@@ -130,15 +146,19 @@ actor ConvergenceHistory {
 
   /// Edits a client, and notes what was done as soon as it is on the disk.
   private func edit(_ index: Int) async {
-    guard let session = machines[index].session, machines[index].power.value else { return }
+    guard let session = machines[index].session, machines[index].power.value,
+      !machines[index].isSaving
+    else { return }
+    let revision = session.client.revision
     let edited = edit(session.client, by: index)
-    let after = session.client.snapshot
+    machines[index].editCount += session.client.revision - revision
     while machines[index].power.value {
       if (try? await session.save()) != nil { break }
     }
-    guard let saved = machines[index].disk.value, Array(saved.client) == Array(after) else {
-      return
-    }
+    guard let saved = machines[index].disk.value else { return }
+    let contents = Self.contents(Array(saved.client))
+    // One transaction: all of it or nothing.
+    guard edited.allSatisfy({ contents[$0.key] == $0.value }) else { return }
     for (key, content) in edited {
       touches[key, default: []].append(Touch(client: index, content: content))
     }
@@ -153,7 +173,9 @@ actor ConvergenceHistory {
     callCount += 1
     if call != .save, !machines[index].isOnline { throw Refusal() }
     guard let faultRate, random.oneIn(faultRate) else { return }
-    switch random.below(call == .save ? 5 : 10) {
+    if call == .save { machines[index].isSaving = true }
+    defer { if call == .save { machines[index].isSaving = false } }
+    switch random.below(10) {
     case 0:
       power.value = false
       throw PowerCut()

@@ -5,10 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
   private static let environment = ProcessInfo.processInfo.environment
-  /// Three hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
+  /// Five hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
   private static let seeds: Range<UInt64> = {
     let first = environment["SWAPPABLE_SEED"].flatMap(UInt64.init) ?? 1
-    return first..<first + (environment["SWAPPABLE_LONG"] == "1" ? 100_000 : 300)
+    return first..<first + (environment["SWAPPABLE_LONG"] == "1" ? 100_000 : 500)
   }()
 
   @Test func allClientsEndEqualAndNothingOneSidedIsLost() async throws {

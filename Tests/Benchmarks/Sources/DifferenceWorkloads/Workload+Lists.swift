@@ -140,7 +140,7 @@ extension UUID {
 }
 
 extension Row {
-  fileprivate static func list(
+  static func list(
     _ ids: Range<Int>, using generator: inout SeededGenerator
   ) -> [Row] {
     ids.map { id in

@@ -2,14 +2,19 @@ import AllocationMeter
 import Foundation
 
 /// Something to measure beside others.
-struct Contestant {
-  let name: String
+package struct Contestant {
+  package let name: String
   /// Does it once, and returns a figure of the result, so that it cannot be left out.
-  let run: () -> Int
+  package let run: () -> Int
+
+  /// Makes a contestant.
+  package init(name: String, run: @escaping () -> Int) {
+    (self.name, self.run) = (name, run)
+  }
 }
 
 /// What is done before a run.
-enum Temperature {
+package enum Temperature {
   /// The same has run just before, and as many runs as take some milliseconds are timed together. Freed
   /// memory stays in the process.
   case warm
@@ -21,7 +26,7 @@ enum Temperature {
 /// Runs contestants in turn, again and again, so that a slow moment of the machine meets all of them.
 ///
 /// - Returns: The median of one run of each, in nanoseconds.
-func medians(of contestants: [Contestant], _ temperature: Temperature) -> [Double] {
+package func medians(of contestants: [Contestant], _ temperature: Temperature) -> [Double] {
   let runCounts = contestants.map { contestant in
     let estimate = time { contestant.run() }
     return temperature == .cold ? 1 : Swift.max(1, Swift.min(20_000, Int(4e6 / estimate)))
@@ -72,7 +77,7 @@ private func chill() {
 }
 
 /// The most bytes that were allocated at once while something was made, itself included.
-func peakBytes<Result>(_ make: () -> Result) -> Int {
+package func peakBytes<Result>(_ make: () -> Result) -> Int {
   allocation_meter_start()
   let result = make()
   return withExtendedLifetime(result) { Int(allocation_meter_stop()) }

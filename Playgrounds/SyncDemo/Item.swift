@@ -1,0 +1,16 @@
+import Swappable
+
+/// What is on the shopping list: how many of a thing.
+struct Item: Codable, Hashable, Identifiable, Sendable, CustomStringConvertible {
+  let name: String
+  var count: Int
+
+  var id: String { name }
+  var description: String { "\(name) \(count)" }
+
+  init(_ name: String, _ count: Int) {
+    (self.name, self.count) = (name, count)
+  }
+}
+
+extension Item: Differentiable {}

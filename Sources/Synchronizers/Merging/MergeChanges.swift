@@ -1,0 +1,88 @@
+import Diffing
+
+/// What leads one side to the outcome, and where the contents for that come from.
+struct MergeChanges: Sendable {
+  let changeset: Changeset
+  /// For each insertion and each update the offset on the other side; below zero, inverted, which of the
+  /// resolver's own values it is.
+  let inserted: [Int]
+  let updated: [Int]
+
+  enum Side {
+    case mine
+    case theirs
+  }
+
+  init(for side: Side, _ plan: MergePlan, _ order: MergeOrder) {
+    let rest = side == .mine ? plan.mineRest : plan.theirRest
+    func offsets(_ mine: Int, _ theirs: Int) -> (here: Int, there: Int) {
+      side == .mine ? (mine, theirs) : (theirs, mine)
+    }
+    func isNew(_ content: MergePlan.Content) -> Bool {
+      side == .mine ? content.isNewToMine : content.isNewToTheirs
+    }
+    func source(_ content: MergePlan.Content, _ there: Int) -> Int {
+      content.value >= 0 ? ~content.value : there
+    }
+
+    var positions = Array(repeating: -1, count: plan.entries.count)
+    for (position, entry) in rest.entries.enumerated() where entry >= 0 {
+      positions[entry] = position
+    }
+    var matches: [Match] = []
+    var inserted: [Int] = []
+    var matchUpdates: [Changeset.Update] = []
+    var matchSources: [Int] = []
+    matches.reserveCapacity(order.entries.count)
+    for (position, number) in order.entries.enumerated() {
+      let entry = plan.entries[number]
+      let (here, there) = offsets(entry.mine, entry.theirs)
+      if here < 0 {
+        inserted.append(source(entry.content, there))
+        continue
+      }
+      matches.append(Match(old: positions[number], new: position))
+      if isNew(entry.content) {
+        matchUpdates.append(Changeset.Update(from: here, to: order.offset(at: position)))
+        matchSources.append(source(entry.content, there))
+      }
+    }
+
+    var updates: [Changeset.Update] = []
+    var sources: [Int] = []
+    updates.reserveCapacity(plan.chainEdits.count)
+    sources.reserveCapacity(plan.chainEdits.count)
+    var before = 0
+    for edit in plan.chainEdits where isNew(edit.content) {
+      while before < order.gaps.count, order.gaps[before] <= edit.rank { before += 1 }
+      let (here, there) = offsets(edit.mine, edit.theirs)
+      updates.append(Changeset.Update(from: here, to: edit.rank + before))
+      sources.append(source(edit.content, there))
+    }
+
+    changeset = Changeset(
+      oldRest: rest.offsets, newRest: order.entries.indices.map(order.offset(at:)),
+      matches: matches, chainCount: plan.chainCount, updates: updates, matchUpdates: matchUpdates)
+    self.inserted = inserted
+    updated = MergeChanges.inOrder(updates, sources, matchUpdates, matchSources)
+  }
+
+  /// The sources of two ascending lists of updates as one.
+  private static func inOrder(
+    _ updates: [Changeset.Update], _ sources: [Int], _ others: [Changeset.Update],
+    _ otherSources: [Int]
+  ) -> [Int] {
+    if others.isEmpty { return sources }
+    var result: [Int] = []
+    result.reserveCapacity(sources.count + otherSources.count)
+    var next = 0
+    for (update, source) in zip(updates, sources) {
+      while next < others.count, others[next].to < update.to {
+        result.append(otherSources[next])
+        next += 1
+      }
+      result.append(source)
+    }
+    return result + otherSources[next...]
+  }
+}

@@ -1,0 +1,163 @@
+import Testing
+
+@Suite struct MergeTests {
+  @Test func whatEachSideHasDoneIsMerged() throws {
+    let place = try Workplace()
+    let base = try place.json("base.json", #"[{"id":1,"n":"a"},{"id":2,"n":"b"},{"id":3,"n":"c"}]"#)
+    let mine = try place.json(
+      "mine.json", #"[{"id":1,"n":"A"},{"id":2,"n":"b"},{"id":3,"n":"c"},{"id":4}]"#)
+    try place.sql(
+      "theirs.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (3, 'c'), (1, 'a'), (5, NULL)")
+    let theirs = place.sqlite("theirs.db", "SELECT * FROM t")
+    let result = try Livelist.run("merge", "--key", "id", base, mine, theirs)
+    #expect(result.errors.isEmpty)
+    #expect(
+      result.output == """
+        [
+        {"id":3,"n":"c"},
+        {"id":4},
+        {"id":1,"n":"A"},
+        {"id":5,"n":null}
+        ]
+
+        """)
+    #expect(result.status == 0)
+  }
+
+  /// Base, mine and theirs with a conflict of each kind.
+  private func conflicting(_ place: Workplace) throws -> [String] {
+    [
+      try place.json(
+        "base.json",
+        #"[{"id":1,"n":"a"},{"id":2,"n":1},{"id":3,"n":1},{"id":6},{"id":7},{"id":8},{"id":9}]"#),
+      try place.json(
+        "mine.json",
+        #"[{"id":9},{"id":1,"n":"m"},{"id":3,"n":2},{"id":4,"n":1},{"id":6},{"id":7},{"id":8}]"#),
+      try place.json(
+        "theirs.json",
+        #"[{"id":1,"n":"t","o":{}},{"id":9},{"id":2,"n":2},{"id":4,"n":2},{"id":6},{"id":7},{"id":8}]"#
+      ),
+    ]
+  }
+
+  private let conflictLines = [
+    #"1: edited on both sides (n is "m" in mine and "t" in theirs, o is nothing in mine and {} in theirs)"#,
+    "2: deleted by mine, edited by theirs (n: 1 → 2)",
+    "3: deleted by theirs, edited by mine (n: 1 → 2)",
+    "4: added on both sides (n is 1 in mine and 2 in theirs)",
+    "9: moved on both sides, to different places",
+  ]
+
+  private func lines(_ winners: [String]) -> String {
+    zip(conflictLines, winners).map { "livelist: conflict at \($0); \($1) holds\n" }.joined()
+  }
+
+  @Test func eachConflictIsALineOnStandardErrorAndTheirsHolds() throws {
+    let place = try Workplace()
+    let sources = try conflicting(place)
+    for preference in [[], ["--prefer", "theirs"]] {
+      let result = try Livelist.run(["merge", "--key=id"] + preference + sources)
+      #expect(result.errors == lines(Array(repeating: "theirs", count: 5)))
+      #expect(
+        result.output == """
+          [
+          {"id":1,"n":"t","o":{}},
+          {"id":9},
+          {"id":2,"n":2},
+          {"id":4,"n":2},
+          {"id":6},
+          {"id":7},
+          {"id":8}
+          ]
+
+          """)
+      #expect(result.status == 0)
+    }
+  }
+
+  @Test func mineCanBePreferred() throws {
+    let place = try Workplace()
+    let result = try Livelist.run(
+      ["merge", "--key=id", "--prefer=mine"] + conflicting(place))
+    #expect(result.errors == lines(["mine", "theirs", "mine", "mine", "mine"]))
+    #expect(
+      result.output == """
+        [
+        {"id":9},
+        {"id":1,"n":"m"},
+        {"id":2,"n":2},
+        {"id":3,"n":2},
+        {"id":4,"n":1},
+        {"id":6},
+        {"id":7},
+        {"id":8}
+        ]
+
+        """)
+    #expect(result.status == 0)
+  }
+
+  @Test func withStrictAConflictPrintsNothingAndEndsWithStatus3() throws {
+    let place = try Workplace()
+    let result = try Livelist.run(["merge", "--strict", "--key=id"] + conflicting(place))
+    #expect(result.output.isEmpty)
+    #expect(result.errors.hasPrefix(lines(Array(repeating: "theirs", count: 5))))
+    #expect(
+      result.errors.hasSuffix(
+        "5 conflicts, and nothing is printed; make the sides agree, or leave out --strict\n"))
+    #expect(result.status == 3)
+  }
+
+  @Test func withStrictAndNoConflictItIsPrinted() throws {
+    let place = try Workplace()
+    let (one, two) = (try place.json("1.json", "[1,2]"), try place.json("2.json", "[2,3]"))
+    let result = try Livelist.run("merge", "--strict", one, two, one)
+    #expect(result.output == "[\n2,\n3\n]\n")
+    #expect(result.errors.isEmpty)
+    #expect(result.status == 0)
+  }
+
+  @Test func valuesWithoutAKeyAreTheirOwn() throws {
+    let place = try Workplace()
+    let base = try place.json("base.json", #"["A","B","C"]"#)
+    let mine = try place.json("mine.json", #"["A","B","C","D"]"#)
+    let result = try Livelist.run("merge", base, mine, base)
+    #expect(result.output == "[\n\"A\",\n\"B\",\n\"C\",\n\"D\"\n]\n")
+  }
+
+  @Test func objectsWithoutAKeyAreRefusedSinceBothVersionsWouldStay() throws {
+    let place = try Workplace()
+    let (numbers, objects) = (
+      try place.json("n.json", "[1]"), try place.json("o.json", #"[1,{"id":1}]"#)
+    )
+    let result = try Livelist.run("merge", numbers, numbers, objects)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.contains("element 2 of \(objects) is an object; say by --key FIELD"))
+    #expect(result.status == 2)
+  }
+
+  @Test func aSourceThatCannotBeLoadedEndsWithStatus1AndOneLine() throws {
+    let place = try Workplace()
+    let list = try place.json("1.json", #"[{"id":1}]"#)
+    for missing in 0..<3 {
+      var sources = [list, list, list]
+      sources[missing] = "json:\(place("none.json"))"
+      let result = try Livelist.run(["merge", "--key", "id"] + sources)
+      #expect(result.output.isEmpty)
+      #expect(result.errors.split(separator: "\n").count == 1)
+      #expect(result.errors.contains("none.json"))
+      #expect(result.status == 1)
+    }
+    let result = try Livelist.run("merge", "--key", "no", list, list, list)
+    #expect(result.status == 1)
+  }
+
+  @Test func keysThatOccurTwiceAreWarnedOfAndAllElementsStay() throws {
+    let place = try Workplace()
+    let base = try place.json("1.json", #"[{"id":1,"n":1},{"id":1,"n":2}]"#)
+    let mine = try place.json("2.json", #"[{"id":1,"n":1},{"id":1,"n":3}]"#)
+    let result = try Livelist.run("merge", "--key", "id", base, mine, base)
+    #expect(result.output == "[\n{\"id\":1,\"n\":1},\n{\"id\":1,\"n\":3}\n]\n")
+    #expect(result.errors.contains("the key 1 occurs more than once"))
+  }
+}

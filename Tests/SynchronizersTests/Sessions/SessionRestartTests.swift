@@ -1,0 +1,104 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import Synchronizers
+import Testing
+import TestSupport
+
+/// A process that ends at each point of a synchronisation, and begins anew.
+@Suite(.timeLimit(.minutes(5))) struct SessionRestartTests {
+  /// What happens between the end of a process and the next one.
+  enum Meanwhile: CaseIterable {
+    case nothing, pushedIsDeleted, pushedIsEdited, otherIsAdded, clientEdits
+  }
+
+  private struct PowerCut: Error {}
+
+  /// Synchronises a client in a process that ends at a call.
+  ///
+  /// - Parameters:
+  ///   - end: How many moments of calls it sees before; it ends at the next.
+  ///   - edits: Made before, and waited for until they are saved.
+  /// - Returns: Whether it ended.
+  private func process(
+    _ remote: InMemoryRemote<Letter>, _ disk: Disk<Letter>, endsAfter end: Int,
+    edits: (CollectionProperty<Letter>) -> Void
+  ) async throws -> Bool {
+    let (count, isOver, isCounting) = (Shared(0), Shared(false), Shared(false))
+    let hook: CallHook = { _, _ in
+      if isOver.value { throw PowerCut() }
+      guard isCounting.value else { return }
+      if count.modify({ count in
+        defer { count += 1 }
+        return count == end
+      }) {
+        isOver.value = true
+        throw PowerCut()
+      }
+    }
+    let session = try await SynchronizationSession(
+      remote: HookedRemote(remote, hook: hook), store: HookedStore(disk, hook: hook))
+    edits(session.client)
+    try await session.save()
+    isCounting.value = true
+    _ = try? await session.synchronize()
+    try? await session.save()
+    isOver.value = true
+    return count.value > end
+  }
+
+  @Test(arguments: Meanwhile.allCases)
+  func nothingIsLostOrDoneTwiceWherever(meanwhile: Meanwhile) async throws {
+    var points = 0
+    // Each of the first two processes ends at each of its points.
+    for first in 0... {
+      var hasEnded = false
+      for second in 0... {
+        let remote = InMemoryRemote(Letter.list("A B C"))
+        let disk = Disk<Letter>(nil)
+        _ = try await process(remote, disk, endsAfter: .max) { _ in }
+        remote.contents.update(identifiedBy: "A") { $0.content = "1" }
+        // Mine adds X, edits B and deletes C; theirs has edited A.
+        hasEnded = try await process(remote, disk, endsAfter: first) {
+          $0.replace(with: Letter.list("A X B2"))
+        }
+        let hasArrived = remote.contents.firstIndex("X") != nil
+        switch meanwhile {
+        case .nothing, .clientEdits: break
+        case .pushedIsDeleted: remote.contents.remove(identifiedBy: "X")
+        case .pushedIsEdited: remote.contents.update(identifiedBy: "X") { $0.content = "5" }
+        case .otherIsAdded: remote.contents.append(Letter(key: "Y", content: ""))
+        }
+        let secondHasEnded = try await process(remote, disk, endsAfter: second) { client in
+          guard meanwhile == .clientEdits else { return }
+          client.update(identifiedBy: "X") { $0.content = "7" }
+          client.remove(identifiedBy: "B")
+        }
+        _ = try await process(remote, disk, endsAfter: .max) { _ in }
+        let session = try await SynchronizationSession(remote: remote, store: HookedStore(disk))
+        let expected =
+          switch meanwhile {
+          case .nothing: "A1 X B2"
+          case .pushedIsDeleted: hasArrived ? "A1 B2" : "A1 X B2"
+          case .pushedIsEdited: hasArrived ? "A1 X5 B2" : "A1 X B2"
+          case .otherIsAdded: "A1 X B2 Y"
+          case .clientEdits: "A1 X7"
+          }
+        let place = "\(meanwhile) \(first) \(second)"
+        #expect(remote.contents.text == expected, "\(place)")
+        #expect(session.client.text == expected, "\(place)")
+        #expect(session.shadow.text == expected, "\(place)")
+        #expect(disk.value?.push == nil, "\(place)")
+        points += 1
+        if !secondHasEnded { break }
+      }
+      if !hasEnded { break }
+    }
+    // fetch, save, push and save, before and after each, and none.
+    #expect(points >= 9 * 3)
+  }
+}
+
+extension DataSource where Element == Letter {
+  func firstIndex(_ key: Character) -> Int? { snapshot.firstIndex(identifiedBy: key) }
+}
