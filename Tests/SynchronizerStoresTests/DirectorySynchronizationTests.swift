@@ -1,0 +1,91 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import SwappableSources
+import SynchronizerStores
+import Synchronizers
+import TestSupport
+import Testing
+
+/// Lists pages whose content says which state of them it is.
+private final class PageRemote: OneWayRemote {
+  struct Offline: Error {}
+
+  let pages = Shared<[Page]>([])
+  let broken = Shared<Set<ExactString>>([])
+  let downloads = Log<String>([])
+
+  static func content(_ page: Page) -> [UInt8] { Array("\(page.id) \(page.stamp ?? "")".utf8) }
+
+  func items() async throws -> [Page] { pages.value }
+
+  func preview(of item: Page) async throws -> [UInt8]? { Array(Self.content(item).prefix(1)) }
+
+  func content(of item: Page) async throws -> [UInt8] {
+    if broken.value.contains(item.id) { throw Offline() }
+    downloads.append(item.id.string)
+    return Self.content(item)
+  }
+}
+
+@Suite struct DirectorySynchronizationTests {
+  private let directory: TemporaryDirectory
+  private var path: String { directory("pages") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  @Test func aRunIntoTheDirectoryFeedsAContainer() async throws {
+    let remote = PageRemote()
+    let keys: [ExactString] = ["b", "../a", "\u{E9}", "e\u{301}", "", "B"]
+    remote.pages.value = keys.map { Page(id: $0) }
+    do {
+      let store = try PageStore.make(path)
+      let container = SwappableContainer(store.filter { !$0.key.string.isEmpty })
+      let recorder = RecordingObserver(container)
+      let synchronizer = OneWaySynchronizer(
+        from: remote, to: store, options: OneWayOptions(downloadPreview: true))
+      try await synchronizer.sync()
+      #expect(container.snapshot.map(\.key) == keys.filter { !$0.string.isEmpty })
+      #expect(recorder.events.count == 2)
+      #expect(remote.downloads.value.count == keys.count)
+
+      // Nothing new: nothing is downloaded and nothing told.
+      try await synchronizer.sync()
+      #expect(recorder.events.count == 2)
+      #expect(remote.downloads.value.count == keys.count)
+
+      remote.pages.value = [keys[3], keys[0], "new"].map { Page(id: $0) }
+      remote.pages.modify { $0[1].stamp = "2" }
+      try await synchronizer.sync()
+      #expect(container.snapshot.map(\.key) == [keys[3], keys[0], "new"])
+      #expect(remote.downloads.value.dropFirst(keys.count).sorted() == ["b", "new"])
+      #expect(recorder.events.count == 3)
+      try recorder.check(against: container)
+    }
+    let store = try PageStore.make(path)
+    for page in remote.pages.value {
+      #expect(try store.contents(forKey: page.id) == PageRemote.content(page))
+      #expect(try store.preview(forKey: page.id) == Array(PageRemote.content(page).prefix(1)))
+    }
+  }
+
+  @Test func aRunThatFailedIsGoneOnWithWhenOpenedAgain() async throws {
+    let remote = PageRemote()
+    remote.pages.value = (0..<20).map { Page(id: ExactString("page\($0)")) }
+    remote.broken.value = ["page7", "page13"]
+    do {
+      let store = try PageStore.make(path)
+      let synchronizer = OneWaySynchronizer(
+        from: remote, to: store, options: OneWayOptions(concurrency: 4, stopOnError: false))
+      await #expect(throws: OneWayError.self) { try await synchronizer.sync() }
+      #expect(store.snapshot.count == 18)
+    }
+    remote.broken.value = []
+    remote.downloads.value = []
+    let store = try PageStore.make(path)
+    try await OneWaySynchronizer(from: remote, to: store).sync()
+    #expect(remote.downloads.value.sorted() == ["page13", "page7"])
+    #expect(store.snapshot.map(\.key) == remote.pages.value.map(\.id))
+  }
+}
