@@ -20,12 +20,13 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   struct Arrival: Sendable {
     var key: Key
     var newName: String
+    /// Its name is not told yet.
     var stored: Stored
   }
 
   static var indexName: String { "+index.jsonl" }
   private static var newIndexName: String { "+index.new" }
-  private static var newPrefix: String { "+new-" }
+  static var newPrefix: String { "+new-" }
   private static var previewPrefix: String { "+preview-" }
 
   let folder: Folder
@@ -35,7 +36,6 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   /// The keys of names that are in use, also by items of which there is only a preview yet.
   private var owners: [String: Key] = [:]
   private var previewOnly: [Key: String] = [:]
-  private var newCount = 0
   /// Whether the index has lines behind those that were written at once.
   private var isAppended = false
   /// Whether the index does not say what is known here, or can end in the middle of a line.
@@ -139,7 +139,7 @@ extension DirectoryContents {
 
 extension DirectoryContents {
   /// The name that an item has or gets.
-  mutating func name(for key: Key, text: String) throws(StoreError) -> String {
+  private mutating func name(for key: Key, text: String) throws(StoreError) -> String {
     if let name = stored[key]?.name ?? previewOnly[key] { return name }
     for name in FileName.candidates(for: text.utf8, hash: hash(text.utf8))
     where owners[name] == nil {
@@ -154,17 +154,25 @@ extension DirectoryContents {
     preconditionFailure("the names for the key \(text) have come to an end")
   }
 
-  mutating func makeNewName() -> String {
-    newCount += 1
-    return Self.newPrefix + String(newCount)
+  /// Takes in a preview whose bytes are in a new file.
+  mutating func takePreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
+    do throws(StoreError) {
+      try folder.rename(newName, to: Self.previewName(of: name(for: key, text: text)))
+    } catch {
+      try? folder.remove(newName)
+      throw error
+    }
   }
 
   /// Takes in items whose bytes are in new files.
   ///
   /// - Returns: For each what went wrong with it, or nil.
   mutating func take(_ arrivals: [Arrival]) -> [StoreError?] {
-    var errors = [StoreError?](repeating: nil, count: arrivals.count)
+    var (arrivals, errors) = (arrivals, [StoreError?](repeating: nil, count: arrivals.count))
     do throws(StoreError) {
+      for (offset, arrival) in arrivals.enumerated() {
+        arrivals[offset].stored.name = try name(for: arrival.key, text: arrival.stored.text)
+      }
       try append(arrivals.map { line($0.stored) })
     } catch {
       for arrival in arrivals { try? folder.remove(arrival.newName) }

@@ -55,6 +55,7 @@ where Item.DifferenceIdentifier: Sendable {
     var contents: Contents
     /// Items whose bytes are written, and that wait to be taken in together.
     let waiting = Locked<[Waiting]>([])
+    let newCount = Locked(0)
 
     init(_ contents: Contents) { self.contents = contents }
 
@@ -172,8 +173,8 @@ extension DirectoryStore {
   /// - Returns: nil where nothing is.
   /// - Throws: A ``StoreError`` where the file cannot be read.
   public func contents(forKey key: Key) throws -> [UInt8]? {
-    guard let name = queue.sync(execute: { guarded.contents[key]?.name }) else { return nil }
-    return try folder.read(name)
+    // On the queue, where no name changes its owner meanwhile.
+    try queue.sync { try guarded.contents[key].flatMap { try folder.read($0.name) } }
   }
 
   /// Reads the preview that is kept under a key.
@@ -181,10 +182,11 @@ extension DirectoryStore {
   /// - Returns: nil where none is.
   /// - Throws: A ``StoreError`` where the file cannot be read.
   public func preview(forKey key: Key) throws -> [UInt8]? {
-    guard let name = queue.sync(execute: { guarded.contents.knownName(of: key) }) else {
-      return nil
+    try queue.sync {
+      try guarded.contents.knownName(of: key).flatMap {
+        try folder.read(Contents.previewName(of: $0))
+      }
     }
-    return try folder.read(Contents.previewName(of: name))
   }
 }
 
@@ -214,29 +216,25 @@ extension DirectoryStore {
 
   /// Keeps a preview, until its key is removed. Without a content it does not outlive the store.
   public func storePreview(_ content: [UInt8], of item: Item) async throws {
-    let (_, name, newName) = try await prepare(item)
-    try await writing.run { [folder] in
-      try folder.create(newName, content)
-      do throws(StoreError) {
-        try folder.rename(newName, to: Contents.previewName(of: name))
-      } catch {
-        try? folder.remove(newName)
-        throw error
-      }
-    }
+    let newName = makeNewName()
+    let key = item.differenceIdentifier
+    let text = text(key)
+    try await writing.run { [folder] in try folder.create(newName, content) }
+    try await run { contents in try contents.takePreview(newName, of: key, text: text) }
   }
 
   /// Keeps an item, in place of what was kept under its key. It is on the disk when this returns.
   public func store(_ content: [UInt8], of item: Item) async throws {
-    let (text, name, newName) = try await prepare(item)
+    let newName = makeNewName()
+    let key = item.differenceIdentifier
     let digest = try await writing.run { [folder] in
       try folder.create(newName, content)
       return Checksum.of(content)
     }
     let arrival = Contents.Arrival(
-      key: item.differenceIdentifier, newName: newName,
+      key: key, newName: newName,
       stored: Contents.Stored(
-        text: text, name: name, size: content.count, digest: digest, stamp: stamp(item)))
+        text: text(key), name: "", size: content.count, digest: digest, stamp: stamp(item)))
     try await withCheckedThrowingContinuation { continuation in
       let item = Waiting(arrival: arrival, continuation: continuation)
       guarded.waiting.withLock { $0.append(item) }
@@ -261,12 +259,12 @@ extension DirectoryStore {
     if let failure { throw failure }
   }
 
-  private func prepare(_ item: Item) async throws -> (text: String, name: String, newName: String) {
-    let key = item.differenceIdentifier
-    let text = text(key)
-    return try await run { contents in
-      (text, try contents.name(for: key, text: text), contents.makeNewName())
+  private func makeNewName() -> String {
+    let number = guarded.newCount.withLock { count in
+      count += 1
+      return count
     }
+    return Contents.newPrefix + String(number)
   }
 
   private func run<Result: Sendable>(

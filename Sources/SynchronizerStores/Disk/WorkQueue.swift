@@ -16,8 +16,4 @@ struct WorkQueue: Sendable {
       queue.async { continuation.resume(with: Swift.Result { try body() }) }
     }
   }
-
-  func begin(_ body: @escaping @Sendable () -> Void) {
-    queue.async(execute: body)
-  }
 }
