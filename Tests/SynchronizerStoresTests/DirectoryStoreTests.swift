@@ -242,11 +242,28 @@ import Testing
     }
     #expect(try String(contentsOfFile: directory("outside/file"), encoding: .utf8) == "precious")
     #expect(try Data(contentsOf: URL(fileURLWithPath: directory("outside/index"))) == index)
-    // The links at names of contents are not the store's; those at names of its own are gone.
+    // What never was the store's is left alone; links in place of its files are gone.
     let links = try names().filter {
       (try? FileManager.default.destinationOfSymbolicLink(atPath: path + "/" + $0)) != nil
     }
-    #expect(links == ["a", "b"])
+    #expect(links == ["b"])
+  }
+
+  @Test func aFileThatWasChangedIsMissingAndComesBackUnderItsName() async throws {
+    do {
+      let store = try PageStore.make(path)
+      try await store.store(bytes("content"), of: Page(id: "a"))
+      try await store.finish([Page(id: "a")])
+    }
+    try directory.write("changed by hand", to: "pages/a")
+    let store = try PageStore.make(path)
+    #expect(try await store.keys() == [])
+    #expect(try store.contents(forKey: "a") == nil)
+    try await store.store(bytes("content"), of: Page(id: "a"))
+    // A list that names an item twice is no reason to show it twice.
+    try await store.finish([Page(id: "a"), Page(id: "a")])
+    #expect(store.snapshot.map(\.path) == [directory("pages/a")])
+    #expect(try names() == ["+index.jsonl", "a"])
   }
 
   @Test func anIndexCannotNameFilesOutside() async throws {

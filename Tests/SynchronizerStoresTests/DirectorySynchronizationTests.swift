@@ -3,10 +3,11 @@ import Diffing
 import Foundation
 import ObservableCollections
 import SwappableSources
-import SynchronizerStores
 import Synchronizers
 import TestSupport
 import Testing
+
+@testable import SynchronizerStores
 
 /// Lists pages whose content says which state of them it is.
 private final class PageRemote: OneWayRemote {
@@ -87,5 +88,39 @@ private final class PageRemote: OneWayRemote {
     try await OneWaySynchronizer(from: remote, to: store).sync()
     #expect(remote.downloads.value.sorted() == ["page13", "page7"])
     #expect(store.snapshot.map(\.key) == remote.pages.value.map(\.id))
+  }
+
+  @Test func theStoreKeepsTheContractOfADataSource() async throws {
+    let lists = Shared<[String: [Page]]>([:])
+    try await checkDataSource(
+      seeds: 1...2, steps: 8,
+      makeSource: { [directory] in
+        let store = try PageStore.make(directory(UUID().uuidString))
+        let page = Page(id: "first")
+        try await store.store(PageRemote.content(page), of: page)
+        try await store.finish([page])
+        lists.modify { $0[store.path] = [page] }
+        return store
+      },
+      mutate: { store, random in
+        let remote = PageRemote()
+        let keys = (0..<6).shuffled(using: &random).prefix(random.below(7))
+        remote.pages.value = keys.map { key in
+          Page(id: ExactString("key \(key)"), stamp: "\(random.below(3))")
+        }
+        lists.modify { $0[store.path] = remote.pages.value }
+        try await OneWaySynchronizer(from: remote, to: store).sync()
+      },
+      expected: { store in
+        try (lists.value[store.path] ?? []).map { page in
+          let bytes = PageRemote.content(page)
+          try #require(try store.contents(forKey: page.id) == bytes)
+          let name = try #require(
+            FileName.candidates(for: page.id.string.utf8, hash: 0).first { _ in true })
+          return DirectoryEntry(
+            key: page.id, path: store.path + "/" + name, byteCount: bytes.count, stamp: page.stamp,
+            digest: Checksum.of(bytes))
+        }
+      })
   }
 }

@@ -33,9 +33,10 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private let hash: @Sendable (String.UTF8View) -> UInt64
   private var stored: [Key: Stored] = [:]
   private(set) var order: [Key] = []
-  /// The keys of names that are in use, also by items of which there is only a preview yet.
+  /// The keys of names that are in use.
   private var owners: [String: Key] = [:]
-  private var previewOnly: [Key: String] = [:]
+  /// The names of items that are not there, or of which there is only a preview yet.
+  private var nameOnly: [Key: String] = [:]
   /// Whether the index has lines behind those that were written at once.
   private var isAppended = false
   /// Whether the index does not say what is known here, or can end in the middle of a line.
@@ -45,7 +46,7 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   var keys: Dictionary<Key, Stored>.Keys { stored.keys }
 
   /// The name of an item, also of one of which there is only a preview yet.
-  func knownName(of key: Key) -> String? { stored[key]?.name ?? previewOnly[key] }
+  func knownName(of key: Key) -> String? { stored[key]?.name ?? nameOnly[key] }
 
   static func previewName(of name: String) -> String { previewPrefix + name }
 }
@@ -102,13 +103,19 @@ extension DirectoryContents {
     for (key, file) in stored where try !isThere(file, comparing: unchecked.contains(key)) {
       isStale = true
       stored[key] = nil
-      if let old = previous[key], try isThere(old, comparing: true) { stored[key] = old }
+      if let old = previous[key], try isThere(old, comparing: true) {
+        stored[key] = old
+      } else {
+        // It gets its name again when it comes again.
+        nameOnly[key] = file.name
+      }
     }
     // A key that was removed and came back stands in the order twice: the last time counts.
     var seen: Set<Key> = []
     order = order.reversed().filter { stored[$0] != nil && seen.insert($0).inserted }.reversed()
     owners = [:]
     for (key, file) in stored { owners[file.name] = key }
+    for (key, name) in nameOnly { owners[name] = key }
     try clear(mayBeLeft)
   }
 
@@ -140,7 +147,7 @@ extension DirectoryContents {
 extension DirectoryContents {
   /// The name that an item has or gets.
   private mutating func name(for key: Key, text: String) throws(StoreError) -> String {
-    if let name = stored[key]?.name ?? previewOnly[key] { return name }
+    if let name = stored[key]?.name ?? nameOnly[key] { return name }
     for name in FileName.candidates(for: text.utf8, hash: hash(text.utf8))
     where owners[name] == nil {
       // What somebody else has put into the folder is left alone.
@@ -148,7 +155,7 @@ extension DirectoryContents {
       // Left by an item of the same name that is no more.
       try folder.remove(Self.previewName(of: name))
       owners[name] = key
-      previewOnly[key] = name
+      nameOnly[key] = name
       return name
     }
     preconditionFailure("the names for the key \(text) have come to an end")
@@ -184,7 +191,7 @@ extension DirectoryContents {
         if stored.updateValue(arrival.stored, forKey: arrival.key) == nil {
           order.append(arrival.key)
         }
-        previewOnly[arrival.key] = nil
+        nameOnly[arrival.key] = nil
       } catch {
         errors[offset] = error
         isStale = true
@@ -231,13 +238,14 @@ extension DirectoryContents {
   /// anew if that is due.
   mutating func settle(_ list: [Key]?) throws(StoreError) {
     if let list {
-      let listed = Set(list)
-      let newOrder = list.filter { stored[$0] != nil } + order.filter { !listed.contains($0) }
+      var listed: Set<Key> = []
+      let known = list.filter { listed.insert($0).inserted && stored[$0] != nil }
+      let newOrder = known + order.filter { !listed.contains($0) }
       if newOrder != order { isStale = true }
       order = newOrder
-      for (key, name) in previewOnly where !listed.contains(key) {
+      for (key, name) in nameOnly where !listed.contains(key) {
         try folder.remove(Self.previewName(of: name))
-        previewOnly[key] = nil
+        nameOnly[key] = nil
         owners[name] = nil
       }
     }
