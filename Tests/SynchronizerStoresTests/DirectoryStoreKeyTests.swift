@@ -132,7 +132,7 @@ import Testing
     ]
     var keys: Set<ExactString> = []
     let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-    while keys.count < (isLong ? 5000 : 300) {
+    while keys.count < (isLong ? 5000 : 150) {
       let count = random.oneIn(20) ? random.below(400) : random.below(6)
       keys.insert(ExactString((0..<count).map { _ in parts[random.below(parts.count)] }.joined()))
     }

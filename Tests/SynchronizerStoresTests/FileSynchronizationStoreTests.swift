@@ -96,11 +96,9 @@ import Testing
     }
     for length in good.indices { try await check(Array(good[..<length]), "length \(length)") }
     for offset in good.indices {
-      for bit in [0, 3, 5, 7] {
-        var bytes = good
-        bytes[offset] ^= 1 << bit
-        try await check(bytes, "bit \(bit) of byte \(offset)")
-      }
+      var bytes = good
+      bytes[offset] ^= 1 << (offset % 8)
+      try await check(bytes, "bit \(offset % 8) of byte \(offset)")
     }
     try Data(good).write(to: URL(fileURLWithPath: path))
     #expect(try await store.load().map(StateValue.init) == StateValue(state))
