@@ -27,7 +27,7 @@ public import Synchronizers
 /// its file; all else is escaped, and what gets too long is cut and told apart by a hash, so that no two
 /// keys share a file, also where the file system ignores case or Unicode normalisation, and nothing is
 /// written outside of the folder. Symbolic links in the folder are never followed. Which keys are the
-/// same says their type: use ``ExactString`` for keys that come from elsewhere, since to `String` texts
+/// same says their type: use `ExactString` for keys that come from elsewhere, since to `String` texts
 /// that differ in normalisation are equal.
 ///
 /// The store's own files begin with `+`. What others have put into the folder is left alone. One store at

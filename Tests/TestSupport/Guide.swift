@@ -1,0 +1,59 @@
+import Foundation
+
+/// A guide of the documentation, whose code must be code that is compiled and run.
+package struct Guide {
+  /// The code in it, block by block, in lines.
+  package let code: [[String]]
+
+  /// Reads a guide.
+  ///
+  /// - Parameters:
+  ///   - name: Its file's name, without the extension.
+  ///   - file: A file of the package's tests.
+  package init(_ name: String, near file: String = #filePath) throws {
+    let path = try Guide.package(of: file)
+      .appendingPathComponent("Sources/Swappable/Swappable.docc/\(name).md")
+    var code: [[String]] = []
+    var block: [String]?
+    for line in try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n") {
+      if line == "```swift" {
+        block = []
+      } else if line == "```", let lines = block {
+        code.append(lines)
+        block = nil
+      } else {
+        block?.append(line)
+      }
+    }
+    self.code = code
+  }
+
+  /// The blocks that do not stand in a file, line for line; it may indent them.
+  ///
+  /// - Parameter file: The file that holds the same code, compiled.
+  package func blocks(missingIn file: String = #filePath) throws -> [String] {
+    let lines = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "\n")
+    return code.filter { !Guide.contains($0, lines) }.map { $0.joined(separator: "\n") }
+  }
+
+  private static func contains(_ block: [String], _ lines: [String]) -> Bool {
+    guard let first = block.first else { return true }
+    return lines.indices.contains { start in
+      guard lines[start].hasSuffix(first), start + block.count <= lines.count else { return false }
+      let indent = lines[start].dropLast(first.count)
+      guard indent.allSatisfy({ $0 == " " }) else { return false }
+      return zip(block, lines[start...]).allSatisfy { $0.isEmpty ? $1.isEmpty : $1 == indent + $0 }
+    }
+  }
+
+  private static func package(of file: String) throws -> URL {
+    var folder = URL(fileURLWithPath: file).deletingLastPathComponent()
+    while !FileManager.default.fileExists(
+      atPath: folder.appendingPathComponent("Package.swift").path)
+    {
+      guard folder.path != "/" else { throw CocoaError(.fileNoSuchFile) }
+      folder.deleteLastPathComponent()
+    }
+    return folder
+  }
+}
