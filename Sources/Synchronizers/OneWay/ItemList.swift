@@ -27,4 +27,28 @@ struct ItemList<Item: Differentiable & Sendable> {
           + (surplus == 1 ? "other is left out." : "others are left out."))
     }
   }
+
+  /// Of what a processor wants to have downloaded, what is listed, each key once.
+  ///
+  /// - Returns: That, and a remark on what is left out since it is not listed.
+  func chosen(_ prepared: [Item]) -> (items: [Item], diagnostic: SourceDiagnostic?) {
+    var seen: Set<Item.DifferenceIdentifier> = []
+    var chosen: [Item] = []
+    var foreign: [Item] = []
+    for item in prepared {
+      let key = item.differenceIdentifier
+      if !keys.contains(key) {
+        foreign.append(item)
+      } else if seen.insert(key).inserted {
+        chosen.append(item)
+      }
+    }
+    let diagnostic = foreign.first.map { item in
+      SourceDiagnostic(
+        code: "foreign-item",
+        message: "Items that the source does not list were to be downloaded, and are left out: "
+          + "\(foreign.count), the first of them \(shownKey(item.differenceIdentifier)).")
+    }
+    return (chosen, diagnostic)
+  }
 }

@@ -2,7 +2,8 @@
 public struct OneWayFailure: Sendable {
   /// The stage in which it did.
   public var stage: OneWayStage
-  /// The key of the item, as text; nil where it was not about one item.
+  /// The key of the item, as text; where keys could not be removed the first of them, and how many
+  /// more there are. Otherwise nil.
   public var key: String?
   /// The item; nil where it was not about one.
   public var item: (any Sendable)?
@@ -29,7 +30,7 @@ extension OneWayFailure: CustomStringConvertible {
       case .begin: "the run could not begin"
       case .fetch: "the source list could not be fetched"
       case .localKeys: "the local keys could not be read"
-      case .remove: "what the source does not list any more could not be removed"
+      case .remove: "\(item), which the source does not list any more, could not be removed"
       case .shouldUpdate: "it could not be told whether \(item) is to be updated"
       case .prepare: "the downloads could not be prepared"
       case .preview: "the preview of \(item) could not be downloaded"
@@ -43,11 +44,15 @@ extension OneWayFailure: CustomStringConvertible {
 /// Shows a key in a sentence: text quoted, and not much of a long one.
 func shownKey(_ key: some Any) -> String {
   let longest = 60
-  guard let text = key as? String else {
-    let shown = String(describing: key)
-    return shown.count <= longest ? shown : shown.prefix(longest) + "…"
-  }
-  // Quoting may make one character several.
-  let shown = String(reflecting: String(text.prefix(longest)))
-  return text.count <= longest ? shown : shown + "…"
+  let scalars = String(describing: key).unicodeScalars
+  let shown = String(String.UnicodeScalarView(scalars.prefix(longest)))
+  let isText = key is String || key is ExactString
+  let isQuoted = isText || scalars.contains { $0.properties.generalCategory == .control }
+  return (isQuoted ? String(reflecting: shown) : shown) + (scalars.count > longest ? "…" : "")
+}
+
+/// Shows several keys in a sentence by one of them.
+func shownKeys(_ keys: some Collection) -> String? {
+  guard let first = keys.lazy.map({ shownKey($0) }).min() else { return nil }
+  return keys.count == 1 ? first : "\(first) and \(keys.count - 1) more"
 }

@@ -11,10 +11,12 @@ public struct OneWayOptions: Sendable {
   /// Whether the first download that fails stops the run.
   ///
   /// No other one is begun then; those under way are cancelled, and finish if they do not heed that.
-  /// Otherwise all are tried, and all errors are told. What fails before the downloads ends the run
+  /// What they throw is told as well, unless it is a `CancellationError`. With false all are tried, and all errors are told. What fails before the downloads ends the run
   /// in any case.
   public var stopOnError: Bool
-  /// How often fetching the list, a preview or a content is tried again.
+  /// How often fetching the list, downloading a preview or a content, storing included, is tried again.
+  ///
+  /// A pause ends at once when the run is cancelled or stopped; what failed before it is told then.
   public var retry: RetryPolicy
 
   /// Makes options.

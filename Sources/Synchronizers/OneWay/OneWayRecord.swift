@@ -52,25 +52,30 @@ final class OneWayRecord: Sendable {
   }
 
   /// Notes an error, unless it only says that the task was cancelled.
-  func note(_ error: any Error, _ stage: OneWayStage) {
-    if isCancellation(error) { return }
-    add(OneWayFailure(stage: stage, cause: error))
+  ///
+  /// - Returns: Whether it is a failure.
+  @discardableResult
+  func note(
+    _ error: any Error, _ stage: OneWayStage, key: String? = nil, item: (any Sendable)? = nil
+  ) -> Bool {
+    if error is CancellationError && Task.isCancelled { return false }
+    add(OneWayFailure(stage: stage, key: key, item: item, cause: error))
+    return true
   }
 
-  /// Notes an error with an item, unless it only says that the task was cancelled.
-  func note(_ error: any Error, _ stage: OneWayStage, _ item: some Differentiable & Sendable) {
-    if isCancellation(error) { return }
-    add(
-      OneWayFailure(
-        stage: stage, key: shownKey(item.differenceIdentifier), item: item, cause: error))
+  /// Notes an error with an item.
+  @discardableResult
+  func note(
+    _ error: any Error, _ stage: OneWayStage, _ item: some Differentiable & Sendable
+  ) -> Bool {
+    note(error, stage, key: shownKey(item.differenceIdentifier), item: item)
   }
 
   /// Notes an error of a download.
   func noteDownload(
     _ error: any Error, _ stage: OneWayStage, _ item: some Differentiable & Sendable
   ) {
-    note(error, stage, item)
-    let isFailure = !isCancellation(error)
+    let isFailure = note(error, stage, item)
     progress.modify {
       $0.done += 1
       if isFailure { $0.failed += 1 }
@@ -96,9 +101,5 @@ final class OneWayRecord: Sendable {
     state.withLock {
       OneWayError(code: .cancelled, stage: $0.cancelledStage ?? $0.stage, failures: $0.failures)
     }
-  }
-
-  private func isCancellation(_ error: any Error) -> Bool {
-    error is CancellationError && Task.isCancelled
   }
 }

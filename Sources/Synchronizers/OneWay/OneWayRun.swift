@@ -37,12 +37,16 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     let localKeys = try await step(.localKeys) { try await processor.localKeys() }
     let gone = localKeys.subtracting(list.keys)
     if !gone.isEmpty {
-      try await step(.remove, total: gone.count) { try await processor.removeLocalItems(gone) }
+      try await step(.remove, total: gone.count, key: shownKeys(gone)) {
+        try await processor.removeLocalItems(gone)
+      }
       record.count { $0.removed = gone.count }
     }
     let due = try await dueItems(of: list, localKeys)
     let prepared = try await step(.prepare) { try await processor.prepareDownload(due) }
-    try await download(chosen(prepared, from: list))
+    let chosen = list.chosen(prepared)
+    if let diagnostic = chosen.diagnostic { record.remark(diagnostic) }
+    try await download(chosen.items)
   }
 
   /// The items that are new, and those that the processor wants to have updated.
@@ -63,6 +67,7 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     return due
   }
 
+  /// Asks about an item that is on both sides.
   private func isOutdated(_ item: Item) async throws -> Bool {
     if Task.isCancelled { throw Break() }
     do {
@@ -73,29 +78,6 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
       record.note(error, .shouldUpdate, item)
       throw Break()
     }
-  }
-
-  /// Of what the processor wants to have downloaded, what the source lists, each key once.
-  private func chosen(_ prepared: [Item], from list: ItemList<Item>) -> [Item] {
-    var seen: Set<Key> = []
-    var chosen: [Item] = []
-    var foreign: [Item] = []
-    for item in prepared {
-      let key = item.differenceIdentifier
-      if !list.keys.contains(key) {
-        foreign.append(item)
-      } else if seen.insert(key).inserted {
-        chosen.append(item)
-      }
-    }
-    if let first = foreign.first {
-      record.remark(
-        SourceDiagnostic(
-          code: "foreign-item",
-          message: "Items that the source does not list were to be downloaded, and are left out: "
-            + "\(foreign.count), the first of them \(shownKey(first.differenceIdentifier))."))
-    }
-    return chosen
   }
 
   private func download(_ items: [Item]) async throws {
@@ -172,24 +154,28 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     if Task.isCancelled { throw Break() }
   }
 
+  /// Does what a stage is for, once.
   private func carryOut<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
   ) async throws -> Result {
     do {
       let result = try await body()
       record.advance(by: total)
       return result
     } catch {
-      record.note(error, stage)
+      record.note(error, stage, key: key())
       throw Break()
     }
   }
 
+  /// Begins a stage and does it.
   private func step<Result>(
-    _ stage: OneWayStage, total: Int = 1, _ body: () async throws -> Result
+    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ body: () async throws -> Result
   ) async throws -> Result {
     try enter(stage, total: total)
-    return try await carryOut(stage, total: total, body)
+    return try await carryOut(stage, total: total, key: key(), body)
   }
 
   /// Tries again as the options say. If a pause is cut short, it failed by what went wrong before it.

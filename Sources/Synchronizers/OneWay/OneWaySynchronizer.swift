@@ -80,7 +80,8 @@ public final class OneWaySynchronizer<Processor: OneWayProcessor>: Sendable {
   /// Synchronises, and waits for the end.
   ///
   /// While it runs, exactly one more run follows, however often it is asked for. Who asks is answered
-  /// at the end of the last run, with what came of that.
+  /// at the end of the last run, with what came of that. A processor must not await it inside a run,
+  /// which would wait for itself; asking with a completion is fine there.
   ///
   /// - Throws: ``OneWayError``; `CancellationError` where the task that waits is cancelled: that ends
   ///   its wait alone, see ``cancel()``. A task that is cancelled already asks for nothing.

@@ -152,6 +152,24 @@ import Testing
       ])
   }
 
+  @Test func aRunThatIsDroppedBeforeItBeginsIsToldNothingOfTheOneBefore() async throws {
+    let subject = Subject()
+    subject.processor.hook.value = { if $0 == "content 1" { throw Refusal() } }
+    subject.ask("A") {
+      subject.ask("B")
+      subject.synchronizer.cancel()
+    }
+    await subject.waitUntilIdle()
+    #expect(subject.trace.suffix(4) == ["end", "A failed", "B cancelled", "idle"])
+    #expect(subject.error?.stage == nil && subject.error?.failures.isEmpty == true)
+    // The last run that has ended is that of A.
+    if case .failure(let error)? = subject.synchronizer.lastOutcome.value {
+      #expect(error.code == .failed)
+    } else {
+      Issue.record("the last outcome is not a failure")
+    }
+  }
+
   @Test func downloadsUnderWayAreCancelledOrFinishAndNoOtherBegins() async throws {
     let clock = ManualClock()
     let stubborn = Gate()

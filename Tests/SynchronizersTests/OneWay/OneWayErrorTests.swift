@@ -1,4 +1,5 @@
 import DataSourceTesting
+import Diffing
 import ReactiveSignals
 import Synchronizers
 import TestSupport
@@ -16,16 +17,23 @@ import Testing
     let stage = Subject.stage(of: call)
     let subject = Subject(options: options(stopOnError: stopOnError))
     subject.processor.hook.value = { if $0 == call { throw Refusal() } }
+    let stages = Log<OneWayStage>([])
+    let observation = subject.synchronizer.progress.observe { progress in
+      if let stage = progress.stage, stages.value.last != stage { stages.append(stage) }
+    }
     let trace = try await subject.run()
+    observation.dispose()
     let isDownload = stage == .preview || stage == .content
     let calls =
       stage == .end || isDownload && !stopOnError
       ? Subject.fullRun : Subject.fullRun[...index] + ["end"]
     #expect(trace == Subject.trace(calls, answer: "failed"))
     #expect(subject.error?.code == .failed && subject.error?.stage == stage)
+    // No stage is begun in which nothing is done.
+    #expect(Set(stages.value) == Set(calls.map { Subject.stage(of: $0) }))
     let isOfItem = isDownload || stage == .shouldUpdate
     let item = call.split(separator: " ").last.flatMap { $0.first.map(String.init) } ?? ""
-    #expect(subject.failures == ["\(stage) \(isOfItem ? item : "-")"])
+    #expect(subject.failures == ["\(stage) \(isOfItem || stage == .remove ? item : "-")"])
     #expect(subject.error?.failures.first?.item is TestElement == isOfItem)
     #expect(subject.synchronizer.progress.value.failed == (isDownload ? 1 : 0))
   }
@@ -128,7 +136,7 @@ import Testing
     (OneWayStage.begin, "the run could not begin: no"),
     (.fetch, "the source list could not be fetched: no"),
     (.localKeys, "the local keys could not be read: no"),
-    (.remove, "what the source does not list any more could not be removed: no"),
+    (.remove, "\"a\", which the source does not list any more, could not be removed: no"),
     (.shouldUpdate, "it could not be told whether \"a\" is to be updated: no"),
     (.prepare, "the downloads could not be prepared: no"),
     (.preview, "the preview of \"a\" could not be downloaded: no"),
@@ -136,6 +144,16 @@ import Testing
     (.end, "the run could not be ended: no"),
   ]) func aFailureSaysStageKeyAndCause(stage: OneWayStage, text: String) {
     #expect(failure(stage, "\"a\"", "no").description == text)
+  }
+
+  @Test func keysThatCannotBeRemovedAreCounted() async throws {
+    let subject = Subject(source: [], local: [7, 8, 9])
+    subject.processor.hook.value = { if $0.hasPrefix("remove") { throw Refusal() } }
+    try await subject.run()
+    #expect(
+      subject.error?.description
+        == "the synchronisation failed: 7 and 2 more, which the source does not list any more, "
+        + "could not be removed: Refusal()")
   }
 
   @Test func anErrorTellsThreeFailuresAndCountsTheRest() {
@@ -153,20 +171,32 @@ import Testing
 
   @Test(arguments: [
     ("plain", "\"plain\""), ("a\nb", "\"a\\nb\""), ("say \"no\"", "\"say \\\"no\\\"\""),
+    ("a\0\u{1b}", "\"a\\0\\u{1B}\""), ("", "\"\""),
+    (
+      "e" + String(repeating: "\u{301}", count: 99),
+      "\"e" + String(repeating: "\u{301}", count: 59) + "\"…"
+    ),
     (String(repeating: "x", count: 10_000), "\"\(String(repeating: "x", count: 60))\"…"),
   ]) func aKeyThatIsTextIsQuotedAndNotLong(key: String, shown: String) async throws {
-    let processor = NamedProcessor(name: key)
-    let error = await #expect(throws: OneWayError.self) {
-      try await OneWaySynchronizer(processor: processor).sync()
-    }
-    #expect(error?.failures.first?.key == shown)
+    #expect(try await shownKey(of: key) == shown)
+    #expect(try await shownKey(of: ExactString(key)) == shown)
   }
 
-  private struct NamedProcessor: OneWayProcessor {
-    let name: String
+  private func shownKey<Name: Hashable & Differentiable & Sendable>(
+    of name: Name
+  ) async throws -> String? where Name.DifferenceIdentifier == Name {
+    let error = await #expect(throws: OneWayError.self) {
+      try await OneWaySynchronizer(processor: NamedProcessor(name: name)).sync()
+    }
+    return error?.failures.first?.key
+  }
+
+  private struct NamedProcessor<Name: Hashable & Differentiable & Sendable>: OneWayProcessor
+  where Name.DifferenceIdentifier == Name {
+    let name: Name
     func begin() async throws {}
-    func fetchSourceList() async throws -> [String] { [name] }
-    func localKeys() async throws -> Set<String> { [] }
-    func downloadContent(_ item: String) async throws { throw Refusal() }
+    func fetchSourceList() async throws -> [Name] { [name] }
+    func localKeys() async throws -> Set<Name> { [] }
+    func downloadContent(_ item: Name) async throws { throw Refusal() }
   }
 }
