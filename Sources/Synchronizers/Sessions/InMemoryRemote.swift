@@ -10,7 +10,7 @@ import ReactiveSignals
 ///     try await session.synchronize()
 ///
 /// It does what a good remote does: each state has a version, a push against an older one is refused, and
-/// one that is repeated is not done twice.
+/// one that is repeated is not done twice. It remembers all pushes as long as it lives.
 public final class InMemoryRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
   /// What it holds: to be read, observed and edited. Its revisions are the versions.
   public let contents: CollectionProperty<Element>

@@ -28,7 +28,7 @@ extension SynchronizationSession {
       var isDone = false
       do {
         try await synchronize()
-        (isDone, failureCount) = (true, 0)
+        isDone = true
       } catch let error as SynchronizationError where error.code != .cancelled {
         if failureCount < failures.retries, failures.isRetried(error.underlying ?? error) {
           try? await core.options.clock.sleep(for: failures.pause(before: failureCount))
@@ -36,6 +36,7 @@ extension SynchronizationSession {
           continue
         }
       } catch {}
+      failureCount = 0
       await wait(for: interval, orEditAfter: isDone ? nil : seen, in: edits, and: delay)
     }
   }

@@ -98,7 +98,9 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
 
   /// What was edited since the last synchronisation: from ``shadow`` to the client.
   ///
-  /// It waits for a transaction of the client that is under way on another thread.
+  /// It waits for a transaction of the client that is under way on another thread. What a push has brought
+  /// whose answer was lost at first counts as there, though the client is told of it only with the next
+  /// synchronisation that succeeds.
   ///
   /// - Complexity: That of a difference.
   public var unsynchronizedChanges: Changeset {

@@ -181,8 +181,18 @@ private final class TestRemote: OneWayRemote {
 
   @Test func duplicatesThatAUserPutThereAreKept() async throws {
     store.replace(with: [1, 2, TestElement(1, 7), 3])
+    remote.list.value = [3, TestElement(1, 9), TestElement(2, 5)]
     _ = try await sync()
-    #expect(Array(store.snapshot) == [3, 1, TestElement(2, 5), TestElement(1, 7)])
+    #expect(Array(store.snapshot) == [3, TestElement(1, 9), TestElement(2, 5), TestElement(1, 7)])
+  }
+
+  @Test func whatIsRemovedAndStoredAgainIsHere() async throws {
+    await store.remove([1, 2])
+    try await store.store(TestElement(2, 7), of: 2)
+    try await store.store(8, of: 8)
+    await store.finish(nil)
+    #expect(Array(store.snapshot) == [TestElement(2, 7), 4, 8])
+    #expect(recorder.changes.count == 1)
   }
 
   @Test func anUnloadedStoreIsLoadedByTheFirstRun() async throws {

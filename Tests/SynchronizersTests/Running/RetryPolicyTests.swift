@@ -93,6 +93,20 @@ import Testing
     #expect(count.value == 1)
   }
 
+  @Test func whatFailsAfterItWasCancelledIsThrownItself() async throws {
+    let held = Gate()
+    let running = Task {
+      try await RetryPolicy(retries: 3).run(by: ManualClock()) {
+        await held.pass()
+        throw Refusal()
+      }
+    }
+    await held.waitForArrivals()
+    running.cancel()
+    held.open()
+    await #expect(throws: Refusal.self) { try await running.value }
+  }
+
   @Test func cancellationIsNotTriedAgain() async throws {
     let clock = ManualClock()
     await #expect(throws: CancellationError.self) {

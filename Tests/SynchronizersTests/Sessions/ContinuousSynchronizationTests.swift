@@ -134,10 +134,14 @@ import TestSupport
     }
     // Given up, until something is edited.
     try await isAsleep(until: 69)
-    live.isReachable.value = true
     live.session.client.append(Letter(key: "C", content: ""))
     try await isAsleep(until: 11, 2)
     clock.advance(by: .seconds(2))
+    #expect(await live.next() == false)
+    // And begun anew.
+    try await isAsleep(until: 12)
+    live.isReachable.value = true
+    clock.advance(by: .seconds(1))
     #expect(await live.next() == true)
     #expect(remote.contents.text == "A B C")
     await live.end()

@@ -157,8 +157,11 @@ actor ConvergenceHistory {
     }
     guard let saved = machines[index].disk.value else { return }
     let contents = Self.contents(Array(saved.client))
-    // One transaction: all of it or nothing.
-    guard edited.allSatisfy({ contents[$0.key] == $0.value }) else { return }
+    // One transaction is on the disk wholly or not at all; but what it deleted may be back, where another
+    // client's edit of it came with what is saved.
+    let written = edited.filter { $0.value != nil }
+    guard (written.isEmpty ? edited : written).contains(where: { contents[$0.key] == $0.value })
+    else { return }
     for (key, content) in edited {
       touches[key, default: []].append(Touch(client: index, content: content))
     }
