@@ -45,6 +45,8 @@ extension Changeset {
     func appendStayed(upTo count: Int) {
       while result.count < count {
         let end = removal < removals.count ? removals[removal] : old.count
+        precondition(
+          taken < end || removal < removals.count, "\(self) does not fit so few elements")
         let stretch = Swift.min(end - taken, count - result.count)
         result.append(contentsOf: old[taken..<taken + stretch])
         taken += stretch
