@@ -165,6 +165,7 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "TerminalViews",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
+    tests("GuideTests", ["Swappable", "SQLiteSources", "DataSourceTesting", "TestSupport"]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
     tests(
       "PlaygroundTests",

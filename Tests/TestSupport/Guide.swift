@@ -4,6 +4,8 @@ import Foundation
 package struct Guide {
   /// The code in it, block by block, in lines.
   package let code: [[String]]
+  /// What it says that the code prints, in lines.
+  package let output: [String]
 
   /// Reads a guide.
   ///
@@ -14,18 +16,21 @@ package struct Guide {
     let path = try Guide.package(of: file)
       .appendingPathComponent("Sources/Swappable/Swappable.docc/\(name).md")
     var code: [[String]] = []
-    var block: [String]?
+    var output: [String] = []
+    var block: (fence: String, lines: [String])?
     for line in try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n") {
-      if line == "```swift" {
-        block = []
-      } else if line == "```", let lines = block {
-        code.append(lines)
+      if let open = block, line == "```" {
+        if open.fence == "```swift" { code.append(open.lines) }
+        if open.fence == "```text" { output += open.lines }
         block = nil
+      } else if block == nil, line.hasPrefix("```") {
+        block = (line, [])
       } else {
-        block?.append(line)
+        block?.lines.append(line)
       }
     }
     self.code = code
+    self.output = output
   }
 
   /// The blocks that do not stand in a file, line for line; it may indent them.

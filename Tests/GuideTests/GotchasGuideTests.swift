@@ -1,0 +1,55 @@
+import Swappable
+import TestSupport
+import Testing
+
+private func log(_ text: String) {}
+
+final class Screen: Sendable {
+  private let bag = DisposeBag()
+
+  init(_ todos: any DataSource<Todo>) {
+    todos.observe { event in log("\(event.snapshot.count) to do") }.store(in: bag)
+  }
+}
+
+/// The code of the guide "Gotchas".
+@Suite struct GotchasGuideTests {
+  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+    let guide = try Guide("Gotchas")
+    #expect(guide.code.count == 6)
+    #expect(try guide.blocks(missingIn: #filePath) == [])
+  }
+
+  @Test func itPrintsWhatItSays() async throws {
+    let print = Printed()
+    let directory = try TemporaryDirectory()
+    let path = directory("todos.json")
+    try directory.write(#"[{"id": 1, "title": "Write"}]"#, to: "todos.json")
+    let file = JSONFileDataSource<Todo>(path: path)
+    print(file.snapshot.count, file.status.state == .idle)
+    print(try await file.loaded().count)
+
+    let words = ArrayDataSource(["Test"])
+    let todos = ArrayDataSource([Todo(id: 1, title: "Test")])
+    let observations = [
+      words.observe { if case .change(let change) = $0 { print(change.changeset.summary) } },
+      todos.observe { if case .change(let change) = $0 { print(change.changeset.summary) } },
+    ]
+    words.replace(with: ["Tests"])
+    todos.replace(with: [Todo(id: 1, title: "Tests")])
+
+    todos.transaction { draft in
+      draft.append(Todo(id: 2, title: "Ship"))
+      print(draft.count, todos.snapshot.count)
+    }
+
+    let shown = todos.observeOnMainActor { event in log("\(event.snapshot.count) to do") }
+
+    let container = SwappableContainer<Todo>(todos.filter { $0.title != "" })
+
+    _ = Screen(container)
+    shown.dispose()
+    withExtendedLifetime(observations) {}
+    #expect(try print.lines == Guide("Gotchas").output)
+  }
+}

@@ -1,0 +1,48 @@
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guide "Swap sources at run time".
+@Suite struct SwappingSourcesGuideTests {
+  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+    let guide = try Guide("SwappingSources")
+    #expect(guide.code.count == 5)
+    #expect(try guide.blocks(missingIn: #filePath) == [])
+  }
+
+  @Test func itPrintsWhatItSays() async throws {
+    let print = Printed()
+    let directory = try TemporaryDirectory()
+    let path = directory("todos.json")
+    try directory.write(
+      #"[{"id": 2, "title": "Test"}, {"id": 1, "title": "Write it"}]"#, to: "todos.json")
+    let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
+    let container = SwappableContainer<Todo>(draft)
+    let observation = container.observe { event in
+      if case .change(let change) = event { print(change.changeset.summary) }
+    }
+
+    let saved = JSONFileDataSource<Todo>(path: path)
+    let swap = container.swap(to: saved)
+    switch await swap.outcome {
+    case .swapped, .unchanged: print("the file:", container.snapshot.map(\.title))
+    case .failed(let error): print("still the draft:", error)
+    case .superseded, .cancelled, .cycle: break
+    }
+
+    container.swap(
+      to: ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 1, title: "Write it")]))
+    print(container.snapshot.count)
+
+    let missing = container.swap(to: JSONFileDataSource<Todo>(path: path + ".missing"))
+    if case .failed(let error) = await missing.outcome {
+      print(error.code, container.snapshot.count)
+    }
+
+    let short = container.filter { $0.title.count < 5 }
+    print(short.snapshot.map(\.title))
+
+    observation.dispose()
+    #expect(try print.lines == Guide("SwappingSources").output)
+  }
+}

@@ -1,0 +1,112 @@
+import DataSourceTesting
+import Swappable
+import Synchronization
+import TestSupport
+import Testing
+
+struct Departure: Hashable, Identifiable, Sendable, Differentiable {
+  let id: Int
+  var minute: Int
+}
+
+actor Station {
+  private var departures: [Departure] = []
+  private var listeners: [AsyncStream<Void>.Continuation] = []
+  private(set) var isReachable = true
+
+  struct Unreachable: Error {}
+
+  func currentDepartures() throws -> [Departure] {
+    guard isReachable else { throw Unreachable() }
+    return departures
+  }
+
+  func announce(_ departures: [Departure]) {
+    self.departures = departures
+    tell()
+  }
+
+  func setReachable(_ isReachable: Bool) {
+    self.isReachable = isReachable
+    tell()
+  }
+
+  /// Something at once, so that what is there is read, and again after each change.
+  func changes() -> AsyncStream<Void> {
+    let (stream, listener) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    listener.yield()
+    listeners.append(listener)
+    return stream
+  }
+
+  private func tell() {
+    listeners.removeAll { listener in
+      if case .terminated = listener.yield() { true } else { false }
+    }
+  }
+}
+
+final class DepartureSource: DataSource {
+  private let station: Station
+  private let contents = CollectionProperty<Departure>(status: .idle)
+  private let reading = Mutex<Task<Void, Never>?>(nil)
+
+  init(_ station: Station) {
+    self.station = station
+  }
+
+  deinit {
+    reading.withLock { $0?.cancel() }
+  }
+
+  var collection: LiveCollection<Departure> { contents.collection }
+
+  func start() {
+    reading.withLock { reading in
+      guard reading == nil else { return }
+      reading = Task { [station, contents] in
+        contents.setStatus(.loading)
+        for await _ in await station.changes() {
+          do {
+            contents.publish(try await station.currentDepartures(), status: .loaded)
+          } catch {
+            contents.setStatus(
+              .failed(
+                SourceError(
+                  code: "station-unreachable",
+                  message: "the station does not answer; its departures are as last announced",
+                  underlying: error)))
+          }
+        }
+      }
+    }
+  }
+}
+
+/// The code of the guide "Write your own data source".
+@Suite struct YourOwnDataSourceGuideTests {
+  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+    let guide = try Guide("YourOwnDataSource")
+    #expect(guide.code.count == 4)
+    #expect(try guide.blocks(missingIn: #filePath) == [])
+  }
+
+  @Test func itKeepsTheContract() async throws {
+    let station = Station()
+    try await checkDataSource(
+      makeSource: { DepartureSource(station) },
+      mutate: { _, random in
+        let numbers = (0..<9).shuffled(using: &random).prefix(random.below(6))
+        await station.announce(numbers.map { Departure(id: $0, minute: random.below(60)) })
+      },
+      expected: { _ in try await station.currentDepartures() },
+      spoil: { _ in await station.setReachable(false) },
+      repair: { _ in await station.setReachable(true) })
+  }
+
+  @Test func whatIsWrongIsAStatusThatSaysWhy() async throws {
+    let station = Station()
+    await station.setReachable(false)
+    await #expect(throws: SourceError.self) { try await DepartureSource(station).loaded() }
+  }
+}
