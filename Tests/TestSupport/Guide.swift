@@ -1,7 +1,9 @@
-import Foundation
+package import Foundation
 
 /// A guide of the documentation, whose code must be code that is compiled and run.
 package struct Guide {
+  /// All of it.
+  package let lines: [String]
   /// The code in it, block by block, in lines.
   package let code: [[String]]
   /// What it says that the code prints, in lines.
@@ -18,7 +20,8 @@ package struct Guide {
     var code: [[String]] = []
     var output: [String] = []
     var block: (fence: String, lines: [String])?
-    for line in try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n") {
+    lines = try String(contentsOf: path, encoding: .utf8).components(separatedBy: "\n")
+    for line in lines {
       if let open = block, line == "```" {
         if open.fence == "```swift" { code.append(open.lines) }
         if open.fence == "```text" { output += open.lines }
@@ -51,7 +54,8 @@ package struct Guide {
     }
   }
 
-  private static func package(of file: String) throws -> URL {
+  /// The folder of the package that a file belongs to.
+  package static func package(of file: String = #filePath) throws -> URL {
     var folder = URL(fileURLWithPath: file).deletingLastPathComponent()
     while !FileManager.default.fileExists(
       atPath: folder.appendingPathComponent("Package.swift").path)

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of the event contract names tests for each of its rules, and they exist.
+@Suite struct EventContractTests {
+  private let lines: [String]
+
+  init() throws { lines = try Guide("EventContract").lines }
+
+  private var rules: [String] {
+    lines.compactMap { $0.firstMatch(of: /^- \*\*([A-Z][0-9]+)\*\*/).map { String($0.1) } }
+  }
+
+  /// The rules that the page says are not kept yet.
+  private var exceptions: [String] {
+    lines.filter { $0.hasPrefix("Not there yet") }
+      .flatMap { $0.matches(of: /[A-Z][0-9]+/).map { String($0.output) } }
+  }
+
+  private var tests: [(rule: String, tests: [String])] {
+    lines.compactMap { line in
+      guard let row = line.firstMatch(of: /^\| ([A-Z][0-9]+) \| (.+) \|$/) else { return nil }
+      let tests = row.2.matches(of: /`([A-Za-z0-9_.]+)`/).map { String($0.1) }
+      return (String(row.1), tests)
+    }
+  }
+
+  @Test func eachRuleHasTests() {
+    #expect(rules.count > 30)
+    #expect(Set(tests.map(\.rule)).union(exceptions) == Set(rules))
+    #expect(Set(tests.map(\.rule)).isDisjoint(with: exceptions))
+    #expect(tests.filter { $0.tests.isEmpty }.map(\.rule) == [])
+  }
+
+  @Test func theTestsExist() throws {
+    let written = try writtenTests()
+    let named = tests.flatMap { row in row.tests.map { (row.rule, $0) } }
+    #expect(named.filter { !written.contains($0.1) }.map { "\($0.0): \($0.1)" } == [])
+  }
+
+  @Test func rulesAreNumberedWithoutGaps() {
+    let numbers = Dictionary(grouping: rules, by: \.first).mapValues { rules in
+      rules.compactMap { Int($0.dropFirst()) }
+    }
+    for (_, numbers) in numbers { #expect(numbers == Array(1...numbers.count)) }
+  }
+
+  /// All tests of the package, as `Suite.test`.
+  private func writtenTests() throws -> Set<String> {
+    let folder = try Guide.package().appendingPathComponent("Tests")
+      .resolvingSymlinksInPath()
+    let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    var found: Set<String> = []
+    for file in files where file.hasSuffix(".swift") && !file.contains(".build/") {
+      let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+      var suite = ""
+      var isTest = false
+      for line in text.split(separator: "\n") {
+        if line.first != " ", let name = name(in: line, after: ["struct", "class", "extension"]) {
+          suite = name
+        }
+        if line.contains("@Test") { isTest = true }
+        if isTest, let name = name(in: line, after: ["func"]) {
+          found.insert("\(suite).\(name)")
+          isTest = false
+        }
+      }
+    }
+    return found
+  }
+
+  private func name(in line: Substring, after keywords: Set<Substring>) -> String? {
+    let words = line.split(separator: " ")
+    guard words.first?.hasPrefix("//") == false,
+      let keyword = words.firstIndex(where: keywords.contains), keyword + 1 < words.count
+    else { return nil }
+    return String(words[keyword + 1].prefix { $0.isLetter || $0.isNumber })
+  }
+}
