@@ -3,8 +3,9 @@ import FileWatching
 public import Foundation
 public import ObservableCollections
 
-/// The values in a file of JSON Lines, live: each line is an element, and whoever appends to the file
-/// appends to the collection.
+/// The values in a file of JSON Lines, live.
+///
+/// Each line is an element, and whoever appends to the file appends to the collection.
 ///
 /// ```swift
 /// let log = JSONLinesDataSource<Entry>(path: "service.jsonl")

@@ -1,8 +1,9 @@
 public import Diffing
 public import ReactiveSignals
 
-/// The contents of a collection as an asynchronous sequence: the present ones first, then the newest
-/// after each change.
+/// The contents of a collection as an asynchronous sequence.
+///
+/// The present ones come first, then the newest after each change.
 ///
 /// Each iteration is an observation of its own, that begins with `makeAsyncIterator()` and ends when
 /// the task is cancelled or the iterator let go. While the loop's body is busy, newer contents replace

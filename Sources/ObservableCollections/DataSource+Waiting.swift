@@ -30,8 +30,9 @@ extension DataSource {
     collection.node.flush()
   }
 
-  /// Waits until everything committed before, upstream first, has reached all observers, those called
-  /// elsewhere included.
+  /// Waits until everything committed before has reached all observers, those called elsewhere included.
+  ///
+  /// What is upstream comes first.
   public func flush() async {
     await collection.node.flushed()
     let node = collection.node

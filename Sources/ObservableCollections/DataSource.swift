@@ -17,8 +17,10 @@ public protocol DataSource<Element>: AnyObject, Sendable {
   /// The read-only end of the collection that this source feeds; always the same object.
   var collection: LiveCollection<Element> { get }
 
-  /// Starts an idle source. Called whenever somebody is about to attach, on any thread: what has
-  /// started does nothing. The default does nothing.
+  /// Starts an idle source.
+  ///
+  /// Called whenever somebody is about to attach, on any thread: what has started does nothing. The
+  /// default does nothing.
   func start()
 }
 

@@ -158,9 +158,10 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     runSoon(looks: true)
   }
 
-  /// Looks for changes now, and waits until what was committed before has been told to immediate
-  /// observers. Without it that comes by itself, a little later. What could not be read or mapped is
-  /// read again, whether or not it was changed.
+  /// Looks for changes now, and waits until what was committed before has been told.
+  ///
+  /// Without it that comes by itself, a little later. What could not be read or mapped is read again,
+  /// whether or not it was changed. Immediate observers have been called when it returns.
   ///
   /// While another connection's lock keeps the database from being read, it returns without.
   public func refresh() async {

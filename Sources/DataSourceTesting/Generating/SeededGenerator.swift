@@ -1,5 +1,6 @@
-/// A random number generator that gives the same numbers for the same seed (SplitMix64, Steele, Lea
-/// and Flood, 2014).
+/// A random number generator that gives the same numbers for the same seed.
+///
+/// It is SplitMix64 (Steele, Lea and Flood, 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -18,8 +18,9 @@ public final class StrictListView<Section: DifferentiableSection> {
 
   /// What becomes of a broken rule.
   public enum Reaction: Sendable {
-    /// It is told by ``violations`` and ``check()``; everything is drawn anew, and the next batch is
-    /// held against the rules again.
+    /// It is told by ``violations`` and ``check()``.
+    ///
+    /// Everything is drawn anew, and the next batch is held against the rules again.
     case collect
     /// It ends the process, so that a debugger stops where it came from.
     case trap
@@ -75,8 +76,9 @@ extension StrictListView {
   /// The cells shown in each section, as the items that they were drawn from.
   public var cells: [[Item]] { shown.cells }
 
-  /// Throws the first violation, if there is any; or one of B7, where what is shown is not what the data
-  /// says.
+  /// Throws the first violation, if there is any.
+  ///
+  /// Where there is none, it throws one of B7 if what is shown is not what the data says.
   public func check() throws(ContractViolation) {
     if violations.isEmpty, let fault = shown.fault(showing: data(), isLast: true) {
       report("B7", fault)

@@ -1,5 +1,4 @@
-/// What changed between two versions of a collection of sections, as offsets that all hold at the same
-/// time.
+/// What changed between two versions of a collection of sections, as simultaneous offsets.
 ///
 /// It carries neither sections nor elements, and means nothing without the two versions that it was
 /// made from.
@@ -153,8 +152,9 @@ extension SectionedChangeset {
 }
 
 extension SectionedChangeset: CustomStringConvertible {
-  /// The parts that are not empty, for example
-  /// `SectionedChangeset(sections: Changeset(deletions: [1]), elementMoves: [0.1->2.0])`.
+  /// The parts that are not empty.
+  ///
+  /// For example `SectionedChangeset(sections: Changeset(deletions: [1]), elementMoves: [0.1->2.0])`.
   public var description: String {
     var parts: [String] = []
     func list(_ values: [String]) -> String { "[\(values.joined(separator: ", "))]" }

@@ -1,7 +1,8 @@
 public import Diffing
 
-/// The sections of items that a view shows, and how they change: proposed first, then committed inside the
-/// view's batch.
+/// The sections of items that a view shows, which are proposed first, and then committed.
+///
+/// They change inside of the view's batch.
 ///
 ///     let albums = SectionedListDataSource<Album>()
 ///     albums.proposalHandler = { [unowned albums, unowned tableView] proposal in
@@ -98,10 +99,9 @@ extension SectionedListDataSource {
 }
 
 extension SectionedListDataSource where Section: Sendable {
-  /// Proposes other sections to the ``proposalHandler``, unless nothing would change; what changes is
-  /// found off the main actor.
+  /// Proposes other sections to the ``proposalHandler``, compared off the main actor.
   ///
-  /// It is dropped if others are proposed before it is ready, so that the latest come last.
+  /// Nothing is proposed where nothing would change. The proposal is dropped if others are proposed before it is ready, so that the latest come last.
   ///
   /// - Parameter sections: The sections as they are to be.
   public func proposeConcurrently(_ sections: [Section]) async {

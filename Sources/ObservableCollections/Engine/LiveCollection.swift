@@ -1,8 +1,7 @@
 public import Diffing
 import ReactiveSignals
 
-/// The read-only end of a collection: what a data source gives to its observers, and what an operator
-/// makes.
+/// The read-only end of a collection, which a data source gives to its observers.
 ///
 /// It is made by a ``CollectionProperty``, an operator or a container, and has all that a
 /// ``DataSource`` has.

@@ -30,8 +30,9 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   /// What differs, as simultaneous offsets.
   public var changeset: Changeset { update.changeset }
 
-  /// The same change as single steps: removals, moves, insertions, updates, each with its element and
-  /// its offset at that moment.
+  /// The same change as single steps: removals, moves, insertions and updates.
+  ///
+  /// Each has its element, and its offset at that moment.
   ///
   /// - Complexity: O(k log k) for k operations.
   public var patch: Patch<Element> {

@@ -53,8 +53,9 @@ public final class Terminal: Sendable {
     leave()
   }
 
-  /// Takes the screen, which is cleared, and reads keys one by one from now on; also after another
-  /// program has meddled with that.
+  /// Takes the screen, which is cleared, and reads keys one by one from now on.
+  ///
+  /// May be called again where another program has meddled with that.
   ///
   /// - Throws: What the terminal refuses.
   public func enter() throws(TerminalFailure) {
@@ -76,9 +77,9 @@ public final class Terminal: Sendable {
     try? savedModes.set(on: input, TCSAFLUSH)
   }
 
-  /// Gives the screen back, stops the job that the process belongs to, as Ctrl-Z does where keys are
-  /// not read one by one, and takes the screen again when the job is continued.
+  /// Gives the screen back, stops the job, and takes the screen again when it is continued.
   ///
+  /// The job that the process belongs to is stopped as by Ctrl-Z where keys are not read one by one.
   /// Where nobody is there to continue it, the system does not stop it.
   ///
   /// - Throws: What the terminal refuses.

@@ -59,8 +59,9 @@ public final class TerminalScreen {
   /// The size of the terminal now.
   public var size: TerminalSize { terminal.size }
 
-  /// Shows a frame, and returns when the terminal has taken it. Once the screen is closed, nothing is
-  /// shown.
+  /// Shows a frame, and returns when the terminal has taken it.
+  ///
+  /// Once the screen is closed, nothing is shown.
   public func show(_ frame: TerminalFrame) {
     if isClosed { return }
     let bytes = writer.bytes(for: frame)

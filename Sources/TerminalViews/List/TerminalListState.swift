@@ -212,8 +212,9 @@ extension TerminalListState {
       hasStatus: hasStatus)
   }
 
-  /// What the screen should show: headings, as many rows as fit, and where ``hasStatus`` a status line
-  /// at the bottom.
+  /// What the screen should show: headings, and as many rows as fit.
+  ///
+  /// Where ``hasStatus``, there is a status line at the bottom.
   ///
   /// - Parameters:
   ///   - status: The last line, where one is left for it.

@@ -108,8 +108,9 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     return state.frame().lines
   }
 
-  /// Does what a key asks for that moves in a list: an arrow, page up or down, home or end; the caller
-  /// draws the list.
+  /// Does what a key asks for that moves in a list: an arrow, page up or down, home or end.
+  ///
+  /// The caller draws the list.
   ///
   /// - Returns: Whether it was such a key.
   @discardableResult

@@ -1,7 +1,8 @@
 /// How text fits into a terminal.
 public enum TerminalText {
-  /// The text with a sign for each character that would do more than show: controls, ends of lines,
-  /// changes of direction, what cannot be seen.
+  /// The text with a sign for each character that would do more than show.
+  ///
+  /// Such are controls, ends of lines, changes of direction, and what cannot be seen.
   ///
   /// Controls are shown by pictures of their own (`␊`, `␛`), all else by `�`. Joiners stay inside emoji
   /// and between letters, variation selectors behind what they vary. Marks without a letter stand on

@@ -1,0 +1,75 @@
+// Checks that every public symbol has a summary, a doc comment whose first line is a sentence, and that
+// the page of its module lists it.
+//
+//     swift .ci/summaries.swift FOLDER-OF-SYMBOL-GRAPHS FOLDER-OF-MODULE-PAGES
+//
+// What fulfils a requirement of a protocol has the requirement's documentation, and what the compiler
+// makes has none; both may do without. Lists what is missing, and ends with 1 if anything is.
+import Foundation
+
+struct Graph: Decodable {
+  struct Line: Decodable { var text: String }
+  struct DocComment: Decodable { var lines: [Line] }
+  struct Identifier: Decodable { var precise: String }
+  struct Position: Decodable { var line: Int }
+  struct Location: Decodable { var uri: String; var position: Position }
+  struct Symbol: Decodable {
+    var identifier: Identifier
+    var pathComponents: [String]
+    var docComment: DocComment?
+    var location: Location?
+  }
+  struct Origin: Decodable { var identifier: String }
+  struct Relationship: Decodable { var source: String; var sourceOrigin: Origin? }
+  struct Module: Decodable { var name: String }
+
+  var module: Module
+  var symbols: [Symbol]
+  var relationships: [Relationship]
+}
+
+guard CommandLine.arguments.count == 3 else {
+  FileHandle.standardError.write(Data("usage: swift .ci/summaries.swift GRAPHS PAGES\n".utf8))
+  exit(2)
+}
+let folder = URL(fileURLWithPath: CommandLine.arguments[1])
+let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+  .filter { $0.hasSuffix(".symbols.json") }.sorted()
+/// Modules whose summaries may end in a later line of the first paragraph.
+let longer: Set = ["ReactiveSignals", "Synchronizers"]
+var missing: [String] = []
+var checked = 0
+for file in files {
+  let graph = try JSONDecoder().decode(
+    Graph.self, from: Data(contentsOf: folder.appendingPathComponent(file)))
+  if graph.symbols.isEmpty { continue }
+  let page = try String(
+    contentsOf: URL(fileURLWithPath: CommandLine.arguments[2])
+      .appendingPathComponent("\(graph.module.name).md"), encoding: .utf8)
+  let fulfilling = Set(graph.relationships.filter { $0.sourceOrigin != nil }.map(\.source))
+  for symbol in graph.symbols {
+    let identifier = symbol.identifier.precise
+    guard !identifier.contains("::SYNTHESIZED::") else { continue }
+    checked += 1
+    let name = graph.module.name + "." + symbol.pathComponents.joined(separator: ".")
+    let place =
+      symbol.location.map { "\($0.uri.dropFirst("file://".count)):\($0.position.line + 1): " } ?? ""
+    if symbol.pathComponents.count == 1, !page.contains("- ``\(symbol.pathComponents[0])") {
+      missing.append("\(place)\(name): not on the page of its module")
+    }
+    if let comment = symbol.docComment {
+      let lines = comment.lines.map { $0.text.trimmingCharacters(in: .whitespaces) }
+      let paragraph = lines.prefix { !$0.isEmpty }
+      let summary = (longer.contains(graph.module.name) ? paragraph.last : paragraph.first) ?? ""
+      if !summary.hasSuffix(".") {
+        missing.append("\(place)\(name): the first line does not end with a full stop: \(summary)")
+      }
+    } else if !fulfilling.contains(identifier) {
+      missing.append("\(place)\(name): no doc comment")
+    }
+  }
+}
+for line in missing { print(line) }
+print("\(checked) public symbols, \(missing.count) at fault")
+// No symbols at all would be a mistake of whoever has called this.
+exit(missing.isEmpty && checked > 0 ? 0 : 1)
