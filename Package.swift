@@ -13,10 +13,10 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 }
 
 /// A page of the tour: the same source is a page in Xcode and a program.
-func page(_ name: String) -> Target {
+func page(_ name: String, _ others: Target.Dependency...) -> Target {
   .executableTarget(
     name: name,
-    dependencies: ["Swappable"],
+    dependencies: ["Swappable"] + others,
     path: "Playgrounds/Tour.playground/Pages/\(name).xcplaygroundpage",
     swiftSettings: settings + [.defaultIsolation(MainActor.self)])
 }
@@ -94,6 +94,13 @@ let package = Package(
       dependencies: ["Swappable", "SynchronizerStores"],
       path: "Playgrounds/SyncDemo",
       swiftSettings: settings),
+    page("Signals"),
+    page("Properties"),
+    page("Collections"),
+    page("Differences"),
+    page("Swapping"),
+    page("Files"),
+    page("Databases", "SQLiteSources"),
     page("DifferentialSynchronization"),
     page("OneWaySynchronization"),
 
@@ -170,8 +177,8 @@ let package = Package(
     tests(
       "PlaygroundTests",
       [
-        "SwapDemo", "SyncDemo", "DifferentialSynchronization", "OneWaySynchronization",
-        "TestSupport",
+        "SwapDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences", "Swapping",
+        "Files", "Databases", "DifferentialSynchronization", "OneWaySynchronization", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

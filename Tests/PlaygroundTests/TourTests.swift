@@ -6,6 +6,148 @@ import Testing
 @Suite struct TourTests {
   private static let expected: [(program: String, text: String)] = [
     (
+      "Signals",
+      """
+      got 1
+      another number: 2
+      another number: 3
+      3 squared is 9
+      3 squared is 9
+      first observer: 1
+      second observer: 1
+      first observer: 0
+      second observer: 0
+      all are sent
+      coalesce d
+      bounded(2) a
+      bounded(2) d
+      everything a
+      everything b
+      everything c
+      everything d
+      nobody listens any more
+
+      """
+    ),
+    (
+      "Properties",
+      """
+      name: Ada
+      name: Grace
+      name: Grace Hopper
+      letters: 12
+      name: Katherine Johnson
+      letters: 17
+      name: katherine johnson
+      count: 0
+      count: 500
+      count: 1000
+      in the end: 1000
+      volume: 5
+      volume: 14
+      volume: 10
+      volume: 3
+      volume: 4
+      shown: 4
+
+      """
+    ),
+    (
+      "Collections",
+      """
+      at first: [Earth (1), Mars (2)]
+      1 inserted
+      1 moved
+      1 updated
+      draft 4, list 3
+      1 inserted, 1 updated
+      still 4
+      1 inserted, 3 moved
+      ["Venus", "Mercury", "Jupiter", "Mars", "Earth", "Venus", "Mercury"]
+      1 updated
+      ["Mercury", "Jupiter", "Venus", "Mars", "Earth", "Mercury"]
+      copy: [Mercury (0)]
+      1 deleted
+      gone: [Jupiter (97)]
+
+      """
+    ),
+    (
+      "Differences",
+      """
+      Changeset(deletions: [1], insertions: [2], moves: [0->1], updates: [0->1])
+      applied: true
+      remove(2 Test, at: 1)
+      move(1 Write, from: 0, to: 1)
+      insert(4 Rest, at: 2)
+      update(old: 1 Write, new: 1 Write more, at: 1)
+      - [1] 2 Test
+      > [0] → [1] 1: title: "Write" → "Write more"
+      + [2] 4 Rest
+      1 inserted, 1 deleted, 1 updated, 1 moved
+      Changeset(updates: [0->0]): [1 Write more, 2 Test, 3 Ship]
+      Changeset(deletions: [1]): [1 Write more, 3 Ship]
+      Changeset(insertions: [2], moves: [0->1]): [3 Ship, 1 Write more, 4 Rest]
+      back: true
+      both: 1 inserted, 2 deleted
+      {"deletes":[{"at":0,"element":{"id":3,"title":"Ship"}}],"inserts":[],"moves":[],\
+      "updates":[{"at":0,"element":{"id":1,"title":"Write"},"from":1,"old":{"id":1,\
+      "title":"Write more"}}]}
+      read: true
+      SectionedChangeset(elementDeletions: [0.2], elementMoves: [1.0->0.1, 0.0->1.0])
+
+      """
+    ),
+    (
+      "Swapping",
+      """
+      at first: [Autumn, Winter]
+      1 inserted, 1 updated, 1 moved -> [Winter, Late autumn, Spring]
+      1 deleted -> [Winter, Spring]
+      to a copy: unchanged
+      1 inserted -> [Winter, Spring, Summer]
+      so far: undecided
+      1 inserted, 2 deleted -> [Summer, Night]
+      then: swapped
+      not shown: there is no network
+      2 deleted -> []
+      in turn: superseded swapped
+      2 inserted -> [Winter, Spring]
+      short ones: [Winter, Spring]
+      a circle: cycle
+
+      """
+    ),
+    (
+      "Files",
+      """
+      before anybody looks: idle
+      loaded: [Ada, Grace]
+      saved: 1 inserted, 1 updated, 1 moved -> [Grace Hopper, Ada, Edsger]
+      cannot read …/people.json: line 2, column 9, element 1: a value is expected, but } found
+      still: [Grace Hopper, Ada, Edsger]
+      mended: 2 deleted, 1 updated -> [Grace]
+      lines: [Ada]
+      appended: 1 inserted -> [Ada, Grace]
+
+      """
+    ),
+    (
+      "Databases",
+      """
+      loaded: [Emma, Persuasion, Walden]
+      another title: 1 updated, 1 moved -> [Persuasion, Walden, Zadig]
+      a transaction: 2 inserted, 1 deleted -> [Candide, Middlemarch, Persuasion, Zadig]
+      another connection: 1 deleted -> [Candide, Middlemarch, Zadig]
+      Each row of "book" stands for itself, so that rows that changed tell what becomes of \
+      the result.
+      no such column: tilte (SQLite result 1) in …/books.db, SQL: SELECT id, tilte FROM book, \
+      at column 12 («tilte FROM book»); check the SQL and the names in it against the schema
+      shown: [Candide, Middlemarch, Zadig]
+
+      """
+    ),
+    (
       "DifferentialSynchronization",
       """
       merged: [b: Rye bread, a: Oat milk]
@@ -124,6 +266,23 @@ import Testing
       #expect(String(decoding: text, as: UTF8.self) == expected)
       #expect(try program.waitForEnd() == 0)
       #expect(try directory.names.isEmpty)
+    }
+  }
+
+  @Test func eachPageIsListedRunAndShort() throws {
+    let tour = try Guide.package().appendingPathComponent("Playgrounds/Tour.playground")
+    let pages = try FileManager.default.contentsOfDirectory(
+      atPath: tour.appendingPathComponent("Pages").resolvingSymlinksInPath().path
+    ).map { $0.replacing(".xcplaygroundpage", with: "") }
+    let list = try String(
+      contentsOf: tour.appendingPathComponent("contents.xcplayground"), encoding: .utf8)
+    #expect(list.matches(of: /page name="(\w+)"/).map { String($0.1) }.sorted() == pages.sorted())
+    #expect(Set(pages).isSubset(of: TourTests.expected.map(\.program)))
+    for page in pages {
+      let text = try String(
+        contentsOf: tour.appendingPathComponent("Pages/\(page).xcplaygroundpage/Contents.swift"),
+        encoding: .utf8)
+      #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 80, "\(page)")
     }
   }
 }

@@ -1,0 +1,65 @@
+// What differs between two versions of a list, in every form that is needed of it.
+//
+//     swift run Differences
+import Foundation
+import Swappable
+
+nonisolated struct Todo: Codable, Identifiable, Hashable, Differentiable, CustomStringConvertible {
+  var id: Int
+  var title: String
+  var description: String { "\(id) \(title)" }
+}
+
+let old = [Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship")]
+let new = [
+  Todo(id: 3, title: "Ship"), Todo(id: 1, title: "Write more"), Todo(id: 4, title: "Rest"),
+]
+
+// MARK: Offsets, all at the same time
+
+let change = Changeset(from: old, to: new)
+print(change)
+print("applied:", change.applying(to: old, with: new) == new)
+
+// MARK: Single steps, one after the other
+
+for step in Patch(change, from: old, to: new).steps { print(step) }
+
+// MARK: For people
+
+print(ChangeDescription(change, from: old, to: new))
+
+// MARK: For views
+
+// A view that animates performs one stage after the other; each has the data to show after it.
+for stage in StagedChangeset(from: old, to: new) { print(stage) }
+
+// MARK: An algebra
+
+// `inverse` leads back; `composed` makes one change of two.
+print("back:", change.inverse.applying(to: new, with: old) == old)
+let last = [Todo(id: 1, title: "Write"), Todo(id: 4, title: "Rest")]
+let next = Changeset(from: new, to: last)
+let both = change.composed(with: next, from: old, to: last)
+print("both:", both.summary)
+
+// MARK: For other processes
+
+// A record can be written as JSON, and be applied to what the reader holds, or refused.
+let encoder = JSONEncoder()
+encoder.outputFormatting = .sortedKeys
+let line = try encoder.encode(ChangeRecord(next, from: new, to: last))
+print(String(decoding: line, as: UTF8.self))
+let record = try JSONDecoder().decode(ChangeRecord<Todo>.self, from: line)
+print("read:", try record.applying(to: new) == last)
+
+// MARK: Sections
+
+// Elements move from section to section.
+let week = [
+  ArraySection(model: "today", elements: [1, 2, 3]), ArraySection(model: "later", elements: [4]),
+]
+let nextWeek = [
+  ArraySection(model: "today", elements: [2, 4]), ArraySection(model: "later", elements: [1]),
+]
+print(SectionedChangeset(from: week, to: nextWeek))

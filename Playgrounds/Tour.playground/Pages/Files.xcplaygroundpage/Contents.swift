@@ -1,0 +1,75 @@
+// Live lists of what stands in files: whoever saves a file changes the list.
+//
+//     swift run Files
+import Foundation
+import Swappable
+
+nonisolated struct Person: Codable, Identifiable, Hashable, Differentiable, CustomStringConvertible
+{
+  var id: Int
+  var name: String
+  var description: String { name }
+}
+
+let folder = FileManager.default.temporaryDirectory
+  .appendingPathComponent("Files-\(UUID().uuidString)")
+try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+defer { try? FileManager.default.removeItem(at: folder) }
+
+// MARK: A JSON array
+
+let file = folder.appendingPathComponent("people.json")
+func save(_ text: String) throws { try Data(text.utf8).write(to: file, options: .atomic) }
+
+try save(#"[{"id": 1, "name": "Ada"}, {"id": 2, "name": "Grace"}]"#)
+let people = JSONFileDataSource<Person>(path: file.path)
+print("before anybody looks:", people.status.state)
+print("loaded:", Array(try await people.loaded()))
+
+/// What a file is told of, to be waited for.
+let (changes, told) = AsyncStream<CollectionChange<Person>>.makeStream()
+let observer = { @Sendable (event: CollectionEvent<Person>) in
+  if case .change(let change) = event { told.yield(change) }
+}
+func printNextChange(_ what: String) async {
+  for await change in changes {
+    print("\(what): \(change.changeset.summary) -> \(Array(change.after))")
+    return
+  }
+}
+
+// Each save is one change. Other white space is none.
+let observation = people.observe(observer)
+try save(#"[ {"id": 1, "name": "Ada"},   {"id": 2, "name": "Grace"} ]"#)
+try save(
+  #"[{"id": 2, "name": "Grace Hopper"}, {"id": 1, "name": "Ada"}, {"id": 3, "name": "Edsger"}]"#)
+await printNextChange("saved")
+
+// MARK: What is wrong is a status
+
+// The last good contents stay; what is wrong is told with its line and column.
+let (statuses, toldStatus) = AsyncStream<SourceStatus>.makeStream()
+let statusObservation = people.observeStatus { toldStatus.yield($0) }
+try save("[{\"id\": 2, \"name\": \"Grace\"},\n {\"id\": }]")
+for await status in statuses {
+  guard let error = status.error else { continue }
+  print(error.message.replacingOccurrences(of: folder.path, with: "…"))
+  break
+}
+print("still:", Array(people.snapshot))
+try save(#"[{"id": 2, "name": "Grace"}]"#)
+await printNextChange("mended")
+
+// MARK: JSON Lines
+
+// What is appended to the file is inserted at the end; nothing else is read again.
+let log = folder.appendingPathComponent("people.jsonl")
+try Data("{\"id\": 1, \"name\": \"Ada\"}\n".utf8).write(to: log)
+let entries = JSONLinesDataSource<Person>(path: log.path)
+print("lines:", Array(try await entries.loaded()))
+let entryObservation = entries.observe(observer)
+let handle = try FileHandle(forWritingTo: log)
+try handle.seekToEnd()
+try handle.write(contentsOf: Data("{\"id\": 2, \"name\": \"Grace\"}\n".utf8))
+try handle.close()
+await printNextChange("appended")
