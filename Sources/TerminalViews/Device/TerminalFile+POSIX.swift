@@ -102,7 +102,9 @@ final class WakePipe: Sendable {
 
   init() throws(TerminalFailure) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw TerminalFailure("open a pipe") }
+    guard pipe(&ends) == 0 else {
+      throw TerminalFailure("open a pipe", advice: "close files, or raise the limit on open ones")
+    }
     for end in ends {
       // Neither end may ever wait for the other.
       _ = fcntl(end, F_SETFL, O_NONBLOCK)
@@ -136,7 +138,7 @@ struct TerminalModes: @unchecked Sendable {
 
   init(of file: TerminalFile) throws(TerminalFailure) {
     guard tcgetattr(file.descriptor, &modes) == 0 else {
-      throw TerminalFailure("read the terminal's modes")
+      throw TerminalFailure("read the terminal's modes", advice: "run it in a terminal")
     }
   }
 
@@ -150,7 +152,9 @@ struct TerminalModes: @unchecked Sendable {
   func set(on file: TerminalFile, _ moment: Int32) throws(TerminalFailure) {
     var modes = modes
     while tcsetattr(file.descriptor, moment, &modes) != 0 {
-      guard errno == EINTR else { throw TerminalFailure("set the terminal's modes") }
+      guard errno == EINTR else {
+        throw TerminalFailure("set the terminal's modes", advice: "run it in a terminal")
+      }
     }
   }
 }

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of errors leaves out none that a user can meet, and has none that is not there.
+@Suite struct ErrorPageTests {
+  private let page: [String]
+  private let sources: [String: String]
+
+  init() throws {
+    page = try Guide("Errors").lines
+    let folder = try Guide.package().appendingPathComponent("Sources").resolvingSymlinksInPath()
+    var sources: [String: String] = [:]
+    for file in try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+    where file.hasSuffix(".swift") {
+      sources[file] = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+    }
+    self.sources = sources
+  }
+
+  /// What stands in the first column below a heading.
+  private func codes(below heading: String) throws -> Set<String> {
+    let start = try #require(page.firstIndex(of: "## " + heading))
+    let rows = page[(start + 1)...].prefix { !$0.hasPrefix("## ") }.filter { $0.hasPrefix("| `") }
+    let cells = rows.compactMap { $0.split(separator: "|").first }
+    return Set(cells.flatMap { $0.matches(of: /`([^`]+)`/).map { String($0.1) } })
+  }
+
+  private func source(_ name: String) throws -> String {
+    try #require(sources.first { $0.key.hasSuffix("/" + name) }?.value, "no source \(name)")
+  }
+
+  private func cases(of name: String, in file: String) throws -> Set<String> {
+    let lines = try source(file).components(separatedBy: "\n")
+    let start = try #require(lines.firstIndex { $0.contains("enum \(name):") })
+    let end = lines[start].prefix { $0 == " " } + "}"
+    let body = lines[(start + 1)...].prefix { $0 != end }
+    return Set(body.compactMap { $0.firstMatch(of: /^ *case (\w+)/).map { String($0.1) } })
+  }
+
+  @Test(arguments: [
+    ("JSON", "Code", "JSONError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
+    ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
+    ("Swaps", "SwapOutcome", "SwapHandle.swift"),
+  ])
+  func eachCaseHasItsRow(heading: String, name: String, file: String) throws {
+    let cases = try cases(of: name, in: file)
+    #expect(!cases.isEmpty)
+    #expect(try codes(below: heading) == cases)
+  }
+
+  @Test func oneWaySynchronisationsHaveTheirRows() throws {
+    let cases = try cases(of: "Code", in: "OneWayError.swift")
+    #expect(try codes(below: "One-way synchronisation") == cases.union(["other-item"]))
+  }
+
+  @Test func noEnumerationOfCodesIsForgotten() {
+    let files = sources.filter { $0.value.contains(/public enum Code\b/) }.keys
+    #expect(
+      Set(files.compactMap { $0.split(separator: "/").last }) == [
+        "JSONError.swift", "SQLiteError.swift", "StoreError.swift", "SynchronizationError.swift",
+        "OneWayError.swift",
+      ])
+  }
+
+  @Test func whatAFileMeetsHasItsRow() throws {
+    let codes = try source("ReloadMachine+Trouble.swift").matches(of: /"(file-[a-z-]+)"/)
+    #expect(try Set(codes.map { String($0.1) }) == self.codes(below: "Status of files"))
+  }
+
+  @Test func codesThatAreWrittenOutHaveTheirRows() throws {
+    var written: [String: Set<String>] = [:]
+    for (_, text) in sources {
+      for match in text.matches(of: /(SourceError|SourceDiagnostic)\(\s*code: "([^"\\]+)"/) {
+        written[String(match.1), default: []].insert(String(match.2))
+      }
+    }
+    #expect(try codes(below: "Diagnostics") == written["SourceDiagnostic"])
+    let errors = try #require(written["SourceError"])
+    let rows = try codes(below: "One-way synchronisation").union(codes(below: "The tool"))
+    #expect(errors.subtracting(rows) == [])
+  }
+
+  @Test func eachTypeOfErrorIsNamed() {
+    let text = page.joined(separator: "\n")
+    for (file, source) in sources where !file.hasPrefix("livelist/") {
+      for match in source.matches(of: /public struct (\w+): [\w, ]*\bError\b/) {
+        #expect(text.contains("`\(match.1)`"), "\(file)")
+      }
+    }
+  }
+
+  @Test func whatTheToolEndsWithHasItsRow() throws {
+    let statuses = sources.filter { $0.key.hasPrefix("livelist/") }.values
+      .flatMap { $0.matches(of: /status: ([0-9]+)/).map { String($0.1) } }
+    let rows = try codes(below: "The tool").filter { Int($0) != nil }
+    #expect(Set(statuses).union(["0"]) == rows)
+  }
+
+  @Test func whatATerminalRefusesHasItsRow() throws {
+    let rows = try codes(below: "Terminals")
+    let actions = sources.values
+      .flatMap { $0.matches(of: /TerminalFailure\(\s*"([^"]+)"/).map { String($0.1) } }
+    #expect(!actions.isEmpty)
+    for action in actions { #expect(rows.contains { action.hasPrefix($0) }, "\(action)") }
+  }
+
+  @Test func eachKindOfRuleHasItsRow() throws {
+    let rules = try Guide("EventContract").lines
+      .compactMap { $0.firstMatch(of: /^- \*\*([A-Z])[0-9]/).map { String($0.1) } }
+    #expect(try codes(below: "Checks") == Set(rules).union(["B"]))
+  }
+}
