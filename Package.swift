@@ -172,7 +172,9 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "TerminalViews",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
-    tests("GuideTests", ["Swappable", "SQLiteSources", "DataSourceTesting", "TestSupport"]),
+    tests(
+      "GuideTests",
+      ["Swappable", "SQLiteSources", "SynchronizerStores", "DataSourceTesting", "TestSupport"]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
     tests(
       "PlaygroundTests",

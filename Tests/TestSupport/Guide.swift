@@ -13,10 +13,14 @@ package struct Guide {
   ///
   /// - Parameters:
   ///   - name: Its file's name, without the extension.
+  ///   - folder: Where it is, in the package.
   ///   - file: A file of the package's tests.
-  package init(_ name: String, near file: String = #filePath) throws {
+  package init(
+    _ name: String, in folder: String = "Sources/Swappable/Swappable.docc",
+    near file: String = #filePath
+  ) throws {
     let path = try Guide.package(of: file)
-      .appendingPathComponent("Sources/Swappable/Swappable.docc/\(name).md")
+      .appendingPathComponent("\(folder)/\(name).md")
     var code: [[String]] = []
     var output: [String] = []
     var block: (fence: String, lines: [String])?
@@ -40,6 +44,18 @@ package struct Guide {
   ///
   /// - Parameter file: The file that holds the same code, compiled.
   package func blocks(missingIn file: String = #filePath) throws -> [String] {
+    try Guide.missing(code, in: file)
+  }
+
+  /// The same for what stands between blank lines, imports left out.
+  ///
+  /// - Parameter file: The file that holds the same code, compiled.
+  package func paragraphs(missingIn file: String = #filePath) throws -> [String] {
+    let paragraphs = code.flatMap { $0.split(separator: "").map(Array.init) }
+    return try Guide.missing(paragraphs.filter { !$0[0].hasPrefix("import ") }, in: file)
+  }
+
+  private static func missing(_ code: [[String]], in file: String) throws -> [String] {
     let lines = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "\n")
     return code.filter { !Guide.contains($0, lines) }.map { $0.joined(separator: "\n") }
   }
