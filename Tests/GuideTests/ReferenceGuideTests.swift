@@ -1,0 +1,68 @@
+import SQLiteSources
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guides of differences, files and queries.
+@Suite struct ReferenceGuideTests {
+  typealias Person = Todo
+  typealias Entry = Todo
+
+  struct Row: Identifiable, Hashable, Differentiable {
+    let id: Int
+    var name: String
+  }
+
+  @Test(arguments: ["Differences", "JSONFiles", "SQLiteQueries"])
+  func theGuidesCodeIsWhatIsCompiledHere(name: String) throws {
+    let guide = try Guide(name)
+    #expect(!guide.code.isEmpty)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func differences() {
+    let print = Printed()
+    let old = [Row(id: 1, name: "Ada"), Row(id: 2, name: "Grace")]
+    let new = [
+      Row(id: 1, name: "Ada L."), Row(id: 3, name: "Edsger"), Row(id: 2, name: "Grace H."),
+    ]
+    let change = Changeset(from: old, to: new)
+    print(change.summary)  // 1 inserted, 2 updated
+    print(ChangeDescription(change, from: old, to: new))
+    #expect(print.lines.first == "1 inserted, 2 updated")
+
+    struct View {
+      func performBatchUpdates(_ body: () -> Void) { body() }
+    }
+    let view = View()
+    var model = old
+    for stage in StagedChangeset(from: old, to: new) {
+      view.performBatchUpdates { model = stage.data /* and the operations of stage.changeset */ }
+    }
+    #expect(model == new)
+  }
+
+  @Test func files() {
+    let people = JSONFileDataSource<Person>(path: "people.json")  // Decodable
+    let entries = JSONLinesDataSource<Entry>(path: "service.jsonl")
+    let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON as it stands
+    let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
+    #expect(
+      [people.status, entries.status, anything.status, names.status]
+        == Array(repeating: .idle, count: 4))
+  }
+
+  /// Compiled, and not run: it would make a database where the tests are started.
+  private func queries() throws {
+    let connection = try SQLiteConnection(path: "tasks.db")
+    let open = try SQLiteDataSource<Todo>(
+      path: "tasks.db", sql: "SELECT id, title FROM task WHERE done = ? ORDER BY title",
+      arguments: [false])
+    let latest = try SQLiteDataSource<Todo>(
+      path: "tasks.db",
+      query: SQLiteTableQuery(
+        table: "task", columns: ["id", "title"], orderBy: [.descending("id")], limit: 20))
+    print(try open.explain())
+    _ = (connection, latest)
+  }
+}
