@@ -1,3 +1,4 @@
+import Foundation
 import SQLiteSources
 import Swappable
 import SynchronizerStores
@@ -19,6 +20,17 @@ import Testing
     #expect(missing.count == 2)
     #expect(
       missing.allSatisfy { $0.hasPrefix("// swift-tools-version") || $0.hasPrefix("let package") })
+  }
+
+  @Test func itsLinksLeadSomewhere() throws {
+    let package = try Guide.package()
+    let text = try Guide("README", in: ".").lines.joined(separator: "\n")
+    let links = text.matches(of: /\]\(([^)#]+)\)/).map { String($0.1) }
+    #expect(links.count > 10)
+    for link in links where !link.contains("://") {
+      let path = package.appendingPathComponent(link).path
+      #expect(FileManager.default.fileExists(atPath: path), "\(link)")
+    }
   }
 
   @Test func bindingAndSwapping() async {
