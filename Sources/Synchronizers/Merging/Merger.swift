@@ -34,7 +34,7 @@ struct Merger<Element: Differentiable & Sendable> {
   ) -> MergePlan.Content? {
     let mineValue = mineOffset >= 0 ? mine[mineOffset] : nil
     let theirValue = theirOffset >= 0 ? theirs[theirOffset] : nil
-    if let mineValue, let theirValue, theirValue.isContentEqual(to: mineValue) { return .both }
+    if let mineValue, let theirValue, sameContent(mineValue, theirValue) { return .both }
     let conflict = MergeConflict(
       kind: kind, base: baseOffset >= 0 ? base[baseOffset] : nil, mine: mineValue,
       theirs: theirValue)
@@ -45,8 +45,8 @@ struct Merger<Element: Differentiable & Sendable> {
       values.append(value)
       return MergePlan.Content(
         value: values.count - 1,
-        isNewToMine: mineValue.map { !value.isContentEqual(to: $0) } ?? true,
-        isNewToTheirs: theirValue.map { !value.isContentEqual(to: $0) } ?? true)
+        isNewToMine: mineValue.map { !sameContent($0, value) } ?? true,
+        isNewToTheirs: theirValue.map { !sameContent($0, value) } ?? true)
     }
   }
 

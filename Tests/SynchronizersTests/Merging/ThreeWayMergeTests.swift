@@ -3,6 +3,12 @@ import Diffing
 import Synchronizers
 import Testing
 
+/// Its content may differ from itself.
+private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
+  let id: Int
+  let value: Double
+}
+
 @Suite struct ThreeWayMergeTests {
   private typealias Merge = ThreeWayMerge<Letter>
   private typealias Conflict = MergeConflict<Letter>
@@ -103,6 +109,19 @@ import Testing
         "edited A A1 A2", "deletedByMine B - B2", "deletedByTheirs C C1 -", "added - G1 G2",
       ])
     #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
+  }
+
+  @Test func contentsOfTheSameBitsAreTheSame() {
+    let (base, edited) = ([Measure(id: 1, value: 1)], [Measure(id: 1, value: .nan)])
+    for base in [base, []] {
+      let merge = ThreeWayMerge(base: base, mine: edited, theirs: edited)
+      #expect(merge.conflicts.isEmpty)
+      #expect(merge.changesForMine.isEmpty && merge.changesForTheirs.isEmpty)
+    }
+    let other = [Measure(id: 1, value: 2)]
+    let merge = ThreeWayMerge(base: base, mine: edited, theirs: other) { _ in .merged(edited[0]) }
+    #expect(merge.changesForMine.isEmpty)
+    #expect(merge.changesForTheirs.updates.count == 1)
   }
 
   @Test func plainValuesAreTheirOwnIdentity() throws {
