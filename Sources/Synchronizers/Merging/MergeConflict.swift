@@ -25,7 +25,7 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
     case mine
     /// What theirs has done holds.
     case theirs
-    /// Neither: this content holds. It has the identity of the element. Not for places.
+    /// Neither: this content holds. It must have the identity of the element. Not for places.
     case merged(Element)
   }
 

@@ -42,6 +42,11 @@ struct Merger<Element: Differentiable & Sendable> {
     case .mine: return mineValue == nil ? nil : .mine
     case .theirs: return theirValue == nil ? nil : .theirs
     case .merged(let value):
+      precondition(
+        (mineValue ?? theirValue).map {
+          sameIdentity($0.differenceIdentifier, value.differenceIdentifier)
+        } ?? true,
+        "a merged value has the identity of the elements in conflict")
       values.append(value)
       return MergePlan.Content(
         value: values.count - 1,

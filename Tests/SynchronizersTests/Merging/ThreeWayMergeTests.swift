@@ -111,6 +111,16 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
   }
 
+  @Test func aMergedValueOfAnotherIdentityTraps() async {
+    await #expect(processExitsWith: .failure) {
+      _ = ThreeWayMerge(
+        base: Letter.list("A B"), mine: Letter.list("A1 B"), theirs: Letter.list("A2 B")
+      ) { _ in
+        .merged(Letter(key: "B", content: "3"))
+      }
+    }
+  }
+
   @Test func contentsOfTheSameBitsAreTheSame() {
     let (base, edited) = ([Measure(id: 1, value: 1)], [Measure(id: 1, value: .nan)])
     for base in [base, []] {
