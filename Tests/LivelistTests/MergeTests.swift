@@ -160,4 +160,31 @@ import Testing
     #expect(result.output == "[\n{\"id\":1,\"n\":1},\n{\"id\":1,\"n\":3}\n]\n")
     #expect(result.errors.contains("the key 1 occurs more than once"))
   }
+
+  @Test func aKeyThatOccursTwiceInAllListsIsWarnedOfOnce() throws {
+    let place = try Workplace()
+    let list = try place.json("1.json", #"[{"id":1,"n":1},{"id":1,"n":2}]"#)
+    let result = try Livelist.run("merge", "--key", "id", list, list, list)
+    #expect(result.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func conflictsAreToldInShortByWhatDiffers() throws {
+    let place = try Workplace()
+    let accents = "a" + String(repeating: "\u{301}", count: 5000)
+    let long = String(repeating: "x", count: 5000)
+    func list(_ name: String, _ end: String) throws -> String {
+      let many = (0..<1000).map { #""k\#($0)":"\#(end)""# }.joined(separator: ",")
+      return try place.json(
+        name,
+        #"[{"id":"\#(accents)","\#(accents)":"\#(end)"},{"id":2,"n":"\#(long)\#(end)"},"#
+          + #"{"id":"\#u{202E}","n":"\#(end)"},{"id":4,\#(many)}]"#)
+    }
+    let sources = [try list("b.json", "1"), try list("m.json", "2"), try list("t.json", "3")]
+    let lines = try Livelist.run(["merge", "--key", "id"] + sources).errors.split(separator: "\n")
+    try #require(lines.count == 4)
+    for line in lines { #expect(line.utf8.count < 1000) }
+    #expect(lines[1].contains(#"xxx2" in mine and …xxx"#) && lines[1].contains(#"xxx3" in theirs"#))
+    #expect(lines[2].contains(#"conflict at "\u{202E}": edited"#))
+    #expect(lines[3].hasSuffix(#"in theirs, and 992 more); theirs holds"#))
+  }
 }
