@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct MergeTests {
@@ -186,5 +187,24 @@ import Testing
     #expect(lines[1].contains(#"xxx2" in mine and …xxx"#) && lines[1].contains(#"xxx3" in theirs"#))
     #expect(lines[2].contains(#"conflict at "\u{202E}": edited"#))
     #expect(lines[3].hasSuffix(#"in theirs, and 992 more); theirs holds"#))
+  }
+
+  @Test func withItsOutputClosedTheStatusIsTheSame() throws {
+    let place = try Workplace()
+    let sources = try conflicting(place)
+    let livelist = try Products.url(of: "livelist").path
+    func status(_ arguments: [String]) throws -> Int32 {
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+      shell.arguments = ["-c", #"exec "$0" "$@" >&- 2>&- <&-"#, livelist] + arguments
+      try shell.run()
+      shell.waitUntilExit()
+      return shell.terminationStatus
+    }
+    #expect(try status(["merge", "--strict", "--key=id"] + sources) == 3)
+    #expect(try status(["merge", "--key=id"] + sources) == 0)
+    #expect(try status(["merge", "--key=no"] + sources) == 1)
+    #expect(try status(["merge"]) == 2)
+    #expect(try status(["watch", sources[0]]) == 0)
   }
 }
