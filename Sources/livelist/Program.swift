@@ -21,7 +21,7 @@ enum Program {
     }
     line += "\n"
     // Where standard error is closed, nobody wants to know.
-    _ = Array(line.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    _ = Array(line.utf8).withUnsafeBytes { $0.writeAll(to: STDERR_FILENO) }
   }
 }
 

@@ -207,4 +207,31 @@ import Testing
     #expect(try status(["merge"]) == 2)
     #expect(try status(["watch", sources[0]]) == 0)
   }
+
+  @Test func everyConflictIsToldWhereStandardErrorIsReadSlowly() throws {
+    let place = try Workplace()
+    let count = 1000
+    func list(_ name: String) throws -> String {
+      let text = name + String(repeating: "x", count: 70)
+      let elements = (0..<count).map { #"{"id":\#($0),"n":"\#(text)","o":"\#(text)"}"# }
+      return try place.json(name, "[\(elements.joined(separator: ","))]")
+    }
+    let (pipe, livelist) = (Pipe(), Process())
+    livelist.executableURL = try Products.url(of: "livelist")
+    livelist.arguments =
+      ["merge", "--strict", "--key=id", try list("b"), try list("m"), try list("t")]
+    livelist.standardError = pipe
+    // Whoever shares it may have set it so.
+    let descriptor = pipe.fileHandleForWriting.fileDescriptor
+    #expect(fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK) == 0)
+    try livelist.run()
+    try pipe.fileHandleForWriting.close()
+    var (lines, byte) = (0, UInt8(0))
+    while read(pipe.fileHandleForReading.fileDescriptor, &byte, 1) == 1 {
+      if byte == UInt8(ascii: "\n") { lines += 1 }
+    }
+    livelist.waitUntilExit()
+    #expect(lines == count + 1)
+    #expect(livelist.terminationStatus == 3)
+  }
 }
