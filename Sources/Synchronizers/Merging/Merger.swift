@@ -66,7 +66,8 @@ struct Merger<Element: Differentiable & Sendable> {
   private mutating func record(
     _ conflict: MergeConflict<Element>
   ) -> MergeConflict<Element>.Resolution {
-    let resolution = resolve(conflict)
+    var resolution = resolve(conflict)
+    if conflict.kind == .moved, case .merged = resolution { resolution = .theirs }
     conflicts.append(ResolvedConflict(conflict: conflict, resolution: resolution))
     return resolution
   }

@@ -111,6 +111,20 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
   }
 
+  @Test func aPlaceThatIsMergedIsThatOfTheirs() throws {
+    let (mine, theirs) = (Letter.list("D1 A B C"), Letter.list("A D2 B C"))
+    let merge = Merge(base: Letter.list("A B C D"), mine: mine, theirs: theirs) { _ in
+      .merged(Letter(key: "D", content: "3"))
+    }
+    try check(merge, mine, theirs)
+    #expect(merge.merged == Letter.list("A D3 B C"))
+    #expect(merge.conflicts.map(\.conflict.kind) == [.edited, .moved])
+    if case .theirs = merge.conflicts[1].resolution {
+    } else {
+      Issue.record("\(merge.conflicts[1].resolution)")
+    }
+  }
+
   @Test func aMergedValueOfAnotherIdentityTraps() async {
     await #expect(processExitsWith: .failure) {
       _ = ThreeWayMerge(
