@@ -19,6 +19,8 @@ struct LeastMoves {
   let matchUpdates: [Changeset.Update]
 
   func moves(of matches: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
+    // Otherwise an array of no memory would be made below, which writes to the one that all share.
+    if matches.isEmpty { return [] }
     // A candidate that crosses more of the chain than there are candidates has to move: to leave it in
     // place would cost more than all of them can bring. This leaves fewer, so again.
     var limit = matches.count
