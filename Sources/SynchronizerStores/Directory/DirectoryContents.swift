@@ -63,6 +63,7 @@ extension DirectoryContents {
     self.hash = hash
     let index = folder.path(of: Self.indexName)
     guard let bytes = try folder.read(Self.indexName) else {
+      try clear([])
       try writeIndex()
       return
     }
