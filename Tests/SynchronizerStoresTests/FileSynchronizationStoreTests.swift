@@ -316,6 +316,8 @@ import Testing
     }
     #expect(error?.code == .unencodable)
     #expect(
-      try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json.swappable-lock"])
+      try FileManager.default.contentsOfDirectory(atPath: directory.path) == [
+        "state.json.swappable-lock"
+      ])
   }
 }
