@@ -112,17 +112,9 @@ final class Folder: Sendable {
 
   /// Appends to a file that is there and brings it to the disk. Where that fails, a part may be there.
   func append(_ bytes: [UInt8], to name: String) throws(StoreError) {
-    let file = openat(
-      descriptor, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let file = openat(descriptor, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else { throw StoreError(errno, cannot: "open", path(of: name)) }
     defer { close(file) }
-    var found = stat()
-    // A second name of it may be one outside of the folder.
-    guard fstat(file, &found) == 0, Status(found).isRegular, found.st_nlink == 1 else {
-      throw StoreError(
-        .notAFile, "this is no plain file of one name any more", path: path(of: name),
-        help: "try again: it is replaced then")
-    }
     try write(bytes, to: file, name)
     try sync(file, name)
   }
