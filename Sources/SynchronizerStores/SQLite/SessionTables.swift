@@ -101,6 +101,10 @@ struct SessionTables {
       before
       ?? StoredSession(
         id: connection.lastInsertRowID, save: save, client: StoredList(), shadow: StoredList())
+    if before == nil {
+      // Left by a session of that number whose row somebody has removed.
+      try connection.execute("DELETE FROM \(Self.elements) WHERE session = ?", [session.id])
+    }
     try session.client.write(
       newer: state.client, older: state.push?.client,
       to: RowTable(connection: connection, session: session.id, list: 0))
