@@ -115,7 +115,7 @@ struct SessionTables {
     session.version = state.version
     session.push = state.push.map { push in
       SessionHeader.Push(
-        id: push.id, version: push.version, isAccepted: push.isAccepted,
+        id: push.id, version: push.version,
         checks: [session.client.olderCheck, session.shadow.olderCheck])
     }
     try writeHeader(of: session)
