@@ -1,3 +1,4 @@
+import Diffing
 import FileSources
 import ObservableCollections
 
@@ -39,8 +40,7 @@ struct DuplicateKeys {
   }
 
   static func warn(_ key: JSONElement.Identifier) {
-    let text = key.description
-    let shown = text.count > 80 ? text.prefix(80) + "…" : text
+    let shown = ShownValue.shortened(key.description, to: 80)
     Program.report(
       "the key \(shown) occurs more than once; changes of one such element may be told as those of "
         + "another, give a key that is unique by --key")

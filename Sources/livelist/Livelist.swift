@@ -7,13 +7,15 @@ struct Livelist {
   static let version = "0.1.0"
 
   static func main() {
-    StandardDescriptors.prepare()
+    let isOutputOpen = StandardDescriptors.prepare()
     let command: Command
     do throws(Failure) {
       command = try Command(Array(CommandLine.arguments.dropFirst()))
     } catch {
       Program.end(with: error)
     }
+    // What goes on for ever would do so for nobody; of the others the status is wanted all the same.
+    if !isOutputOpen, command.isEndless { Program.end() }
     // Before any other thread is there, which would not have the signals blocked.
     if case .watch = command { Interruption.block() }
     Task.detached {
@@ -31,6 +33,13 @@ struct Livelist {
 }
 
 extension Command {
+  fileprivate var isEndless: Bool {
+    switch self {
+    case .watch, .view: true
+    case .help, .version, .diff, .apply, .merge: false
+    }
+  }
+
   fileprivate func run() async throws(Failure) {
     let output = Output(descriptor: STDOUT_FILENO)
     switch self {

@@ -16,7 +16,8 @@ struct Merge {
     for source in opened { source.start() }
     var lists: [Snapshot<JSONElement>] = []
     for source in opened { lists.append(try await source.loadedOrFailure()) }
-    for (source, list) in zip(sources, lists) { try checkKeys(of: list, source) }
+    var duplicates = DuplicateKeys()
+    for (source, list) in zip(sources, lists) { try checkKeys(of: list, source, &duplicates) }
 
     let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) {
       options.preference.resolution(of: $0)
@@ -36,9 +37,9 @@ struct Merge {
 
   /// Objects that are known by nothing but themselves would be there twice where both sides edited them.
   private func checkKeys(
-    of list: Snapshot<JSONElement>, _ source: SourceSpecification
+    of list: Snapshot<JSONElement>, _ source: SourceSpecification,
+    _ duplicates: inout DuplicateKeys
   ) throws(Failure) {
-    var duplicates = DuplicateKeys()
     if let key = duplicates.firstNew(inNewSource: list) { DuplicateKeys.warn(key) }
     guard options.key == nil, !source.isQuery,
       let offset = list.firstIndex(where: { $0.utf8.first == UInt8(ascii: "{") })
@@ -58,7 +59,8 @@ extension SourceSpecification {
 
 /// What is told of a conflict: the key, what was done, and what holds.
 enum ConflictLine {
-  private static let lengthLimit = 80
+  /// That of a difference as text.
+  private static let style = ChangeDescription.Style()
 
   static func text(of resolved: ResolvedConflict<JSONElement>) -> String {
     let conflict = resolved.conflict
@@ -93,15 +95,19 @@ enum ConflictLine {
       case (let edited?, nil), (nil, let edited?): (conflict.base ?? edited, edited, false)
       case (nil, nil): preconditionFailure("a conflict of nothing")
       }
-    let changes = new.changedFields(from: old).map { field in
-      let (old, new) = (shown(field.old ?? "nothing"), shown(field.new ?? "nothing"))
-      return isBoth
-        ? "\(field.name) is \(old) in mine and \(new) in theirs" : "\(field.name): \(old) → \(new)"
+    let fields = new.changedFields(from: old)
+    if fields.isEmpty { return "" }
+    let told = fields.prefix(style.fieldLimit).map { field in
+      let name = shown(field.name)
+      let (old, new) = ShownValue.shortened(
+        field.old ?? "nothing", field.new ?? "nothing", to: style.valueLength)
+      return isBoth ? "\(name) is \(old) in mine and \(new) in theirs" : "\(name): \(old) → \(new)"
     }
-    return changes.isEmpty ? "" : " (\(changes.joined(separator: ", ")))"
+    let rest = fields.count - told.count
+    return " (\(told.joined(separator: ", "))\(rest > 0 ? ", and \(rest) more" : ""))"
   }
 
   private static func shown(_ text: String) -> String {
-    text.count > lengthLimit ? text.prefix(lengthLimit) + "…" : text
+    ShownValue.shortened(text, to: style.valueLength)
   }
 }

@@ -88,32 +88,40 @@ struct LineBuffer {
 
   /// Writes what is there. Ends the program where nobody reads it, or it cannot be written.
   mutating func flush() {
-    bytes.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let count = write(
-          descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-        } else {
-          recover(from: errno)
-        }
-      }
-    }
-    bytes.removeAll(keepingCapacity: true)
-  }
-
-  private func recover(from code: Int32) {
+    let code = bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
     switch code {
-    case EINTR: return
-    case EAGAIN, EWOULDBLOCK:
-      // Whoever shares the output has set it so.
-      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-      poll(&request, 1, -1)
+    case 0: break
     case EPIPE, ECONNRESET: Program.end()
     default:
       Program.end(
         with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
     }
+    bytes.removeAll(keepingCapacity: true)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Writes all of it, however long that takes.
+  ///
+  /// - Returns: The number of the error where it cannot be written; 0 where it was.
+  func writeAll(to descriptor: Int32) -> Int32 {
+    var rest = self[...]
+    while !rest.isEmpty {
+      let count = write(
+        descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      switch errno {
+      case EINTR: break
+      case EAGAIN, EWOULDBLOCK:
+        // Whoever shares the descriptor has set it so.
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&request, 1, -1)
+      case let code: return code
+      }
+    }
+    return 0
   }
 }

@@ -21,19 +21,22 @@ enum Program {
     }
     line += "\n"
     // Where standard error is closed, nobody wants to know.
-    _ = Array(line.utf8).withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    _ = Array(line.utf8).withUnsafeBytes { $0.writeAll(to: STDERR_FILENO) }
   }
 }
 
 /// Standard input, output and error, as they have to be before anything else is opened.
 enum StandardDescriptors {
   /// A closed one would become the first file that is opened, and get what is written to it.
-  static func prepare() {
+  ///
+  /// - Returns: Whether standard output was open.
+  static func prepare() -> Bool {
     signal(SIGPIPE, SIG_IGN)
-    if fcntl(STDOUT_FILENO, F_GETFD) == -1 { Program.end() }
-    for descriptor in [STDIN_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
+    let isOutputOpen = fcntl(STDOUT_FILENO, F_GETFD) != -1
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
       // The lowest that is free is taken.
       _ = open("/dev/null", O_RDWR)
     }
+    return isOutputOpen
   }
 }

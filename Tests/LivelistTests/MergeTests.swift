@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct MergeTests {
@@ -159,5 +160,78 @@ import Testing
     let result = try Livelist.run("merge", "--key", "id", base, mine, base)
     #expect(result.output == "[\n{\"id\":1,\"n\":1},\n{\"id\":1,\"n\":3}\n]\n")
     #expect(result.errors.contains("the key 1 occurs more than once"))
+  }
+
+  @Test func aKeyThatOccursTwiceInAllListsIsWarnedOfOnce() throws {
+    let place = try Workplace()
+    let list = try place.json("1.json", #"[{"id":1,"n":1},{"id":1,"n":2}]"#)
+    let result = try Livelist.run("merge", "--key", "id", list, list, list)
+    #expect(result.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func conflictsAreToldInShortByWhatDiffers() throws {
+    let place = try Workplace()
+    let accents = "a" + String(repeating: "\u{301}", count: 5000)
+    let long = String(repeating: "x", count: 5000)
+    func list(_ name: String, _ end: String) throws -> String {
+      let many = (0..<1000).map { #""k\#($0)":"\#(end)""# }.joined(separator: ",")
+      return try place.json(
+        name,
+        #"[{"id":"\#(accents)","\#(accents)":"\#(end)"},{"id":2,"n":"\#(long)\#(end)"},"#
+          + #"{"id":"\#u{202E}","n":"\#(end)"},{"id":4,\#(many)}]"#)
+    }
+    let sources = [try list("b.json", "1"), try list("m.json", "2"), try list("t.json", "3")]
+    let lines = try Livelist.run(["merge", "--key", "id"] + sources).errors.split(separator: "\n")
+    try #require(lines.count == 4)
+    for line in lines { #expect(line.utf8.count < 1000) }
+    #expect(lines[1].contains(#"xxx2" in mine and …xxx"#) && lines[1].contains(#"xxx3" in theirs"#))
+    #expect(lines[2].contains(#"conflict at "\u{202E}": edited"#))
+    #expect(lines[3].hasSuffix(#"in theirs, and 992 more); theirs holds"#))
+  }
+
+  @Test func withItsOutputClosedTheStatusIsTheSame() throws {
+    let place = try Workplace()
+    let sources = try conflicting(place)
+    let livelist = try Products.url(of: "livelist").path
+    func status(_ arguments: [String]) throws -> Int32 {
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+      shell.arguments = ["-c", #"exec "$0" "$@" >&- 2>&- <&-"#, livelist] + arguments
+      try shell.run()
+      shell.waitUntilExit()
+      return shell.terminationStatus
+    }
+    #expect(try status(["merge", "--strict", "--key=id"] + sources) == 3)
+    #expect(try status(["merge", "--key=id"] + sources) == 0)
+    #expect(try status(["merge", "--key=no"] + sources) == 1)
+    #expect(try status(["merge"]) == 2)
+    #expect(try status(["watch", sources[0]]) == 0)
+  }
+
+  @Test func everyConflictIsToldWhereStandardErrorIsReadSlowly() throws {
+    let place = try Workplace()
+    let count = 1000
+    func list(_ name: String) throws -> String {
+      let text = name + String(repeating: "x", count: 70)
+      let elements = (0..<count).map { #"{"id":\#($0),"n":"\#(text)","o":"\#(text)"}"# }
+      return try place.json(name, "[\(elements.joined(separator: ","))]")
+    }
+    let (pipe, livelist) = (Pipe(), Process())
+    livelist.executableURL = try Products.url(of: "livelist")
+    livelist.arguments =
+      ["merge", "--strict", "--key=id", try list("b"), try list("m"), try list("t")]
+    livelist.standardError = pipe
+    // Whoever shares it may have set it so.
+    let descriptor = pipe.fileHandleForWriting.fileDescriptor
+    #expect(fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK) == 0)
+    try livelist.run()
+    try pipe.fileHandleForWriting.close()
+    var (lines, byte) = (0, UInt8(0))
+    while read(pipe.fileHandleForReading.fileDescriptor, &byte, 1) == 1 {
+      if byte == UInt8(ascii: "\n") { lines += 1 }
+    }
+    livelist.waitUntilExit()
+    #expect(lines == count + 1)
+    #expect(livelist.terminationStatus == 3)
   }
 }

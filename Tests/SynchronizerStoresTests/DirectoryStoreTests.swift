@@ -249,6 +249,41 @@ import Testing
     #expect(links == ["b"])
   }
 
+  @Test(arguments: ["nothing", "pipe", "hard link"])
+  func whatTakesTheIndexsPlaceWhileItIsOpenIsReplaced(kind: String) async throws {
+    try directory.write("precious", to: "precious")
+    do {
+      let store = try PageStore.make(path)
+      try await store.store([1], of: Page(id: "a"))
+      try directory.remove("pages/+index.jsonl")
+      switch kind {
+      case "pipe": #expect(mkfifo(path + "/+index.jsonl", 0o600) == 0)
+      case "hard link": try directory.hardLink("precious", as: "pages/+index.jsonl")
+      default: break
+      }
+      try await store.store([3], of: Page(id: "b"))
+    }
+    #expect(try String(contentsOfFile: directory("precious"), encoding: .utf8) == "precious")
+    let store = try PageStore.make(path)
+    #expect(try store.contents(forKey: "a") == [1])
+    #expect(try store.contents(forKey: "b") == [3])
+  }
+
+  @Test func withoutItsIndexItBeginsAnew() async throws {
+    do {
+      let store = try PageStore.make(path)
+      try await store.store([1], of: Page(id: "a"))
+    }
+    // As a crash leaves them.
+    for number in 1...3 { try directory.write("half", to: "pages/+new-\(number)") }
+    try directory.remove("pages/+index.jsonl")
+    let store = try PageStore.make(path)
+    try await store.store([2], of: Page(id: "b"))
+    try await store.store([3], of: Page(id: "a"))
+    #expect(try store.contents(forKey: "a") == [3])
+    #expect(try names().filter { $0.hasPrefix("+") } == ["+index.jsonl"])
+  }
+
   @Test func aFileThatWasChangedIsMissingAndComesBackUnderItsName() async throws {
     do {
       let store = try PageStore.make(path)

@@ -159,13 +159,53 @@ import Testing
 
   @Test func theLockOfAnEndedStoreIsNoHindrance() async throws {
     // As a crash leaves it: the file, which nobody has locked.
-    try directory.write("", to: "state.json.lock")
-    try directory.write("half", to: "state.json.new")
+    try directory.write("", to: "state.json.swappable-lock")
+    try directory.write("half", to: "state.json.swappable-new")
     do {
       let store = try Store(path: path)
       try await store.save(some())
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json"])
+  }
+
+  @Test func filesOfOthersBesideItAreLeftAlone() async throws {
+    for name in ["state.json.new", "state.json.lock"] {
+      try directory.write("mine", to: name)
+    }
+    do {
+      let store = try Store(path: path)
+      try await store.save(some())
+    }
+    for name in ["state.json.new", "state.json.lock"] {
+      #expect(try String(contentsOfFile: directory(name), encoding: .utf8) == "mine", "\(name)")
+    }
+  }
+
+  @Test func storesWhoseNamesBeginAlikeDoNotMix() async throws {
+    let names = ["state.json", "state.json.new", "state.json.lock"]
+    for (number, name) in names.enumerated() {
+      try await Store(path: directory(name)).save(some(UInt64(number + 1)))
+    }
+    for (number, name) in names.enumerated() {
+      let state = try await Store(path: directory(name)).load()
+      #expect(state.map { Array($0.client) } == Array(some(UInt64(number + 1)).client), "\(name)")
+    }
+  }
+
+  @Test func whatTakesTheFilesPlaceWhileItIsOpenIsNotReplaced() async throws {
+    let store = try Store(path: path)
+    try await store.save(some())
+    try directory.write("precious", to: "precious")
+    try directory.remove("state.json")
+    try directory.link("state.json", to: "precious")
+    let error = await storeError { try await store.save(some(2)) }
+    #expect(error?.code == .notAFile)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == "precious")
+    #expect(try String(contentsOfFile: directory("precious"), encoding: .utf8) == "precious")
+    try directory.remove("state.json")
+    try await store.save(some(2))
+    let state = try await store.load()
+    #expect(state.map { Array($0.client) } == Array(some(2).client))
   }
 
   @Test func permissionsAreKept() async throws {
@@ -205,6 +245,7 @@ import Testing
       (directory("missing/state.json"), .missing), (directory.path, .notAFile), ("", .missing),
       (directory("loop"), .notAFile), (directory("x") + "/", .missing), ("/dev/null", .notAFile),
       (directory(String(repeating: "n", count: 300)), .inputOutput), ("a\0b", .missing),
+      (path + ".swappable-new", .inUse), (path + ".swappable-lock", .inUse),
     ]
     for (path, code) in cases {
       let error = await storeError { _ = try Store(path: path) }
@@ -275,6 +316,8 @@ import Testing
     }
     #expect(error?.code == .unencodable)
     #expect(
-      try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json.lock"])
+      try FileManager.default.contentsOfDirectory(atPath: directory.path) == [
+        "state.json.swappable-lock"
+      ])
   }
 }

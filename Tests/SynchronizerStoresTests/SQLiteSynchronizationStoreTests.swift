@@ -223,6 +223,17 @@ import Testing
     }
   }
 
+  @Test func aSessionThatSomebodyRemovedBeginsAnew() async throws {
+    let connection = try SQLiteConnection(path: path)
+    try await Store(connection: connection, name: "a").save(
+      NoteState(client: Snapshot(notes(0..<3)), shadow: Snapshot(notes(0..<3))))
+    try connection.execute("DELETE FROM swappable_sync_sessions")
+    let state = NoteState(client: Snapshot(notes(5..<7)), shadow: Snapshot())
+    try await Store(connection: connection, name: "a").save(state)
+    let loaded = try await Store(connection: connection, name: "a").load()
+    #expect(loaded.map(StateValue.init) == StateValue(state))
+  }
+
   @Test func whatIsNoDatabaseIsRefused() async throws {
     try directory.write(String(repeating: "no database at all. ", count: 100), to: "text")
     try directory.makeDirectory("folder")

@@ -23,7 +23,6 @@ struct StateValue: Hashable, Sendable {
   var version: Int?
   var push: PushIdentifier?
   var pushVersion: Int?
-  var isAccepted: Bool?
   var pushed: [Note]?
   var merged: [Note]?
 
@@ -33,7 +32,6 @@ struct StateValue: Hashable, Sendable {
     version = state.version
     push = state.push?.id
     pushVersion = state.push?.version
-    isAccepted = state.push?.isAccepted
     pushed = state.push.map { Array($0.client) }
     merged = state.push.map { Array($0.merged) }
   }
@@ -99,7 +97,7 @@ struct StateGenerator {
       }
       state.version = random.oneIn(5) ? nil : random.below(1000)
     case 3:
-      if random.oneIn(2) { state.push = nil } else { state.push?.isAccepted = true }
+      state.push = nil
     case 4:
       state.client = state.shadow
       state.push?.merged = Snapshot(edited(Array(state.shadow), times: edits))

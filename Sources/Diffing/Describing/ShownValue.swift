@@ -1,5 +1,5 @@
 /// Turns values into short text that does no harm.
-enum ShownValue {
+package enum ShownValue {
   /// How deep values of values are written: objects may hold one another in a circle.
   private static let depthLimit = 4
 
@@ -32,12 +32,12 @@ enum ShownValue {
   // MARK: Escaping and shortening
 
   /// The beginning of a text, escaped.
-  static func shortened(_ text: String, to length: Int) -> String {
+  package static func shortened(_ text: String, to length: Int) -> String {
     escaped(text, from: 0, to: length)
   }
 
   /// What of two texts shows how they differ, escaped.
-  static func shortened(_ old: String, _ new: String, to length: Int) -> (String, String) {
+  package static func shortened(_ old: String, _ new: String, to length: Int) -> (String, String) {
     var start = 0
     if old.utf8.count > length || new.utf8.count > length {
       let common = zip(old.unicodeScalars, new.unicodeScalars).prefix { $0 == $1 }.count

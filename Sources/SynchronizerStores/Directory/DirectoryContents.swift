@@ -63,14 +63,13 @@ extension DirectoryContents {
     self.hash = hash
     let index = folder.path(of: Self.indexName)
     guard let bytes = try folder.read(Self.indexName) else {
+      try clear([])
       try writeIndex()
       return
     }
     let found = try DirectoryIndex.decode(bytes, path: index)
     isAppended = found.lines.count > found.settledCount
     isStale = found.isDamaged || found.isTorn
-    // A second name of the file may be one outside of the folder: it is replaced, not written to.
-    if let status = try folder.status(Self.indexName), status.linkCount > 1 { isStale = true }
 
     var unchecked: Set<Key> = []
     var previous: [Key: Stored] = [:]
@@ -255,7 +254,10 @@ extension DirectoryContents {
   private mutating func append(_ lines: [DirectoryIndex.Line]) throws(StoreError) {
     var bytes: [UInt8] = []
     for line in lines { bytes += try DirectoryIndex.encode(line) }
-    if isStale { try writeIndex() }
+    // A second name of the file may be one outside of the folder: it is replaced, not written to. So is
+    // what somebody has put in its place.
+    let index = try folder.status(Self.indexName)
+    if isStale || index?.isRegular != true || index?.linkCount != 1 { try writeIndex() }
     isAppended = true
     do throws(StoreError) {
       try folder.append(bytes, to: Self.indexName)

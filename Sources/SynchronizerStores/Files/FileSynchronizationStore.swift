@@ -12,7 +12,7 @@ public import Synchronizers
 /// long collection that is saved often ``SQLiteSynchronizationStore`` writes less.
 ///
 /// One store at a time has the file, in whatever process: it holds a lock on a file beside it, whose name
-/// ends in `.lock`, for as long as it lives. A process that ends, or crashes, lets go of it.
+/// ends in `.swappable-lock`, for as long as it lives. A process that ends, or crashes, lets go of it.
 ///
 /// A file that is damaged, of a newer version, or something else is never written over.
 public final class FileSynchronizationStore<
@@ -38,13 +38,9 @@ public final class FileSynchronizationStore<
   package init(path: String, hook: FileHook?) throws(StoreError) {
     let (parent, name) = try FilePath.resolve(path)
     let folder = try Folder(path: parent, hook: hook)
-    file = StateFile(name, in: folder)
+    file = try StateFile(name, in: folder)
     self.path = file.path
-    if let found = try folder.status(name), !found.isRegular {
-      throw StoreError(
-        .notAFile, "this is not a plain file", path: file.path, help: "give the path of a file")
-    }
-    guard let lock = try Folder.Lock(name + ".lock", in: folder) else {
+    guard let lock = try Folder.Lock(file.lockName, in: folder) else {
       throw StoreError(
         .inUse, "another store has this file", path: file.path,
         help: "end the other program, let go of the other store, or give another path")

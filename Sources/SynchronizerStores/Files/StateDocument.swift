@@ -16,7 +16,6 @@ struct StateDocument<
     var version: Version
     var client: Int
     var merged: Int
-    var isAccepted: Bool
   }
 
   /// Each once, however often the state has it.
@@ -38,8 +37,7 @@ struct StateDocument<
     version = state.version
     push = state.push.map { push in
       Push(
-        id: push.id, version: push.version, client: add(push.client), merged: add(push.merged),
-        isAccepted: push.isAccepted)
+        id: push.id, version: push.version, client: add(push.client), merged: add(push.merged))
     }
     lists = known.map { Array($0) }
   }
@@ -56,8 +54,7 @@ struct StateDocument<
     if let push {
       guard let client = list(push.client), let merged = list(push.merged) else { return nil }
       state.push = PendingPush(
-        id: push.id, version: push.version, client: client, merged: merged,
-        isAccepted: push.isAccepted)
+        id: push.id, version: push.version, client: client, merged: merged)
     }
     return state
   }

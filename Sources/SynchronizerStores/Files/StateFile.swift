@@ -13,12 +13,34 @@ final class StateFile<
   /// Whether the file may be replaced: it was loaded, or was not there when that was tried.
   private let mayReplace = Locked(false)
 
-  private var newName: String { name + ".new" }
+  /// What the names of the files beside it end in.
+  private static var newSuffix: String { ".swappable-new" }
+  private static var lockSuffix: String { ".swappable-lock" }
 
-  init(_ name: String, in folder: Folder) {
+  private var newName: String { name + Self.newSuffix }
+  var lockName: String { name + Self.lockSuffix }
+
+  init(_ name: String, in folder: Folder) throws(StoreError) {
     self.folder = folder
     self.name = name
     path = folder.path(of: name)
+    for suffix in [Self.newSuffix, Self.lockSuffix] where name.hasSuffix(suffix) {
+      throw StoreError(
+        .inUse, "a name that ends in \(suffix) belongs to the store of another file", path: path,
+        help: "give another path")
+    }
+    _ = try status()
+  }
+
+  /// What is there now; nil where nothing is.
+  private func status() throws(StoreError) -> Folder.Status? {
+    let found = try folder.status(name)
+    if let found, !found.isRegular {
+      throw StoreError(
+        .notAFile, "this is not a plain file", path: path,
+        help: "give the path of a file, or remove what is there")
+    }
+    return found
   }
 
   /// Removes what a crash has left: it was never renamed, and counts for nothing.
@@ -42,7 +64,7 @@ final class StateFile<
   }
 
   func save(_ state: SynchronizationState<Element, Version>) throws(StoreError) {
-    let model = try folder.status(name)
+    let model = try status()
     guard model == nil || mayReplace.withLock({ $0 }) else {
       throw StoreError(
         .notLoaded, "there is a file that was not loaded, and would be lost", path: path,

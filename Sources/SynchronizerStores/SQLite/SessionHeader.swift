@@ -6,7 +6,6 @@ struct SessionHeader<Version: Hashable & Codable & Sendable>: Codable {
   struct Push: Codable {
     var id: PushIdentifier
     var version: Version
-    var isAccepted: Bool
     /// Of the older versions of both lists' rows.
     var checks: [ListCheck]
   }

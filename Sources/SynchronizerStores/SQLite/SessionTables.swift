@@ -101,6 +101,10 @@ struct SessionTables {
       before
       ?? StoredSession(
         id: connection.lastInsertRowID, save: save, client: StoredList(), shadow: StoredList())
+    if before == nil {
+      // Left by a session of that number whose row somebody has removed.
+      try connection.execute("DELETE FROM \(Self.elements) WHERE session = ?", [session.id])
+    }
     try session.client.write(
       newer: state.client, older: state.push?.client,
       to: RowTable(connection: connection, session: session.id, list: 0))
@@ -111,7 +115,7 @@ struct SessionTables {
     session.version = state.version
     session.push = state.push.map { push in
       SessionHeader.Push(
-        id: push.id, version: push.version, isAccepted: push.isAccepted,
+        id: push.id, version: push.version,
         checks: [session.client.olderCheck, session.shadow.olderCheck])
     }
     try writeHeader(of: session)

@@ -27,8 +27,7 @@ struct StoredSession<
       client: client.newer, shadow: shadow.older ?? shadow.newer, version: version)
     if let push, let pushed = client.older {
       state.push = PendingPush(
-        id: push.id, version: push.version, client: pushed, merged: shadow.newer,
-        isAccepted: push.isAccepted)
+        id: push.id, version: push.version, client: pushed, merged: shadow.newer)
     }
     return state
   }

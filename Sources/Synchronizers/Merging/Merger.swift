@@ -34,7 +34,7 @@ struct Merger<Element: Differentiable & Sendable> {
   ) -> MergePlan.Content? {
     let mineValue = mineOffset >= 0 ? mine[mineOffset] : nil
     let theirValue = theirOffset >= 0 ? theirs[theirOffset] : nil
-    if let mineValue, let theirValue, theirValue.isContentEqual(to: mineValue) { return .both }
+    if let mineValue, let theirValue, sameContent(mineValue, theirValue) { return .both }
     let conflict = MergeConflict(
       kind: kind, base: baseOffset >= 0 ? base[baseOffset] : nil, mine: mineValue,
       theirs: theirValue)
@@ -42,11 +42,16 @@ struct Merger<Element: Differentiable & Sendable> {
     case .mine: return mineValue == nil ? nil : .mine
     case .theirs: return theirValue == nil ? nil : .theirs
     case .merged(let value):
+      precondition(
+        (mineValue ?? theirValue).map {
+          sameIdentity($0.differenceIdentifier, value.differenceIdentifier)
+        } ?? true,
+        "a merged value has the identity of the elements in conflict")
       values.append(value)
       return MergePlan.Content(
         value: values.count - 1,
-        isNewToMine: mineValue.map { !value.isContentEqual(to: $0) } ?? true,
-        isNewToTheirs: theirValue.map { !value.isContentEqual(to: $0) } ?? true)
+        isNewToMine: mineValue.map { !sameContent($0, value) } ?? true,
+        isNewToTheirs: theirValue.map { !sameContent($0, value) } ?? true)
     }
   }
 
@@ -61,7 +66,8 @@ struct Merger<Element: Differentiable & Sendable> {
   private mutating func record(
     _ conflict: MergeConflict<Element>
   ) -> MergeConflict<Element>.Resolution {
-    let resolution = resolve(conflict)
+    var resolution = resolve(conflict)
+    if conflict.kind == .moved, case .merged = resolution { resolution = .theirs }
     conflicts.append(ResolvedConflict(conflict: conflict, resolution: resolution))
     return resolution
   }

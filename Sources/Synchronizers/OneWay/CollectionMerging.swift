@@ -31,12 +31,17 @@ struct CollectionMerging<Item: Differentiable & Sendable> {
     for item in current {
       let key = item.differenceIdentifier
       if removed.contains(key) && new[key] == nil { continue }
-      if listed.contains(key) && kept[key] == nil {
-        kept[key] = item
-        last = key
+      if listed.contains(key) {
+        if kept[key] == nil {
+          kept[key] = item
+          last = key
+        } else {
+          // Behind the first, since in the next run again the first is the one that counts.
+          behind[key, default: []].append(item)
+        }
         continue
       }
-      let other = listed.contains(key) ? item : new.removeValue(forKey: key) ?? item
+      let other = new.removeValue(forKey: key) ?? item
       if let last { behind[last, default: []].append(other) } else { items.append(other) }
     }
     for key in order {

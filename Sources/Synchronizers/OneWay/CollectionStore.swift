@@ -13,8 +13,9 @@ import ReactiveSignals
 ///
 /// Each run is told as one change, at its end, also one that failed: with what was downloaded and
 /// removed until then. The items stand in the order of the remote list. An item that the list does not
-/// hold, since it was added meanwhile or could not be removed, stays behind the one before it. A
-/// preview is an item that stands until its content comes.
+/// hold, since it was added meanwhile or could not be removed, stays behind the one before it. Of
+/// several items of one key the first is kept in step, and the others stand behind it. A preview is an
+/// item that stands until its content comes.
 public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore, EditableDataSource
 {
   public typealias Element = Item

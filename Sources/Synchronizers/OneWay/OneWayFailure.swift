@@ -22,7 +22,7 @@ public struct OneWayFailure: Sendable {
 }
 
 extension OneWayFailure: CustomStringConvertible {
-  /// What went wrong, with which key, and why.
+  /// What went wrong, with which key, and why, on one line.
   public var description: String {
     let item = key ?? "an item"
     let what =
@@ -37,7 +37,7 @@ extension OneWayFailure: CustomStringConvertible {
       case .content: "the content of \(item) could not be downloaded"
       case .end: "the run could not be ended"
       }
-    return "\(what): \(cause)"
+    return "\(what): \(cause)".split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 }
 

@@ -161,16 +161,18 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   }
 
   private func runOnce() async -> Result<Outcome, any Error> {
-    let run = run
-    let task = Task { () -> Result<Outcome, any Error> in
-      do { return .success(try await run()) } catch { return .failure(error) }
+    // Made while locked: whoever cancels finds either no task, which then sees that, or this one.
+    let task = state.withLock { locked in
+      let task = Task { await self.runInTask() }
+      locked.task = task
+      return task
     }
-    let isCancelled = state.withLock { state in
-      state.task = task
-      return state.isCancelled
-    }
-    if isCancelled { task.cancel() }
     return await task.value
+  }
+
+  private func runInTask() async -> Result<Outcome, any Error> {
+    if state.withLock({ $0.isCancelled }) { withUnsafeCurrentTask { $0?.cancel() } }
+    do { return .success(try await run()) } catch { return .failure(error) }
   }
 
   /// Decides who is answered at the end of a run, and whether another one follows at once.

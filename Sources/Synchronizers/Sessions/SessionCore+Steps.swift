@@ -56,13 +56,9 @@ extension SessionCore {
   func settle() async throws(SynchronizationError) -> [ResolvedConflict<Element>] {
     let state = capture().state
     guard let push = state.push else { return [] }
-    var version = state.version
-    if !push.isAccepted {
-      guard case .accepted(let accepted) = try await send(push, before: nil) else {
-        remember { $0.push = nil }
-        return []
-      }
-      version = accepted
+    guard case .accepted(let version) = try await send(push, before: nil) else {
+      remember { $0.push = nil }
+      return []
     }
     let now = capture()
     let merge = Self.rebase(now.state.client, from: push.client, onto: push.merged)

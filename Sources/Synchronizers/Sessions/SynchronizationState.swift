@@ -42,8 +42,6 @@ public struct PendingPush<
   public var client: Snapshot<Element>
   /// What was pushed.
   public var merged: Snapshot<Element>
-  /// Whether the remote has said that it took it.
-  public var isAccepted: Bool
 
   /// Makes a pending push.
   ///
@@ -52,12 +50,9 @@ public struct PendingPush<
   ///   - version: The version that it was made against.
   ///   - client: The client's collection when it was merged.
   ///   - merged: What was pushed.
-  ///   - isAccepted: Whether the remote has said that it took it.
   public init(
-    id: PushIdentifier, version: Version, client: Snapshot<Element>, merged: Snapshot<Element>,
-    isAccepted: Bool = false
+    id: PushIdentifier, version: Version, client: Snapshot<Element>, merged: Snapshot<Element>
   ) {
     (self.id, self.version, self.client, self.merged) = (id, version, client, merged)
-    self.isAccepted = isAccepted
   }
 }

@@ -3,6 +3,12 @@ import Diffing
 import Synchronizers
 import Testing
 
+/// Its content may differ from itself.
+private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
+  let id: Int
+  let value: Double
+}
+
 @Suite struct ThreeWayMergeTests {
   private typealias Merge = ThreeWayMerge<Letter>
   private typealias Conflict = MergeConflict<Letter>
@@ -103,6 +109,43 @@ import Testing
         "edited A A1 A2", "deletedByMine B - B2", "deletedByTheirs C C1 -", "added - G1 G2",
       ])
     #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
+  }
+
+  @Test func aPlaceThatIsMergedIsThatOfTheirs() throws {
+    let (mine, theirs) = (Letter.list("D1 A B C"), Letter.list("A D2 B C"))
+    let merge = Merge(base: Letter.list("A B C D"), mine: mine, theirs: theirs) { _ in
+      .merged(Letter(key: "D", content: "3"))
+    }
+    try check(merge, mine, theirs)
+    #expect(merge.merged == Letter.list("A D3 B C"))
+    #expect(merge.conflicts.map(\.conflict.kind) == [.edited, .moved])
+    if case .theirs = merge.conflicts[1].resolution {
+    } else {
+      Issue.record("\(merge.conflicts[1].resolution)")
+    }
+  }
+
+  @Test func aMergedValueOfAnotherIdentityTraps() async {
+    await #expect(processExitsWith: .failure) {
+      _ = ThreeWayMerge(
+        base: Letter.list("A B"), mine: Letter.list("A1 B"), theirs: Letter.list("A2 B")
+      ) { _ in
+        .merged(Letter(key: "B", content: "3"))
+      }
+    }
+  }
+
+  @Test func contentsOfTheSameBitsAreTheSame() {
+    let (base, edited) = ([Measure(id: 1, value: 1)], [Measure(id: 1, value: .nan)])
+    for base in [base, []] {
+      let merge = ThreeWayMerge(base: base, mine: edited, theirs: edited)
+      #expect(merge.conflicts.isEmpty)
+      #expect(merge.changesForMine.isEmpty && merge.changesForTheirs.isEmpty)
+    }
+    let other = [Measure(id: 1, value: 2)]
+    let merge = ThreeWayMerge(base: base, mine: edited, theirs: other) { _ in .merged(edited[0]) }
+    #expect(merge.changesForMine.isEmpty)
+    #expect(merge.changesForTheirs.updates.count == 1)
   }
 
   @Test func plainValuesAreTheirOwnIdentity() throws {

@@ -183,7 +183,15 @@ private final class TestRemote: OneWayRemote {
     store.replace(with: [1, 2, TestElement(1, 7), 3])
     remote.list.value = [3, TestElement(1, 9), TestElement(2, 5)]
     _ = try await sync()
-    #expect(Array(store.snapshot) == [3, TestElement(1, 9), TestElement(2, 5), TestElement(1, 7)])
+    let both: [TestElement] = [3, TestElement(1, 9), TestElement(1, 7), TestElement(2, 5)]
+    #expect(Array(store.snapshot) == both)
+    // Wherever it stood, the next run finds nothing to do.
+    store.replace(with: [TestElement(1, 9), TestElement(2, 5), TestElement(1, 7), 3])
+    remote.list.value = [TestElement(2, 5), TestElement(1, 9), 3]
+    _ = try await sync()
+    #expect(try await synchronizer.sync().outdated == 0)
+    #expect(
+      Array(store.snapshot) == [TestElement(2, 5), TestElement(1, 9), TestElement(1, 7), 3])
   }
 
   @Test func whatIsRemovedAndStoredAgainIsHere() async throws {

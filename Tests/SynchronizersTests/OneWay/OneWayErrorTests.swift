@@ -146,6 +146,15 @@ import Testing
     #expect(failure(stage, "\"a\"", "no").description == text)
   }
 
+  @Test func aCauseOfSeveralLinesIsToldOnOne() {
+    let error = OneWayError(
+      code: .failed, stage: .end,
+      failures: [failure(.fetch, nil, "no\r\n  such\u{2028}list\n"), failure(.end, nil, "no")])
+    #expect(
+      error.description == "the synchronisation failed: the source list could not be fetched: no "
+        + "  such list; the run could not be ended: no")
+  }
+
   @Test func keysThatCannotBeRemovedAreCounted() async throws {
     let subject = Subject(source: [], local: [7, 8, 9])
     subject.processor.hook.value = { if $0.hasPrefix("remove") { throw Refusal() } }

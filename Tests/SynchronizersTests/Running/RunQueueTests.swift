@@ -111,20 +111,25 @@ import Testing
   }
 
   @Test func aRunIsCancelledEvenBeforeItsTaskIsMade() async {
-    let felt = Shared(false)
-    let queue = Shared<RunQueue<Int>?>(nil)
-    let over = Gate()
-    queue.value = RunQueue<Int>(
-      cancellation: { Cancelled() },
-      statusDidChange: { if $0 { queue.value?.cancel() } },
-      run: {
-        felt.value = Task.isCancelled
-        return 1
-      })
-    queue.value?.request { _ in over.open() }
-    await over.pass()
-    #expect(felt.value)
-    queue.value = nil
+    var unaware = 0
+    // The run could begin a moment before its task was cancelled.
+    for _ in 0..<20_000 {
+      let felt = Shared(false)
+      let queue = Shared<RunQueue<Int>?>(nil)
+      let over = Gate()
+      queue.value = RunQueue<Int>(
+        cancellation: { Cancelled() },
+        statusDidChange: { if $0 { queue.value?.cancel() } },
+        run: {
+          felt.value = Task.isCancelled
+          return 1
+        })
+      queue.value?.request { _ in over.open() }
+      await over.pass()
+      if !felt.value { unaware += 1 }
+      queue.value = nil
+    }
+    #expect(unaware == 0)
   }
 
   @Test func whoAsksAfterCancellingGetsARunOfHisOwn() async {

@@ -37,7 +37,6 @@ import TestSupport
     client.trap.at(.push, .before) {
       // The push is written down before it begins.
       #expect(disk.value?.push?.merged.text == "A1 B2 D")
-      #expect(disk.value?.push?.isAccepted == false)
     }
 
     let outcome = try await client.session.synchronize()
