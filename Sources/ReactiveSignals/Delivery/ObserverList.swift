@@ -129,9 +129,12 @@ package final class ObserverList: @unchecked Sendable {
     guard let event else { return }
     let called = captured
     called.withUnsafeBufferPointer { called in
+      // `captured` keeps them alive: retaining each for its call would be half of what the call costs.
       for index in called.indices {
-        guard let observation = called[index], observation.isLive(in: round) else { continue }
-        observation.handler(event)
+        guard let observation = called[index] else { continue }
+        Unmanaged.passUnretained(observation)._withUnsafeGuaranteedRef { observation in
+          if observation.isLive(in: round) { observation.handler(event) }
+        }
       }
     }
   }
