@@ -9,14 +9,17 @@ package typealias Event = any AnyObject & Sendable
 
 /// The observers of one node that get one kind of event, in the order in which they subscribed.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant` and `joining` are guarded by the domain's lock; `event` and
-  // `captured` are owned by the drainer, which is handed on under that lock.
+  // Sendable: `slots`, `vacant`, `joining` and `ending` are guarded by the domain's lock; `event`,
+  // `end` and `captured` are owned by the drainer, which is handed on under that lock.
 
   package let domain: Domain
   private var slots: [Observation?] = []
   private var vacant = 0
   private var joining: [Observation] = []
+  /// The end, once it was published: what late observers are told, and nothing comes after.
+  private var ending: Event?
   private var event: Event?
+  private var end: Event?
   private var captured: [Observation?] = []
 
   package init(domain: Domain) {
@@ -47,9 +50,9 @@ package final class ObserverList: @unchecked Sendable {
     let observation = Observation(self, mailbox: mailbox, handler)
     var join: UInt64 = 0
     let captured = domain.withLock { state in
-      add(observation)
       let captured = capture(&state)
-      if captured == nil {
+      if let ending { observation.addToBacklog(ending) } else { add(observation) }
+      if captured == nil, ending == nil {
         observation.turnLive(from: state.round + 1)
       } else {
         joining.append(observation)
@@ -57,12 +60,12 @@ package final class ObserverList: @unchecked Sendable {
       }
       return captured
     }
-    guard let captured else { return observation }
+    if join == 0 { return observation }
     domain.pause(at: .joined)
     let context = ThreadContext.current
     context.drainDepth += 1
     defer { context.drainDepth -= 1 }
-    first(captured)
+    if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
       let (backlog, due) = domain.withLock { state -> ([Event], [Domain.Waiter]) in
@@ -96,11 +99,11 @@ package final class ObserverList: @unchecked Sendable {
 
   /// Takes an observer out; the list's own references are returned, to be released unlocked.
   fileprivate func remove(_ observation: Observation) -> [Event] {
-    guard observation.slot >= 0 else { return [] }
+    if !joining.isEmpty { joining.removeAll { $0 === observation } }
+    guard observation.slot >= 0 else { return observation.takeBacklog() }
     slots[observation.slot] = nil
     observation.slot = -1
     vacant += 1
-    if !joining.isEmpty { joining.removeAll { $0 === observation } }
     if vacant > 16, vacant > slots.count / 2 {
       slots.removeAll { $0 == nil }
       vacant = 0
@@ -124,9 +127,25 @@ package final class ObserverList: @unchecked Sendable {
     captured = slots
   }
 
+  /// Captures who is to be told of the end, after the round's event if it has one, and lets go of all.
+  package func finish(_ end: Event, _ state: inout Domain.State) {
+    ending = end
+    for observation in joining { observation.addToBacklog(end) }
+    guard slots.count > vacant else { return }
+    self.end = end
+    captured = slots
+    for observation in slots { observation?.slot = -1 }
+    slots = []
+    vacant = 0
+  }
+
   /// Calls those captured, leaving out who was disposed or has got the event when it joined.
   package func deliver(_ round: UInt64) {
-    guard let event else { return }
+    if let event { call(event, round) }
+    if let end { call(end, round) }
+  }
+
+  private func call(_ event: Event, _ round: UInt64) {
     let called = captured
     called.withUnsafeBufferPointer { called in
       // `captured` keeps them alive: retaining each for its call would be half of what the call costs.
@@ -141,16 +160,20 @@ package final class ObserverList: @unchecked Sendable {
 
   /// Lets go of the round's event and observers.
   package func endRound() {
-    guard event != nil else { return }
+    guard event != nil || end != nil else { return }
     // Who subscribes or goes once this storage is let go of may write into it: the lock puts what was
     // read of it here before that.
     domain.withLock { _ in }
     event = nil
+    end = nil
     captured = []
   }
 }
 
 /// One observer and how far it is.
+///
+/// Its list holds it until it is disposed or the list has told the end; then nobody else is to hold it
+/// for long, so that what the observer captured is released.
 package final class Observation: @unchecked Sendable {
   // Sendable: `slot` and `backlog` are guarded by the domain's lock, the rest is constant or atomic.
 

@@ -17,7 +17,7 @@ public final class Property<Value: Sendable>: Sendable {
 
   package init(_ value: Value, pauseHook: PauseHook?) {
     signal = Signal(
-      SignalNode(domain: Domain(pauseHook: pauseHook), latest: value), upstream: nil)
+      SignalNode(domain: Domain(pauseHook: pauseHook), latest: value))
   }
 
   /// The newest value that was set.
