@@ -181,6 +181,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
+    defer { start() }
     guard let schedule = scheduler.schedule else {
       return observeEvents(keeping: kept) { event in
         if let value = event.value { handler(value) } else { onCompletion?() }
@@ -195,7 +196,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     return observeEvents(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal($0)) }
   }
 
-  /// Subscribes to values and the end, as they are delivered.
+  /// Subscribes to values and the end, as they are delivered, without setting anything going.
   package final func observeEvents(
     keeping kept: AnyObject, mailbox: (any MailboxFlushing)? = nil,
     _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
@@ -203,8 +204,6 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     let observation = observers.join(
       { handler(.read($0)) }, mailbox: mailbox,
       capture: { _ in latest.map { SignalEvent($0) } }, first: { handler(.read($0)) })
-    let disposable = Disposable(observation, keeping: kept)
-    start()
-    return disposable
+    return Disposable(observation, keeping: kept)
   }
 }
