@@ -73,5 +73,10 @@ struct OperatorCase: Sendable, CustomTestStringConvertible {
     boundary("combineLatest") { signal, _ in
       signal.combineLatest(Property(0).signal).map { value, _ in value }
     },
+    boundary("switchToLatest") { signal, _ in Property(signal).signal.switchToLatest() },
+    boundary("receive immediately") { signal, _ in signal.receive(on: .immediate) },
+    boundary("receive elsewhere") { signal, _ in
+      signal.receive(on: Scheduler { $0() }, policy: .everything)
+    },
   ]
 }

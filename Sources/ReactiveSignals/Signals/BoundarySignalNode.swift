@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The node of an operator over several domains, or of one that sends at times of its own: the root of
 /// a domain of its own.
 package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalNode<Value>,
@@ -19,17 +21,31 @@ package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalN
     }
   }
 
+  /// Posted once, when the node is observed for the first time.
+  private let starting: Item?
+  private let isStarted = Atomic<Bool>(false)
   private var taken: Box?
   /// Nil once it has ended.
   private var step: Step?
 
   /// - Parameters:
-  ///   - sources: What it is derived from, which it is to be observed for its first observer.
+  ///   - sources: What it is derived from.
   ///   - remembers: Whether new observers are told the newest value first.
+  ///   - starting: An item to be posted when it gets its first observer.
   ///   - step: Called with each item that is posted, one at a time.
-  package init(_ sources: [any AnySignalNode], remembers: Bool, _ step: @escaping Step) {
+  package init(
+    _ sources: [any AnySignalNode], remembers: Bool, starting: Item? = nil,
+    _ step: @escaping Step
+  ) {
+    self.starting = starting
     self.step = step
     super.init(domain: Domain(), remembers: remembers, sources: sources)
+  }
+
+  package override func start() {
+    super.start()
+    guard let starting, !isStarted.exchange(true, ordering: .relaxed) else { return }
+    post(starting)
   }
 
   /// Takes an item, from any thread; delivered at once, unless another item is.

@@ -33,7 +33,8 @@ public final class Signal<Value: Sendable>: Sendable {
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
-    node.observe(on: scheduler, policy: policy, keeping: self, handler)
+    defer { node.start() }
+    return node.observe(on: scheduler, policy: policy, keeping: self, handler)
   }
 
   /// Subscribes to the values and the end.
@@ -53,7 +54,8 @@ public final class Signal<Value: Sendable>: Sendable {
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: @escaping @Sendable () -> Void
   ) -> Disposable {
-    node.observe(
+    defer { node.start() }
+    return node.observe(
       on: scheduler, policy: policy, keeping: self, handler, onCompletion: onCompletion)
   }
 }

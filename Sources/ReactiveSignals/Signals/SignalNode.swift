@@ -176,12 +176,11 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Subscribes; with a memory, the newest published value comes first.
+  /// Subscribes; with a memory, the newest published value comes first. Nothing is set going.
   package final func observe(
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
-    defer { start() }
     guard let schedule = scheduler.schedule else {
       return observeEvents(keeping: kept) { event in
         if let value = event.value { handler(value) } else { onCompletion?() }
@@ -196,7 +195,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     return observeEvents(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal($0)) }
   }
 
-  /// Subscribes to values and the end, as they are delivered, without setting anything going.
+  /// Subscribes to values and the end, as they are delivered.
   package final func observeEvents(
     keeping kept: AnyObject, mailbox: (any MailboxFlushing)? = nil,
     _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
