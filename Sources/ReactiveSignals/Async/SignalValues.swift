@@ -43,7 +43,7 @@ public struct SignalValues<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-extension Signal {
+extension SignalSource {
   /// The values as an asynchronous sequence, that ends with the signal.
   ///
   ///     for await name in names.values() { … }
@@ -51,6 +51,6 @@ extension Signal {
   /// - Parameter policy: What becomes of values that wait while the loop's body is busy; by default the
   ///   newest alone waits.
   public func values(policy: DeliveryPolicy = .coalesce) -> SignalValues<Value> {
-    SignalValues(self, policy)
+    SignalValues(signal, policy)
   }
 }

@@ -3,7 +3,8 @@ extension Signal {
   /// says.
   ///
   /// Operators over the result run there too. It is a domain of its own, ends with this signal, and has
-  /// a memory if this signal has.
+  /// a memory if this signal has: a value that was brought before is told to a new observer or operator
+  /// at once, on its own thread. To be called elsewhere each time, observe on a scheduler.
   ///
   /// - Parameters:
   ///   - scheduler: Where the values are brought.

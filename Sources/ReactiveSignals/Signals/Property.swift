@@ -3,7 +3,9 @@
 ///     let name = Property("Ada")
 ///     let observation = name.observe { print($0) }  // Ada
 ///     name.value = "Grace"                          // Grace
-public final class Property<Value: Sendable>: Sendable {
+///
+/// Its signal never ends.
+public final class Property<Value: Sendable>: SignalSource {
   /// The values as a signal: the newest for each new observer, and then each that is set.
   public let signal: Signal<Value>
   private let gate = TransactionGate()

@@ -59,3 +59,7 @@ public final class Signal<Value: Sendable>: Sendable {
       on: scheduler, policy: policy, keeping: self, handler, onCompletion: onCompletion)
   }
 }
+
+extension Signal: SignalSource {
+  public var signal: Signal<Value> { self }
+}

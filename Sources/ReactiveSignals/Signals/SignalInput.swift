@@ -3,7 +3,7 @@
 ///     let clicks = SignalInput<Int>()
 ///     let observation = clicks.signal.observe { print($0) }
 ///     clicks.send(1)
-public final class SignalInput<Value: Sendable>: Sendable {
+public final class SignalInput<Value: Sendable>: SignalSource {
   /// The signal of what is sent.
   public let signal: Signal<Value>
 

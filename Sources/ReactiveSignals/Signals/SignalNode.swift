@@ -9,8 +9,8 @@ package protocol AnySignalNode: DomainNode {
 /// What a round brings is kept in the nodes themselves; an object is made of it only where somebody
 /// observes. So a chain of operators costs one allocation for each value, however long it is.
 package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
-  // Sendable: `queue`, `committed`, `isFinished`, `unpublished`, `latest` and `hasEnded` are guarded by
-  // the domain's lock; the rest that changes is owned by the drainer.
+  // Sendable: `queue`, `committed`, `isFinished`, `latest` and `hasEnded` are guarded by the domain's
+  // lock; the rest that changes is owned by the drainer.
 
   package let domain: Domain
   package let height: Int
@@ -22,8 +22,6 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   private var committed: SignalEvent<Value>?
   /// Whether the end is committed: nothing follows it.
   private var isFinished = false
-  /// How much is committed and not yet published.
-  private var unpublished = 0
   /// Whether new observers are told the newest value first.
   package let remembers: Bool
   /// The value that a new observer is told first; nil for a signal without memory.
@@ -71,9 +69,10 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     domain.withLock { _ in committed }?.value
   }
 
-  /// Whether what is published is all that was committed to this root.
-  package final func isSettled(_ state: inout Domain.State) -> Bool {
-    unpublished == 0
+  /// The newest value, if nothing is on its way that may replace it.
+  package final var settled: Value? {
+    // Each commit of a signal's root is a round.
+    domain.withLock { $0.committed == $0.round ? latest : nil }
   }
 
   /// Sends a value to the observers, behind those already on their way; nothing after the end.
@@ -116,7 +115,6 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     _ event: Event, by thread: ThreadID, _ state: inout Domain.State
   ) -> Bool {
     queue.append(event)
-    unpublished += 1
     return state.enqueued(by: thread)
   }
 
@@ -145,7 +143,6 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package final func feed(_ round: UInt64) {}
 
   package final func publish(_ state: inout Domain.State) {
-    if height == 0 { unpublished -= 1 }
     if let update {
       if remembers {
         previous = latest
