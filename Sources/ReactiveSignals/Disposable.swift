@@ -10,8 +10,7 @@ public final class Disposable: @unchecked Sendable {
 
   private let isOpen = Atomic<Bool>(true)
   private var closure: (@Sendable () -> Void)?
-  /// Weak, so that what the observer captured goes when what it observed has ended.
-  private weak let observation: Observation?
+  private let observation: ObserverList.Reference?
   /// Strong: the end may still wait to be told when the observation has gone.
   private var waiting: (any MailboxFlushing)?
   private var kept: AnyObject?
@@ -20,7 +19,7 @@ public final class Disposable: @unchecked Sendable {
   private weak let mailbox: (any MailboxFlushing)?
 
   package init(_ observation: Observation, keeping kept: AnyObject?) {
-    self.observation = observation
+    self.observation = observation.reference
     self.kept = kept
     domain = observation.domain
     waiting = observation.mailbox

@@ -9,8 +9,8 @@ package typealias Event = any AnyObject & Sendable
 
 /// The observers of one node that get one kind of event, in the order in which they subscribed.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant`, `joining` and `ending` are guarded by the domain's lock; `event`,
-  // `end` and `captured` are owned by the drainer, which is handed on under that lock.
+  // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasLetGo` are guarded by the domain's lock;
+  // `event`, `end` and `captured` are owned by the drainer, which is handed on under that lock.
 
   package let domain: Domain
   private var slots: [Observation?] = []
@@ -18,6 +18,8 @@ package final class ObserverList: @unchecked Sendable {
   private var joining: [Observation] = []
   /// The end, once it was published: what late observers are told, and nothing comes after.
   private var ending: Event?
+  /// Whether the end was told, and those who were told it are held no more.
+  private var hasLetGo = false
   private var event: Event?
   private var end: Event?
   private var captured: [Observation?] = []
@@ -51,7 +53,12 @@ package final class ObserverList: @unchecked Sendable {
     var join: UInt64 = 0
     let captured = domain.withLock { state in
       let captured = capture(&state)
-      if let ending { observation.addToBacklog(ending) } else { add(observation) }
+      if let ending {
+        observation.addToBacklog(ending)
+        observation.isHeld = false
+      } else {
+        add(observation)
+      }
       if captured == nil, ending == nil {
         observation.turnLive(from: state.round + 1)
       } else {
@@ -95,6 +102,33 @@ package final class ObserverList: @unchecked Sendable {
   private func add(_ observation: Observation) {
     observation.slot = slots.count
     slots.append(observation)
+  }
+
+  /// An observation that its list holds, without holding it.
+  ///
+  /// So what an observer captured is released when it has been told the end, though its disposable
+  /// lives on. A weak reference would do, if it did not make each retain of its target slow (benchmark
+  /// "property, set, 10,000 observers": 0.6 ms so, 0.2 ms as it is).
+  struct Reference {
+    private let list: ObserverList
+    /// Valid until the list has let go, or the reference was disposed.
+    private let observation: Unmanaged<Observation>
+
+    fileprivate init(_ observation: Observation, in list: ObserverList) {
+      self.list = list
+      self.observation = .passUnretained(observation)
+    }
+
+    /// Ends the observation, without waiting; to be called once.
+    func dispose() {
+      let released = list.domain.withLock { _ -> (Observation, [Event])? in
+        if list.hasLetGo { return nil }
+        let observation = observation.takeUnretainedValue()
+        observation.endPhase()
+        return (observation, list.remove(observation))
+      }
+      _ = consume released
+    }
   }
 
   /// Takes an observer out; the list's own references are returned, to be released unlocked.
@@ -163,7 +197,7 @@ package final class ObserverList: @unchecked Sendable {
     guard event != nil || end != nil else { return }
     // Who subscribes or goes once this storage is let go of may write into it: the lock puts what was
     // read of it here before that.
-    domain.withLock { _ in }
+    domain.withLock { _ in if end != nil { hasLetGo = true } }
     event = nil
     end = nil
     captured = []
@@ -172,8 +206,7 @@ package final class ObserverList: @unchecked Sendable {
 
 /// One observer and how far it is.
 ///
-/// Its list holds it until it is disposed or the list has told the end; then nobody else is to hold it
-/// for long, so that what the observer captured is released.
+/// Its list alone holds it, until it is disposed or the list has told the end.
 package final class Observation: @unchecked Sendable {
   // Sendable: `slot` and `backlog` are guarded by the domain's lock, the rest is constant or atomic.
 
@@ -183,6 +216,9 @@ package final class Observation: @unchecked Sendable {
   /// The first round that it is called in; greater than any round: still joining, or disposed.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
   fileprivate var slot = -1
+  /// Whether its list holds it, or will have let all go: not where it came after the end. Set by the
+  /// subscriber, before anybody else knows it.
+  fileprivate var isHeld = true
   private var backlog: [Event] = []
 
   private static var disposed: UInt64 { .max }
@@ -197,6 +233,11 @@ package final class Observation: @unchecked Sendable {
   }
 
   package var domain: Domain { list.domain }
+
+  /// What disposes it; nil where nothing is left to dispose.
+  var reference: ObserverList.Reference? {
+    isHeld ? ObserverList.Reference(self, in: list) : nil
+  }
 
   fileprivate var isDisposed: Bool { liveFrom.load(ordering: .acquiring) == Self.disposed }
 
@@ -219,13 +260,8 @@ package final class Observation: @unchecked Sendable {
     return taken
   }
 
-  /// Ends it, without waiting.
-  package func dispose() {
-    mailbox?.close()
-    let released = list.domain.withLock { _ in
-      liveFrom.store(Self.disposed, ordering: .releasing)
-      return list.remove(self)
-    }
-    _ = consume released
+  /// Under the lock: nothing is to be called any more.
+  fileprivate func endPhase() {
+    liveFrom.store(Self.disposed, ordering: .releasing)
   }
 }

@@ -47,12 +47,12 @@ private final class Debouncing<Value: Sendable> {
   ) -> Value? {
     switch item {
     case .event(let event):
-      guard let value = event.value else {
+      if event.isEnd {
         timer = nil
         ends = true
         return waiting
       }
-      waiting = value
+      waiting = event.value
       number += 1
       timer = callLater(after: interval, on: clock) { [weak node, number] in
         node?.post(.due(number))

@@ -27,9 +27,11 @@ extension Signal {
     let node = BoundarySignalNode<Arrival, Value>(
       nodes, remembers: nodes.allSatisfy(\.remembers)
     ) { arrival, _, ends in
-      if let value = arrival.event.value { return kernel.take(value, arrival.input, &ends) }
-      ends = kernel.end(arrival.input)
-      return nil
+      if arrival.event.isEnd {
+        ends = kernel.end(arrival.input)
+        return nil
+      }
+      return kernel.take(arrival.event.value, arrival.input, &ends)
     }
     let feeds = inputs.enumerated().map { index, input in
       input.node.observeEvents(keeping: input) { [weak node] in node?.post(($0, index)) }

@@ -19,7 +19,7 @@ extension Signal {
       case .outerEnd: hasOuterEnded = true
       case .inner(let event, let origin):
         guard origin == number else { return nil }
-        if let value = event.value { return value }
+        if !event.isEnd { return event.value }
         hasEnded = true
         newest.end(origin)
       }
@@ -28,8 +28,8 @@ extension Signal {
     }
     let feed = self.node.observeEvents(keeping: self) { [weak node] event in
       guard let node else { return }
-      guard let signal = event.value else { return node.post(.outerEnd) }
-      newest.replace(by: signal, for: node)
+      if event.isEnd { return node.post(.outerEnd) }
+      newest.replace(by: event.value, for: node)
     }
     return Signal<Inner>(node, upstream: [feed])
   }

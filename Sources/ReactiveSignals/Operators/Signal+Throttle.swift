@@ -45,16 +45,16 @@ private final class Throttling<Value: Sendable> {
   ) -> Value? {
     switch item {
     case .event(let event):
-      guard let value = event.value else {
+      if event.isEnd {
         timer = nil
         ends = true
         return waiting
       }
       if timer == nil {
         startTimer(for: node)
-        return value
+        return event.value
       }
-      if latest || waiting == nil { waiting = value }
+      if latest || waiting == nil { waiting = event.value }
       return nil
     case .due:
       timer = nil

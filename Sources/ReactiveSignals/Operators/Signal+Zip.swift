@@ -50,10 +50,10 @@ extension Signal {
     var waiting = Array(repeating: EventQueue(), count: count)
     var ended = EndedInputs(of: count)
     return SignalKernel { value, input, ends in
-      waiting[input].append(SignalEvent<Input>(value))
+      waiting[input].append(SignalValue(value))
       guard waiting.allSatisfy({ !$0.isEmpty }) else { return nil }
       let values = waiting.indices.compactMap { input in
-        waiting[input].popFirst().flatMap { SignalEvent<Input>.read($0).value }
+        waiting[input].popFirst().map { SignalEvent<Input>($0).value }
       }
       ends = waiting.indices.contains { ended.contains($0) && waiting[$0].isEmpty }
       return combine(values)

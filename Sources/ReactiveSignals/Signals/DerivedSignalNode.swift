@@ -61,7 +61,9 @@ package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalN
   }
 
   package override func compute() {
-    for (index, input) in inputs.enumerated() {
+    // By index: iterating makes an allocation for each element in code that is not specialised.
+    for index in 0..<inputs.count {
+      let input = inputs[index]
       if let value = input.update { advance(by: value, from: index) }
       if input.ends { advance(by: nil, from: index) }
     }

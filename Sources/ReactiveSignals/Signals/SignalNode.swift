@@ -19,7 +19,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   private let sources: [any AnySignalNode]
   /// What is not yet delivered, oldest first.
   private var queue = EventQueue()
-  private var committed: SignalEvent<Value>?
+  private var committed: SignalValue<Value>?
   /// Whether the end is committed: nothing follows it.
   private var isFinished = false
   /// Whether new observers are told the newest value first.
@@ -33,7 +33,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package final var update: Value?
   package final var ends = false
   /// The same as an object, where there is one already.
-  private var event: SignalEvent<Value>?
+  private var box: SignalValue<Value>?
   /// Kept until the round is over, so that no value is released under the lock.
   private var previous: Value?
 
@@ -43,7 +43,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package convenience init(domain: Domain, latest: Value?) {
     self.init(domain: domain, remembers: latest != nil)
     self.latest = latest
-    committed = latest.map { SignalEvent($0) }
+    committed = latest.map { SignalValue($0) }
   }
 
   package init(
@@ -82,29 +82,28 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   /// Sends a value, and calls `unlocked` between its commit and its delivery.
   package final func commit(_ value: Value, unlocked: () -> Void) {
-    enqueue(SignalEvent(value), unlocked)
-  }
-
-  /// Ends the signal, behind the values already on their way.
-  package final func finish() {
-    enqueue(SignalEvent(nil)) {}
-  }
-
-  private func enqueue(_ event: SignalEvent<Value>, _ unlocked: () -> Void) {
+    let box = SignalValue(value)
     let thread = ThreadID.current
-    let (isDrainer, replaced) = domain.withLock { state -> (Bool, SignalEvent<Value>?) in
+    let (isDrainer, replaced) = domain.withLock { state -> (Bool, SignalValue<Value>?) in
       if isFinished { return (false, nil) }
       let replaced = committed
-      if event.value == nil {
-        isFinished = true
-      } else if remembers {
-        committed = event
-      }
-      return (enqueue(event, by: thread, &state), replaced)
+      if remembers { committed = box }
+      return (enqueue(box, by: thread, &state), replaced)
     }
     unlocked()
     // Another thread may have delivered meanwhile, and this be the last reference.
     _ = consume replaced
+    if isDrainer { domain.drain(self) }
+  }
+
+  /// Ends the signal, behind the values already on their way.
+  package final func finish() {
+    let thread = ThreadID.current
+    let isDrainer = domain.withLock { state in
+      if isFinished { return false }
+      isFinished = true
+      return enqueue(SignalEnd.shared, by: thread, &state)
+    }
     if isDrainer { domain.drain(self) }
   }
 
@@ -128,10 +127,11 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   /// Takes what the queue began with, under the lock.
   package func take(_ next: Event) {
-    let event = SignalEvent<Value>.read(next)
-    self.event = event
+    let event = SignalEvent<Value>(next)
+    ends = event.isEnd
+    if ends { return }
+    box = event.box
     update = event.value
-    ends = update == nil
   }
 
   package func recordInputs(_ state: inout Domain.State) {}
@@ -148,7 +148,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
         previous = latest
         latest = update
       }
-      if !observers.isEmpty(&state) { observers.publish(event ?? SignalEvent(update), &state) }
+      if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
     if ends { publishEnd(&state) }
   }
@@ -156,7 +156,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   /// Notes the end, and captures who is to be told.
   package final func publishEnd(_ state: inout Domain.State) {
     hasEnded = true
-    observers.finish(SignalEvent<Value>(nil), &state)
+    observers.finish(SignalEnd.shared, &state)
   }
 
   package final func deliver(_ round: UInt64) {
@@ -165,7 +165,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   package func endRound() {
     observers.endRound()
-    event = nil
+    box = nil
     update = nil
     ends = false
     previous = nil
@@ -179,27 +179,39 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {
-      return observeEvents(keeping: kept) { event in
-        if let value = event.value { handler(value) } else { onCompletion?() }
+      // As it is and not by `SignalEvent`, which would be retained for each call (benchmark "property,
+      // set, 10,000 observers").
+      return join(keeping: kept) { event in
+        if event === SignalEnd.shared {
+          onCompletion?()
+        } else {
+          handler(unsafeDowncast(event, to: SignalValue<Value>.self).value)
+        }
       }
     }
     let mailbox = Mailbox<WaitingSignal<Value>>(on: schedule, policy: policy) { waiting, mailbox in
-      if let value = waiting.value?.value { handler(value) }
+      if let box = waiting.value { handler(box.value) }
       guard waiting.isEnd else { return }
       if !mailbox.isOver { onCompletion?() }
       mailbox.retire()
     }
-    return observeEvents(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal($0)) }
+    return join(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal(SignalEvent($0))) }
   }
 
   /// Subscribes to values and the end, as they are delivered.
   package final func observeEvents(
+    keeping kept: AnyObject, _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
+  ) -> Disposable {
+    join(keeping: kept) { handler(SignalEvent($0)) }
+  }
+
+  private func join(
     keeping kept: AnyObject, mailbox: (any MailboxFlushing)? = nil,
-    _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
+    _ handler: @escaping @Sendable (Event) -> Void
   ) -> Disposable {
     let observation = observers.join(
-      { handler(.read($0)) }, mailbox: mailbox,
-      capture: { _ in latest.map { SignalEvent($0) } }, first: { handler(.read($0)) })
+      handler, mailbox: mailbox,
+      capture: { _ in latest.map { SignalValue($0) } }, first: handler)
     return Disposable(observation, keeping: kept)
   }
 }
