@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Dispatch
 import ReactiveSignals
 import Synchronization
@@ -145,6 +146,85 @@ import Testing
     #expect(log.all == ["0", "1", "2"])
     slot.withLock { $0 = nil }
     withExtendedLifetime(observation) {}
+  }
+
+  /// Calls something when it goes.
+  private final class Value: Sendable {
+    private let onDeinit: @Sendable () -> Void
+
+    init(_ onDeinit: @escaping @Sendable () -> Void = {}) {
+      self.onDeinit = onDeinit
+    }
+
+    deinit { onDeinit() }
+  }
+
+  private static let chains: [@Sendable (Signal<Value>) -> Signal<Value>] = [
+    { $0.map { $0 } },
+    { $0.filter { _ in true }.compactMap { $0 } },
+    { $0.scan(Value()) { $1 } },
+    { $0.removeDuplicates { $0 === $1 } },
+    { $0.merge(with: Property(Value()).signal) },
+    { $0.combineLatest($0.map { $0 }).map { $1 } },
+    { $0.combineLatest(Property(Value()).signal).map { value, _ in value } },
+    { $0.zip($0).map { $1 } },
+    { Property($0).signal.switchToLatest() },
+    { $0.receive(on: Scheduler { $0() }, policy: .everything) },
+    { $0.throttle(for: .zero, clock: ManualClock()) },
+  ]
+
+  @Test(arguments: chains.indices)
+  func noLockIsHeldWhileValuesAreReleased(chain: Int) {
+    let (property, log) = (Property(Value()), Log<Int>())
+    let signal = Self.chains[chain](property.signal)
+    let observation = signal.observe { _ in }
+    for number in 0..<5 {
+      property.value = Value { [weak property, weak signal] in
+        let work: @Sendable () -> Void = { [weak property, weak signal] in
+          withExtendedLifetime(property?.value) {}
+          for signal in [property?.signal, signal] {
+            signal?.observe { _ in }.dispose()
+            withExtendedLifetime(signal?.map { $0 }) {}
+          }
+        }
+        work()
+        wait(for: onThread(work))
+        log.add(number)
+      }
+    }
+    observation.dispose()
+    property.value = Value()
+    #expect(Array(log.all.prefix(3)) == [0, 1, 2])
+    withExtendedLifetime(signal) {}
+  }
+
+  private static let forgetful: [@Sendable (Signal<Token>) -> Signal<Token>] = [
+    { $0.map { $0 } },
+    { $0.filter { _ in true }.compactMap { $0 } },
+    { $0.merge(with: SignalInput<Token>().signal) },
+    { $0.zip($0).map { $1 } },
+    { signal in
+      let which = SignalInput<Signal<Token>>()
+      defer { which.send(signal) }
+      return which.signal.switchToLatest()
+    },
+    { $0.receive(on: Scheduler { $0() }, policy: .everything) },
+    { $0.throttle(for: .zero, clock: ManualClock()) },
+  ]
+
+  @Test(arguments: forgetful.indices)
+  func aValueIsReleasedWhenAllHaveHadIt(chain: Int) {
+    let input = SignalInput<Token>()
+    let signal = Self.forgetful[chain](input.signal)
+    let observation = signal.observe { _ in }
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      input.send(token)
+    }
+    #expect(weakToken == nil)
+    withExtendedLifetime((signal, observation)) {}
   }
 
   // MARK: Sharing

@@ -61,5 +61,6 @@ public final class Signal<Value: Sendable>: Sendable {
 }
 
 extension Signal: SignalSource {
+  /// This signal itself.
   public var signal: Signal<Value> { self }
 }
