@@ -223,6 +223,116 @@ import Testing
 }
 
 @Suite struct CompletionConcurrencyTests {
+  // MARK: Races played out on purpose
+
+  private let control = PauseControl()
+  private let log = Log<String>()
+
+  private func makeNode() -> SignalNode<Int> {
+    SignalNode(domain: Domain(pauseHook: control.hook), latest: 1)
+  }
+
+  private func observe(_ signal: Signal<Int>) -> Disposable {
+    let log = log
+    return signal.observe {
+      log.add("\($0)")
+    } onCompletion: {
+      log.add("end")
+    }
+  }
+
+  @Test(arguments: [PausePoint.joined, .caughtUp])
+  func anObserverThatIsJoiningWhenTheEndComesIsToldIt(point: PausePoint) throws {
+    let node = makeNode()
+    let (signal, slot) = (Signal(node), DisposeBag())
+    let pause = control.arm(point)
+    let joining = onThread { [self] in observe(signal).store(in: slot) }
+    try pause.waitUntilReached()
+    node.send(2)
+    node.finish()
+    pause.release()
+    wait(for: joining)
+    #expect(log.all == ["1", "2", "end"])
+    slot.dispose()
+  }
+
+  @Test func anObserverDisposedWhileTheEndIsPublishedIsNotToldIt() throws {
+    let node = makeNode()
+    let (observation, other) = (observe(Signal(node)), observe(Signal(node)))
+    let pause = control.arm(.published)
+    let ending = onThread { node.finish() }
+    try pause.waitUntilReached()
+    observation.dispose()
+    pause.release()
+    wait(for: ending)
+    #expect(log.all == ["1", "1", "end"])
+    other.dispose()
+  }
+
+  @Test(arguments: [PausePoint.published, .delivered])
+  func anObserverMayComeAndGoWhileTheEndIsTold(point: PausePoint) throws {
+    let node = makeNode()
+    let observation = observe(Signal(node))
+    let pause = control.arm(point)
+    let ending = onThread { node.finish() }
+    try pause.waitUntilReached()
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      let late = Signal(node).observe { _ in withExtendedLifetime(token) {} }
+      late.dispose()
+    }
+    #expect(weakToken == nil)
+    let late = observe(Signal(node))
+    pause.release()
+    wait(for: ending)
+    late.dispose()
+    observation.dispose()
+    #expect(log.all.sorted() == ["1", "1", "end", "end"])
+  }
+
+  @Test func anOperatorMadeWhileTheEndIsPublishedEndsToo() throws {
+    for point in [PausePoint.committed, .published, .delivered] {
+      let node = makeNode()
+      let (signal, log) = (Signal(node), Log<String>())
+      let pause = control.arm(point)
+      let ending = onThread { node.finish() }
+      try pause.waitUntilReached()
+      let observation = signal.map { $0 * 10 }.observe {
+        log.add("\($0)")
+      } onCompletion: {
+        log.add("end")
+      }
+      pause.release()
+      wait(for: ending)
+      #expect(log.all == ["10", "end"])
+      withExtendedLifetime(observation) {}
+    }
+  }
+
+  @Test func anOperatorThatIsJoiningWhenTheEndComesEndsToo() throws {
+    let node = makeNode()
+    let (signal, log) = (Signal(node), log)
+    let pause = control.arm(.caughtUp)
+    let joining = onThread {
+      let observation = signal.map { $0 * 10 }.observe {
+        log.add("\($0)")
+      } onCompletion: {
+        log.add("end")
+      }
+      withExtendedLifetime(observation) {}
+    }
+    try pause.waitUntilReached()
+    node.send(2)
+    node.finish()
+    pause.release()
+    wait(for: joining)
+    #expect(log.all == ["20", "end"])
+  }
+
+  // MARK: Many at a time
+
   @Test func eachObserverIsToldTheEndOnceWhateverComesAtTheSameTime() {
     for _ in 0..<100 {
       let input = SignalInput<Int>()
