@@ -208,7 +208,8 @@ package final class ObserverList: @unchecked Sendable {
 ///
 /// Its list alone holds it, until it is disposed or the list has told the end.
 package final class Observation: @unchecked Sendable {
-  // Sendable: `slot` and `backlog` are guarded by the domain's lock, the rest is constant or atomic.
+  // Sendable: `slot` and `backlog` are guarded by the domain's lock, `isHeld` is the subscriber's
+  // alone, the rest is constant or atomic.
 
   fileprivate let handler: @Sendable (Event) -> Void
   package let mailbox: (any MailboxFlushing)?
@@ -216,8 +217,7 @@ package final class Observation: @unchecked Sendable {
   /// The first round that it is called in; greater than any round: still joining, or disposed.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
   fileprivate var slot = -1
-  /// Whether its list holds it, or will have let all go: not where it came after the end. Set by the
-  /// subscriber, before anybody else knows it.
+  /// Whether its list holds it or has let all go: not where it came after the end.
   fileprivate var isHeld = true
   private var backlog: [Event] = []
 
