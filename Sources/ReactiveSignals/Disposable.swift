@@ -5,35 +5,35 @@ import Synchronization
 /// Letting the last reference go disposes. While it lives, it keeps alive what is observed and
 /// everything upstream of that.
 public final class Disposable: @unchecked Sendable {
-  // Sendable: `ending` and `kept` are touched by whoever turns `isOpen` off, and by nobody else; `domain`
-  // and `mailbox` are set by the initialiser alone.
+  // Sendable: `closure`, `waiting` and `kept` are touched by whoever turns `isOpen` off, and by nobody
+  // else; the rest is set by the initialiser alone.
 
   private let isOpen = Atomic<Bool>(true)
-  private var ending: Ending
+  private var closure: (@Sendable () -> Void)?
+  private let observation: ObserverList.Reference?
+  /// Strong: the end may still wait to be told when the observation has gone.
+  private var waiting: (any MailboxFlushing)?
   private var kept: AnyObject?
   /// Where calls may still be under way after the end; neither holds what the observer captured.
   private let domain: Domain?
-  private weak var mailbox: (any MailboxFlushing)?
-
-  private enum Ending {
-    case observation(Observation)
-    case closure(@Sendable () -> Void)
-    case ended
-  }
+  private weak let mailbox: (any MailboxFlushing)?
 
   package init(_ observation: Observation, keeping kept: AnyObject?) {
-    ending = .observation(observation)
+    self.observation = observation.reference
     self.kept = kept
     domain = observation.domain
-    mailbox = observation.mailbox
+    waiting = observation.mailbox
+    mailbox = waiting
   }
 
   /// Makes one that calls a closure once, when it is disposed or let go.
   ///
   /// - Parameter dispose: Called on the thread that disposes.
   public init(_ dispose: @escaping @Sendable () -> Void) {
-    ending = .closure(dispose)
+    closure = dispose
+    observation = nil
     domain = nil
+    mailbox = nil
   }
 
   deinit {
@@ -72,15 +72,13 @@ public final class Disposable: @unchecked Sendable {
 
   private func end() {
     guard isOpen.exchange(false, ordering: .acquiringAndReleasing) else { return }
-    let ending = self.ending
-    let kept = self.kept
-    self.ending = .ended
+    let (closure, waiting, kept) = (self.closure, self.waiting, self.kept)
+    self.closure = nil
+    self.waiting = nil
     self.kept = nil
-    switch ending {
-    case .observation(let observation): observation.dispose()
-    case .closure(let dispose): dispose()
-    case .ended: break
-    }
+    waiting?.close()
+    observation?.dispose()
+    closure?()
     withExtendedLifetime(kept) {}
   }
 }

@@ -24,6 +24,12 @@ let package = Package(
     .executableTarget(
       name: "EngineBenchmarks",
       dependencies: ["Measuring", .product(name: "Swappable", package: "Swappable")]),
+    .executableTarget(
+      name: "SignalBenchmarks",
+      dependencies: [
+        "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "DifferenceWorkloads",
       dependencies: [.product(name: "Swappable", package: "Swappable")],

@@ -174,16 +174,17 @@ private final class WaitingLog: Sendable {
   private let waiting = Shared(
     WaitingEvents<PendingEvent<TestElement>>(.bounded(2)))
   private let sizes = Shared((newest: 0, most: 0))
-  private let observation = Shared<Observation?>(nil)
+  private let observation = Shared<Disposable?>(nil)
 
   init(_ items: Items) {
-    observation.value = items.collection.node.observe { [waiting, sizes] event in
+    let observed = items.collection.node.observe { [waiting, sizes] event in
       // The initial stays by itself, so that changes are merged with changes.
       let released = waiting.modify { $0.append(event) }
       withExtendedLifetime(released) {}
       let count = waiting.modify { $0.newest?.footprint ?? 0 }
       sizes.modify { $0 = (count, max($0.most, count)) }
     }
+    observation.value = Disposable(observed, keeping: nil)
   }
 
   deinit {

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+package import ReactiveSignals
 
 /// A clock that stands still until it is advanced, to test with instead of waiting.
 ///
@@ -31,7 +31,8 @@ public final class ManualClock: Clock {
   private struct Sleeper: Sendable {
     let id: Int
     let deadline: Instant
-    let continuation: CheckedContinuation<Void, any Error>
+    /// Called unlocked: without an error when its time has come.
+    let wake: @Sendable ((any Error)?) -> Void
   }
 
   private struct State: Sendable {
@@ -41,6 +42,15 @@ public final class ManualClock: Clock {
     var sleepers: [Sleeper] = []
     /// Those who were cancelled before they went to sleep.
     var cancelled: Set<Int> = []
+
+    mutating func insert(_ sleeper: Sleeper) {
+      let index = sleepers.firstIndex { $0.deadline > sleeper.deadline } ?? sleepers.endIndex
+      sleepers.insert(sleeper, at: index)
+    }
+
+    mutating func remove(_ id: Int) -> Sleeper? {
+      sleepers.firstIndex { $0.id == id }.map { sleepers.remove(at: $0) }
+    }
   }
 
   /// Makes a clock that stands at zero.
@@ -65,7 +75,7 @@ public final class ManualClock: Clock {
   public func advance(by duration: Duration) {
     precondition(duration >= .zero, "a clock is advanced by \(duration)")
     let end = now.advanced(by: duration)
-    while let due = takeFirst(until: end) { due.continuation.resume() }
+    while let due = takeFirst(until: end) { due.wake(nil) }
     state.withLock { $0.now = max($0.now, end) }
   }
 
@@ -75,7 +85,7 @@ public final class ManualClock: Clock {
   @discardableResult
   public func advanceToNextDeadline() -> Instant? {
     guard let deadline = nextDeadline else { return nil }
-    while let due = takeFirst(until: deadline) { due.continuation.resume() }
+    while let due = takeFirst(until: deadline) { due.wake(nil) }
     return deadline
   }
 
@@ -108,10 +118,10 @@ public final class ManualClock: Clock {
         let outcome = state.withLock { state -> Result<Void, any Error>? in
           if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
           if deadline <= state.now { return .success(()) }
-          let index =
-            state.sleepers.firstIndex { $0.deadline > deadline } ?? state.sleepers.endIndex
-          state.sleepers.insert(
-            Sleeper(id: id, deadline: deadline, continuation: continuation), at: index)
+          state.insert(
+            Sleeper(id: id, deadline: deadline) { error in
+              continuation.resume(with: error.map { .failure($0) } ?? .success(()))
+            })
           return nil
         }
         if let outcome { continuation.resume(with: outcome) }
@@ -119,13 +129,11 @@ public final class ManualClock: Clock {
       }
     } onCancel: {
       let sleeper = state.withLock { state -> Sleeper? in
-        guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
-          state.cancelled.insert(id)
-          return nil
-        }
-        return state.sleepers.remove(at: index)
+        let sleeper = state.remove(id)
+        if sleeper == nil { state.cancelled.insert(id) }
+        return sleeper
       }
-      sleeper?.continuation.resume(throwing: CancellationError())
+      sleeper?.wake(CancellationError())
     }
     // A cancellation that came after the time was up has left its mark.
     state.withLock { _ = $0.cancelled.remove(id) }
@@ -137,5 +145,23 @@ public final class ManualClock: Clock {
       state.now = max(state.now, first.deadline)
       return state.sleepers.removeFirst()
     }
+  }
+}
+
+/// Operators that are timed by this clock go on inside ``ManualClock/advance(by:)``, on its thread.
+extension ManualClock: TimerClock {
+  package func call(
+    after interval: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> Disposable {
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.insert(
+        Sleeper(id: state.lastID, deadline: state.now.advanced(by: interval)) { error in
+          if error == nil { action() }
+        })
+      return state.lastID
+    }
+    notice.notify()
+    return Disposable { [weak self] in _ = self?.state.withLock { $0.remove(id) } }
   }
 }

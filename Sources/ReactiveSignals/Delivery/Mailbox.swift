@@ -85,9 +85,14 @@ package protocol MailboxFlushing: AnyObject, Sendable {
 ///
 /// It decides how many wait, and merges the rest by its policy; one piece of work at a time is with
 /// the scheduler, so that the observer is called in order and never concurrently with itself.
-package final class Mailbox<Event: Mergeable>: MailboxFlushing {
+package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Sendable {
+  // Sendable: `handler` and `isRetired` are owned by the turn, of which there is one at a time, handed
+  // on under the lock of `state`.
+
   private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let handler: @Sendable (Event, Mailbox<Event>) -> Void
+  /// Nil once it has told the end.
+  private var handler: (@Sendable (Event, Mailbox<Event>) -> Void)?
+  private var isRetired = false
   private let isClosed = Atomic<Bool>(false)
   private let state: Locked<State>
 
@@ -168,8 +173,9 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
       return (events, state.posted)
     }
     context.drainDepth += 1
-    for event in events where !isOver { handler(event, self) }
+    for event in events where !isOver { handler?(event, self) }
     context.drainDepth -= 1
+    if isRetired { handler = nil }
     let (again, waiters, settled) = state.withLock { state in
       let waiters = state.callWaiters
       state.caller = nil
@@ -183,6 +189,11 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing {
     for waiter in waiters { waiter.signal() }
     for waiter in settled { waiter.continuation.resume() }
     return again
+  }
+
+  /// Lets go of the handler when this call of it is over; nothing is to be posted any more.
+  package func retire() {
+    isRetired = true
   }
 
   package func close() {

@@ -9,14 +9,19 @@ package typealias Event = any AnyObject & Sendable
 
 /// The observers of one node that get one kind of event, in the order in which they subscribed.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant` and `joining` are guarded by the domain's lock; `event` and
-  // `captured` are owned by the drainer, which is handed on under that lock.
+  // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasLetGo` are guarded by the domain's lock;
+  // `event`, `end` and `captured` are owned by the drainer, which is handed on under that lock.
 
   package let domain: Domain
   private var slots: [Observation?] = []
   private var vacant = 0
   private var joining: [Observation] = []
+  /// The end, once it was published: what late observers are told, and nothing comes after.
+  private var ending: Event?
+  /// Whether the end was told, and those who were told it are held no more.
+  private var hasLetGo = false
   private var event: Event?
+  private var end: Event?
   private var captured: [Observation?] = []
 
   package init(domain: Domain) {
@@ -47,9 +52,14 @@ package final class ObserverList: @unchecked Sendable {
     let observation = Observation(self, mailbox: mailbox, handler)
     var join: UInt64 = 0
     let captured = domain.withLock { state in
-      add(observation)
       let captured = capture(&state)
-      if captured == nil {
+      if let ending {
+        observation.addToBacklog(ending)
+        observation.isHeld = false
+      } else {
+        add(observation)
+      }
+      if captured == nil, ending == nil {
         observation.turnLive(from: state.round + 1)
       } else {
         joining.append(observation)
@@ -57,12 +67,12 @@ package final class ObserverList: @unchecked Sendable {
       }
       return captured
     }
-    guard let captured else { return observation }
+    if join == 0 { return observation }
     domain.pause(at: .joined)
     let context = ThreadContext.current
     context.drainDepth += 1
     defer { context.drainDepth -= 1 }
-    first(captured)
+    if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
       let (backlog, due) = domain.withLock { state -> ([Event], [Domain.Waiter]) in
@@ -94,13 +104,40 @@ package final class ObserverList: @unchecked Sendable {
     slots.append(observation)
   }
 
+  /// An observation that its list holds, without holding it.
+  ///
+  /// So what an observer captured is released when it has been told the end, though its disposable
+  /// lives on. A weak reference would do, if it did not make each retain of its target slow (benchmark
+  /// "property, set, 10,000 observers": 0.6 ms so, 0.2 ms as it is).
+  struct Reference {
+    private let list: ObserverList
+    /// Valid until the list has let go, or the reference was disposed.
+    private let observation: Unmanaged<Observation>
+
+    fileprivate init(_ observation: Observation, in list: ObserverList) {
+      self.list = list
+      self.observation = .passUnretained(observation)
+    }
+
+    /// Ends the observation, without waiting; to be called once.
+    func dispose() {
+      let released = list.domain.withLock { _ -> (Observation, [Event])? in
+        if list.hasLetGo { return nil }
+        let observation = observation.takeUnretainedValue()
+        observation.endPhase()
+        return (observation, list.remove(observation))
+      }
+      _ = consume released
+    }
+  }
+
   /// Takes an observer out; the list's own references are returned, to be released unlocked.
   fileprivate func remove(_ observation: Observation) -> [Event] {
-    guard observation.slot >= 0 else { return [] }
+    if !joining.isEmpty { joining.removeAll { $0 === observation } }
+    guard observation.slot >= 0 else { return observation.takeBacklog() }
     slots[observation.slot] = nil
     observation.slot = -1
     vacant += 1
-    if !joining.isEmpty { joining.removeAll { $0 === observation } }
     if vacant > 16, vacant > slots.count / 2 {
       slots.removeAll { $0 == nil }
       vacant = 0
@@ -124,32 +161,55 @@ package final class ObserverList: @unchecked Sendable {
     captured = slots
   }
 
+  /// Captures who is to be told of the end, after the round's event if it has one, and lets go of all.
+  package func finish(_ end: Event, _ state: inout Domain.State) {
+    ending = end
+    for observation in joining { observation.addToBacklog(end) }
+    guard slots.count > vacant else { return }
+    self.end = end
+    captured = slots
+    for observation in slots { observation?.slot = -1 }
+    slots = []
+    vacant = 0
+  }
+
   /// Calls those captured, leaving out who was disposed or has got the event when it joined.
   package func deliver(_ round: UInt64) {
-    guard let event else { return }
+    if let event { call(event, round) }
+    if let end { call(end, round) }
+  }
+
+  private func call(_ event: Event, _ round: UInt64) {
     let called = captured
     called.withUnsafeBufferPointer { called in
+      // `captured` keeps them alive: retaining each for its call would be half of what the call costs.
       for index in called.indices {
-        guard let observation = called[index], observation.isLive(in: round) else { continue }
-        observation.handler(event)
+        guard let observation = called[index] else { continue }
+        Unmanaged.passUnretained(observation)._withUnsafeGuaranteedRef { observation in
+          if observation.isLive(in: round) { observation.handler(event) }
+        }
       }
     }
   }
 
   /// Lets go of the round's event and observers.
   package func endRound() {
-    guard event != nil else { return }
+    guard event != nil || end != nil else { return }
     // Who subscribes or goes once this storage is let go of may write into it: the lock puts what was
     // read of it here before that.
-    domain.withLock { _ in }
+    domain.withLock { _ in if end != nil { hasLetGo = true } }
     event = nil
+    end = nil
     captured = []
   }
 }
 
 /// One observer and how far it is.
+///
+/// Its list alone holds it, until it is disposed or the list has told the end.
 package final class Observation: @unchecked Sendable {
-  // Sendable: `slot` and `backlog` are guarded by the domain's lock, the rest is constant or atomic.
+  // Sendable: `slot` and `backlog` are guarded by the domain's lock, `isHeld` is the subscriber's
+  // alone, the rest is constant or atomic.
 
   fileprivate let handler: @Sendable (Event) -> Void
   package let mailbox: (any MailboxFlushing)?
@@ -157,6 +217,8 @@ package final class Observation: @unchecked Sendable {
   /// The first round that it is called in; greater than any round: still joining, or disposed.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
   fileprivate var slot = -1
+  /// Whether its list holds it or has let all go: not where it came after the end.
+  fileprivate var isHeld = true
   private var backlog: [Event] = []
 
   private static var disposed: UInt64 { .max }
@@ -171,6 +233,11 @@ package final class Observation: @unchecked Sendable {
   }
 
   package var domain: Domain { list.domain }
+
+  /// What disposes it; nil where nothing is left to dispose.
+  var reference: ObserverList.Reference? {
+    isHeld ? ObserverList.Reference(self, in: list) : nil
+  }
 
   fileprivate var isDisposed: Bool { liveFrom.load(ordering: .acquiring) == Self.disposed }
 
@@ -193,13 +260,8 @@ package final class Observation: @unchecked Sendable {
     return taken
   }
 
-  /// Ends it, without waiting.
-  package func dispose() {
-    mailbox?.close()
-    let released = list.domain.withLock { _ in
-      liveFrom.store(Self.disposed, ordering: .releasing)
-      return list.remove(self)
-    }
-    _ = consume released
+  /// Under the lock: nothing is to be called any more.
+  fileprivate func endPhase() {
+    liveFrom.store(Self.disposed, ordering: .releasing)
   }
 }

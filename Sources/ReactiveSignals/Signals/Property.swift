@@ -3,7 +3,9 @@
 ///     let name = Property("Ada")
 ///     let observation = name.observe { print($0) }  // Ada
 ///     name.value = "Grace"                          // Grace
-public final class Property<Value: Sendable>: Sendable {
+///
+/// Its signal never ends.
+public final class Property<Value: Sendable>: SignalSource {
   /// The values as a signal: the newest for each new observer, and then each that is set.
   public let signal: Signal<Value>
   private let gate = TransactionGate()
@@ -17,7 +19,7 @@ public final class Property<Value: Sendable>: Sendable {
 
   package init(_ value: Value, pauseHook: PauseHook?) {
     signal = Signal(
-      SignalNode(domain: Domain(pauseHook: pauseHook), latest: value), upstream: nil)
+      SignalNode(domain: Domain(pauseHook: pauseHook), latest: value))
   }
 
   /// The newest value that was set.

@@ -1,19 +1,23 @@
 /// A property that can be read and observed, and is set by its owner alone.
-public struct ReadOnlyProperty<Value: Sendable>: Sendable {
-  private let property: Property<Value>
+public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
+  /// The values as a signal: the newest for each new observer, and then each that is set.
+  public let signal: Signal<Value>
+  private let read: @Sendable () -> Value
 
   /// Makes a read-only view.
   ///
   /// - Parameter property: What it shows.
   public init(_ property: Property<Value>) {
-    self.property = property
+    self.init(property.signal) { property.value }
+  }
+
+  private init(_ signal: Signal<Value>, _ read: @escaping @Sendable () -> Value) {
+    self.signal = signal
+    self.read = read
   }
 
   /// The newest value that was set.
-  public var value: Value { property.value }
-
-  /// The values as a signal: the newest for each new observer, and then each that is set.
-  public var signal: Signal<Value> { property.signal }
+  public var value: Value { read() }
 
   /// Subscribes: the observer is told the newest value at once, and then each that is set.
   ///
@@ -22,11 +26,26 @@ public struct ReadOnlyProperty<Value: Sendable>: Sendable {
   ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
   ///     matters only where the observer is called elsewhere.
   ///   - handler: Called with each value.
-  /// - Returns: What keeps the observation and the property alive; letting it go ends it.
+  /// - Returns: What keeps the observation and the values alive; letting it go ends it.
+  /// - Complexity: O(1) in the number of observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
-    property.observe(on: scheduler, policy: policy, handler)
+    signal.observe(on: scheduler, policy: policy, handler)
+  }
+
+  /// Makes a view of what becomes of the value.
+  ///
+  /// It agrees with this property at each moment, also while a value is on its way to observers.
+  ///
+  /// - Parameter transform: Called once for each value that is set, however many observe the result,
+  ///   and for each reading while a value is on its way. It must depend on nothing but the value.
+  /// - Complexity: O(1) to read, and for each value.
+  public func map<Output: Sendable>(
+    _ transform: @escaping @Sendable (Value) -> Output
+  ) -> ReadOnlyProperty<Output> {
+    let (signal, read) = (signal.map(transform), read)
+    return ReadOnlyProperty<Output>(signal) { signal.node.settled ?? transform(read()) }
   }
 }

@@ -1,73 +1,94 @@
-/// A value on its way to observers; merged, the later one stands for both.
-package final class SignalValue<Value: Sendable>: Mergeable {
-  package typealias Released = SignalValue
-
-  package let value: Value
-
-  init(_ value: Value) {
-    self.value = value
-  }
-
-  /// What observers of a node of this type of values are given.
-  static func read(_ event: Event) -> SignalValue<Value> {
-    unsafeDowncast(event, to: SignalValue<Value>.self)
-  }
+/// The node of a signal of whatever values.
+package protocol AnySignalNode: DomainNode {
+  /// Sets going what waits for the first observer.
+  func start()
 }
 
 /// The node of a signal: its root, unless it is derived.
-package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
-  // Sendable: `queue`, `committed` and `latest` are guarded by the domain's lock; `update` and
-  // `previous` are owned by the drainer.
+///
+/// What a round brings is kept in the nodes themselves; an object is made of it only where somebody
+/// observes. So a chain of operators costs one allocation for each value, however long it is.
+package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
+  // Sendable: `queue`, `committed`, `isFinished`, `latest` and `hasEnded` are guarded by the domain's
+  // lock; the rest that changes is owned by the drainer.
 
   package let domain: Domain
   package let height: Int
   package let observers: ObserverList
-  /// The values not yet delivered, oldest first.
+  /// What this is derived from, in whatever domain.
+  private let sources: [any AnySignalNode]
+  /// What is not yet delivered, oldest first.
   private var queue = EventQueue()
   private var committed: SignalValue<Value>?
+  /// Whether the end is committed: nothing follows it.
+  private var isFinished = false
   /// Whether new observers are told the newest value first.
-  fileprivate let remembers: Bool
+  package let remembers: Bool
   /// The value that a new observer is told first; nil for a signal without memory.
-  fileprivate var latest: SignalValue<Value>?
-  /// What the round in progress brings.
-  fileprivate var update: SignalValue<Value>?
-  /// Kept until the round is over, so that no value is released under the lock.
-  private var previous: SignalValue<Value>?
+  package final var latest: Value?
+  /// Whether the end is published.
+  private(set) package final var hasEnded = false
 
+  /// What the round in progress brings, and whether it is the last.
+  package final var update: Value?
+  package final var ends = false
+  /// The same as an object, where there is one already.
+  private var box: SignalValue<Value>?
+  /// Kept until the round is over, so that no value is released under the lock.
+  private var previous: Value?
+
+  /// Makes a root.
+  ///
+  /// - Parameter latest: What it remembers; nil for a signal without memory.
   package convenience init(domain: Domain, latest: Value?) {
-    self.init(domain: domain, height: 0, latest: latest, remembers: latest != nil)
+    self.init(domain: domain, remembers: latest != nil)
+    self.latest = latest
+    committed = latest.map { SignalValue($0) }
   }
 
-  fileprivate init(domain: Domain, height: Int, latest: Value?, remembers: Bool) {
+  package init(
+    domain: Domain, height: Int = 0, remembers: Bool, sources: [any AnySignalNode] = []
+  ) {
     observers = ObserverList(domain: domain)
-    self.latest = latest.map { SignalValue($0) }
     self.remembers = remembers
-    committed = self.latest
     self.domain = domain
     self.height = height
+    self.sources = sources
   }
 
-  package var upstream: [any DomainNode] { [] }
+  package final var upstream: [any DomainNode] { sources }
+
+  package func start() {
+    for source in sources { source.start() }
+  }
+
+  // MARK: Committing
 
   /// The newest value, delivered or not; nil for a signal without memory.
-  package var current: Value? {
+  package final var current: Value? {
     domain.withLock { _ in committed }?.value
   }
 
-  /// Sends a value to the observers, behind those already on their way.
-  package func send(_ value: Value) {
+  /// The newest value, if nothing is on its way that may replace it.
+  package final var settled: Value? {
+    // Each commit of a signal's root is a round.
+    domain.withLock { $0.committed == $0.round ? latest : nil }
+  }
+
+  /// Sends a value to the observers, behind those already on their way; nothing after the end.
+  package final func send(_ value: Value) {
     commit(value) {}
   }
 
   /// Sends a value, and calls `unlocked` between its commit and its delivery.
-  package func commit(_ value: Value, unlocked: () -> Void) {
+  package final func commit(_ value: Value, unlocked: () -> Void) {
+    let box = SignalValue(value)
     let thread = ThreadID.current
-    let event = SignalValue(value)
-    let (isDrainer, replaced) = domain.withLock { state in
-      queue.append(event)
+    let (isDrainer, replaced) = domain.withLock { state -> (Bool, SignalValue<Value>?) in
+      if isFinished { return (false, nil) }
       let replaced = committed
-      if remembers { committed = event }
-      return (state.enqueued(by: thread), replaced)
+      if remembers { committed = box }
+      return (enqueue(box, by: thread, &state), replaced)
     }
     unlocked()
     // Another thread may have delivered meanwhile, and this be the last reference.
@@ -75,10 +96,42 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
     if isDrainer { domain.drain(self) }
   }
 
-  package func pop(_ state: inout Domain.State) -> UInt64 {
+  /// Ends the signal, behind the values already on their way.
+  package final func finish() {
+    let thread = ThreadID.current
+    let isDrainer = domain.withLock { state in
+      if isFinished { return false }
+      isFinished = true
+      return enqueue(SignalEnd.shared, by: thread, &state)
+    }
+    if isDrainer { domain.drain(self) }
+  }
+
+  /// Puts something into the queue, for `take(_:)`.
+  ///
+  /// - Returns: Whether the caller must drain.
+  package final func enqueue(
+    _ event: Event, by thread: ThreadID, _ state: inout Domain.State
+  ) -> Bool {
+    queue.append(event)
+    return state.enqueued(by: thread)
+  }
+
+  // MARK: Rounds
+
+  package final func pop(_ state: inout Domain.State) -> UInt64 {
     guard let next = queue.popFirst() else { return 0 }
-    update = .read(next)
+    take(next)
     return 1
+  }
+
+  /// Takes what the queue began with, under the lock.
+  package func take(_ next: Event) {
+    let event = SignalEvent<Value>(next)
+    ends = event.isEnd
+    if ends { return }
+    box = event.box
+    update = event.value
   }
 
   package func recordInputs(_ state: inout Domain.State) {}
@@ -87,96 +140,78 @@ package class SignalNode<Value: Sendable>: DomainNode, @unchecked Sendable {
 
   package func compute() {}
 
-  package func feed(_ round: UInt64) {}
+  package final func feed(_ round: UInt64) {}
 
-  package func publish(_ state: inout Domain.State) {
-    guard let update else { return }
-    if remembers {
-      previous = latest
-      latest = update
+  package final func publish(_ state: inout Domain.State) {
+    if let update {
+      if remembers {
+        previous = latest
+        latest = update
+      }
+      if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
-    observers.publish(update, &state)
+    if ends { publishEnd(&state) }
   }
 
-  package func deliver(_ round: UInt64) {
+  /// Notes the end, and captures who is to be told.
+  package final func publishEnd(_ state: inout Domain.State) {
+    hasEnded = true
+    observers.finish(SignalEnd.shared, &state)
+  }
+
+  package final func deliver(_ round: UInt64) {
     observers.deliver(round)
   }
 
   package func endRound() {
     observers.endRound()
+    box = nil
     update = nil
+    ends = false
     previous = nil
   }
 
-  /// Subscribes; with a memory, the newest published value comes first.
-  package func observe(
+  // MARK: Observing
+
+  /// Subscribes; with a memory, the newest published value comes first. Nothing is set going.
+  package final func observe(
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
-    _ handler: @escaping @Sendable (Value) -> Void
+    _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
-    let observation: Observation
-    if let schedule = scheduler.schedule {
-      let mailbox = Mailbox<SignalValue<Value>>(on: schedule, policy: policy) { value, _ in
-        handler(value.value)
+    guard let schedule = scheduler.schedule else {
+      // As it is and not by `SignalEvent`, which would be retained for each call (benchmark "property,
+      // set, 10,000 observers").
+      return join(keeping: kept) { event in
+        if event === SignalEnd.shared {
+          onCompletion?()
+        } else {
+          handler(unsafeDowncast(event, to: SignalValue<Value>.self).value)
+        }
       }
-      observation = observers.join(
-        { mailbox.post(.read($0)) }, mailbox: mailbox, capture: { _ in latest },
-        first: { mailbox.post(.read($0)) })
-    } else {
-      observation = observers.join(
-        { handler(SignalValue<Value>.read($0).value) }, capture: { _ in latest },
-        first: { handler(SignalValue<Value>.read($0).value) })
     }
+    let mailbox = Mailbox<WaitingSignal<Value>>(on: schedule, policy: policy) { waiting, mailbox in
+      if let box = waiting.value { handler(box.value) }
+      guard waiting.isEnd else { return }
+      if !mailbox.isOver { onCompletion?() }
+      mailbox.retire()
+    }
+    return join(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal(SignalEvent($0))) }
+  }
+
+  /// Subscribes to values and the end, as they are delivered.
+  package final func observeEvents(
+    keeping kept: AnyObject, _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
+  ) -> Disposable {
+    join(keeping: kept) { handler(SignalEvent($0)) }
+  }
+
+  private func join(
+    keeping kept: AnyObject, mailbox: (any MailboxFlushing)? = nil,
+    _ handler: @escaping @Sendable (Event) -> Void
+  ) -> Disposable {
+    let observation = observers.join(
+      handler, mailbox: mailbox,
+      capture: { _ in latest.map { SignalValue($0) } }, first: handler)
     return Disposable(observation, keeping: kept)
-  }
-}
-
-/// A node that makes its values from those of another signal of the domain.
-package final class DerivedSignalNode<Input: Sendable, Value: Sendable>: SignalNode<Value>,
-  @unchecked Sendable
-{
-  // Sendable: `step` is called by whoever creates the node, until it is live, and by the drainer
-  // from then on; `missed` is guarded by the domain's lock.
-
-  private let input: SignalNode<Input>
-  private let step: (Input) -> Value?
-  private var missed: [SignalValue<Input>] = []
-
-  /// Derives a signal; the closure runs once for each value, whoever observes.
-  ///
-  /// - Parameters:
-  ///   - input: What it is derived from.
-  ///   - step: Makes a value, or nil for none.
-  package init(_ input: SignalNode<Input>, _ step: @escaping (Input) -> Value?) {
-    self.input = input
-    self.step = step
-    super.init(
-      domain: input.domain, height: input.height + 1, latest: nil, remembers: input.remembers)
-    var inputs = domain.withLock { state in
-      domain.beginJoining(self, &state)
-      return input.latest.map { [$0] } ?? []
-    }
-    while true {
-      for value in inputs {
-        if let made = step(value.value) { latest = SignalValue(made) }
-      }
-      domain.pause(at: .caughtUp)
-      inputs = domain.withLock { state in
-        let inputs = missed
-        missed = []
-        if inputs.isEmpty { domain.endJoining(self, &state) }
-        return inputs
-      }
-      if inputs.isEmpty { return }
-    }
-  }
-
-  package override var upstream: [any DomainNode] { [input] }
-
-  package override func recordInputs(_ state: inout Domain.State) {
-    if let value = input.update { missed.append(value) }
-  }
-
-  package override func compute() {
-    update = input.update.flatMap { step($0.value) }.map { SignalValue($0) }
   }
 }

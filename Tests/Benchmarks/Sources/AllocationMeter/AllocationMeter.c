@@ -21,9 +21,11 @@ void __libc_free(void *block);
 static atomic_bool is_counting = false;
 static atomic_long live = 0;
 static atomic_long peak = 0;
+static atomic_long blocks = 0;
 
 static void *counted(void *block) {
   if (is_counting && block) {
+    blocks += 1;
     long size = (long)malloc_usable_size(block);
     long now = atomic_fetch_add(&live, size) + size;
     long highest = peak;
@@ -69,6 +71,7 @@ void free(void *block) {
 void allocation_meter_start(void) {
   live = 0;
   peak = 0;
+  blocks = 0;
   is_counting = true;
 }
 
@@ -76,6 +79,8 @@ size_t allocation_meter_stop(void) {
   is_counting = false;
   return (size_t)peak;
 }
+
+size_t allocation_meter_blocks(void) { return (size_t)blocks; }
 
 void allocator_keep_freed_memory(void) {
   mallopt(M_MMAP_MAX, 0);
@@ -88,6 +93,7 @@ void allocator_return_freed_memory(void) { malloc_trim(0); }
 
 void allocation_meter_start(void) {}
 size_t allocation_meter_stop(void) { return 0; }
+size_t allocation_meter_blocks(void) { return 0; }
 void allocator_keep_freed_memory(void) {}
 void allocator_return_freed_memory(void) {}
 

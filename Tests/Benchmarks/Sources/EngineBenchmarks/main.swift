@@ -52,6 +52,32 @@ let all: [Benchmark] = [
     let (_, observations) = observed(by: 10_000)
     return { for observation in observations { observation.dispose() } }
   },
+  Benchmark("property, set, 1 observer", operations: 10_000) {
+    let property = Property(0)
+    let observation = property.observe { _ in }
+    return {
+      for value in 0..<10_000 { property.value = value }
+      withExtendedLifetime(observation) {}
+    }
+  },
+  Benchmark("property, set, 10,000 observers", operations: 20) {
+    let property = Property(0)
+    let observations = (0..<10_000).map { _ in property.observe { _ in } }
+    return {
+      for value in 0..<20 { property.value = value }
+      withExtendedLifetime(observations) {}
+    }
+  },
+  Benchmark("property, attach 10,000 observers") {
+    let property = Property(0)
+    return { kept.append((0..<10_000).map { _ in property.observe { _ in } }) }
+  },
+  Benchmark("property, detach 10,000 observers") {
+    kept.removeAll()
+    let property = Property(0)
+    let observations = (0..<10_000).map { _ in property.observe { _ in } }
+    return { for observation in observations { observation.dispose() } }
+  },
   Benchmark("late subscription, 63,436 rows", prototype: "272 ns", operations: 1_000) {
     kept.removeAll()
     return { kept.append((0..<1_000).map { _ in sources[0].observe { _ in } }) }

@@ -12,6 +12,10 @@ void allocation_meter_start(void);
 /// 0 where the allocator cannot be replaced.
 size_t allocation_meter_stop(void);
 
+/// How many blocks were allocated between the last start and stop, grown ones included; 0 where the
+/// allocator cannot be replaced.
+size_t allocation_meter_blocks(void);
+
 /// From now on, keeps freed memory in the process, so that the same scratch is not faulted in twice.
 void allocator_keep_freed_memory(void);
 

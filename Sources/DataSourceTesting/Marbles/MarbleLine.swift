@@ -1,0 +1,68 @@
+/// What happens at each tick of a marble line.
+struct MarbleLine: Equatable {
+  enum Marble: Equatable {
+    case value(String)
+    case end
+  }
+
+  /// What happens at each tick, without the silence after the last of it.
+  private(set) var ticks: [[Marble]] = []
+
+  init() {}
+
+  /// Reads a line: see ``Marbles``.
+  init(_ text: String) {
+    var rest = text.filter { !$0.isWhitespace }[...]
+    var length = 0
+    while let character = rest.popFirst() {
+      switch character {
+      case "-": break
+      case "(":
+        while let inner = rest.popFirst(), inner != ")" {
+          add(Self.marble(inner, &rest, of: text), at: length)
+          precondition(!rest.isEmpty, "the marble line \(text) has a ( that is not closed")
+        }
+      default: add(Self.marble(character, &rest, of: text), at: length)
+      }
+      length += 1
+    }
+  }
+
+  private static func marble(
+    _ character: Character, _ rest: inout Substring, of text: String
+  ) -> Marble {
+    switch character {
+    case "|": return .end
+    case "[":
+      guard let close = rest.firstIndex(of: "]") else {
+        preconditionFailure("the marble line \(text) has a [ that is not closed")
+      }
+      defer { rest = rest[rest.index(after: close)...] }
+      return .value(String(rest[..<close]))
+    case ")", "]", "(": preconditionFailure("the marble line \(text) has a \(character) too many")
+    default: return .value(String(character))
+    }
+  }
+
+  mutating func add(_ marble: Marble, at tick: Int) {
+    while ticks.count <= tick { ticks.append([]) }
+    ticks[tick].append(marble)
+  }
+}
+
+extension MarbleLine: CustomStringConvertible {
+  var description: String {
+    ticks.map { marbles in
+      let text = marbles.map(Self.text).joined()
+      return marbles.isEmpty ? "-" : marbles.count == 1 ? text : "(\(text))"
+    }.joined()
+  }
+
+  private static func text(_ marble: Marble) -> String {
+    switch marble {
+    case .end: "|"
+    case .value(let value):
+      value.count == 1 && !"-|()[] ".contains(value) ? value : "[\(value)]"
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// A value of one of up to three inputs.
+enum InputValue<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
+  case first(First)
+  case second(Second)
+  case third(Third)
+}
+
+extension Signal {
+  /// Makes a signal of several inputs: in their domain if they share one, so that a commit there brings
+  /// one value at most; otherwise in a domain of its own.
+  static func over<Input: Sendable>(
+    _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
+  ) -> Signal<Value> {
+    let domain = inputs[0].node.domain
+    if inputs.allSatisfy({ $0.node.domain === domain }) {
+      return Signal(DerivedSignalNode(inputs.map(\.node), kernel), upstream: inputs)
+    }
+    return boundary(inputs, kernel)
+  }
+
+  /// Makes a signal of several inputs in a domain of its own: each of their values is a step there.
+  static func boundary<Input: Sendable>(
+    _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
+  ) -> Signal<Value> {
+    typealias Arrival = (event: SignalEvent<Input>, input: Int)
+    let nodes = inputs.map(\.node)
+    let node = BoundarySignalNode<Arrival, Value>(
+      nodes, remembers: nodes.allSatisfy(\.remembers)
+    ) { arrival, _, ends in
+      if arrival.event.isEnd {
+        ends = kernel.end(arrival.input)
+        return nil
+      }
+      return kernel.take(arrival.event.value, arrival.input, &ends)
+    }
+    let feeds = inputs.enumerated().map { index, input in
+      input.node.observeEvents(keeping: input) { [weak node] in node?.post(($0, index)) }
+    }
+    return Signal(node, upstream: feeds)
+  }
+}
+
+/// Which of several inputs have ended.
+struct EndedInputs {
+  private var isEnded: [Bool]
+
+  init(of count: Int) {
+    isEnded = Array(repeating: false, count: count)
+  }
+
+  var areAll: Bool { isEnded.allSatisfy { $0 } }
+
+  func contains(_ input: Int) -> Bool { isEnded[input] }
+
+  mutating func insert(_ input: Int) {
+    isEnded[input] = true
+  }
+}

@@ -1,0 +1,21 @@
+extension Signal {
+  /// Makes a signal of this one's values and those of others, as they come.
+  ///
+  /// Each value is a step of its own, also where several come from one commit: nothing is lost. Hence
+  /// the result is a domain of its own, and not one step with what it comes from. It ends when all have
+  /// ended, and has a memory if all have.
+  ///
+  /// - Parameter others: The other signals; of values that come at once, this signal's is first.
+  /// - Complexity: O(1) and one allocation for each value.
+  public func merge(with others: Signal<Value>...) -> Signal<Value> {
+    var ended = EndedInputs(of: others.count + 1)
+    return Signal.boundary(
+      [self] + others,
+      SignalKernel(
+        take: { value, _, _ in value },
+        end: { input in
+          ended.insert(input)
+          return ended.areAll
+        }))
+  }
+}

@@ -1,0 +1,69 @@
+import DataSourceTesting
+import ReactiveSignals
+import Testing
+
+@Suite struct MarblesTests {
+  private let marbles = Marbles()
+
+  @Test func anInputIsPlayedTickByTick() throws {
+    let letters = marbles.input("-a-b-|")
+    try marbles.check(letters.map { $0.uppercased() }, "-A-B-|")
+  }
+
+  @Test func severalInOneTickLongNamesAndBlanksAreReadAndWritten() throws {
+    let recording = marbles.record(marbles.input("  (ab) - [long] ([x-y] z) | "))
+    marbles.play()
+    #expect(recording.line == "(ab)-[long]([x-y]z)|")
+    try recording.check("(ab)-[long]([x-y]z)|---")
+  }
+
+  @Test func valuesAreNamedByTheirDescriptionOrAClosure() throws {
+    let numbers = marbles.input("-12-").map { Int($0) ?? 0 }
+    let (plain, named) = (marbles.record(numbers), marbles.record(numbers) { "\($0 * 10)" })
+    marbles.play()
+    try plain.check("-12")
+    try named.check("-[10][20]")
+  }
+
+  @Test func aFailureShowsBothLines() {
+    let input = marbles.input("-a-b-|")
+    let mismatch = #expect(throws: MarbleMismatch.self) { try marbles.check(input, "-a--b|") }
+    #expect(
+      mismatch?.description == """
+        the signal has brought something else
+          expected -a--b|
+          received -a-b-|
+        """)
+  }
+
+  @Test(arguments: ["-a-|", "-a-b", "a--b|", "(ab)", ""])
+  func everyDifferenceIsFound(expected: String) {
+    let input = marbles.input("-a-b-|")
+    #expect(throws: MarbleMismatch.self) { try marbles.check(input, expected) }
+  }
+
+  @Test func inputsOfOneTickComeInTheOrderInWhichTheyWereMade() throws {
+    let log = Locked<[String]>([])
+    let (one, other) = (marbles.input("-a-c"), marbles.input("-b-d"))
+    let observations = [one, other].map {
+      $0.observe { value in log.withLock { $0.append(value) } }
+    }
+    marbles.play()
+    #expect(log.withLock { $0 } == ["a", "b", "c", "d"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func aDisposedRecordingStays() throws {
+    let recording = marbles.record(marbles.input("a"))
+    recording.dispose()
+    marbles.play()
+    try recording.check("---")
+  }
+
+  @Test(arguments: ["-(ab", "-[ab", "-ab)", "(a(b))"])
+  func aLineThatIsNotWellFormedTraps(line: String) async {
+    await #expect(processExitsWith: .failure) { [line] in
+      _ = Marbles().input(line)
+    }
+  }
+}

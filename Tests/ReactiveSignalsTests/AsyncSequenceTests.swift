@@ -1,0 +1,200 @@
+import DataSourceTesting
+import ReactiveSignals
+import Synchronization
+import Testing
+
+@Suite struct SignalValuesTests {
+  private let input = SignalInput<Int>()
+
+  @Test(arguments: [
+    (DeliveryPolicy.coalesce, [5]), (.everything, [1, 2, 3, 4, 5]), (.bounded(2), [1, 5]),
+  ])
+  func valuesWaitByThePolicyAndTheEndEndsTheLoop(policy: DeliveryPolicy, told: [Int]) async {
+    var values = input.signal.values(policy: policy).makeAsyncIterator()
+    for value in 1...5 { input.send(value) }
+    input.finish()
+    for value in told { #expect(await values.next() == value) }
+    #expect(await values.next() == nil)
+    #expect(await values.next() == nil)
+  }
+
+  @Test func aMemoryComesFirst() async {
+    let property = Property("a")
+    var values = property.signal.map { $0 + "!" }.values(policy: .everything).makeAsyncIterator()
+    property.value = "b"
+    #expect(await values.next() == "a!")
+    #expect(await values.next() == "b!")
+  }
+
+  @Test func anEndedSignalEndsALateLoop() async {
+    input.finish()
+    for await _ in input.signal.values() { Issue.record("a value after the end") }
+  }
+
+  @Test func aLoopThatWaitsIsToldTheEnd() async {
+    let input = input
+    let (begun, feed) = AsyncStream<Void>.makeStream()
+    let loop = Task {
+      var values = input.signal.values().makeAsyncIterator()
+      feed.finish()
+      return await values.next()
+    }
+    for await _ in begun {}
+    input.finish()
+    #expect(await loop.value == nil)
+  }
+
+  @Test func cancellationEndsTheLoopAndReleasesTheSignal() async {
+    weak var signal: Signal<Int>?
+    let (begun, feed) = AsyncStream<Void>.makeStream()
+    let loop: Task<Int?, Never>
+    do {
+      let made = input.signal.map { $0 }
+      signal = made
+      loop = Task { [made] in
+        var values = made.values().makeAsyncIterator()
+        feed.finish()
+        return await values.next()
+      }
+    }
+    for await _ in begun {}
+    loop.cancel()
+    #expect(await loop.value == nil)
+    #expect(signal == nil)
+  }
+
+  @Test func anIteratorThatIsLetGoReleasesTheSignal() async {
+    weak var signal: Signal<Int>?
+    do {
+      let made = input.signal.map { $0 }
+      signal = made
+      var values = made.values().makeAsyncIterator()
+      input.send(1)
+      #expect(await values.next() == 1)
+    }
+    #expect(signal == nil)
+  }
+}
+
+@Suite struct SignalOfAsyncSequenceTests {
+  @Test func itBringsWhatTheSequenceBringsAndEndsWithIt() async {
+    let (stream, feed) = AsyncStream<Int>.makeStream()
+    for value in 1...3 { feed.yield(value) }
+    feed.finish()
+    var values: [Int] = []
+    for await value in Signal(stream).map({ $0 * 10 }).values(policy: .everything) {
+      values.append(value)
+    }
+    #expect(values == [10, 20, 30])
+  }
+
+  @Test func nothingIsLostBeforeTheFirstObserverWhateverIsMadeOfIt() async {
+    let streams = (0..<2).map { _ in
+      AsyncStream<Int> { feed in
+        for value in 1...3 { feed.yield(value) }
+        feed.finish()
+      }
+    }
+    let (one, other) = (Signal(streams[0]), Signal(streams[1]))
+    let made = Property(one.merge(with: other).receive(on: .immediate)).signal.switchToLatest()
+    // The task of a signal would have run by now.
+    for _ in 0..<100 { await Task.yield() }
+    let (values, feed) = AsyncStream<Int>.makeStream()
+    let observation = made.observe { feed.yield($0) }
+    var sum = 0
+    for await value in values {
+      sum += value
+      if sum == 12 { break }
+    }
+    #expect(sum == 12)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func itIsIteratedOnceHoweverManyObserve() async {
+    let made = Log<Int>()
+    struct Counted: AsyncSequence, Sendable {
+      typealias Failure = Never
+      let made: Log<Int>
+      let stream: AsyncStream<Int>
+      func makeAsyncIterator() -> AsyncStream<Int>.Iterator {
+        made.add(1)
+        return stream.makeAsyncIterator()
+      }
+    }
+    let (stream, feed) = AsyncStream<Int>.makeStream()
+    let signal = Signal(Counted(made: made, stream: stream))
+    var iterators = (0..<3).map { _ in signal.values(policy: .everything).makeAsyncIterator() }
+    feed.yield(7)
+    for index in iterators.indices { #expect(await iterators[index].next() == 7) }
+    #expect(made.all == [1])
+  }
+
+  @Test func lettingItGoCancelsTheSequence() async {
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    let (stream, feed) = AsyncStream<Int>.makeStream()
+    feed.onTermination = { _ in end.finish() }
+    do {
+      let observation = Signal(stream).map { $0 }.observe { _ in }
+      withExtendedLifetime(observation) {}
+    }
+    for await _ in ended {}
+  }
+
+  @Test func thereAndBackNothingChanges() async {
+    let input = SignalInput<Int>()
+    let back = Signal(input.signal.values(policy: .everything))
+    var values = back.values(policy: .everything).makeAsyncIterator()
+    // The task subscribes later than it was asked to.
+    while input.signal.node.domain.withLock({ input.signal.node.observers.isEmpty(&$0) }) {
+      await Task.yield()
+    }
+    for value in 0..<100 { input.send(value) }
+    input.finish()
+    for value in 0..<100 { #expect(await values.next() == value) }
+    #expect(await values.next() == nil)
+  }
+}
+
+@Suite struct AsyncSequenceConcurrencyTests {
+  @Test func valuesOfManyThreadsReachTheLoopAndThenTheEnd() async {
+    let input = SignalInput<Int>()
+    let iterator = input.signal.values(policy: .everything)
+    let (begun, feed) = AsyncStream<Void>.makeStream()
+    let loop = Task {
+      var values: [Int] = []
+      var iterator = iterator.makeAsyncIterator()
+      feed.finish()
+      while let value = await iterator.next() { values.append(value) }
+      return values
+    }
+    for await _ in begun {}
+    await withTaskGroup { group in
+      for thread in 0..<4 {
+        group.addTask { for value in 0..<200 { input.send(thread * 1000 + value) } }
+      }
+    }
+    input.finish()
+    let values = await loop.value
+    #expect(values.count == 800)
+    for thread in 0..<4 {
+      #expect(values.filter { $0 / 1000 == thread } == (0..<200).map { thread * 1000 + $0 })
+    }
+  }
+
+  @Test func cancellingWhileValuesComeEndsTheLoop() async {
+    for _ in 0..<50 {
+      let input = SignalInput<Int>()
+      let loop = Task {
+        var count = 0
+        for await _ in input.signal.values() { count += 1 }
+        return count
+      }
+      async let sent: Void = {
+        for value in 0..<200 { input.send(value) }
+      }()
+      loop.cancel()
+      await sent
+      #expect(await loop.value <= 200)
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import DataSourceTesting
+import ReactiveSignals
+import Testing
+
+@Suite struct CombiningTests {
+  private let marbles = Marbles()
+
+  private func check<A, B>(
+    _ signal: Signal<(A, B)>, _ line: String
+  ) throws(MarbleMismatch) {
+    try marbles.check(signal, line) { "\($0.0)\($0.1)" }
+  }
+
+  // MARK: merge
+
+  @Test func mergeBringsTheValuesOfAllAsTheyCome() throws {
+    let (one, two) = (marbles.input("-a--b-|"), marbles.input("-x-y----z|"))
+    try marbles.check(one.merge(with: two), "-(ax)-yb---z|")
+  }
+
+  @Test func mergeOfThreeEndsWithTheLast() throws {
+    let inputs = ["a|", "-b---|", "--c|"].map { marbles.input($0) }
+    try marbles.check(inputs[0].merge(with: inputs[1], inputs[2]), "abc--|")
+  }
+
+  @Test func mergeLosesNothingThatComesFromOneCommit() throws {
+    let input = marbles.input("-a-b|")
+    try marbles.check(input.merge(with: input.map { $0.uppercased() }), "-(aA)-(bB)|")
+  }
+
+  @Test func mergeOfPropertiesTellsTheNewestValueFirst() {
+    let (one, other) = (Property(1), Property(2))
+    let merged = one.signal.merge(with: other.signal)
+    one.value = 3
+    let log = Log<Int>()
+    let observation = merged.observe { log.add($0) }
+    other.value = 4
+    #expect(log.all == [3, 4])
+    withExtendedLifetime(observation) {}
+  }
+
+  // MARK: combineLatest
+
+  @Test func combineLatestBringsThePairOfTheNewest() throws {
+    let (one, two) = (marbles.input("-a--b-|"), marbles.input("--x--y-(zw)|"))
+    try check(one.combineLatest(two), "--[ax]-[bx][by]-([bz][bw])|")
+  }
+
+  @Test func combineLatestEndsWithAnInputThatHasBroughtNothing() throws {
+    try check(marbles.input("-a-b-c").combineLatest(marbles.input("---|")), "---|")
+  }
+
+  @Test func combineLatestOfOneRootBringsOnePairForEachCommit() throws {
+    let input = marbles.input("-a-b|")
+    let pairs = input.map { $0.uppercased() }.combineLatest(input.filter { _ in true })
+    try check(pairs, "-[Aa]-[Bb]|")
+  }
+
+  @Test func combineLatestOfOneRootKeepsTheOtherValueWhereOneIsLeftOut() throws {
+    let input = marbles.input("-abc|")
+    try check(input.filter { $0 != "b" }.combineLatest(input), "-[aa][ab][cc]|")
+  }
+
+  @Test func combineLatestOfThree() throws {
+    let (a, b, c) = (marbles.input("a--d--|"), marbles.input("-b----|"), marbles.input("--c--e|"))
+    try marbles.check(a.combineLatest(b, c), "--[abc][dbc]-[dbe]|") { "\($0.0)\($0.1)\($0.2)" }
+  }
+
+  @Test func combineLatestOfThreeOfOneRootBringsOneForEachCommit() throws {
+    let input = marbles.input("ab|")
+    let triples = input.combineLatest(input.map { $0.uppercased() }, input.scan("") { $0 + $1 })
+    try marbles.check(triples, "[aAa][bBab]|") { "\($0.0)\($0.1)\($0.2)" }
+  }
+
+  @Test func combineLatestOfPropertiesTellsThePairFirst() {
+    let (name, count) = (Property("a"), Property(1))
+    let pairs = name.signal.combineLatest(count.signal)
+    count.value = 2
+    let log = Log<String>()
+    let observation = pairs.observe { log.add("\($0)\($1)") }
+    name.value = "b"
+    #expect(log.all == ["a2", "b2"])
+    withExtendedLifetime(observation) {}
+  }
+
+  // MARK: zip
+
+  @Test func zipBringsPairsInOrder() throws {
+    try check(
+      marbles.input("-a-(bc)---d").zip(marbles.input("--x--y-z")), "--[ax]--[by]-[cz]")
+  }
+
+  @Test(arguments: [
+    // Whether the values of the ended input are used up, or wait for a partner.
+    ("-a|", "--x---", "--([ax]|)"),
+    ("-a|", "x--y", "-[ax]|"),
+    ("-a-b-|", "x|", "-([ax]|)"),
+    ("-a-|", "----|", "----|"),
+  ])
+  func zipEndsWhenNoPairCanCome(one: String, other: String, line: String) throws {
+    try check(marbles.input(one).zip(marbles.input(other)), line)
+  }
+
+  @Test func zipOfOneRootBringsOnePairAtMostForEachCommit() throws {
+    let input = marbles.input("-abcd|")
+    try check(input.zip(input.filter { $0 != "a" }), "--[ab][bc][cd]|")
+  }
+
+  @Test func zipOfThree() throws {
+    let (a, b, c) = (marbles.input("ad|"), marbles.input("-b-e"), marbles.input("--cf"))
+    try marbles.check(a.zip(b, c), "--[abc]([def]|)") { "\($0.0)\($0.1)\($0.2)" }
+  }
+
+  @Test func zipOfManyValuesThatWaitKeepsTheirOrder() {
+    let (one, other) = (SignalInput<Int>(), SignalInput<Int>())
+    let log = Log<Bool>()
+    let observation = one.signal.zip(other.signal).observe { log.add($0 == $1) }
+    for number in 0..<1000 { one.send(number) }
+    for number in 0..<1000 { other.send(number) }
+    #expect(log.all == Array(repeating: true, count: 1000))
+    withExtendedLifetime(observation) {}
+  }
+}

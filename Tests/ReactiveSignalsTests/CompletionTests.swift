@@ -1,0 +1,381 @@
+import DataSourceTesting
+import Dispatch
+import ReactiveSignals
+import Testing
+
+@Suite struct CompletionTests {
+  private let input = SignalInput<Int>()
+  private let log = Log<String>()
+
+  private func observe(_ signal: Signal<Int>, as name: String = "") -> Disposable {
+    let log = log
+    return signal.observe {
+      log.add("\(name)\($0)")
+    } onCompletion: {
+      log.add("\(name)end")
+    }
+  }
+
+  @Test func observersAreToldTheEndOnceAndNothingAfterIt() {
+    let observations = [observe(input.signal, as: "a"), observe(input.signal, as: "b")]
+    input.send(1)
+    input.finish()
+    input.send(2)
+    input.finish()
+    #expect(log.all == ["a1", "b1", "aend", "bend"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func aLateObserverIsToldTheEnd() {
+    input.send(1)
+    input.finish()
+    let observation = observe(input.signal)
+    #expect(log.all == ["end"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func aLateObserverOfASignalWithMemoryIsToldTheNewestValueAndTheEnd() {
+    let node = SignalNode<Int>(domain: Domain(), latest: 1)
+    let signal = Signal(node)
+    let derived = signal.map { $0 * 10 }
+    node.send(2)
+    node.finish()
+    node.send(3)
+    let afterwards = derived.map { $0 + 1 }
+    let observations = [signal, derived, afterwards].map { observe($0) }
+    #expect(log.all == ["2", "end", "20", "end", "21", "end"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func theEndPassesThroughOperators() throws {
+    let marbles = Marbles()
+    let letters = marbles.input("-ab(c|)")
+    try marbles.check(letters.filter { $0 != "b" }.map { $0.uppercased() }, "-A-(C|)")
+  }
+
+  @Test func whatObserversCapturedIsReleasedByTheEnd() {
+    weak var weakToken: Token?
+    let observations: [Disposable]
+    do {
+      let token = Token()
+      weakToken = token
+      observations = [input.signal, input.signal.map { $0 }].map {
+        $0.observe { _ in
+          withExtendedLifetime(token) {}
+        } onCompletion: {
+          withExtendedLifetime(token) {}
+        }
+      }
+    }
+    input.send(1)
+    #expect(weakToken != nil)
+    input.finish()
+    #expect(weakToken == nil)
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func whatALateObserverCapturedIsReleasedByTheEnd() {
+    input.finish()
+    weak var weakToken: Token?
+    let observation: Disposable
+    do {
+      let token = Token()
+      weakToken = token
+      observation = input.signal.observe { _ in withExtendedLifetime(token) {} }
+    }
+    #expect(weakToken == nil)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func whatAnOperatorCapturedIsReleasedByTheEnd() {
+    weak var weakToken: Token?
+    let derived: Signal<Int>
+    do {
+      let token = Token()
+      weakToken = token
+      derived = input.signal.map { value in
+        withExtendedLifetime(token) {}
+        return value
+      }
+    }
+    input.send(1)
+    #expect(weakToken != nil)
+    input.finish()
+    #expect(weakToken == nil)
+    withExtendedLifetime(derived) {}
+  }
+
+  // MARK: Elsewhere
+
+  @Test(arguments: [DeliveryPolicy.coalesce, .everything, .bounded(2)])
+  func theEndComesElsewhereAfterTheLastValue(policy: DeliveryPolicy) {
+    let (log, work) = (log, HeldWork())
+    weak var weakToken: Token?
+    let observation: Disposable
+    do {
+      let token = Token()
+      weakToken = token
+      observation = input.signal.observe(on: work.scheduler, policy: policy) { value in
+        withExtendedLifetime(token) {}
+        log.add("\(value)")
+      } onCompletion: {
+        log.add("end")
+      }
+    }
+    for value in 1...4 { input.send(value) }
+    input.finish()
+    #expect(log.all == [])
+    work.runAll()
+    let values = ["1", "2", "3", "4"]
+    switch policy {
+    case .coalesce: #expect(log.all == ["4", "end"])
+    case .everything: #expect(log.all == values + ["end"])
+    case .bounded: #expect(log.all == ["1", "4", "end"])
+    }
+    #expect(weakToken == nil)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func disposedElsewhereByItsLastValueItIsNotToldTheEnd() {
+    let (log, work) = (log, HeldWork())
+    let slot = Locked<Disposable?>(nil)
+    let observation = input.signal.observe(on: work.scheduler) { value in
+      log.add("\(value)")
+      slot.withLock { $0 }?.dispose()
+    } onCompletion: {
+      log.add("end")
+    }
+    slot.withLock { $0 = observation }
+    input.send(1)
+    input.finish()
+    work.runAll()
+    #expect(log.all == ["1"])
+  }
+
+  @Test func disposedBeforeItsTurnItIsNotToldTheEnd() {
+    let (log, work) = (log, HeldWork())
+    let observation = input.signal.observe(on: work.scheduler) { _ in
+    } onCompletion: {
+      log.add("end")
+    }
+    input.finish()
+    observation.dispose()
+    work.runAll()
+    #expect(log.all == [])
+  }
+
+  // MARK: Rules T2 and T6
+
+  @Test func anEndInsideAnObserverFollowsWhenAllHaveHadTheValue() {
+    let (input, log) = (input, log)
+    let observations = [
+      input.signal.observe { value in
+        input.finish()
+        input.send(value + 1)
+        log.add("a\(value)")
+      } onCompletion: {
+        log.add("aend")
+      },
+      observe(input.signal, as: "b"),
+    ]
+    input.send(1)
+    #expect(log.all == ["a1", "b1", "aend", "bend"])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func anObserverThatCameInsideTheEndIsToldTheEndOnce() {
+    let (input, log) = (input, log)
+    let bag = DisposeBag()
+    input.signal.observe { _ in
+    } onCompletion: {
+      input.signal.observe { _ in
+      } onCompletion: {
+        log.add("late")
+      }.store(in: bag)
+      log.add("first")
+    }.store(in: bag)
+    input.finish()
+    #expect(log.all == ["late", "first"])
+  }
+
+  @Test func whoIsDisposedByAnEarlierObserverIsNotToldTheEnd() {
+    let log = log
+    let slot = Locked<Disposable?>(nil)
+    let first = input.signal.observe { _ in
+    } onCompletion: {
+      log.add("first")
+      slot.withLock { $0 }?.disposeAndWait()
+    }
+    slot.withLock { $0 = observe(input.signal, as: "second ") }
+    input.finish()
+    #expect(log.all == ["first"])
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func disposingAfterTheEndDoesNothing() {
+    let observation = observe(input.signal)
+    input.finish()
+    observation.dispose()
+    observation.disposeAndWait()
+    #expect(log.all == ["end"])
+    #expect(observation.isDisposed)
+  }
+}
+
+@Suite struct CompletionConcurrencyTests {
+  // MARK: Races played out on purpose
+
+  private let control = PauseControl()
+  private let log = Log<String>()
+
+  private func makeNode() -> SignalNode<Int> {
+    SignalNode(domain: Domain(pauseHook: control.hook), latest: 1)
+  }
+
+  private func observe(_ signal: Signal<Int>) -> Disposable {
+    let log = log
+    return signal.observe {
+      log.add("\($0)")
+    } onCompletion: {
+      log.add("end")
+    }
+  }
+
+  @Test(arguments: [PausePoint.joined, .caughtUp])
+  func anObserverThatIsJoiningWhenTheEndComesIsToldIt(point: PausePoint) throws {
+    let node = makeNode()
+    let (signal, slot) = (Signal(node), DisposeBag())
+    let pause = control.arm(point)
+    let joining = onThread { [self] in observe(signal).store(in: slot) }
+    try pause.waitUntilReached()
+    node.send(2)
+    node.finish()
+    pause.release()
+    wait(for: joining)
+    #expect(log.all == ["1", "2", "end"])
+    slot.dispose()
+  }
+
+  @Test func anObserverDisposedWhileTheEndIsPublishedIsNotToldIt() throws {
+    let node = makeNode()
+    let (observation, other) = (observe(Signal(node)), observe(Signal(node)))
+    let pause = control.arm(.published)
+    let ending = onThread { node.finish() }
+    try pause.waitUntilReached()
+    observation.dispose()
+    pause.release()
+    wait(for: ending)
+    #expect(log.all == ["1", "1", "end"])
+    other.dispose()
+  }
+
+  @Test(arguments: [PausePoint.published, .delivered])
+  func anObserverMayComeAndGoWhileTheEndIsTold(point: PausePoint) throws {
+    let node = makeNode()
+    let observation = observe(Signal(node))
+    let pause = control.arm(point)
+    let ending = onThread { node.finish() }
+    try pause.waitUntilReached()
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      let late = Signal(node).observe { _ in withExtendedLifetime(token) {} }
+      late.dispose()
+    }
+    #expect(weakToken == nil)
+    let late = observe(Signal(node))
+    pause.release()
+    wait(for: ending)
+    late.dispose()
+    observation.dispose()
+    #expect(log.all.sorted() == ["1", "1", "end", "end"])
+  }
+
+  @Test func anOperatorMadeWhileTheEndIsPublishedEndsToo() throws {
+    for point in [PausePoint.committed, .published, .delivered] {
+      let node = makeNode()
+      let (signal, log) = (Signal(node), Log<String>())
+      let pause = control.arm(point)
+      let ending = onThread { node.finish() }
+      try pause.waitUntilReached()
+      let observation = signal.map { $0 * 10 }.observe {
+        log.add("\($0)")
+      } onCompletion: {
+        log.add("end")
+      }
+      pause.release()
+      wait(for: ending)
+      #expect(log.all == ["10", "end"])
+      withExtendedLifetime(observation) {}
+    }
+  }
+
+  @Test func anOperatorThatIsJoiningWhenTheEndComesEndsToo() throws {
+    let node = makeNode()
+    let (signal, log) = (Signal(node), log)
+    let pause = control.arm(.caughtUp)
+    let joining = onThread {
+      let observation = signal.map { $0 * 10 }.observe {
+        log.add("\($0)")
+      } onCompletion: {
+        log.add("end")
+      }
+      withExtendedLifetime(observation) {}
+    }
+    try pause.waitUntilReached()
+    node.send(2)
+    node.finish()
+    pause.release()
+    wait(for: joining)
+    #expect(log.all == ["20", "end"])
+  }
+
+  // MARK: Many at a time
+
+  @Test func eachObserverIsToldTheEndOnceWhateverComesAtTheSameTime() {
+    for _ in 0..<100 {
+      let input = SignalInput<Int>()
+      let derived = input.signal.map { $0 }
+      let (ends, bag) = (Log<Int>(), DisposeBag())
+      onThreads(4) { thread in
+        for round in 0..<20 {
+          switch thread {
+          case 0: input.send(round)
+          case 1 where round == 10: input.finish()
+          case 2, 3:
+            let number = thread * 100 + round
+            let signal = round % 2 == 0 ? derived : input.signal
+            signal.observe { _ in
+            } onCompletion: {
+              ends.add(number)
+            }.store(in: bag)
+          default: break
+          }
+        }
+      }
+      input.signal.node.domain.waitUntilDelivered()
+      #expect(ends.all.sorted() == Array(200..<220) + Array(300..<320))
+    }
+  }
+
+  @Test func endingWhileManyDisposeReleasesAll() {
+    for _ in 0..<100 {
+      let input = SignalInput<Int>()
+      weak var weakToken: Token?
+      do {
+        let token = Token()
+        weakToken = token
+        let observations = (0..<20).map { _ in
+          input.signal.observe { _ in withExtendedLifetime(token) {} }
+        }
+        onThreads(3) { thread in
+          if thread == 0 { return input.finish() }
+          for observation in observations { observation.dispose() }
+        }
+      }
+      input.signal.node.domain.waitUntilDelivered()
+      #expect(weakToken == nil)
+    }
+  }
+}

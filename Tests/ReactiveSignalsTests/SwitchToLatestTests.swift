@@ -1,0 +1,134 @@
+import DataSourceTesting
+import ReactiveSignals
+import Testing
+
+@Suite struct SwitchToLatestTests {
+  private let marbles = Marbles()
+
+  @Test func theValuesOfTheNewestSignalAreBrought() throws {
+    let (one, two) = (marbles.input("-a-b-c-d"), marbles.input("ABCDEFGH|"))
+    let switched = marbles.input("-1--2--|").map { $0 == "1" ? one : two }.switchToLatest()
+    // Inputs of one tick come in the order in which they were made: a and E are before the switch.
+    try marbles.check(switched, "---b-FGH|")
+  }
+
+  @Test func itEndsWithTheNewestWhereThatEndsLast() throws {
+    let (one, two) = (marbles.input("--a|"), marbles.input("----b--c-|"))
+    let switched = marbles.input("1--2-|").map { $0 == "1" ? one : two }.switchToLatest()
+    try marbles.check(switched, "--a-b--c-|")
+  }
+
+  @Test func itEndsAtOnceWhereNothingWasBrought() throws {
+    try marbles.check(
+      marbles.input("--|").map { _ in SignalInput<Int>().signal }.switchToLatest(), "--|")
+  }
+
+  @Test func aSignalWithMemoryTellsItsNewestValueWhenItIsSwitchedTo() {
+    let (one, other) = (Property("a"), Property("x"))
+    let which = Property(one.signal)
+    let switched = which.signal.switchToLatest()
+    let (log, late) = (Log<String>(), Log<String>())
+    let observation = switched.observe { log.add($0) }
+    one.value = "b"
+    which.value = other.signal
+    one.value = "c"
+    other.value = "y"
+    #expect(log.all == ["a", "b", "x", "y"])
+    let second = switched.observe { late.add($0) }
+    #expect(late.all == ["y"])
+    withExtendedLifetime([observation, second]) {}
+  }
+
+  @Test func theSignalBeforeIsLetGo() {
+    let which = SignalInput<Signal<Int>>()
+    let switched = which.signal.switchToLatest()
+    weak var first: Signal<Int>?
+    weak var second: Signal<Int>?
+    do {
+      let (one, two) = (SignalInput<Int>().signal, SignalInput<Int>().signal)
+      (first, second) = (one, two)
+      which.send(one)
+      which.send(two)
+    }
+    #expect(first == nil)
+    #expect(second != nil)
+    which.send(SignalInput<Int>().signal)
+    #expect(second == nil)
+    withExtendedLifetime(switched) {}
+  }
+
+  @Test func switchingInsideAnObserverTakesEffectAtOnceForWhatFollows() {
+    let inputs = (0..<2).map { _ in SignalInput<Int>() }
+    let which = Property(inputs[0].signal)
+    let log = Log<Int>()
+    let observation = which.signal.switchToLatest().observe { value in
+      log.add(value)
+      if value == 1 {
+        which.value = inputs[1].signal
+        inputs[0].send(2)
+        inputs[1].send(3)
+      }
+    }
+    inputs[0].send(1)
+    #expect(log.all == [1, 3])
+    inputs[1].send(4)
+    inputs[0].send(5)
+    #expect(log.all == [1, 3, 4])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func aSignalThatHasEndedIsLetGo() {
+    let which = SignalInput<Signal<Int>>()
+    let switched = which.signal.switchToLatest()
+    weak var signal: Signal<Int>?
+    for endsFirst in [false, true] {
+      do {
+        let input = SignalInput<Int>()
+        signal = input.signal
+        if endsFirst { input.finish() }
+        which.send(input.signal)
+        input.finish()
+      }
+      #expect(signal == nil)
+    }
+    withExtendedLifetime(switched) {}
+  }
+
+  @Test func aSignalMaySwitchToItself() {
+    let which = SignalInput<Signal<Int>>()
+    let numbers = Property(1)
+    let log = Log<Int>()
+    let observation = which.signal.switchToLatest().observe { log.add($0) }
+    which.send(numbers.signal)
+    which.send(numbers.signal)
+    numbers.value = 2
+    #expect(log.all == [1, 1, 2])
+    withExtendedLifetime(observation) {}
+  }
+}
+
+@Suite struct SwitchToLatestConcurrencyTests {
+  @Test func afterASwitchNothingComesOfTheSignalBefore() {
+    for _ in 0..<50 {
+      let inputs = (0..<4).map { _ in SignalInput<Int>() }
+      let which = Property(inputs[0].signal)
+      let switched = which.signal.switchToLatest()
+      let log = Log<Int>()
+      let observation = switched.observe { log.add($0 / 1000) }
+      onThreads(3) { thread in
+        for value in 0..<40 {
+          switch thread {
+          case 0: if value % 10 == 0 { which.value = inputs[value / 10].signal }
+          default: for number in inputs.indices { inputs[number].send(number * 1000 + value) }
+          }
+        }
+      }
+      switched.node.domain.waitUntilDelivered()
+      #expect(log.all == log.all.sorted())
+      inputs[0].send(7)
+      inputs[3].send(3007)
+      #expect(log.all.last == 3)
+      withExtendedLifetime(observation) {}
+    }
+  }
+}

@@ -1,0 +1,234 @@
+import DataSourceTesting
+import ReactiveSignals
+import Testing
+
+@Suite struct TimingTests {
+  private let marbles = Marbles()
+  private let interval = Duration.seconds(3)
+
+  // MARK: debounce
+
+  @Test func debounceSendsAValueThatNoneHasFollowed() throws {
+    let input = marbles.input("-a-bc-----d")
+    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "-------c-----d")
+  }
+
+  @Test func debounceSendsWhatWaitsAtTheEnd() throws {
+    let input = marbles.input("-a-----bc|")
+    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "----a----(c|)")
+  }
+
+  @Test func debounceEndsAtOnceWhereNothingWaits() throws {
+    let input = marbles.input("-a-----|")
+    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "----a--|")
+  }
+
+  @Test func whatIsDueAtATickComesBeforeItsInput() throws {
+    let input = marbles.input("a--b")
+    try marbles.check(input.debounce(for: interval, clock: marbles.clock), "---a--b")
+  }
+
+  // MARK: throttle
+
+  @Test func throttleSendsTheFirstAtOnceAndTheNewestOfEachInterval() throws {
+    let input = marbles.input("-abcde-----f")
+    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a--c--e---f")
+  }
+
+  @Test func throttleSendsTheFirstOfEachIntervalIfAsked() throws {
+    let input = marbles.input("-abcde-----f")
+    try marbles.check(
+      input.throttle(for: interval, clock: marbles.clock, latest: false), "-a--b--d---f")
+  }
+
+  @Test func throttleSendsWhatWaitsAtTheEnd() throws {
+    let input = marbles.input("-ab|")
+    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a-(b|)")
+  }
+
+  @Test func throttleEndsAtOnceWhereNothingWaits() throws {
+    let input = marbles.input("-a-|")
+    try marbles.check(input.throttle(for: interval, clock: marbles.clock), "-a-|")
+  }
+
+  // MARK: Any clock
+
+  /// A clock that can do nothing but sleep.
+  private struct Sleeping: Clock {
+    let base: ManualClock
+    var now: ManualClock.Instant { base.now }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      try await base.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func aClockThatCanOnlySleepWillDo(throttles: Bool) async throws {
+    let (clock, input) = (ManualClock(), SignalInput<Int>())
+    let timed = Sleeping(base: clock)
+    let signal =
+      throttles
+      ? input.signal.throttle(for: .seconds(2), clock: timed)
+      : input.signal.debounce(for: .seconds(2), clock: timed)
+    var values = signal.values(policy: .everything).makeAsyncIterator()
+    input.send(1)
+    if throttles {
+      #expect(await values.next() == 1)
+      input.send(2)
+    }
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(clock.sleeperCount == 1)
+    clock.advance(by: .seconds(1))
+    #expect(await values.next() == (throttles ? 2 : 1))
+    input.send(3)
+    input.finish()
+    #expect(await values.next() == 3)
+    #expect(await values.next() == nil)
+  }
+
+  @Test func lettingItGoWakesWhoSleepsForIt() async throws {
+    let (clock, input) = (ManualClock(), SignalInput<Int>())
+    do {
+      let signal = input.signal.debounce(for: .seconds(2), clock: Sleeping(base: clock))
+      input.send(1)
+      try await clock.waitForSleepers(1)
+      withExtendedLifetime(signal) {}
+    }
+    #expect(clock.sleeperCount == 0)
+  }
+
+  // MARK: Rules T2, T6 and T8
+
+  private func timed(_ signal: Signal<Int>, throttles: Bool) -> Signal<Int> {
+    throttles
+      ? signal.throttle(for: interval, clock: marbles.clock)
+      : signal.debounce(for: interval, clock: marbles.clock)
+  }
+
+  @Test(arguments: [false, true])
+  func aValueSentInsideAnObserverIsTakenAsAnyOther(throttles: Bool) {
+    let (input, log, marbles) = (SignalInput<Int>(), Log<Int>(), marbles)
+    let observation = timed(input.signal, throttles: throttles).observe { value in
+      log.add(Int(marbles.clock.now.offset / .seconds(1)) * 10 + value)
+      if value < 3 { input.send(value + 1) }
+    }
+    input.send(1)
+    marbles.play()
+    #expect(log.all == (throttles ? [1, 32, 63] : [31, 62, 93]))
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test(arguments: [false, true])
+  func nothingIsCalledAfterDisposeAndNothingIsRetained(throttles: Bool) {
+    let (input, log) = (SignalInput<Token>(), Log<Int>())
+    weak var value: Token?
+    weak var captured: Token?
+    do {
+      let token = Token()
+      captured = token
+      let signal = input.signal.map { value in
+        withExtendedLifetime(token) {}
+        return value
+      }
+      let timed =
+        throttles
+        ? signal.throttle(for: interval, clock: marbles.clock)
+        : signal.debounce(for: interval, clock: marbles.clock)
+      let observation = timed.observe { _ in log.add(1) }
+      input.send(Token())
+      let waiting = Token()
+      value = waiting
+      input.send(waiting)
+      withExtendedLifetime(observation) {}
+    }
+    #expect(value == nil)
+    #expect(captured == nil)
+    #expect(marbles.clock.sleeperCount == 0)
+    marbles.play()
+    #expect(log.all == (throttles ? [1] : []))
+  }
+
+  @Test(arguments: [false, true])
+  func nothingIsRetainedAfterTheEnd(throttles: Bool) {
+    let input = SignalInput<Int>()
+    let signal = timed(input.signal, throttles: throttles)
+    input.send(1)
+    input.send(2)
+    input.finish()
+    #expect(marbles.clock.sleeperCount == 0)
+    withExtendedLifetime(signal) {}
+  }
+
+  @Test(arguments: [false, true])
+  func noLockIsHeldWhileObserversRun(throttles: Bool) {
+    let (input, log, clock) = (SignalInput<Int>(), Log<Int>(), marbles.clock)
+    let signal = timed(input.signal, throttles: throttles)
+    let observation = signal.observe { value in
+      let work: @Sendable () -> Void = {
+        signal.observe { _ in }.dispose()
+        input.send(value)
+        _ = clock.now
+      }
+      work()
+      wait(for: onThread(work))
+      log.add(value)
+    }
+    input.send(1)
+    clock.advance(by: interval)
+    #expect(log.all.first == 1)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func aPropertyRemembersWhatItHasSentAtLast() {
+    let property = Property(1)
+    let signal = property.signal.debounce(for: interval, clock: marbles.clock)
+    property.value = 2
+    let log = Log<Int>()
+    let early = signal.observe { log.add($0) }
+    #expect(log.all == [])
+    marbles.clock.advance(by: interval)
+    let late = signal.observe { log.add($0) }
+    #expect(log.all == [2, 2])
+    withExtendedLifetime([early, late]) {}
+  }
+}
+
+@Suite struct TimingConcurrencyTests {
+  @Test(arguments: [false, true])
+  func valuesOfManyThreadsComeInOrderAndTheLastIsNotLost(throttles: Bool) {
+    let (clock, input) = (ManualClock(), SignalInput<Int>())
+    let signal =
+      throttles
+      ? input.signal.throttle(for: .seconds(1), clock: clock)
+      : input.signal.debounce(for: .seconds(1), clock: clock)
+    let (log, ends) = (Log<Int>(), Log<Int>())
+    let observation = signal.observe {
+      log.add($0)
+    } onCompletion: {
+      ends.add(1)
+    }
+    onThreads(3) { thread in
+      for value in 0..<200 {
+        if thread == 0 {
+          clock.advance(by: .milliseconds(400))
+        } else {
+          input.send(thread * 1000 + value)
+        }
+      }
+    }
+    input.send(5000)
+    input.finish()
+    signal.node.domain.waitUntilDelivered()
+    for thread in 1...2 {
+      let values = log.all.filter { $0 / 1000 == thread }
+      #expect(values == values.sorted())
+    }
+    #expect(log.all.last == 5000)
+    #expect(ends.all == [1])
+    #expect(clock.sleeperCount == 0)
+    withExtendedLifetime(observation) {}
+  }
+}
