@@ -53,6 +53,17 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  @Test(arguments: [Duration.milliseconds(100), .nanoseconds(3), .seconds(7)])
+  func aTickMayHaveAnyLength(tick: Duration) throws {
+    let marbles = Marbles(tick: tick)
+    let input = marbles.input("abcdefghij|")
+    let late = input.debounce(for: tick * 3, clock: marbles.clock)
+    let (plain, debounced) = (marbles.record(input), marbles.record(late))
+    marbles.play()
+    try plain.check("abcdefghij|")
+    try debounced.check("----------(j|)")
+  }
+
   @Test func aDisposedRecordingStays() throws {
     let recording = marbles.record(marbles.input("a"))
     recording.dispose()

@@ -227,6 +227,32 @@ import Testing
     withExtendedLifetime((signal, observation)) {}
   }
 
+  @Test func aChainOfTenOperatorsRetainsNothingWhenItIsDisposed() {
+    let (property, log) = (Property(0), Log<Int>())
+    weak var captured: Token?
+    var nodes: [() -> SignalNode<Int>?] = []
+    do {
+      let token = Token()
+      captured = token
+      var signal = property.signal
+      for _ in 0..<10 {
+        signal = signal.map { value in
+          withExtendedLifetime(token) {}
+          return value + 1
+        }
+        nodes.append { [weak node = signal.node] in node }
+      }
+      let observation = signal.observe { log.add($0) }
+      property.value = 1
+      #expect(nodes.allSatisfy { $0() != nil })
+      withExtendedLifetime(observation) {}
+    }
+    #expect(captured == nil)
+    #expect(nodes.allSatisfy { $0() == nil })
+    property.value = 2
+    #expect(log.all == [10, 11])
+  }
+
   // MARK: Sharing
 
   @Test(arguments: OperatorCase.all)

@@ -55,12 +55,11 @@ public final class Marbles: Sendable {
     _ signal: Signal<Value>,
     _ name: @escaping @Sendable (Value) -> String = { String(describing: $0) }
   ) -> MarbleRecording {
-    let (clock, tick) = (clock, tick)
-    return MarbleRecording { add in
-      signal.observe {
-        add(.value(name($0)), Int(clock.now.offset / tick))
-      } onCompletion: {
-        add(.end, Int(clock.now.offset / tick))
+    MarbleRecording { add in
+      signal.observe { [self] in
+        add(.value(name($0)), ticksPassed)
+      } onCompletion: { [self] in
+        add(.end, ticksPassed)
       }
     }
   }
@@ -102,4 +101,6 @@ public final class Marbles: Sendable {
     play()
     try recording.check(line)
   }
+
+  private var ticksPassed: Int { Int(clock.now.offset.attoseconds / tick.attoseconds) }
 }
