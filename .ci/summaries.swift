@@ -35,8 +35,6 @@ guard CommandLine.arguments.count == 3 else {
 let folder = URL(fileURLWithPath: CommandLine.arguments[1])
 let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
   .filter { $0.hasSuffix(".symbols.json") }.sorted()
-/// Modules whose summaries may end in a later line of the first paragraph.
-let longer: Set = ["ReactiveSignals", "Synchronizers"]
 var missing: [String] = []
 var checked = 0
 for file in files {
@@ -58,9 +56,7 @@ for file in files {
       missing.append("\(place)\(name): not on the page of its module")
     }
     if let comment = symbol.docComment {
-      let lines = comment.lines.map { $0.text.trimmingCharacters(in: .whitespaces) }
-      let paragraph = lines.prefix { !$0.isEmpty }
-      let summary = (longer.contains(graph.module.name) ? paragraph.last : paragraph.first) ?? ""
+      let summary = comment.lines.first?.text.trimmingCharacters(in: .whitespaces) ?? ""
       if !summary.hasSuffix(".") {
         missing.append("\(place)\(name): the first line does not end with a full stop: \(summary)")
       }

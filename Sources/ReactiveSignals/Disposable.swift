@@ -52,8 +52,9 @@ public final class Disposable: @unchecked Sendable {
     end()
   }
 
-  /// Ends the observation, and waits for the round of delivery in progress on another thread, also
-  /// where it was disposed before.
+  /// Ends the observation, and waits for the round of delivery in progress on another thread.
+  ///
+  /// It waits also where it was disposed before.
   ///
   /// Returns at once inside the observer itself. Must not be called while holding anything that an
   /// observer needs: that would wait for ever.

@@ -13,8 +13,9 @@ public struct Scheduler: Sendable {
     Task { @MainActor in work() }
   }
 
-  /// Calls on a dispatch queue, serial or concurrent: an observer is never called concurrently with
-  /// itself, nor out of order.
+  /// Calls on a dispatch queue, serial or concurrent.
+  ///
+  /// An observer is never called concurrently with itself, nor out of order.
   public static func queue(_ queue: DispatchQueue) -> Scheduler {
     Scheduler { work in queue.async(execute: work) }
   }

@@ -1,6 +1,5 @@
 extension Signal {
-  /// Makes a signal of the newest values of two signals, whenever one of them brings a value and both
-  /// have brought one.
+  /// Makes a signal of the newest values of two signals, once both have brought one.
   ///
   /// If both come from one root, a commit there brings one pair that agrees, never one of a new and an
   /// old value. Otherwise the result is a domain of its own, where each value of either is a step. It
@@ -18,8 +17,7 @@ extension Signal {
       })
   }
 
-  /// Makes a signal of the newest values of three signals, whenever one of them brings a value and all
-  /// have brought one.
+  /// Makes a signal of the newest values of three signals, once all have brought one.
   ///
   /// If all come from one root, a commit there brings one triple that agrees. Otherwise the result is a
   /// domain of its own, where each value of any is a step. It ends when all have ended, or one has

@@ -1,6 +1,5 @@
 extension Signal {
-  /// Makes a signal that brings the values elsewhere: to the main actor, a queue, or where a scheduler
-  /// says.
+  /// Makes a signal that brings the values elsewhere: to the main actor, to a queue.
   ///
   /// Operators over the result run there too. It is a domain of its own, ends with this signal, and has
   /// a memory if this signal has: a value that was brought before is told to a new observer or operator

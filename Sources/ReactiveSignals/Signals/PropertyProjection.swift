@@ -2,8 +2,10 @@
 ///
 /// It holds nothing itself: what is set goes to the whole, as one step between those of other threads.
 public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource {
-  /// The values as a signal: the newest for each new observer, and then one for each value of the
-  /// whole, also where this part stays the same; see `removeDuplicates()`.
+  /// The values as a signal: the newest for each new observer, and then each that comes.
+  ///
+  /// One comes for each value of the whole, also where this part stays the same; see
+  /// `removeDuplicates()`.
   public let signal: Signal<Value>
   let property: Property<Root>
   let keyPath: any WritableKeyPath<Root, Value> & Sendable
@@ -42,8 +44,7 @@ public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource 
     }
   }
 
-  /// Subscribes: the observer is told the newest value at once, and then one for each value of the
-  /// whole.
+  /// Subscribes: the observer is told the newest value at once, and one for each of the whole.
   ///
   /// - Parameters:
   ///   - scheduler: Where the observer is called.

@@ -25,8 +25,9 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
     case mine
     /// What theirs has done holds.
     case theirs
-    /// Neither: this content holds. It must have the identity of the element. A place cannot be merged:
-    /// there it is taken for `theirs`.
+    /// Neither: this content holds.
+    ///
+    /// It must have the identity of the element. A place cannot be merged: there it is taken for `theirs`.
     case merged(Element)
   }
 

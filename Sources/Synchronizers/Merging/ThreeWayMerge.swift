@@ -1,8 +1,7 @@
 public import Diffing
 import ObservableCollections
 
-/// What comes of two versions of a collection that were edited apart from each other, and what each side
-/// has to change to get there.
+/// What comes of two versions of a collection that were edited apart, and how each side gets there.
 ///
 ///     let merge = ThreeWayMerge(base: ["a", "b"], mine: ["a", "b", "c"], theirs: ["b"])
 ///     // merged: b c; mine deletes a, theirs inserts c
@@ -31,8 +30,9 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
   public var changesForMine: Changeset { mineChanges.changeset }
   /// What changes theirs into the outcome.
   public var changesForTheirs: Changeset { theirChanges.changeset }
-  /// What did not go together, each with what it came to: contents by their place in base, then what both
-  /// have added, then places.
+  /// What did not go together, each with what it came to.
+  ///
+  /// Contents come first, by their place in base, then what both have added, then places.
   public let conflicts: [ResolvedConflict<Element>]
 
   private let mine: Snapshot<Element>

@@ -2,8 +2,9 @@ public import Diffing
 public import ObservableCollections
 import ReactiveSignals
 
-/// A local store in memory that can be observed: it is a data source, so that a container, a filter or
-/// sections over it just work.
+/// A local store in memory that can be observed.
+///
+/// It is a data source, so that a container, a filter or sections over it just work.
 ///
 /// ```swift
 /// let store = CollectionStore<Article>()

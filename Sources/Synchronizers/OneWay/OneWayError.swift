@@ -12,8 +12,9 @@ public struct OneWayError: Error, Sendable {
 
   /// The kind of failure.
   public var code: Code
-  /// The stage of the first failure, or the one in which it was cancelled; nil where it was cancelled
-  /// before it had begun.
+  /// The stage of the first failure, or the one in which it was cancelled.
+  ///
+  /// It is nil where it was cancelled before it had begun.
   public var stage: OneWayStage?
   /// All that went wrong, in the order in which it did; what else went wrong where it was cancelled.
   public var failures: [OneWayFailure]

@@ -2,8 +2,9 @@
 public struct OneWayFailure: Sendable {
   /// The stage in which it did.
   public var stage: OneWayStage
-  /// The key of the item, as text; where keys could not be removed the first of them, and how many
-  /// more there are. Otherwise nil.
+  /// The key of the item, as text; nil where it was not about one.
+  ///
+  /// Where keys could not be removed it is the first of them, and how many more there are.
   public var key: String?
   /// The item; nil where it was not about one.
   public var item: (any Sendable)?

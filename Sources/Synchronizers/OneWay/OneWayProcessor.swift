@@ -27,8 +27,9 @@ public protocol OneWayProcessor<Item>: Sendable {
   /// Called for one item after the other, in the order of the source.
   func shouldUpdate(_ key: Key, _ item: Item) async throws -> Bool
 
-  /// Decides what is downloaded, and in which order. Called in each run, with nothing too. Default: all,
-  /// in the order of the source.
+  /// Decides what is downloaded, and in which order.
+  ///
+  /// Called in each run, with nothing too. Default: all, in the order of the source.
   ///
   /// - Parameter items: What is new and what is to be updated, in the order of the source.
   func prepareDownload(_ items: [Item]) async throws -> [Item]
@@ -39,8 +40,9 @@ public protocol OneWayProcessor<Item>: Sendable {
   /// Downloads an item. Default: does nothing.
   func downloadContent(_ item: Item) async throws
 
-  /// Called last in each run that has begun, exactly once, whether or not it has succeeded. Default: does
-  /// nothing.
+  /// Called last in each run that has begun, exactly once, whether or not it has succeeded.
+  ///
+  /// Default: does nothing.
   func end() async throws
 }
 

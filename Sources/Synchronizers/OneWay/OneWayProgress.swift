@@ -8,8 +8,9 @@ public struct OneWayProgress: Sendable, Hashable {
   public var stage: OneWayStage?
   /// How much of the stage has been done, or tried in vain.
   public var done: Int
-  /// How much there is to do in the stage: keys to be removed, items to be asked about, downloads; 1
-  /// where it is one thing.
+  /// How much there is to do in the stage.
+  ///
+  /// Keys to be removed, items to be asked about, downloads; 1 where it is one thing.
   public var total: Int
   /// How many downloads of the run have failed so far.
   public var failed: Int

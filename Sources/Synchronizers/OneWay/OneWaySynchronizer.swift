@@ -1,7 +1,8 @@
 public import ReactiveSignals
 
-/// Brings a local store into step with a remote list: what the list does not hold any more is removed,
-/// what is new or outdated is downloaded.
+/// Brings a local store into step with a remote list.
+///
+/// What the list does not hold any more is removed, what is new or outdated is downloaded.
 ///
 /// ```swift
 /// let synchronizer = OneWaySynchronizer(from: server, to: store)

@@ -1,6 +1,6 @@
-/// What a remote throws where it certainly has not taken a push and will not: the contents break its
-/// rules, the user may not write.
+/// What a remote throws where it certainly has not taken a push and will not.
 ///
+/// The contents break its rules, or the user may not write.
 /// After any other error a session must assume that the push may have arrived, and repeats the same one.
 /// After this one it forgets it, and pushes next time what the client holds by then.
 public struct PushRejection: Error, Sendable, CustomStringConvertible {

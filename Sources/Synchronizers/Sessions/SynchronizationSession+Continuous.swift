@@ -2,8 +2,9 @@ import ObservableCollections
 import ReactiveSignals
 
 extension SynchronizationSession {
-  /// Synchronises again and again until its task is cancelled: at once, a moment after each edit of the
-  /// client, and every so often.
+  /// Synchronises again and again until its task is cancelled.
+  ///
+  /// At once, a moment after each edit of the client, and every so often.
   ///
   ///     let task = Task { await session.synchronizeContinuously() }
   ///

@@ -2,8 +2,9 @@ public import Diffing
 public import ObservableCollections
 public import ReactiveSignals
 
-/// Keeps a collection and a remote in step: what each side has edited since the last synchronisation is
-/// merged and goes to the other.
+/// Keeps a collection and a remote in step.
+///
+/// What each side has edited since the last synchronisation is merged and goes to the other.
 ///
 ///     let session = try await SynchronizationSession(remote: server, store: store)
 ///     session.client.append(note)          // online or not

@@ -9,8 +9,7 @@ public struct SynchronizationState<
   public var client: Snapshot<Element>
   /// What client and remote had in common at last.
   public var shadow: Snapshot<Element>
-  /// The version at which the remote holds the shadow, or what was pushed where that push is accepted;
-  /// nil where that is not known.
+  /// The version at which the remote holds the shadow; nil where that is not known.
   public var version: Version?
   /// A push that may have reached the remote, or not.
   public var push: PendingPush<Element, Version>?
