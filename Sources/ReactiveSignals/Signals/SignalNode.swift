@@ -9,8 +9,8 @@ package protocol AnySignalNode: DomainNode {
 /// What a round brings is kept in the nodes themselves; an object is made of it only where somebody
 /// observes. So a chain of operators costs one allocation for each value, however long it is.
 package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
-  // Sendable: `queue`, `committed`, `isFinished`, `latest` and `hasEnded` are guarded by the domain's
-  // lock; the rest that changes is owned by the drainer.
+  // Sendable: `queue`, `committed`, `isFinished`, `latest`, `latestBox` and `hasEnded` are guarded by
+  // the domain's lock; the rest that changes is owned by the drainer.
 
   package let domain: Domain
   package let height: Int
@@ -26,6 +26,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package let remembers: Bool
   /// The value that a new observer is told first; nil for a signal without memory.
   package final var latest: Value?
+  /// The same as an object, where there is one already.
+  private var latestBox: SignalValue<Value>?
   /// Whether the end is published.
   private(set) package final var hasEnded = false
 
@@ -44,6 +46,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     self.init(domain: domain, remembers: latest != nil)
     self.latest = latest
     committed = latest.map { SignalValue($0) }
+    latestBox = committed
   }
 
   package init(
@@ -147,6 +150,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
       if remembers {
         previous = latest
         latest = update
+        // What the one before it held is in `previous` too: no value is released here.
+        latestBox = box
       }
       if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
@@ -211,7 +216,13 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   ) -> Disposable {
     let observation = observers.join(
       handler, mailbox: mailbox,
-      capture: { _ in latest.map { SignalValue($0) } }, first: handler)
+      capture: { _ in rememberedValue() }, first: handler)
     return Disposable(observation, keeping: kept)
+  }
+
+  /// What a new observer is told first; under the lock.
+  private func rememberedValue() -> SignalValue<Value>? {
+    if latestBox == nil { latestBox = latest.map { SignalValue($0) } }
+    return latestBox
   }
 }
