@@ -28,16 +28,32 @@ extension DataSource {
   public func start() {}
 
   /// Contents, revision and status, read together.
-  public var state: CollectionState<Element> { collection.node.current }
+  public var state: CollectionState<Element> {
+    let node = collection.node
+    node.contentsTracking.willRead()
+    node.statusTracking.willRead()
+    return node.current
+  }
 
   /// The newest committed contents.
-  public var snapshot: Snapshot<Element> { state.snapshot }
+  public var snapshot: Snapshot<Element> { contents.snapshot }
 
   /// The revision of ``snapshot``.
-  public var revision: Int { state.revision }
+  public var revision: Int { contents.revision }
 
   /// How the source is doing.
-  public var status: SourceStatus { state.status }
+  public var status: SourceStatus {
+    let node = collection.node
+    node.statusTracking.willRead()
+    return node.current.status
+  }
+
+  /// The state, for who reads no status.
+  private var contents: CollectionState<Element> {
+    let node = collection.node
+    node.contentsTracking.willRead()
+    return node.current
+  }
 
   /// Subscribes to the contents.
   ///

@@ -17,6 +17,10 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   /// Those who follow the status; told after the observers of the contents.
   package let statusObservers: ObserverList
 
+  /// Those who have read the contents, and the status; told before the observers.
+  package let contentsTracking = Tracking()
+  package let statusTracking = Tracking()
+
   /// What observers have been told last, or are being told.
   private var published: StateBox<Element>
   /// What the round in progress brings; nil where nothing changes.
@@ -78,6 +82,8 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   }
 
   package func deliver(_ round: UInt64) {
+    if contentsTracking.isRead, update?.change != nil { contentsTracking.hasChanged() }
+    if statusTracking.isRead, update?.isStatusStep == true { statusTracking.hasChanged() }
     observers.deliver(round)
     statusObservers.deliver(round)
   }

@@ -28,12 +28,18 @@ public final class Property<Value: Sendable>: SignalSource {
   /// present one.
   public var value: Value {
     get {
-      guard let value = signal.node.current else {
-        preconditionFailure("a property's node without a value")
-      }
-      return value
+      signal.node.tracking.willRead()
+      return newest
     }
     set { modify { $0 = newValue } }
+  }
+
+  /// The value, for who is not to be told of changes.
+  private var newest: Value {
+    guard let value = signal.node.current else {
+      preconditionFailure("a property's node without a value")
+    }
+    return value
   }
 
   /// Changes the value in place, as one step between those of other threads.
@@ -47,7 +53,7 @@ public final class Property<Value: Sendable>: SignalSource {
     let thread = ThreadID.current
     precondition(!gate.isOwned(by: thread), "a property is set inside its own modify(_:)")
     gate.enter(as: thread)
-    var draft = value
+    var draft = newest
     // What the draft lets go of may set this property: the gate is left then.
     defer { withExtendedLifetime(draft) {} }
     let result: Result

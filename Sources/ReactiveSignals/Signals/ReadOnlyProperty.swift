@@ -3,17 +3,25 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// The values as a signal: the newest for each new observer, and then each that is set.
   public let signal: Signal<Value>
   private let read: @Sendable () -> Value
+  /// Notes a reading with the property itself: the signal of a view may be let go before it changes.
+  private let willRead: @Sendable () -> Void
 
   /// Makes a read-only view.
   ///
   /// - Parameter property: What it shows.
   public init(_ property: Property<Value>) {
-    self.init(property.signal) { property.value }
+    signal = property.signal
+    read = { property.value }
+    willRead = { property.signal.node.tracking.willRead() }
   }
 
-  private init(_ signal: Signal<Value>, _ read: @escaping @Sendable () -> Value) {
+  private init(
+    _ signal: Signal<Value>, willRead: @escaping @Sendable () -> Void,
+    _ read: @escaping @Sendable () -> Value
+  ) {
     self.signal = signal
     self.read = read
+    self.willRead = willRead
   }
 
   /// The newest value that was set.
@@ -45,7 +53,10 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
   ) -> ReadOnlyProperty<Output> {
-    let (signal, read) = (signal.map(transform), read)
-    return ReadOnlyProperty<Output>(signal) { signal.node.settled ?? transform(read()) }
+    let (signal, read, willRead) = (signal.map(transform), read, willRead)
+    return ReadOnlyProperty<Output>(signal, willRead: willRead) {
+      willRead()
+      return signal.node.settled ?? transform(read())
+    }
   }
 }

@@ -15,6 +15,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package let domain: Domain
   package let height: Int
   package let observers: ObserverList
+  /// Those who have read a property's value, whose rounds all bring one; told before the observers.
+  package let tracking = Tracking()
   /// What this is derived from, in whatever domain.
   private let sources: [any AnySignalNode]
   /// What is not yet delivered, oldest first.
@@ -165,6 +167,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   }
 
   package final func deliver(_ round: UInt64) {
+    tracking.hasChanged()
     observers.deliver(round)
   }
 

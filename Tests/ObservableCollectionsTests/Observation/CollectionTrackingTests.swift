@@ -1,0 +1,144 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import Observation
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Rule T10, for collections.
+@Suite struct CollectionTrackingTests {
+  private let log = Log<String>([])
+
+  private func track(_ name: String = "changed", _ read: () -> Void) {
+    withObservationTracking(read) { [log] in log.append(name) }
+  }
+
+  @Test func eachWayToReadTheContentsTracks() {
+    let items = Items([1, 2])
+    track("snapshot") { _ = items.snapshot }
+    track("state") { _ = items.state }
+    track("revision") { _ = items.revision }
+    track("count") { _ = items.count }
+    track("subscript") { _ = items[0] }
+    #expect(log.value == [])
+    items.append(3)
+    #expect(log.value.sorted() == ["count", "revision", "snapshot", "state", "subscript"])
+    items.append(4)
+    #expect(log.value.count == 5)
+  }
+
+  @Test func aTransactionIsToldOnceAndReadWhole() {
+    let items = Items([1])
+    let counts = Log<Int>([])
+    withObservationTracking {
+      _ = items.count
+    } onChange: {
+      counts.append(items.count)
+    }
+    items.transaction { draft in
+      draft.append(2)
+      draft.append(3)
+      #expect(counts.value == [])
+    }
+    #expect(counts.value == [3])
+  }
+
+  @Test func whatChangesNothingIsNotTold() {
+    let items = Items([1])
+    track { _ = items.snapshot }
+    items.transaction { draft in
+      draft.append(2)
+      draft.remove(at: 1)
+    }
+    #expect(log.value == [])
+  }
+
+  @Test func contentsAndStatusAreTrackedApart() {
+    let items = Items([1])
+    track("contents") { _ = items.snapshot }
+    track("status") { _ = items.status }
+    track("state") { _ = items.state }
+    items.setStatus(.loading)
+    #expect(log.value.sorted() == ["state", "status"])
+    items.append(2)
+    #expect(log.value.sorted() == ["contents", "state", "status"])
+  }
+
+  @Test func derivedCollectionsTrack() {
+    let items = Items([1, 2])
+    let even = items.filter { $0.id % 2 == 0 }
+    let counts = Log<Int>([])
+    withObservationTracking {
+      counts.append(even.snapshot.count)
+    } onChange: {
+      counts.append(even.snapshot.count)
+    }
+    items.append(3)
+    #expect(counts.value == [1])
+    items.append(4)
+    #expect(counts.value == [1, 2])
+  }
+
+  @Test func aChangeIsToldBeforeTheObservers() {
+    let items = Items([1])
+    let observation = items.observe { [log] event in log.append("\(event.snapshot.count)") }
+    track { _ = items.snapshot }
+    items.append(2)
+    #expect(log.value == ["1", "changed", "2"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func whoEditsInsideIsToldTheNextChange() {
+    let items = Items([])
+    @Sendable func follow() {
+      withObservationTracking {
+        _ = items.count
+      } onChange: {
+        if items.count < 4 { items.append(9) }
+        follow()
+      }
+    }
+    follow()
+    items.append(1)
+    #expect(items.count == 4)
+  }
+
+  @Test @MainActor func aMirrorFollowsTheContents() async {
+    let items = Items([1])
+    let mirror = MainActorMirror<Snapshot<TestElement>>(items)
+    #expect(mirror.value.count == 1)
+    await withCheckedContinuation { changed in
+      withObservationTracking {
+        _ = mirror.value
+      } onChange: {
+        changed.resume()
+      }
+      items.append(2)
+    }
+    await Task { @MainActor in }.value
+    #expect(mirror.value.count == 2)
+  }
+}
+
+@Suite struct CollectionTrackingConcurrencyTests {
+  @Test func readingInsideTheChangeWhileOthersEditNeitherDeadlocksNorRaces() throws {
+    let items = Items([])
+    let even = items.filter { $0.id % 2 == 0 }
+    @Sendable func follow() {
+      withObservationTracking {
+        _ = items.count + even.snapshot.count
+      } onChange: {
+        follow()
+      }
+    }
+    let workers = (0..<3).map { worker in
+      Worker {
+        follow()
+        for number in 0..<100 { items.append(TestElement(worker * 100 + number)) }
+      }
+    }
+    for worker in workers { try worker.join() }
+    #expect(items.count == 300 && even.snapshot.count == 150)
+  }
+}

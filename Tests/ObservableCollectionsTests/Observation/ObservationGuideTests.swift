@@ -1,0 +1,44 @@
+import Observation
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// The code of the guide "Observation and Combine".
+@Suite struct ObservationGuideTests {
+  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+    let guide = try Guide("Observation")
+    #expect(guide.code.count == 3)
+    // The last is for Combine, which is not everywhere.
+    #expect(try guide.blocks(missingIn: #filePath).count == 1)
+  }
+
+  @Test func tracking() {
+    let log = Log<String>([])
+    func print(_ text: String) { log.append(text) }
+    let title = Property("Groceries")
+    let tasks = CollectionProperty(["Milk", "Bread"])
+    withObservationTracking {
+      print("\(title.value): \(tasks.count)")
+    } onChange: {
+      log.append("something has changed")
+    }
+    tasks.append("Tea")
+    #expect(log.value == ["Groceries: 2", "something has changed"])
+  }
+
+  @Test @MainActor func aMirror() async {
+    let tasks = CollectionProperty(["Milk", "Bread"])
+    let shown = MainActorMirror(tasks)
+    await withCheckedContinuation { changed in
+      withObservationTracking {
+        _ = shown.value
+      } onChange: {
+        changed.resume()
+      }
+      tasks.append("Tea")
+    }
+    await Task { @MainActor in }.value
+    #expect(Array(shown.value) == ["Milk", "Bread", "Tea"])
+  }
+}

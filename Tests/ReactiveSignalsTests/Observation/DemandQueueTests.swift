@@ -1,0 +1,141 @@
+import Dispatch
+import ReactiveSignals
+import Testing
+
+/// Takes what it is given, and writes down what happens.
+private final class Taker: Sendable {
+  let log = Log<String>()
+  private let inside = Locked(0)
+
+  /// - Parameter demanded: What it demands more, after each value; nil where a value is none.
+  func receiver(
+    _ demanded: @escaping @Sendable (Int) -> Int? = { _ in 0 }
+  ) -> DemandQueue<WaitingValue<Int>>.Receiver {
+    .init(
+      take: { [self] item in
+        let depth = inside.withLock { inside in
+          inside += 1
+          return inside
+        }
+        log.add(depth == 1 ? "\(item.value)" : "\(item.value) inside another call")
+        let demanded = demanded(item.value)
+        inside.withLock { $0 -= 1 }
+        return demanded
+      }, end: { [self] in log.add("|") })
+  }
+}
+
+extension DemandQueue<WaitingValue<Int>> {
+  fileprivate func post(_ value: Int) { post(WaitingValue(value: value)) }
+}
+
+@Suite struct DemandQueueTests {
+  private let taker = Taker()
+
+  @Test func nothingComesThatIsNotDemanded() {
+    let queue = DemandQueue(.everything, taker.receiver())
+    for value in 1...4 { queue.post(value) }
+    #expect(taker.log.all == [])
+    queue.request(1)
+    #expect(taker.log.all == ["1"])
+    queue.request(2)
+    #expect(taker.log.all == ["1", "2", "3"])
+    queue.request(5)
+    queue.post(5)
+    #expect(taker.log.all == ["1", "2", "3", "4", "5"])
+  }
+
+  @Test func theNewestWaitsWhereThatIsThePolicy() {
+    let queue = DemandQueue(.coalesce, taker.receiver())
+    for value in 1...4 { queue.post(value) }
+    queue.request(.max)
+    for value in 5...6 { queue.post(value) }
+    #expect(taker.log.all == ["4", "5", "6"])
+  }
+
+  @Test func whatIsReturnedIsDemandedToo() {
+    let queue = DemandQueue(.everything, taker.receiver { $0 < 3 ? 1 : 0 })
+    for value in 1...5 { queue.post(value) }
+    queue.request(1)
+    #expect(taker.log.all == ["1", "2", "3"])
+    queue.request(.max)
+    queue.request(.max)
+    #expect(taker.log.all == ["1", "2", "3", "4", "5"])
+  }
+
+  @Test func whatIsNothingTakesNoDemand() {
+    let queue = DemandQueue(.everything, taker.receiver { $0 == 1 ? nil : 0 })
+    for value in 1...3 { queue.post(value) }
+    queue.request(1)
+    #expect(taker.log.all == ["1", "2"])
+  }
+
+  @Test func theEndComesAfterWhatWaitsAndNeedsNoDemand() {
+    let queue = DemandQueue(.everything, taker.receiver())
+    queue.post(1)
+    queue.finish()
+    queue.post(2)
+    #expect(taker.log.all == [])
+    queue.request(1)
+    #expect(taker.log.all == ["1", "|"])
+    queue.finish()
+    #expect(taker.log.all == ["1", "|"])
+    let other = Taker()
+    DemandQueue(.coalesce, other.receiver()).finish()
+    #expect(other.log.all == ["|"])
+  }
+
+  @Test func cancelledInsideItCallsNoMoreAndLetsGoOfTheReceiver() {
+    let queues = Log<DemandQueue<WaitingValue<Int>>>()
+    weak var released: Taker?
+    do {
+      let taker = Taker()
+      released = taker
+      let queue = DemandQueue(
+        .everything,
+        taker.receiver { value in
+          if value == 2 { queues.all[0].cancel() }
+          return 0
+        })
+      queues.add(queue)
+      for value in 1...3 { queue.post(value) }
+      queue.request(.max)
+      #expect(taker.log.all == ["1", "2"])
+      queue.finish()
+      #expect(taker.log.all == ["1", "2"])
+    }
+    #expect(released == nil && queues.all[0].isOver)
+  }
+
+  @Test func whatIsDemandedAndPostedInsideFollows() {
+    let queues = Log<DemandQueue<WaitingValue<Int>>>()
+    let queue = DemandQueue(
+      .everything,
+      taker.receiver { value in
+        if value < 4 {
+          queues.all[0].request(1)
+          queues.all[0].post(value + 1)
+        }
+        return 0
+      })
+    queues.add(queue)
+    queue.request(1)
+    queue.post(1)
+    #expect(taker.log.all == ["1", "2", "3", "4"])
+  }
+}
+
+@Suite struct DemandQueueConcurrencyTests {
+  @Test func eachItemIsTakenOnceAndNeverTwoAtATime() {
+    let taker = Taker()
+    let queue = DemandQueue(.everything, taker.receiver())
+    onThreads(4) { thread in
+      for value in 0..<250 {
+        if thread < 2 { queue.post(thread * 250 + value) } else { queue.request(1) }
+      }
+    }
+    queue.finish()
+    #expect(Set(taker.log.all) == Set((0..<500).map { "\($0)" } + ["|"]))
+    #expect(taker.log.all.count == 501 && taker.log.all.last == "|")
+  }
+}

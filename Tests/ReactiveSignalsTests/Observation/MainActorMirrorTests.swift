@@ -1,0 +1,110 @@
+import DataSourceTesting
+import Observation
+import ReactiveSignals
+import Testing
+
+@MainActor @Suite struct MainActorMirrorTests {
+  /// Waits until the mirror is changed, unless it shows something already.
+  private func wait<Value: Equatable>(
+    until value: Value, in mirror: MainActorMirror<Value>
+  ) async {
+    while true {
+      let isShown = await withCheckedContinuation { (found: CheckedContinuation<Bool, Never>) in
+        let once = Locked<CheckedContinuation<Bool, Never>?>(found)
+        let resume: @Sendable (Bool) -> Void = { isShown in
+          let waiting = once.withLock { once in
+            defer { once = nil }
+            return once
+          }
+          waiting?.resume(returning: isShown)
+        }
+        withObservationTracking {
+          if mirror.value == value { resume(true) }
+        } onChange: {
+          resume(false)
+        }
+      }
+      if isShown { return }
+      // The change is told before it is made; it is made when the main actor is free again.
+      await Task { @MainActor in }.value
+    }
+  }
+
+  @Test func itHoldsThePresentValueAtOnceAndIsNotToldItAgain() async {
+    let property = Property(1)
+    property.value = 2
+    let mirror = MainActorMirror(property)
+    #expect(mirror.value == 2)
+    let log = Log<Int>()
+    withObservationTracking {
+      _ = mirror.value
+    } onChange: {
+      log.add(0)
+    }
+    await Task { @MainActor in }.value
+    #expect(log.all == [])
+  }
+
+  @Test func itChangesOnTheMainActorAlone() async {
+    let property = Property(1)
+    let mirror = MainActorMirror(property)
+    property.value = 2
+    #expect(mirror.value == 1)
+    await wait(until: 2, in: mirror)
+  }
+
+  @Test func whatOtherThreadsSetArrives() async {
+    let property = Property(0)
+    let mirror = MainActorMirror(property.map { $0 * 2 })
+    _ = onThread {
+      for value in 1...1000 { property.value = value }
+    }
+    await wait(until: 2000, in: mirror)
+    #expect(mirror.value == 2000)
+  }
+
+  @Test func observersOfItAreToldBeforeItChanges() async {
+    let property = Property(1)
+    let mirror = MainActorMirror(property)
+    let log = Log<Int>()
+    withObservationTracking {
+      _ = mirror.value
+    } onChange: {
+      MainActor.assumeIsolated { log.add(mirror.value) }
+    }
+    property.value = 2
+    await wait(until: 2, in: mirror)
+    #expect(log.all == [1])
+  }
+
+  @Test func itKeepsWhatItFollowsAndIsReleasedWithIt() async {
+    weak var released: MainActorMirror<Int>?
+    weak var property: Property<Int>?
+    do {
+      let source = Property(1)
+      property = source
+      var mirror: MainActorMirror? = MainActorMirror(source)
+      released = mirror
+      source.value = 2
+      mirror = nil
+      #expect(released == nil)
+    }
+    #expect(property == nil)
+    await Task { @MainActor in }.value
+    let mirror = MainActorMirror(Property(3))
+    #expect(mirror.value == 3)
+  }
+
+  @Test func itIsMadeInsideAnObserverToo() async {
+    let property = Property(0)
+    let mirrors = Log<MainActorMirror<Int>>()
+    let observation = property.observe { value in
+      guard value == 1 else { return }
+      property.value = 2
+      MainActor.assumeIsolated { mirrors.add(MainActorMirror(property)) }
+    }
+    property.value = 1
+    await wait(until: 2, in: mirrors.all[0])
+    withExtendedLifetime(observation) {}
+  }
+}

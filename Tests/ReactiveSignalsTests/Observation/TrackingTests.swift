@@ -1,0 +1,190 @@
+import DataSourceTesting
+import Observation
+import Testing
+
+@testable import ReactiveSignals
+
+/// Counts the changes that one tracked reading is told.
+private func track(_ log: Log<String>, _ name: String = "changed", _ read: () -> Void) {
+  withObservationTracking(read) {
+    log.add(name)
+  }
+}
+
+/// Rule T10, for properties.
+@Suite struct TrackingTests {
+  private let log = Log<String>()
+
+  @Test func aTrackedReadingIsToldOneChangeOnce() {
+    let property = Property(1)
+    track(log) { _ = property.value }
+    #expect(log.all == [])
+    property.value = 2
+    #expect(log.all == ["changed"])
+    property.value = 3
+    #expect(log.all == ["changed"])
+  }
+
+  @Test func theNewValueIsReadWhereTheChangeIsTold() {
+    let property = Property(1)
+    let values = Log<Int>()
+    withObservationTracking {
+      values.add(property.value)
+    } onChange: {
+      values.add(property.value)
+    }
+    property.value = 2
+    #expect(values.all == [1, 2])
+  }
+
+  @Test func whoReadsAgainInsideIsToldTheNextChange() {
+    let property = Property(0)
+    let values = Log<Int>()
+    @Sendable func follow() {
+      withObservationTracking {
+        values.add(property.value)
+      } onChange: {
+        follow()
+      }
+    }
+    follow()
+    for value in 1...5 { property.value = value }
+    #expect(values.all == [0, 1, 2, 3, 4, 5])
+  }
+
+  @Test func settingInsideIsLegalAndToldToo() {
+    let property = Property(0)
+    let observed = Log<Int>()
+    let observation = property.observe { observed.add($0) }
+    @Sendable func follow() {
+      withObservationTracking {
+        _ = property.value
+      } onChange: {
+        if property.value < 3 { property.value += 1 }
+        follow()
+      }
+    }
+    follow()
+    property.value = 1
+    #expect(observed.all == [0, 1, 2, 3])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func viewsOfAPropertyTrackToo() {
+    let property = Property((name: "Ada", age: 36))
+    track(log, "readOnly") { _ = property.readOnly.value }
+    track(log, "map") { _ = property.map(\.age).value }
+    let projection = property.projection(\.name)
+    track(log, "projection") { _ = projection.value }
+    let mapped = property.map(\.name).map(\.count)
+    track(log, "mapped twice") { _ = mapped.value }
+    property.modify { $0.age += 1 }
+    #expect(log.all.sorted() == ["map", "mapped twice", "projection", "readOnly"])
+  }
+
+  @Test func aMappedValueIsNewWhereItsChangeIsTold() {
+    let property = Property(1)
+    let double = property.map { $0 * 2 }
+    let values = Log<Int>()
+    withObservationTracking {
+      values.add(double.value)
+    } onChange: {
+      values.add(double.value)
+    }
+    property.value = 2
+    #expect(values.all == [2, 4])
+  }
+
+  @Test func settingObservingAndChangingInPlaceAreNoReadings() {
+    let property = Property(1)
+    track(log) {
+      property.value = 2
+      property.modify { $0 += 1 }
+      property.observe { _ in }.dispose()
+    }
+    property.value = 4
+    #expect(log.all == [])
+  }
+
+  @Test func aReadingThatIsNotTrackedIsToldNothing() {
+    let (one, other) = (Property(1), Property(1))
+    _ = other.value
+    track(log) { _ = one.value }
+    other.value = 2
+    #expect(log.all == [])
+  }
+
+  @Test func aChangeIsToldBeforeTheObservers() {
+    let property = Property(1)
+    let observation = property.observe { [log] in log.add("\($0)") }
+    track(log) { _ = property.value }
+    property.value = 2
+    #expect(log.all == ["1", "changed", "2"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func whatIsTrackedIsNotKeptAlive() {
+    weak var released: Property<Int>?
+    do {
+      let property = Property(1)
+      released = property
+      track(log) { [property] in _ = property.value }
+    }
+    #expect(released == nil)
+    #expect(log.all == [])
+  }
+
+  @Test func observationsBringTheNewestValue() async {
+    guard #available(macOS 26, iOS 26, *) else { return }
+    let property = Property(0)
+    // What `Observations` follows is set where it is read: elsewhere a change may be missed.
+    await Task { @MainActor in
+      var seen: [Int] = []
+      for await value in Observations({ property.value }) {
+        seen.append(value)
+        if value == 3 { break }
+        property.value += 1
+      }
+      #expect(seen == [0, 1, 2, 3])
+    }.value
+  }
+}
+
+@Suite struct TrackingConcurrencyTests {
+  @Test func readingAndSettingFromSeveralThreadsEndsWithTheNewestValue() {
+    let property = Property(0)
+    let double = property.map { $0 * 2 }
+    let told = Log<Int>()
+    @Sendable func follow() {
+      withObservationTracking {
+        _ = property.value + double.value
+      } onChange: {
+        told.add(property.value)
+        follow()
+      }
+    }
+    onThreads(4) { _ in
+      follow()
+      for _ in 0..<500 { property.modify { $0 += 1 } }
+    }
+    #expect(property.value == 2000 && double.value == 4000)
+    let count = told.all.count
+    follow()
+    property.value = 0
+    #expect(told.all.count > count)
+  }
+
+  @Test func aChangeByAnotherThreadAfterTheTrackingIsNeverMissed() {
+    for _ in 0..<500 {
+      let property = Property(0)
+      let told = Log<Int>()
+      withObservationTracking {
+        _ = property.value
+      } onChange: {
+        told.add(property.value)
+      }
+      onThreads(3) { property.value = $0 + 1 }
+      #expect(told.all.count == 1 && told.all != [0])
+    }
+  }
+}
