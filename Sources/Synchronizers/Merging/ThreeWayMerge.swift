@@ -1,5 +1,5 @@
 public import Diffing
-import ObservableCollections
+package import ObservableCollections
 
 /// What comes of two versions of a collection that were edited apart, and how each side gets there.
 ///
@@ -83,17 +83,29 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
     changesForTheirs.isEmpty
       ? Array(theirs)
       : changesForTheirs.applying(
-        to: Array(theirs), inserted: insertedIntoTheirs, updated: updatedInTheirs)
+        to: Array(theirs), inserted: elements(theirChanges.inserted, mine),
+        updated: elements(theirChanges.updated, mine))
   }
 
-  /// What changesForMine inserts, in order.
-  package var insertedIntoMine: [Element] { elements(mineChanges.inserted, theirs) }
-  /// What changesForMine updates, in order.
-  package var updatedInMine: [Element] { elements(mineChanges.updated, theirs) }
-  /// What changesForTheirs inserts, in order.
-  package var insertedIntoTheirs: [Element] { elements(theirChanges.inserted, mine) }
-  /// What changesForTheirs updates, in order.
-  package var updatedInTheirs: [Element] { elements(theirChanges.updated, mine) }
+  /// What both sides are to hold, made of the side that is nearer and shared with it.
+  ///
+  /// - Complexity: O(k log n) for the k changes of that side, O(n) once for what was made in one go.
+  package var mergedSnapshot: Snapshot<Element> {
+    changesForMine.changeCount < changesForTheirs.changeCount
+      ? applying(mineChanges, to: mine, from: theirs)
+      : applying(theirChanges, to: theirs, from: mine)
+  }
+
+  private func applying(
+    _ changes: MergeChanges, to side: Snapshot<Element>, from other: Snapshot<Element>
+  ) -> Snapshot<Element> {
+    if changes.changeset.isEmpty { return side }
+    var storage = side.storage
+    storage.apply(
+      changes.changeset, inserted: elements(changes.inserted, other),
+      updated: elements(changes.updated, other))
+    return Snapshot(storage)
+  }
 
   private func elements(_ sources: [Int], _ side: Snapshot<Element>) -> [Element] {
     sources.map { $0 >= 0 ? side[$0] : values[~$0] }

@@ -31,7 +31,7 @@ extension SessionCore {
       let origin = client.snapshot
       let merge = ThreeWayMerge(
         base: Snapshot(), mine: origin, theirs: stored.client, resolve: options.resolve)
-      _ = adopt(Snapshot(merge.merged), from: origin, by: merge.changesForMine) { memory, _ in
+      _ = adopt(merge.mergedSnapshot, from: origin, by: merge.changesForMine) { memory, _ in
         memory = Memory(shadow: stored.shadow, version: stored.version, push: stored.push)
       }
     }

@@ -62,7 +62,7 @@ extension SessionCore {
     }
     let now = capture()
     let merge = Self.rebase(now.state.client, from: push.client, onto: push.merged)
-    let target = Snapshot(merge.merged)
+    let target = merge.mergedSnapshot
     let delay =
       target.hasSameContents(as: now.client) ? nil : Delay(from: now.client, to: target)
     remember { $0 = Memory(shadow: push.merged, version: version, delay: delay) }

@@ -34,7 +34,7 @@ extension SessionCore {
       begin(.merging)
       let merge = merge(base, mine, theirs, known)
       known = merge.conflicts
-      let merged = Snapshot(merge.merged)
+      let merged = merge.mergedSnapshot
 
       if let against = version, !merge.changesForTheirs.isEmpty {
         let push = Pending(id: PushIdentifier(), version: against, client: mine, merged: merged)

@@ -75,7 +75,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     let merge = known.delay.map { Self.rebase(contents, from: $0.from, onto: $0.to) }
     return Capture(
       state: State(
-        client: merge.map { Snapshot($0.merged) } ?? contents, shadow: known.shadow,
+        client: merge?.mergedSnapshot ?? contents, shadow: known.shadow,
         version: known.version, push: known.push),
       client: contents, isDelayed: merge != nil, conflicts: merge?.conflicts ?? [], mark: mark)
   }
@@ -132,8 +132,8 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       let before = draft.snapshot
       if let delay = memory.withLock({ $0.contents.delay }) {
         let current = Self.rebase(before, from: delay.from, onto: delay.to)
-        let merge = Self.rebase(Snapshot(current.merged), from: origin, onto: target)
-        let merged = Snapshot(merge.merged)
+        let merge = Self.rebase(current.mergedSnapshot, from: origin, onto: target)
+        let merged = merge.mergedSnapshot
         adoption = Adoption(
           changes: Changeset(from: before, to: merged), conflicts: merge.conflicts)
         draft.apply(adoption.changes, to: merged)
@@ -142,7 +142,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       } else {
         let merge = Self.rebase(before, from: origin, onto: target)
         adoption = Adoption(changes: merge.changesForMine, conflicts: merge.conflicts)
-        draft.apply(merge.changesForMine, to: Snapshot(merge.merged))
+        draft.apply(merge.changesForMine, to: merge.mergedSnapshot)
       }
       switch client.status.state {
       case .idle, .loading: draft.newStatus = .loaded

@@ -37,6 +37,7 @@ import Testing
     let merged = merge.merged
     func complaint() -> Comment { "\(base) | \(mine) | \(theirs), \(answers): \(merged)" }
     try #require(merged == reference.merged, complaint())
+    try #require(Array(merge.mergedSnapshot) == merged, complaint())
     try #require(
       merge.conflicts.map { "\($0.conflict)" } == reference.conflicts.map { "\($0)" }, complaint())
     let sides = [
