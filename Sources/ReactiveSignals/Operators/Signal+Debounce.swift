@@ -13,11 +13,16 @@ extension Signal {
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Signal<Value> {
     let debouncing = Debouncing<Value>(interval, clock)
-    let node = BoundarySignalNode([node], remembers: node.remembers) {
-      debouncing.take($0, for: $1, ends: &$2)
-    }
-    let feed = self.node.observeEvents(keeping: self) { [weak node] in node?.post(.event($0)) }
-    return Signal(node, upstream: [feed])
+    return timed { debouncing.take($0, for: $1, ends: &$2) }
+  }
+
+  /// Makes a signal in a domain of its own, to which values come and times that are up.
+  func timed(
+    _ take: @escaping BoundarySignalNode<TimedItem<Value>, Value>.Step
+  ) -> Signal<Value> {
+    let timed = BoundarySignalNode([node], remembers: node.remembers, take)
+    let feed = node.observeEvents(keeping: self) { [weak timed] in timed?.post(.event($0)) }
+    return Signal(timed, upstream: [feed])
   }
 }
 

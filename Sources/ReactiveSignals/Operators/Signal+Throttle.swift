@@ -16,11 +16,7 @@ extension Signal {
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock(), latest: Bool = true
   ) -> Signal<Value> {
     let throttling = Throttling<Value>(interval, clock, latest)
-    let node = BoundarySignalNode([node], remembers: node.remembers) {
-      throttling.take($0, for: $1, ends: &$2)
-    }
-    let feed = self.node.observeEvents(keeping: self) { [weak node] in node?.post(.event($0)) }
-    return Signal(node, upstream: [feed])
+    return timed { throttling.take($0, for: $1, ends: &$2) }
   }
 }
 
