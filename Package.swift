@@ -84,14 +84,15 @@ let package = Package(
         "SQLiteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
+    .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),
     .executableTarget(
       name: "SwapDemo",
-      dependencies: ["Swappable", "SQLiteSources"],
+      dependencies: ["Swappable", "SQLiteSources", "DemoSupport"],
       path: "Playgrounds/SwapDemo",
       swiftSettings: settings),
     .executableTarget(
       name: "SyncDemo",
-      dependencies: ["Swappable", "SynchronizerStores"],
+      dependencies: ["Swappable", "SynchronizerStores", "DemoSupport"],
       path: "Playgrounds/SyncDemo",
       swiftSettings: settings),
     page("Signals"),

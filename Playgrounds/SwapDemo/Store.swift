@@ -1,3 +1,4 @@
+import DemoSupport
 import Swappable
 
 /// A list of items that is kept somewhere, and the data source that shows it.

@@ -1,3 +1,4 @@
+import DemoSupport
 import Foundation
 import Swappable
 
@@ -43,7 +44,7 @@ struct SwapDemo {
     // First, as it takes the signals: the directory is removed whenever one comes.
     let screen = try TerminalScreen()
     defer { screen.close() }
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryDirectory("SwapDemo")
     defer { directory.remove() }
     try await LiveView(try Stores(in: directory), screen).run()
     return 0
@@ -57,11 +58,11 @@ struct SwapDemo {
     // First, as above.
     let signals = try TerminalSignals([.interrupt, .terminate, .hangup])
     defer { withExtendedLifetime(signals) {} }
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryDirectory("SwapDemo")
     defer { directory.remove() }
     let stores = try Stores(in: directory)
     let course = Task.detached {
-      var course = Course(stores, say: write)
+      var course = Course(stores, say: StandardOutput.write)
       try await course.play()
     }
     let watching = Task { () -> TerminalSignal? in
@@ -79,13 +80,6 @@ struct SwapDemo {
       return 128 + (await watching.value ?? .terminate).number
     }
     return 0
-  }
-
-  /// Writes a line at once.
-  private nonisolated static func write(_ line: String) throws {
-    guard puts(line) >= 0, fflush(nil) == 0 else {
-      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-    }
   }
 
   private static func complain(_ message: String) {

@@ -1,3 +1,4 @@
+import DemoSupport
 import Foundation
 import Swappable
 
@@ -8,7 +9,7 @@ struct SyncDemo {
     usage: SyncDemo
 
     Tells how two people and a server keep one list in step: they edit at the same time, go offline,
-    are started again, and end equal. On a terminal it takes its time.
+    are started again, and end equal.
     """
 
   static func main() async {
@@ -20,27 +21,15 @@ struct SyncDemo {
     }
     signal(SIGPIPE, SIG_IGN)
     do {
-      let directory = try TemporaryDirectory()
+      let directory = try TemporaryDirectory("SyncDemo")
       defer { directory.remove() }
-      let isTerminal = isatty(STDOUT_FILENO) == 1
-      var story = try await Story(in: directory) { line in
-        try write(line)
-        // As long as one reads a line.
-        if isTerminal { usleep(300_000) }
-      }
+      var story = try await Story(in: directory, say: StandardOutput.write)
       try await story.tell()
     } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
     } catch {
       FileHandle.standardError.write(Data("SyncDemo: \(error)\n".utf8))
       exit(1)
-    }
-  }
-
-  /// Writes a line at once.
-  private static func write(_ line: String) throws {
-    guard puts(line) >= 0, fflush(nil) == 0 else {
-      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     }
   }
 }
