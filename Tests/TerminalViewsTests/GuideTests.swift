@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program of the guide "A list on the terminal".
+/// The program of the guide "In a terminal".
 @Suite struct GuideTests {
   private func contents(_ path: String) throws -> String {
     let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -1,7 +1,7 @@
 import Dispatch
 import Swappable
 
-/// `todos PATH`: the program of the guide "A list on the terminal".
+/// `todos PATH`: the program of the guide "In a terminal".
 func runTodosCommand(_: [String]) -> Int32 {
   Task { @MainActor in
     do {
