@@ -12,8 +12,8 @@ package final class ObserverList: @unchecked Sendable {
   // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasLetGo` are guarded by the domain's lock;
   // `event`, `end` and `captured` are owned by the drainer, which is handed on under that lock.
 
-  // Each access is one statement of the list or of the observation, in which no other code runs:
-  // checking that at run time takes a quarter of the instructions of "late subscription".
+  // While one of these is written, no code runs that reaches it: checking that at run time takes a
+  // quarter of the instructions of "late subscription".
 
   package let domain: Domain
   @exclusivity(unchecked) private var slots: [Observation?] = []
