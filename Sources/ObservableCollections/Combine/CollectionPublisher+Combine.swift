@@ -21,9 +21,10 @@
 
     public func receive<Target: Subscriber<CollectionEvent<Element>, Never>>(subscriber: Target) {
       let receiver = EventReceiver<Element>()
-      QueueSubscription<PendingEvent<Element>>.open(subscriber, policy, receiver.receive) { queue in
+      QueueSubscription<PendingEvent<Element>>.open(subscriber, policy, receiver.receive) {
+        subscription in
         source.start()
-        return Disposable(source.collection.node.observe { queue.post($0) }, keeping: source)
+        return Disposable(source.collection.node.observe { subscription.post($0) }, keeping: source)
       }
     }
   }

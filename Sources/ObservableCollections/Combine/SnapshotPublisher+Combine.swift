@@ -20,8 +20,8 @@
     public func receive<Target: Subscriber<Snapshot<Element>, Never>>(subscriber: Target) {
       QueueSubscription<WaitingValue<Snapshot<Element>>>.open(
         subscriber, .coalesce, { $0.value }
-      ) { queue in
-        source.observeSnapshots { queue.post(WaitingValue(value: $0)) }
+      ) { subscription in
+        source.observeSnapshots { subscription.post(WaitingValue(value: $0)) }
       }
     }
   }

@@ -18,11 +18,12 @@
     }
 
     public func receive<Target: Subscriber<Output, Never>>(subscriber: Target) {
-      QueueSubscription<WaitingValue<Output>>.open(subscriber, policy, { $0.value }) { queue in
+      QueueSubscription<WaitingValue<Output>>.open(subscriber, policy, { $0.value }) {
+        subscription in
         signal.observe {
-          queue.post(WaitingValue(value: $0))
+          subscription.post(WaitingValue(value: $0))
         } onCompletion: {
-          queue.finish()
+          subscription.finish()
         }
       }
     }

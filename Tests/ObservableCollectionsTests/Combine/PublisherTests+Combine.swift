@@ -1,0 +1,259 @@
+#if canImport(Combine)
+  import Combine
+  import ObservableCollections
+  import ReactiveSignals
+  import Testing
+
+  /// Takes what it is given, and writes it down.
+  private final class Taker<Input: Sendable>: Subscriber, @unchecked Sendable {
+    // Sendable: guarded by `state`.
+
+    typealias Failure = Never
+
+    struct State: Sendable {
+      var log: [String] = []
+      var isInside = false
+    }
+
+    let state = Locked(State())
+    /// What it does with its subscription, when it is given it.
+    private let begin: @Sendable (any Subscription) -> Void
+    /// What it demands more, after each.
+    private let take: @Sendable (Input) -> Subscribers.Demand
+
+    init(
+      _ begin: @escaping @Sendable (any Subscription) -> Void,
+      _ take: @escaping @Sendable (Input) -> Subscribers.Demand = { _ in .none }
+    ) {
+      self.begin = begin
+      self.take = take
+    }
+
+    var log: [String] { state.withLock { $0.log } }
+
+    func receive(subscription: any Subscription) {
+      state.withLock { $0.log.append("^") }
+      begin(subscription)
+    }
+
+    func receive(_ input: Input) -> Subscribers.Demand {
+      state.withLock {
+        $0.log.append($0.isInside ? "\(input) inside" : "\(input)")
+        $0.isInside = true
+      }
+      let demand = take(input)
+      state.withLock { $0.isInside = false }
+      return demand
+    }
+
+    func receive(completion: Subscribers.Completion<Never>) {
+      state.withLock { $0.log.append("|") }
+    }
+  }
+
+  /// Holds a subscription.
+  private final class Held: @unchecked Sendable {
+    // Sendable: these tests use it on one thread.
+    var subscription: (any Subscription)?
+  }
+
+  /// What Combine asks of publishers.
+  @Suite struct PublisherTests {
+    private let held = Held()
+
+    private func taker(
+      _ demand: Subscribers.Demand,
+      _ take: @escaping @Sendable (Int) -> Subscribers.Demand = { _ in .none }
+    ) -> Taker<Int> {
+      Taker(
+        { [held] subscription in
+          held.subscription = subscription
+          if demand > .none { subscription.request(demand) }
+        }, take)
+    }
+
+    @Test func nothingComesBeforeItIsDemanded() {
+      let property = Property(1)
+      let taker = taker(.none)
+      property.publisher(policy: .everything).subscribe(taker)
+      property.value = 2
+      #expect(taker.log == ["^"])
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "1"])
+      held.subscription?.request(.unlimited)
+      property.value = 3
+      #expect(taker.log == ["^", "1", "2", "3"])
+    }
+
+    @Test func whatIsDemandedAddsUp() {
+      let property = Property(1)
+      let taker = taker(.max(1)) { $0 == 2 ? .max(2) : .none }
+      property.publisher(policy: .everything).subscribe(taker)
+      for value in 2...6 { property.value = value }
+      #expect(taker.log == ["^", "1"])
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "1", "2", "3", "4"])
+    }
+
+    @Test func theNewestWaitsForDemand() {
+      let property = Property(1)
+      let taker = taker(.max(1))
+      property.publisher().subscribe(taker)
+      for value in 2...6 { property.value = value }
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "1", "6"])
+    }
+
+    @Test func demandingAndSettingInsideAreNotNested() {
+      let property = Property(1)
+      let taker = taker(.max(1)) { [held] value in
+        held.subscription?.request(.max(1))
+        if value < 4 { property.value = value + 1 }
+        return .none
+      }
+      property.publisher(policy: .everything).subscribe(taker)
+      #expect(taker.log == ["^", "1", "2", "3", "4"])
+    }
+
+    @Test func cancelledInsideItGetsNoMore() {
+      let property = Property(1)
+      let taker = taker(.unlimited) { [held] value in
+        if value == 2 { held.subscription?.cancel() }
+        return .unlimited
+      }
+      property.publisher().subscribe(taker)
+      property.value = 2
+      property.value = 3
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "1", "2"])
+    }
+
+    @Test func cancelledAtOnceItGetsNothing() {
+      let property = Property(1)
+      let first = Taker<Int> { $0.cancel() }
+      property.publisher().subscribe(first)
+      let other = Taker<Int> {
+        $0.request(.unlimited)
+        $0.cancel()
+      }
+      property.publisher().subscribe(other)
+      property.value = 2
+      #expect(first.log == ["^"] && other.log == ["^"])
+    }
+
+    @Test func whoDoesNotKeepItsSubscriptionIsToldOn() {
+      let property = Property(1)
+      let taker = Taker<Int> { $0.request(.max(3)) }
+      property.publisher().subscribe(taker)
+      for value in 2...4 { property.value = value }
+      #expect(taker.log == ["^", "1", "2", "3"])
+    }
+
+    @Test func theEndComesOnceAndNotAfterACancel() {
+      let input = SignalInput<Int>()
+      let (taker, other) = (taker(.unlimited), Taker<Int> { $0.request(.unlimited) })
+      input.signal.publisher().subscribe(taker)
+      input.signal.publisher().subscribe(other)
+      input.send(1)
+      held.subscription?.cancel()
+      input.finish()
+      #expect(taker.log == ["^", "1"])
+      #expect(other.log == ["^", "1", "|"])
+      let late = Taker<Int> { _ in }
+      input.signal.publisher().subscribe(late)
+      #expect(late.log == ["^", "|"])
+    }
+
+    @Test func theEndNeedsNoDemandButComesAfterWhatWaits() {
+      let input = SignalInput<Int>()
+      let taker = taker(.none)
+      input.signal.publisher().subscribe(taker)
+      input.send(1)
+      input.finish()
+      #expect(taker.log == ["^"])
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "1", "|"])
+    }
+
+    @Test func cancelledOrEndedItLetsGoOfSubscriberAndSource() {
+      weak var subscriber: Taker<Int>?
+      weak var source: Property<Int>?
+      do {
+        let property = Property(1)
+        source = property
+        let taker = taker(.unlimited)
+        subscriber = taker
+        property.publisher().subscribe(taker)
+      }
+      #expect(subscriber != nil)
+      held.subscription?.cancel()
+      #expect(subscriber == nil && source == nil)
+      weak var signal: Signal<Int>?
+      do {
+        let input = SignalInput<Int>()
+        let mapped = input.signal.map { $0 }
+        signal = mapped
+        let taker = taker(.unlimited)
+        subscriber = taker
+        mapped.publisher().subscribe(taker)
+        input.finish()
+      }
+      #expect(subscriber == nil && signal == nil)
+    }
+
+    @Test func oneSubscriptionForEachSubscriber() {
+      let property = Property(1)
+      let publisher = property.publisher()
+      let (one, other) = (taker(.unlimited), Taker<Int> { $0.request(.unlimited) })
+      publisher.subscribe(one)
+      property.value = 2
+      publisher.subscribe(other)
+      held.subscription?.cancel()
+      property.value = 3
+      #expect(one.log == ["^", "1", "2"] && other.log == ["^", "2", "3"])
+    }
+
+    @Test func aSinkIsToldUntilItIsLetGo() {
+      let property = Property("Ada")
+      let log = Locked<[String]>([])
+      var label: AnyCancellable? = property.publisher().sink { value in
+        log.withLock { $0.append(value) }
+      }
+      property.value = "Grace"
+      label = nil
+      property.value = "Edsger"
+      _ = label
+      #expect(log.withLock { $0 } == ["Ada", "Grace"])
+    }
+
+    @Test func eventsThatWaitBecomeOneAndThoseThatComeToNothingTakeNoDemand() {
+      let items = CollectionProperty([1])
+      let held = held
+      let taker = Taker<CollectionEvent<Int>> {
+        held.subscription = $0
+        $0.request(.max(1))
+      }
+      items.publisher().subscribe(taker)
+      items.append(2)
+      items.remove(at: 1)
+      held.subscription?.request(.max(1))
+      #expect(taker.log.count == 2)
+      items.append(3)
+      #expect(taker.log.count == 3)
+    }
+
+    @Test func snapshotsBringTheNewest() {
+      let items = CollectionProperty([1])
+      let held = held
+      let taker = Taker<Snapshot<Int>> {
+        held.subscription = $0
+        $0.request(.max(1))
+      }
+      items.snapshotPublisher().subscribe(taker)
+      items.append(2)
+      items.append(3)
+      held.subscription?.request(.max(1))
+      #expect(taker.log == ["^", "[1]", "[1, 2, 3]"])
+    }
+  }
+#endif
