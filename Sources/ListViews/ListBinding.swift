@@ -54,7 +54,7 @@ final class ListBinding<
       // At once, so that the view is not seen empty.
       ReloadTurn.take(on: view) { [self] _, hasWaited in
         if hasWaited && isOver { return }
-        let state = source.state
+        let state = source.collection.node.current
         (contents, revision) = (state.snapshot, state.revision)
         shown = items(contents)
         setData(shown)

@@ -2,8 +2,10 @@ import DataSourceTesting
 import Diffing
 import ListViews
 import ObservableCollections
+import Observation
 import ReactiveSignals
 import SwappableSources
+import TestSupport
 import Testing
 
 @Suite @MainActor struct BindingTests {
@@ -18,6 +20,18 @@ import Testing
     #expect(view.batchCount == 0)
     #expect(view.reloadCount == 2)
     #expect(!binding.isDisposed)
+  }
+
+  @Test func aBindingIsMadeWithoutATrackedReading() {
+    let told = Shared(0)
+    let binding = withObservationTracking {
+      source.bind(to: view) { screen.rows = $0 }
+    } onChange: {
+      told.modify { $0 += 1 }
+    }
+    source.append(3)
+    #expect(told.value == 0)
+    binding.dispose()
   }
 
   @Test func eachChangeIsToldInBatches() async throws {

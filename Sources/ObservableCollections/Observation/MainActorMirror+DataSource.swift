@@ -12,7 +12,7 @@ extension MainActorMirror {
   public convenience init<Element: Differentiable & Sendable>(
     _ source: any DataSource<Element>
   ) where Value == Snapshot<Element> {
-    self.init(source.snapshot) { scheduler, handler in
+    self.init(source.collection.node.current.snapshot) { scheduler, handler in
       source.observeSnapshots(on: scheduler, handler)
     }
   }

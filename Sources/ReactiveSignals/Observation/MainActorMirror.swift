@@ -19,7 +19,7 @@ import Synchronization
   ///
   /// - Parameter property: What it follows; of a part of another one it is a projection's `readOnly`.
   public convenience init(_ property: ReadOnlyProperty<Value>) {
-    self.init(property.value) { scheduler, handler in
+    self.init(property.newest) { scheduler, handler in
       property.observe(on: scheduler, handler)
     }
   }

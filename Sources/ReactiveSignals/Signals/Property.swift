@@ -35,7 +35,7 @@ public final class Property<Value: Sendable>: SignalSource {
   }
 
   /// The value, for who is not to be told of changes.
-  private var newest: Value {
+  var newest: Value {
     guard let value = signal.node.current else {
       preconditionFailure("a property's node without a value")
     }

@@ -11,7 +11,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// - Parameter property: What it shows.
   public init(_ property: Property<Value>) {
     signal = property.signal
-    read = { property.value }
+    read = { property.newest }
     willRead = { property.signal.node.tracking.willRead() }
   }
 
@@ -25,7 +25,13 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   }
 
   /// The newest value that was set.
-  public var value: Value { read() }
+  public var value: Value {
+    willRead()
+    return read()
+  }
+
+  /// The value, for who is not to be told of changes.
+  var newest: Value { read() }
 
   /// Subscribes: the observer is told the newest value at once, and then each that is set.
   ///
@@ -55,8 +61,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   ) -> ReadOnlyProperty<Output> {
     let (signal, read, willRead) = (signal.map(transform), read, willRead)
     return ReadOnlyProperty<Output>(signal, willRead: willRead) {
-      willRead()
-      return signal.node.settled ?? transform(read())
+      signal.node.settled ?? transform(read())
     }
   }
 }

@@ -46,7 +46,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) {
     state = TerminalListState(columns: columns, markDuration: markDuration)
-    status = source.status
+    status = source.collection.node.current.status
     self.clock = ClockBox(clock)
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in
       guard let self else { return }

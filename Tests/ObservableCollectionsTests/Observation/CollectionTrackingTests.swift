@@ -104,6 +104,15 @@ import Testing
     #expect(items.count == 4)
   }
 
+  @Test @MainActor func aMirrorIsMadeWithoutATrackedReading() {
+    let items = Items([1])
+    var mirror: MainActorMirror<Snapshot<TestElement>>?
+    track { mirror = MainActorMirror(items) }
+    items.append(2)
+    #expect(log.value == [])
+    withExtendedLifetime(mirror) {}
+  }
+
   @Test @MainActor func aMirrorFollowsTheContents() async {
     let items = Items([1])
     let mirror = MainActorMirror<Snapshot<TestElement>>(items)

@@ -45,6 +45,19 @@ import Testing
     #expect(log.all == [])
   }
 
+  @Test func itIsMadeWithoutATrackedReading() {
+    let property = Property(1)
+    let log = Log<Int>()
+    let mirrors = withObservationTracking {
+      [MainActorMirror(property), MainActorMirror(property.map { $0 * 2 }.map { $0 + 1 })]
+    } onChange: {
+      log.add(property.value)
+    }
+    property.value = 2
+    #expect(log.all == [])
+    withExtendedLifetime(mirrors) {}
+  }
+
   @Test func itChangesOnTheMainActorAlone() async {
     let property = Property(1)
     let mirror = MainActorMirror(property)

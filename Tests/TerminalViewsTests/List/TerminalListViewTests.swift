@@ -1,7 +1,9 @@
 import DataSourceTesting
 import Diffing
 import ObservableCollections
+import Observation
 import SwappableSources
+import TestSupport
 import Testing
 
 @testable import TerminalViews
@@ -52,6 +54,20 @@ import Testing
     #expect(list.eventCount == 2)
     #expect(list.state.contents.hasSameContents(as: source.snapshot))
     #expect(list.state.selectedElement?.id == 0)
+  }
+
+  @Test func aListIsMadeWithoutATrackedReading() {
+    let source = CollectionProperty([TestElement(0)])
+    let screen = Screen()
+    let told = Shared(0)
+    let list = withObservationTracking {
+      makeList(source, on: screen)
+    } onChange: {
+      told.modify { $0 += 1 }
+    }
+    source.setStatus(.loading)
+    #expect(told.value == 0)
+    withExtendedLifetime(list) {}
   }
 
   @Test func aMillionChangesWhileTheViewSleepsAreOneEvent() async throws {
