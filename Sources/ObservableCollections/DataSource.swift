@@ -30,8 +30,7 @@ extension DataSource {
   /// Contents, revision and status, read together.
   public var state: CollectionState<Element> {
     let node = collection.node
-    node.contentsTracking.willRead()
-    node.statusTracking.willRead()
+    node.stateTracking.willRead()
     return node.current
   }
 

@@ -17,9 +17,10 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   /// Those who follow the status; told after the observers of the contents.
   package let statusObservers: ObserverList
 
-  /// Those who have read the contents, and the status; told before the observers.
+  /// Those who have read the contents, the status, and both together; told before the observers.
   package let contentsTracking = Tracking()
   package let statusTracking = Tracking()
+  package let stateTracking = Tracking()
 
   /// What observers have been told last, or are being told.
   private var published: StateBox<Element>
@@ -84,6 +85,7 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package func deliver(_ round: UInt64) {
     if contentsTracking.isRead, update?.change != nil { contentsTracking.hasChanged() }
     if statusTracking.isRead, update?.isStatusStep == true { statusTracking.hasChanged() }
+    if update != nil { stateTracking.hasChanged() }
     observers.deliver(round)
     statusObservers.deliver(round)
   }

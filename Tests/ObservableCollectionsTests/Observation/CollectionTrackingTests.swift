@@ -65,6 +65,23 @@ import Testing
     #expect(log.value.sorted() == ["contents", "state", "status"])
   }
 
+  @Test func contentsAndStatusReadTogetherAreToldOnce() {
+    let items = Items([1])
+    @Sendable func follow() {
+      withObservationTracking {
+        let state = items.state
+        log.append("\(state.snapshot) \(state.status.state)")
+      } onChange: {
+        follow()
+      }
+    }
+    follow()
+    items.publish([1, 2], status: .loading)
+    items.setStatus(.loaded)
+    items.append(3)
+    #expect(log.value == ["[1] loaded", "[1, 2] loading", "[1, 2] loaded", "[1, 2, 3] loaded"])
+  }
+
   @Test func derivedCollectionsTrack() {
     let items = Items([1, 2])
     let even = items.filter { $0.id % 2 == 0 }
