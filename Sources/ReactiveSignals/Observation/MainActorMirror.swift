@@ -7,9 +7,9 @@ import Synchronization
 ///     var body: some View { Text(name.value) }
 ///
 /// It is changed on the main actor alone, so that the Observation framework misses nothing there,
-/// whatever thread sets what it follows. It holds the present value from its beginning, and the newest
-/// of those that come while the main actor is busy. It keeps what it follows alive; letting it go ends
-/// that.
+/// whatever thread sets what it follows. It holds a value from its beginning, that which a new observer
+/// is told first, and then the newest of those that come while the main actor is busy. It keeps what it
+/// follows alive; letting it go ends that.
 @MainActor public final class MainActorMirror<Value: Sendable> {
   private let contents = TrackedContents()
   private var newest: Value
