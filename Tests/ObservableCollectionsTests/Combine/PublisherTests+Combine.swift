@@ -57,6 +57,14 @@
     var subscription: (any Subscription)?
   }
 
+  /// Loads when it is started.
+  private final class IdleSource: DataSource {
+    let contents = CollectionProperty<Int>(status: .idle)
+    var collection: LiveCollection<Int> { contents.collection }
+
+    func start() { contents.publish([1], status: .loaded) }
+  }
+
   /// What Combine asks of publishers.
   @Suite struct PublisherTests {
     private let held = Held()
@@ -175,30 +183,47 @@
       #expect(taker.log == ["^", "1", "|"])
     }
 
-    @Test func cancelledOrEndedItLetsGoOfSubscriberAndSource() {
-      weak var subscriber: Taker<Int>?
-      weak var source: Property<Int>?
-      do {
-        let property = Property(1)
-        source = property
-        let taker = taker(.unlimited)
-        subscriber = taker
-        property.publisher().subscribe(taker)
+    @Test func whatIsReturnedMayBeWithoutLimit() {
+      let property = Property(1)
+      let taker = taker(.max(1)) { _ in .unlimited }
+      property.publisher(policy: .everything).subscribe(taker)
+      for value in 2...4 { property.value = value }
+      #expect(taker.log == ["^", "1", "2", "3", "4"])
+    }
+
+    @Test func cancelledItLetsGoOfSubscriberAndSource() {
+      for isInside in [false, true] {
+        weak var subscriber: Taker<Int>?
+        weak var source: Signal<Int>?
+        do {
+          let signal = Property(1).map { $0 }.signal
+          source = signal
+          let taker = taker(.unlimited) { [held] _ in
+            if isInside { held.subscription?.cancel() }
+            return .none
+          }
+          subscriber = taker
+          signal.publisher().subscribe(taker)
+        }
+        #expect((subscriber == nil && source == nil) == isInside)
+        held.subscription?.cancel()
+        #expect(subscriber == nil && source == nil)
       }
-      #expect(subscriber != nil)
-      held.subscription?.cancel()
-      #expect(subscriber == nil && source == nil)
-      weak var signal: Signal<Int>?
+    }
+
+    @Test func endedItLetsGoOfSubscriberAndSource() {
+      weak var subscriber: Taker<Int>?
+      weak var source: Signal<Int>?
       do {
         let input = SignalInput<Int>()
-        let mapped = input.signal.map { $0 }
-        signal = mapped
+        let signal = input.signal.map { $0 }
+        source = signal
         let taker = taker(.unlimited)
         subscriber = taker
-        mapped.publisher().subscribe(taker)
+        signal.publisher().subscribe(taker)
         input.finish()
       }
-      #expect(subscriber == nil && signal == nil)
+      #expect(subscriber == nil && source == nil)
     }
 
     @Test func oneSubscriptionForEachSubscriber() {
@@ -240,6 +265,24 @@
       #expect(taker.log.count == 2)
       items.append(3)
       #expect(taker.log.count == 3)
+    }
+
+    @Test func aCollectionIsStartedAndKeptByWhoIsToldOfIt() {
+      weak var released: IdleSource?
+      let held = held
+      do {
+        let source = IdleSource()
+        released = source
+        let taker = Taker<CollectionEvent<Int>> {
+          held.subscription = $0
+          $0.request(.unlimited)
+        }
+        source.publisher().subscribe(taker)
+        #expect(source.contents.status.state == .loaded)
+      }
+      #expect(released != nil)
+      held.subscription?.cancel()
+      #expect(released == nil)
     }
 
     @Test func snapshotsBringTheNewest() {
