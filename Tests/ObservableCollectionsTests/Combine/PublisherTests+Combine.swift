@@ -1,5 +1,6 @@
 #if canImport(Combine)
   import Combine
+  import Dispatch
   import ObservableCollections
   import ReactiveSignals
   import Testing
@@ -53,7 +54,7 @@
 
   /// Holds a subscription.
   private final class Held: @unchecked Sendable {
-    // Sendable: these tests use it on one thread.
+    // Sendable: each is used by one thread.
     var subscription: (any Subscription)?
   }
 
@@ -236,6 +237,28 @@
       held.subscription?.cancel()
       property.value = 3
       #expect(one.log == ["^", "1", "2"] && other.log == ["^", "2", "3"])
+    }
+
+    @Test func severalThreadsSetAndCancelWhileItIsTold() {
+      let property = Property(0)
+      let whole = Taker<Int> { $0.request(.unlimited) }
+      property.publisher(policy: .everything).subscribe(whole)
+      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        for _ in 0..<100 {
+          if thread < 2 {
+            property.modify { $0 += 1 }
+          } else {
+            let held = Held()
+            let taker = Taker<Int> {
+              held.subscription = $0
+              $0.request(.max(2))
+            }
+            property.publisher().subscribe(taker)
+            held.subscription?.cancel()
+          }
+        }
+      }
+      #expect(whole.log == ["^"] + (0...200).map { "\($0)" })
     }
 
     @Test func aSinkIsToldUntilItIsLetGo() {

@@ -60,7 +60,8 @@ extension DemandQueue<WaitingValue<Int>> {
     #expect(taker.log.all == ["1", "2", "3"])
     queue.request(.max)
     queue.request(.max)
-    #expect(taker.log.all == ["1", "2", "3", "4", "5"])
+    queue.post(6)
+    #expect(taker.log.all == ["1", "2", "3", "4", "5", "6"])
   }
 
   @Test func whatIsNothingTakesNoDemand() {
@@ -105,6 +106,20 @@ extension DemandQueue<WaitingValue<Int>> {
       #expect(taker.log.all == ["1", "2"])
     }
     #expect(released == nil && queues.all[0].isOver)
+  }
+
+  @Test func cancelledItKeepsNothingThatWaitsOrComes() {
+    weak var waiting: Token?
+    weak var late: Token?
+    let queue = DemandQueue<WaitingValue<Token>>(.everything, .init(take: { _ in 0 }, end: {}))
+    do {
+      let (first, second) = (Token(), Token())
+      (waiting, late) = (first, second)
+      queue.post(WaitingValue(value: first))
+      queue.cancel()
+      queue.post(WaitingValue(value: second))
+    }
+    #expect(waiting == nil && late == nil && queue.isOver)
   }
 
   @Test func whatIsDemandedAndPostedInsideFollows() {

@@ -3,6 +3,17 @@ import Observation
 import ReactiveSignals
 import Testing
 
+/// Reads when it is let go.
+private final class Reader: Sendable {
+  private let read: @Sendable () -> Void
+
+  init(_ read: @escaping @Sendable () -> Void) {
+    self.read = read
+  }
+
+  deinit { read() }
+}
+
 @MainActor @Suite struct MainActorMirrorTests {
   /// Waits until the mirror is changed, unless it shows something already.
   private func wait<Value: Equatable>(
@@ -106,6 +117,17 @@ import Testing
     await Task { @MainActor in }.value
     let mirror = MainActorMirror(Property(3))
     #expect(mirror.value == 3)
+  }
+
+  @Test func whatItHeldIsLetGoOnceTheNewIsThere() async {
+    let mirrors = Log<MainActorMirror<Reader?>>()
+    let log = Log<Bool>()
+    let property = Property<Reader?>(
+      Reader { MainActor.assumeIsolated { log.add(mirrors.all[0].value == nil) } })
+    mirrors.add(MainActorMirror(property))
+    property.value = nil
+    while log.all.isEmpty { await Task.yield() }
+    #expect(log.all == [true])
   }
 
   @Test func itIsMadeInsideAnObserverToo() async {

@@ -134,6 +134,21 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     #expect(log.all == [])
   }
 
+  @Test func whoIsToldIsLetGoWithTheProperty() {
+    weak var released: Token?
+    do {
+      let (property, token) = (Property(1), Token())
+      released = token
+      withObservationTracking {
+        _ = property.value
+      } onChange: {
+        withExtendedLifetime(token) {}
+      }
+      #expect(released != nil)
+    }
+    #expect(released == nil)
+  }
+
   @Test func observationsBringTheNewestValue() async {
     guard #available(macOS 26, iOS 26, *) else { return }
     let property = Property(0)
@@ -172,6 +187,22 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     follow()
     property.value = 0
     #expect(told.all.count > count)
+  }
+
+  @Test func allWhoReadFirstAtTheSameTimeAreTold() {
+    for _ in 0..<2000 {
+      let property = Property(0)
+      let told = Log<Int>()
+      onThreads(2) { _ in
+        withObservationTracking {
+          _ = property.value
+        } onChange: {
+          told.add(property.value)
+        }
+      }
+      property.value = 1
+      #expect(told.all == [1, 1])
+    }
   }
 
   @Test func aChangeByAnotherThreadAfterTheTrackingIsNeverMissed() {
