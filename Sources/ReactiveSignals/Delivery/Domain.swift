@@ -27,6 +27,8 @@ package final class Domain: Sendable {
     fileprivate var drainer: ThreadID?
     /// By height, so that each comes after what it is derived from.
     fileprivate var derived: [any DomainNode] = []
+    /// Those of them that have turned live since the round in progress was begun, in that order.
+    fileprivate var turnedLive: [any DomainNode] = []
     fileprivate var joining: [any DomainNode] = []
     fileprivate var waiters: [Waiter] = []
     /// The number of the latest subscription with a first event, and those still catching up.
@@ -130,6 +132,7 @@ package final class Domain: Sendable {
   ) -> RoundStart {
     var start = RoundStart()
     state.delivered += finished
+    state.turnedLive = []
     start.woken = state.takeDueWaiters()
     start.popped = root.pop(&state)
     if start.popped == 0 {
@@ -153,8 +156,9 @@ package final class Domain: Sendable {
         pause(at: .computed)
         // An operator may have caught up and turned live meanwhile: it is part of this round too.
         (late, round) = withLock { state in
-          let late = state.derived.filter { live in !derived.contains { $0 === live } }
+          let late = state.turnedLive
           if late.isEmpty { return ([], publish(root, derived, &state)) }
+          state.turnedLive = []
           derived += late
           return (late, nil)
         }
@@ -202,8 +206,9 @@ package final class Domain: Sendable {
   /// Turns a derived node that has caught up live.
   package func endJoining(_ node: any DomainNode, _ state: inout State) {
     state.joining.removeAll { $0 === node }
-    let index = state.derived.firstIndex { $0.height > node.height } ?? state.derived.endIndex
-    state.derived.insert(node, at: index)
+    let before = state.derived.lastIndex { $0.height <= node.height }
+    state.derived.insert(node, at: before.map { $0 + 1 } ?? 0)
+    if state.drainer != nil { state.turnedLive.append(node) }
   }
 
   /// Lets a derived node go. A round in progress still holds it.
@@ -211,6 +216,7 @@ package final class Domain: Sendable {
     withLock { state in
       // The caller holds the node, so that nothing is released here.
       state.derived.removeAll { $0 === node }
+      state.turnedLive.removeAll { $0 === node }
       state.joining.removeAll { $0 === node }
     }
   }
