@@ -129,6 +129,29 @@ import Testing
     #expect(made.all == [1])
   }
 
+  @Test func aSequenceThatHasEndedIsReleased() async {
+    struct Holding: AsyncSequence, Sendable {
+      typealias Failure = Never
+      let token: Token
+      let stream: AsyncStream<Int>
+      func makeAsyncIterator() -> AsyncStream<Int>.Iterator { stream.makeAsyncIterator() }
+    }
+    let (stream, feed) = AsyncStream<Int>.makeStream()
+    weak var weakToken: Token?
+    let signal: Signal<Int>
+    do {
+      let token = Token()
+      weakToken = token
+      signal = Signal(Holding(token: token, stream: stream))
+    }
+    feed.finish()
+    for await _ in signal.values() {}
+    // The task that has brought the end may not be over yet.
+    for _ in 0..<100_000 where weakToken != nil { await Task.yield() }
+    #expect(weakToken == nil)
+    withExtendedLifetime(signal) {}
+  }
+
   @Test func lettingItGoCancelsTheSequence() async {
     let (ended, end) = AsyncStream<Void>.makeStream()
     let (stream, feed) = AsyncStream<Int>.makeStream()

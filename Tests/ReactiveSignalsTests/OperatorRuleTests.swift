@@ -253,6 +253,19 @@ import Testing
     #expect(log.all == [10, 11])
   }
 
+  // MARK: Many operators
+
+  /// By twice as many ways at each step: to go each of them would take for ever.
+  @Test func observingGoesOnceThroughWhatIsReachedByManyWays() {
+    let (property, log) = (Property(1), Log<Int>())
+    var signal = property.signal
+    for _ in 0..<60 { signal = signal.combineLatest(signal).map { max($0, $1) } }
+    let observation = signal.observe { log.add($0) }
+    property.value = 2
+    #expect(log.all == [1, 2])
+    withExtendedLifetime(observation) {}
+  }
+
   // MARK: Sharing
 
   @Test(arguments: OperatorCase.all)

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Signal {
   /// Makes a signal of what an asynchronous sequence brings, that ends with it.
   ///
@@ -27,10 +25,10 @@ extension Signal {
 
 /// The root of a signal that an asynchronous sequence feeds.
 private final class AsyncSequenceNode<Value: Sendable>: SignalNode<Value>, @unchecked Sendable {
-  // Sendable: `task` is written by who turns `isStarted` on, and read by the deinitialiser alone.
+  // Sendable: both are touched by `begin`, which is called once, and by the deinitialiser alone.
 
-  private let isStarted = Atomic<Bool>(false)
-  private let iterate: @Sendable (AsyncSequenceNode<Value>) -> Task<Void, Never>
+  /// Nil once it was called: what has ended does not hold the sequence.
+  private var iterate: (@Sendable (AsyncSequenceNode<Value>) -> Task<Void, Never>)?
   private var task: Task<Void, Never>?
 
   init(_ iterate: @escaping @Sendable (AsyncSequenceNode<Value>) -> Task<Void, Never>) {
@@ -42,8 +40,8 @@ private final class AsyncSequenceNode<Value: Sendable>: SignalNode<Value>, @unch
     task?.cancel()
   }
 
-  override func start() {
-    if isStarted.exchange(true, ordering: .relaxed) { return }
-    task = iterate(self)
+  override func begin() {
+    task = iterate?(self)
+    iterate = nil
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The node of an operator over several domains, or of one that sends at times of its own: the root of
 /// a domain of its own.
 package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalNode<Value>,
@@ -23,7 +21,6 @@ package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalN
 
   /// Posted once, when the node is observed for the first time.
   private let starting: Item?
-  private let isStarted = Atomic<Bool>(false)
   private var taken: Box?
   /// Nil once it has ended.
   private var step: Step?
@@ -42,10 +39,8 @@ package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalN
     super.init(domain: Domain(), remembers: remembers, sources: sources)
   }
 
-  package override func start() {
-    super.start()
-    guard let starting, !isStarted.exchange(true, ordering: .relaxed) else { return }
-    post(starting)
+  package override func begin() {
+    if let starting { post(starting) }
   }
 
   /// Takes an item, from any thread; delivered at once, unless another item is.

@@ -1,6 +1,8 @@
+import Synchronization
+
 /// The node of a signal of whatever values.
 package protocol AnySignalNode: DomainNode {
-  /// Sets going what waits for the first observer.
+  /// Sets going what waits for the first observer, here and upstream.
   func start()
 }
 
@@ -19,6 +21,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package let tracking = Tracking()
   /// What this is derived from, in whatever domain.
   private let sources: [any AnySignalNode]
+  /// So that what is reached by many ways is not gone through for each of them.
+  private let isStarted = Atomic<Bool>(false)
   /// What is not yet delivered, oldest first.
   private var queue = EventQueue()
   private var committed: SignalValue<Value>?
@@ -63,9 +67,14 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   package final var upstream: [any DomainNode] { sources }
 
-  package func start() {
+  package final func start() {
+    if isStarted.exchange(true, ordering: .relaxed) { return }
     for source in sources { source.start() }
+    begin()
   }
+
+  /// Sets going what waits here; called once.
+  package func begin() {}
 
   // MARK: Committing
 
