@@ -28,6 +28,11 @@ import Testing
     try marbles.check(input.merge(with: input.map { $0.uppercased() }), "-(aA)-(bB)|")
   }
 
+  @Test func mergeBringsASignalBeforeWhatWasMadeOfIt() throws {
+    let input = marbles.input("-a-b|")
+    try marbles.check(input.map { $0.uppercased() }.merge(with: input), "-(aA)-(bB)|")
+  }
+
   @Test func mergeOfPropertiesTellsTheNewestValueFirst() {
     let (one, other) = (Property(1), Property(2))
     let merged = one.signal.merge(with: other.signal)

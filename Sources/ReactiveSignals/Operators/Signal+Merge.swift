@@ -5,7 +5,8 @@ extension Signal {
   /// the result is a domain of its own, and not one step with what it comes from. It ends when all have
   /// ended, and has a memory if all have.
   ///
-  /// - Parameter others: The other signals; of values that come at once, this signal's is first.
+  /// - Parameter others: The other signals. Of values that come from one commit, that of a signal is
+  ///   before those of what was made of it.
   /// - Complexity: O(1) and one allocation for each value.
   public func merge(with others: Signal<Value>...) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)
