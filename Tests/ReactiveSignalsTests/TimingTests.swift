@@ -100,6 +100,86 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
+  @Test(arguments: [false, true])
+  func observersRunInATaskThatIsNotCancelled(throttles: Bool) async throws {
+    let (clock, input) = (ManualClock(), SignalInput<Int>())
+    let timed = Sleeping(base: clock)
+    let signal =
+      throttles
+      ? input.signal.throttle(for: .seconds(2), clock: timed)
+      : input.signal.debounce(for: .seconds(2), clock: timed)
+    let (cancelled, feed) = AsyncStream<Bool>.makeStream()
+    let observation = signal.observe { value in
+      // The next timer takes the place of this one.
+      if value == 2 { input.send(3) }
+      if value > 1 { feed.yield(Task.isCancelled) }
+    }
+    let other = signal.observe { _ in feed.yield(Task.isCancelled) }
+    var told = cancelled.makeAsyncIterator()
+    input.send(1)
+    if throttles { #expect(await told.next() == false) }
+    input.send(2)
+    try await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(2))
+    for _ in 0..<2 { #expect(await told.next() == false) }
+    withExtendedLifetime([observation, other]) {}
+  }
+
+  /// A clock that counts how often it is asked to call back.
+  private struct Counting: TimerClock {
+    let base: ManualClock
+    let calls: Log<Duration>
+    var now: ManualClock.Instant { base.now }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      try await base.sleep(until: deadline, tolerance: tolerance)
+    }
+
+    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> Disposable {
+      calls.add(interval)
+      return base.call(after: interval, action)
+    }
+  }
+
+  /// Whatever is called off may stay with its clock until its time is up.
+  @Test(arguments: [false, true])
+  func thereIsOneTimerForManyValues(throttles: Bool) {
+    let (clock, input, log) = (marbles.clock, SignalInput<Int>(), Log<Int>())
+    let timed = Counting(base: clock, calls: Log())
+    let signal =
+      throttles
+      ? input.signal.throttle(for: interval, clock: timed)
+      : input.signal.debounce(for: interval, clock: timed)
+    let observation = signal.observe { log.add($0) }
+    for value in 0..<1000 { input.send(value) }
+    #expect(timed.calls.all == [interval])
+    clock.advance(by: .seconds(2))
+    input.send(1000)
+    #expect(timed.calls.all == [interval])
+    clock.advance(by: interval)
+    #expect(timed.calls.all.count == 2)
+    #expect(log.all == (throttles ? [0, 1000] : [1000]))
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test(arguments: [false, true])
+  func anIntervalThatNeverEndsLeavesTheClockRoom(throttles: Bool) {
+    let input = SignalInput<Int>()
+    let timed = Counting(base: marbles.clock, calls: Log())
+    let signal =
+      throttles
+      ? input.signal.throttle(for: .seconds(Int64.max), clock: timed)
+      : input.signal.debounce(for: .seconds(Int64.max), clock: timed)
+    let log = Log<Int>()
+    let observation = signal.observe { log.add($0) }
+    for value in 1...2 { input.send(value) }
+    #expect(timed.calls.all == [.seconds(Int64.max / 2)])
+    input.finish()
+    #expect(log.all == (throttles ? [1, 2] : [2]))
+    withExtendedLifetime(observation) {}
+  }
+
   // MARK: Rules T2, T6 and T8
 
   private func timed(_ signal: Signal<Int>, throttles: Bool) -> Signal<Int> {

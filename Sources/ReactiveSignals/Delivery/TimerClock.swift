@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A clock that calls back by itself, so that what is timed by it happens on the thread that moves it.
 package protocol TimerClock: Clock where Duration == Swift.Duration {
   /// Calls a closure once, later.
@@ -13,11 +15,21 @@ func callLater(
   after interval: Duration, on clock: some Clock<Duration>,
   _ action: @escaping @Sendable () -> Void
 ) -> Disposable {
+  // Clocks of the standard library trap where a deadline has more seconds than fit.
+  let interval = min(interval, .seconds(Int64.max / 2))
   if let clock = clock as? any TimerClock { return clock.call(after: interval, action) }
   let deadline = clock.now.advanced(by: interval)
+  let call = TimedCall()
   let task = Task {
     try? await clock.sleep(until: deadline, tolerance: nil)
-    if !Task.isCancelled { action() }
+    if Task.isCancelled { return }
+    call.hasBegun.store(true, ordering: .relaxed)
+    action()
   }
-  return Disposable { task.cancel() }
+  // Who lets go of it inside the call must not cancel the task that observers run in.
+  return Disposable { if !call.hasBegun.load(ordering: .relaxed) { task.cancel() } }
+}
+
+private final class TimedCall: Sendable {
+  let hasBegun = Atomic<Bool>(false)
 }

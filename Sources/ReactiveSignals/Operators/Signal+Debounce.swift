@@ -12,7 +12,11 @@ extension Signal {
   public func debounce(
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Signal<Value> {
-    let debouncing = Debouncing<Value>(interval, clock)
+    debounced(for: interval, clock: clock)
+  }
+
+  private func debounced(for interval: Duration, clock: some Clock<Duration>) -> Signal<Value> {
+    let debouncing = Debouncing<Value, _>(interval, clock)
     return timed { debouncing.take($0, for: $1, ends: &$2) }
   }
 
@@ -29,21 +33,26 @@ extension Signal {
 /// What comes to a timed operator.
 enum TimedItem<Value: Sendable>: Sendable {
   case event(SignalEvent<Value>)
-  /// The time is up that was numbered so.
-  case due(Int)
+  /// The time is up.
+  case due
 }
 
 /// The value that waits; used by the drainer of the debounced signal alone.
-private final class Debouncing<Value: Sendable> {
+///
+/// There is one timer, that is set again for the rest: one for each value would pile up, as a task that
+/// is cancelled in its sleep leaves something with its clock until the time is up.
+private final class Debouncing<Value: Sendable, Time: Clock<Duration>> {
   private let interval: Duration
-  private let clock: any Clock<Duration>
+  private let clock: Time
   private var waiting: Value?
-  private var number = 0
+  /// When the value that waits came.
+  private var arrival: Time.Instant
   private var timer: Disposable?
 
-  init(_ interval: Duration, _ clock: any Clock<Duration>) {
+  init(_ interval: Duration, _ clock: Time) {
     self.interval = interval
     self.clock = clock
+    arrival = clock.now
   }
 
   func take(
@@ -58,15 +67,24 @@ private final class Debouncing<Value: Sendable> {
         return waiting
       }
       waiting = event.value
-      number += 1
-      timer = callLater(after: interval, on: clock) { [weak node, number] in
-        node?.post(.due(number))
-      }
+      arrival = clock.now
+      if timer == nil { startTimer(interval, for: node) }
       return nil
-    case .due(let due):
-      guard due == number else { return nil }
+    case .due:
+      let rest = interval - arrival.duration(to: clock.now)
+      if rest > .zero {
+        startTimer(rest, for: node)
+        return nil
+      }
+      timer = nil
       defer { waiting = nil }
       return waiting
     }
+  }
+
+  private func startTimer(
+    _ time: Duration, for node: BoundarySignalNode<TimedItem<Value>, Value>
+  ) {
+    timer = callLater(after: time, on: clock) { [weak node] in node?.post(.due) }
   }
 }

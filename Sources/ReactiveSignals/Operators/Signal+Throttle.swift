@@ -62,6 +62,6 @@ private final class Throttling<Value: Sendable> {
   }
 
   private func startTimer(for node: BoundarySignalNode<TimedItem<Value>, Value>) {
-    timer = callLater(after: interval, on: clock) { [weak node] in node?.post(.due(0)) }
+    timer = callLater(after: interval, on: clock) { [weak node] in node?.post(.due) }
   }
 }
