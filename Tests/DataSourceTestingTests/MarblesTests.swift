@@ -17,6 +17,15 @@ import Testing
     try recording.check("(ab)-[long]([x-y]z)|---")
   }
 
+  @Test func aNameMayHoldBlanks() throws {
+    let pairs = marbles.input("-a-b").map { ($0, 1) }
+    try marbles.check(pairs, #"- [("a", 1)] - [("b", 1)]"#)
+  }
+
+  @Test func eachRecordingBeginsWithATickOfItsOwn() throws {
+    for _ in 0..<3 { try marbles.check(marbles.input("-a-b-|"), "-a-b-|") }
+  }
+
   @Test func valuesAreNamedByTheirDescriptionOrAClosure() throws {
     let numbers = marbles.input("-12-").map { Int($0) ?? 0 }
     let (plain, named) = (marbles.record(numbers), marbles.record(numbers) { "\($0 * 10)" })
@@ -71,7 +80,7 @@ import Testing
     try recording.check("---")
   }
 
-  @Test(arguments: ["-(ab", "-[ab", "-ab)", "(a(b))"])
+  @Test(arguments: ["-(ab", "-(", "-[ab", "-ab)", "(a(b))", "(a-b)"])
   func aLineThatIsNotWellFormedTraps(line: String) async {
     await #expect(processExitsWith: .failure) { [line] in
       _ = Marbles().input(line)

@@ -12,20 +12,30 @@ struct MarbleLine: Equatable {
 
   /// Reads a line: see ``Marbles``.
   init(_ text: String) {
-    var rest = text.filter { !$0.isWhitespace }[...]
+    var rest = text[...]
     var length = 0
-    while let character = rest.popFirst() {
+    while let character = Self.next(&rest) {
       switch character {
       case "-": break
       case "(":
-        while let inner = rest.popFirst(), inner != ")" {
+        while true {
+          guard let inner = Self.next(&rest) else {
+            preconditionFailure("the marble line \(text) has a ( that is not closed")
+          }
+          precondition(inner != "-", "the marble line \(text) has a - between ( and )")
+          if inner == ")" { break }
           add(Self.marble(inner, &rest, of: text), at: length)
-          precondition(!rest.isEmpty, "the marble line \(text) has a ( that is not closed")
         }
       default: add(Self.marble(character, &rest, of: text), at: length)
       }
       length += 1
     }
+  }
+
+  /// Takes the next character that is no blank.
+  private static func next(_ rest: inout Substring) -> Character? {
+    rest = rest.drop(while: \.isWhitespace)
+    return rest.popFirst()
   }
 
   private static func marble(

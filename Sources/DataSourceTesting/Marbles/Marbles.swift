@@ -16,8 +16,8 @@ public import ReactiveSignals
 /// | `\|` | the end |
 /// | `(a[bc]\|)` | several of these, one after the other |
 ///
-/// Blanks mean nothing. What a timed operator does at a tick comes before what the inputs bring then.
-/// All happens on the thread that plays, so that a test is the same each time.
+/// Blanks mean nothing, but in a name. What a timed operator does at a tick comes before what the
+/// inputs bring then. All happens on the thread that plays, so that a test is the same each time.
 public final class Marbles: Sendable {
   /// The clock of the operators under test.
   public let clock = ManualClock()
@@ -55,11 +55,12 @@ public final class Marbles: Sendable {
     _ signal: Signal<Value>,
     _ name: @escaping @Sendable (Value) -> String = { String(describing: $0) }
   ) -> MarbleRecording {
-    MarbleRecording { add in
+    let start = ticksPassed
+    return MarbleRecording { add in
       signal.observe { [self] in
-        add(.value(name($0)), ticksPassed)
+        add(.value(name($0)), ticksPassed - start)
       } onCompletion: { [self] in
-        add(.end, ticksPassed)
+        add(.end, ticksPassed - start)
       }
     }
   }
