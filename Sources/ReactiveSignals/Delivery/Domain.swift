@@ -205,7 +205,7 @@ package final class Domain: Sendable {
 
   /// Turns a derived node that has caught up live.
   package func endJoining(_ node: any DomainNode, _ state: inout State) {
-    state.joining.removeAll { $0 === node }
+    state.joining.remove(node)
     let before = state.derived.lastIndex { $0.height <= node.height }
     state.derived.insert(node, at: before.map { $0 + 1 } ?? 0)
     if state.drainer != nil { state.turnedLive.append(node) }
@@ -215,9 +215,9 @@ package final class Domain: Sendable {
   package func remove(_ node: any DomainNode) {
     withLock { state in
       // The caller holds the node, so that nothing is released here.
-      state.derived.removeAll { $0 === node }
-      state.turnedLive.removeAll { $0 === node }
-      state.joining.removeAll { $0 === node }
+      state.derived.remove(node)
+      state.turnedLive.remove(node)
+      state.joining.remove(node)
     }
   }
 
@@ -259,5 +259,13 @@ package final class Domain: Sendable {
       }
       if !waits { continuation.resume() }
     }
+  }
+}
+
+extension [any DomainNode] {
+  /// Takes out a node that is there once at most.
+  fileprivate mutating func remove(_ node: any DomainNode) {
+    // Not by `removeAll`, which moves all that stay one by one.
+    if let index = firstIndex(where: { $0 === node }) { remove(at: index) }
   }
 }

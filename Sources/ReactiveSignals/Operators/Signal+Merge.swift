@@ -7,7 +7,7 @@ extension Signal {
   ///
   /// - Parameter others: The other signals. Of values that come from one commit, that of a signal is
   ///   before those of what was made of it.
-  /// - Complexity: O(1) and one allocation for each value.
+  /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
   public func merge(with others: Signal<Value>...) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)
     return Signal.boundary(
