@@ -63,6 +63,23 @@ import Testing
     #expect(signal == nil)
   }
 
+  @Test func aCancelledIteratorReleasesTheSignalThoughItIsKept() async {
+    let input = input
+    let isReleased = await Task {
+      weak var signal: Signal<Int>?
+      var values: SignalValues<Int>.Iterator
+      do {
+        let made = input.signal.map { $0 }
+        signal = made
+        values = made.values().makeAsyncIterator()
+      }
+      withUnsafeCurrentTask { $0?.cancel() }
+      let next = await values.next()
+      return next == nil && signal == nil
+    }.value
+    #expect(isReleased)
+  }
+
   @Test func anIteratorThatIsLetGoReleasesTheSignal() async {
     weak var signal: Signal<Int>?
     do {

@@ -125,4 +125,34 @@ import Testing
     #expect(log.all == Array(repeating: true, count: 1000))
     withExtendedLifetime(observation) {}
   }
+
+  // MARK: Several domains
+
+  @Test func withoutAMemoryInAllInputsThereIsNone() {
+    let (property, input, log) = (Property(1), SignalInput<Int>(), Log<Int>())
+    let signals = [
+      property.signal.merge(with: input.signal),
+      property.signal.combineLatest(input.signal).map { $0 + $1 },
+      property.signal.zip(input.signal).map { $0 + $1 },
+    ]
+    input.send(2)
+    let observations = signals.map { $0.observe { log.add($0) } }
+    #expect(log.all == [])
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func whatWaitsForAPartnerIsReleasedByTheEnd() {
+    let (one, other) = (SignalInput<Int>(), SignalInput<Token>())
+    let zipped = one.signal.zip(other.signal)
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      other.send(token)
+    }
+    #expect(weakToken != nil)
+    one.finish()
+    #expect(weakToken == nil)
+    withExtendedLifetime(zipped) {}
+  }
 }

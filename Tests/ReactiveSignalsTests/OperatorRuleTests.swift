@@ -285,6 +285,38 @@ import Testing
 }
 
 @Suite struct OperatorConcurrencyTests {
+  // MARK: Rule T7
+
+  @Test func anOperatorThatTurnsLiveWhileARoundIsComputedIsPartOfIt() throws {
+    let (control, log) = (PauseControl(), Log<Int>())
+    let property = Property(1, pauseHook: control.hook)
+    let first = property.signal.map { $0 }
+    let pause = control.arm(.computed)
+    let setting = onThread { property.value = 2 }
+    try pause.waitUntilReached()
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      let letGo = property.signal.map { value in
+        withExtendedLifetime(token) {}
+        return value
+      }
+      withExtendedLifetime(letGo) {}
+    }
+    #expect(weakToken == nil)
+    let tens = property.signal.map { $0 * 10 }
+    let hundreds = tens.map { $0 * 10 }
+    let observation = hundreds.observe { log.add($0) }
+    #expect(log.all == [100])
+    pause.release()
+    wait(for: setting)
+    #expect(log.all == [100, 200])
+    property.value = 3
+    #expect(log.all == [100, 200, 300])
+    withExtendedLifetime((first, observation)) {}
+  }
+
   // MARK: Rule T3
 
   @Test(arguments: OperatorCase.all)

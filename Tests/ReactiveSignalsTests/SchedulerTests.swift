@@ -64,6 +64,19 @@ private struct Latest: Mergeable {
     #expect(log.all == [])
   }
 
+  @Test func disposedInsideItselfTheRestOfItsTurnIsDropped() {
+    let log = Log<Int>()
+    let slot = Locked<Disposable?>(nil)
+    let observation = input.signal.observe(on: work.scheduler, policy: .everything) { value in
+      log.add(value)
+      if value == 2 { slot.withLock { $0 }?.dispose() }
+    }
+    slot.withLock { $0 = observation }
+    for value in 1...4 { input.send(value) }
+    work.runAll()
+    #expect(log.all == [1, 2])
+  }
+
   @Test func aSlowObserverHoldsNobodyElseUp() {
     let log = Log<Int>()
     let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -94,6 +94,18 @@ import Testing
     withExtendedLifetime(switched) {}
   }
 
+  @Test func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
+    let which = SignalInput<Signal<Int>>()
+    var values = which.signal.switchToLatest().values(policy: .everything).makeAsyncIterator()
+    for start in [1, 10] {
+      let stream = AsyncStream { feed in
+        for value in start...start + 1 { feed.yield(value) }
+      }
+      which.send(Signal(stream))
+      for value in start...start + 1 { #expect(await values.next() == value) }
+    }
+  }
+
   @Test func aSignalMaySwitchToItself() {
     let which = SignalInput<Signal<Int>>()
     let numbers = Property(1)
