@@ -23,6 +23,12 @@ import Testing
     try marbles.check(inputs[0].merge(with: inputs[1], inputs[2]), "abc--|")
   }
 
+  @Test(arguments: [([], "-a-|"), (["b|"], "ba-|"), (["-b--|", "-c|"], "-(abc)--|")])
+  func mergeOfAnyNumber(others: [String], line: String) throws {
+    let input = marbles.input("-a-|")
+    try marbles.check(input.merge(with: others.map { marbles.input($0) }), line)
+  }
+
   @Test func mergeLosesNothingThatComesFromOneCommit() throws {
     let input = marbles.input("-a-b|")
     try marbles.check(input.merge(with: input.map { $0.uppercased() }), "-(aA)-(bB)|")
@@ -154,5 +160,25 @@ import Testing
     one.finish()
     #expect(weakToken == nil)
     withExtendedLifetime(zipped) {}
+  }
+
+  @Test(
+    .timeLimit(.minutes(5)),
+    arguments: [
+      { $0.zip($1) }, { $0.combineLatest($1) },
+    ] as [@Sendable (Signal<Int>, Signal<Int>) -> Signal<(Int, Int)>])
+  func whatHasEndedLetsInputsGoThatGoOn(
+    combine: @Sendable (Signal<Int>, Signal<Int>) -> Signal<(Int, Int)>
+  ) async {
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    let (stream, feed) = AsyncStream<Int>.makeStream()
+    feed.onTermination = { _ in end.finish() }
+    let input = SignalInput<Int>()
+    let combined = combine(input.signal, Signal(stream))
+    let observation = combined.observe { _ in }
+    feed.yield(1)
+    input.finish()
+    for await _ in ended {}
+    withExtendedLifetime((combined, observation)) {}
   }
 }

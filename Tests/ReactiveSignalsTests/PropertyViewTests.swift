@@ -149,6 +149,13 @@ import Testing
     #expect(target.value == 2)
   }
 
+  @Test func aPropertyThatIsToFollowItselfTraps() async {
+    await #expect(processExitsWith: .failure) {
+      let property = Property(1)
+      _ = property.readOnly.bind(to: property)
+    }
+  }
+
   @Test func aPartOfAPropertyFollows() {
     let input = SignalInput<String>()
     let binding = input.bind(to: person.projection(\.address.city))

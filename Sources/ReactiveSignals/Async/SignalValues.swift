@@ -37,7 +37,11 @@ public struct SignalValues<Value: Sendable>: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
       guard observation != nil else { return nil }
       let next = await inbox.next()
-      if next?.isEnd ?? true { observation = nil }
+      if next?.isEnd ?? true {
+        observation = nil
+        // There may be copies of the iterator.
+        inbox.finish()
+      }
       return next?.value?.value
     }
   }

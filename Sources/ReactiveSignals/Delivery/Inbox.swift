@@ -36,7 +36,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
     await withTaskCancellationHandler {
       await take()
     } onCancel: {
-      end()
+      finish()
     }
   }
 
@@ -55,7 +55,8 @@ package final class Inbox<Event: Mergeable>: Sendable {
     }
   }
 
-  private func end() {
+  /// Ends it: who waits gets nil, as does who asks from now on, and what waits is dropped.
+  package func finish() {
     let (reader, dropped) = state.withLock { state -> (Reader?, [Event]) in
       state.isOver = true
       let reader = state.reader

@@ -24,19 +24,22 @@ extension Signal {
   ) -> Signal<Value> {
     typealias Arrival = (event: SignalEvent<Input>, input: Int)
     let nodes = inputs.map(\.node)
+    let feeds = DisposeBag()
     let node = BoundarySignalNode<Arrival, Value>(
       nodes, remembers: nodes.allSatisfy(\.remembers)
-    ) { arrival, _, ends in
+    ) { [feeds] arrival, _, ends in
+      // Held by this closure, which is let go of at the end, so that inputs that go on are too.
+      defer { withExtendedLifetime(feeds) {} }
       if arrival.event.isEnd {
         ends = kernel.end(arrival.input)
         return nil
       }
       return kernel.take(arrival.event.value, arrival.input, &ends)
     }
-    let feeds = inputs.enumerated().map { index, input in
-      input.node.observeEvents(keeping: input) { [weak node] in node?.post(($0, index)) }
+    for (index, input) in inputs.enumerated() {
+      feeds.add(input.node.observeEvents(keeping: input) { [weak node] in node?.post(($0, index)) })
     }
-    return Signal(node, upstream: feeds)
+    return Signal(node)
   }
 }
 

@@ -59,7 +59,9 @@ package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalN
   package override func compute() {
     guard let taken, let step else { return }
     update = step(taken.item, self, &ends)
-    if ends { self.step = nil }
+    guard ends else { return }
+    self.step = nil
+    letGoOfSources()
   }
 
   package override func endRound() {

@@ -35,12 +35,7 @@ public final class Property<Value: Sendable>: SignalSource {
   }
 
   /// The value, for who is not to be told of changes.
-  var newest: Value {
-    guard let value = signal.node.current else {
-      preconditionFailure("a property's node without a value")
-    }
-    return value
-  }
+  var newest: Value { signal.node.current }
 
   /// Changes the value in place, as one step between those of other threads.
   ///

@@ -11,8 +11,8 @@ package protocol AnySignalNode: DomainNode {
 /// What a round brings is kept in the nodes themselves; an object is made of it only where somebody
 /// observes. So a chain of operators costs one allocation for each value, however long it is.
 package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
-  // Sendable: `queue`, `committed`, `isFinished`, `latest`, `latestBox` and `hasEnded` are guarded by
-  // the domain's lock; the rest that changes is owned by the drainer.
+  // Sendable: `sources`, `queue`, `committed`, `isFinished`, `latest`, `latestBox` and `hasEnded` are
+  // guarded by the domain's lock; the rest that changes is owned by the drainer.
 
   package let domain: Domain
   package let height: Int
@@ -20,12 +20,13 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   /// Those who have read a property's value, whose rounds all bring one; told before the observers.
   package let tracking = Tracking()
   /// What this is derived from, in whatever domain.
-  private let sources: [any AnySignalNode]
+  private var sources: [any AnySignalNode]
   /// So that what is reached by many ways is not gone through for each of them.
   private let isStarted = Atomic<Bool>(false)
   /// What is not yet delivered, oldest first.
   private var queue = EventQueue()
-  private var committed: SignalValue<Value>?
+  /// The newest value as an object, delivered or not. It is read where its type need not be looked up.
+  private var committed: Event?
   /// Whether the end is committed: nothing follows it.
   private var isFinished = false
   /// Whether new observers are told the newest value first.
@@ -51,8 +52,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package convenience init(domain: Domain, latest: Value?) {
     self.init(domain: domain, remembers: latest != nil)
     self.latest = latest
-    committed = latest.map { SignalValue($0) }
-    latestBox = committed
+    latestBox = latest.map { SignalValue($0) }
+    committed = latestBox
   }
 
   package init(
@@ -65,11 +66,21 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     self.sources = sources
   }
 
-  package final var upstream: [any DomainNode] { sources }
+  package final var upstream: [any DomainNode] { domain.withLock { _ in sources } }
+
+  /// Lets go of what this is derived from: it has ended, though that goes on.
+  package final func letGoOfSources() {
+    let released = domain.withLock { _ in
+      let released = sources
+      sources = []
+      return released
+    }
+    _ = consume released
+  }
 
   package final func start() {
     if isStarted.exchange(true, ordering: .relaxed) { return }
-    for source in sources { source.start() }
+    for source in domain.withLock({ _ in sources }) { source.start() }
     begin()
   }
 
@@ -78,9 +89,12 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   // MARK: Committing
 
-  /// The newest value, delivered or not; nil for a signal without memory.
-  package final var current: Value? {
-    domain.withLock { _ in committed }?.value
+  /// The newest value, delivered or not; only of a signal with a memory.
+  package final var current: Value {
+    guard let committed = domain.withLock({ _ in committed }) else {
+      preconditionFailure("the newest value of a signal without memory")
+    }
+    return unsafeDowncast(committed, to: SignalValue<Value>.self).value
   }
 
   /// The newest value, if nothing is on its way that may replace it.
@@ -98,7 +112,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
   package final func commit(_ value: Value, unlocked: () -> Void) {
     let box = SignalValue(value)
     let thread = ThreadID.current
-    let (isDrainer, replaced) = domain.withLock { state -> (Bool, SignalValue<Value>?) in
+    let (isDrainer, replaced) = domain.withLock { state -> (Bool, Event?) in
       if isFinished { return (false, nil) }
       let replaced = committed
       if remembers { committed = box }

@@ -1,12 +1,16 @@
 extension SignalSource {
   /// Makes a property follow the values.
   ///
-  /// Two properties must not follow each other: each would set the other for ever.
+  /// Two properties must not follow each other: each would set the other for ever. One that is to
+  /// follow itself traps.
   ///
   /// - Parameter target: What is set; it is not kept alive.
   /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
   public func bind(to target: Property<Value>) -> Disposable {
-    signal.observe { [weak target] in target?.value = $0 }
+    precondition(
+      signal.node !== target.signal.node,
+      "a property is bound to itself, which would set it for ever; bind it to another one")
+    return signal.observe { [weak target] in target?.value = $0 }
   }
 
   /// Makes a part of a property follow the values.

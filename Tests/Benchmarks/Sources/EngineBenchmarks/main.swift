@@ -68,6 +68,14 @@ let all: [Benchmark] = [
       withExtendedLifetime(observations) {}
     }
   },
+  Benchmark("property, read", operations: 10_000) {
+    let property = Property(0)
+    return {
+      var sum = 0
+      for _ in 0..<10_000 { sum &+= property.value }
+      precondition(sum == 0)
+    }
+  },
   Benchmark("property, attach 10,000 observers") {
     let property = Property(0)
     return { kept.append((0..<10_000).map { _ in property.observe { _ in } }) }
