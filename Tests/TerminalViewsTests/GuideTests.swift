@@ -43,6 +43,10 @@ import Testing
       $0.display.text.contains("漢字") && $0.display.lines[2].hasPrefix(">")
         && $0.display.lines[2].hasSuffix("2  Test")
     }
+    try save(#"[{"id": 3,"#)
+    try terminal.wait(until: "the last line tells what is wrong") {
+      $0.display.lines.last?.hasPrefix("cannot read") == true
+    }
     try terminal.type("q")
     #expect(try program.waitForEnd() == 0)
     try terminal.readRest()

@@ -24,7 +24,8 @@ struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
 
 struct Todos {
   @MainActor static func main() async throws {
-    let todos = JSONFileDataSource<Todo>(path: CommandLine.arguments.last ?? "tasks.json")
+    let path = CommandLine.arguments.dropFirst().last ?? "tasks.json"
+    let todos = JSONFileDataSource<Todo>(path: path)
     let columns = [
       TerminalColumn<Todo>("No.", alignment: .trailing) { "\($0.id)" },
       TerminalColumn("Title") { $0.title },
@@ -32,7 +33,8 @@ struct Todos {
     let screen = try TerminalScreen()
     defer { screen.close() }
     let list = TerminalListView(todos, columns: columns) { list in
-      screen.show(list.frame(for: screen.size, status: TerminalLine("↑ ↓ move, q quits")))
+      let status = list.status.error?.message ?? "↑ ↓ move, q quits"
+      screen.show(list.frame(for: screen.size, status: TerminalLine(status)))
     }
     for await input in screen.inputs {
       switch input {
