@@ -1,3 +1,4 @@
+import Foundation
 import SQLiteSources
 import Swappable
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 @Suite struct InAServiceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("InAService")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.blocks(missingIn: #filePath) == [])
   }
 
@@ -53,9 +54,12 @@ import Testing
     for await contents in todos.snapshots() where contents.map(\.title) == ["Write"] { break }
     release.yield()
     #expect(await arrivals.next() == "to do: Write")
+    let signals = try TerminalSignals([.interrupt, .terminate])
+    kill(getpid(), SIGTERM)
+    for await _ in signals.signals { break }
     worker.cancel()
     await worker.value
     statuses.dispose()
-    #expect(sent.value == ["0 to do", "to do: Write"])
+    #expect(try sent.value == Guide("InAService").output)
   }
 }
