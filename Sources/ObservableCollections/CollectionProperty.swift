@@ -53,6 +53,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   ///
   /// - Parameter body: Edits the draft.
   /// - Returns: What `body` returns.
+  @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

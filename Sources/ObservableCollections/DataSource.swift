@@ -37,6 +37,17 @@ extension DataSource {
   /// The newest committed contents.
   public var snapshot: Snapshot<Element> { contents.snapshot }
 
+  /// The number of elements committed.
+  public var count: Int { snapshot.count }
+
+  /// Whether no element is committed.
+  public var isEmpty: Bool { snapshot.isEmpty }
+
+  /// The newest committed element at an offset.
+  ///
+  /// - Parameter index: Its offset; it traps if there is none.
+  public subscript(index: Int) -> Element { snapshot[index] }
+
   /// The revision of ``snapshot``.
   public var revision: Int { contents.revision }
 

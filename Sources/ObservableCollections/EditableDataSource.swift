@@ -17,6 +17,7 @@ extension EditableDataSource {
   ///
   /// - Parameter body: Edits the draft.
   /// - Returns: What `body` returns.
+  @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -135,9 +136,6 @@ extension EditableDataSource {
     get { snapshot[index] }
     set { property.edit { $0[index] = newValue } }
   }
-
-  /// The number of elements committed.
-  public var count: Int { snapshot.count }
 }
 
 extension CollectionProperty: EditableDataSource {

@@ -21,6 +21,15 @@ private final class CallCounter: Sendable {
 }
 
 @Suite struct OperatorTests {
+  @Test func aDerivedCollectionIsCountedAndReadAsAnEditedOneIs() {
+    let numbers = CollectionProperty<TestElement>([1, 2, 3])
+    let some = numbers.filter { $0.id > 1 }
+    #expect(some.count == 2 && !some.isEmpty)
+    #expect(some[1].id == numbers[2].id)
+    numbers.removeAll()
+    #expect(some.count == 0 && some.isEmpty)
+  }
+
   // MARK: Rule O1, and what every operator keeps
 
   @Test func mapFollowsItsInputWhateverIsDoneToIt() throws {

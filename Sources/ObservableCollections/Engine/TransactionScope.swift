@@ -15,6 +15,7 @@ import ReactiveSignals
 ///
 /// - Parameter body: Edits collections. It is synchronous; transactions inside it join.
 /// - Returns: What `body` returns.
+@discardableResult
 public func withTransaction<Result, Failure: Error>(
   _ body: () throws(Failure) -> Result
 ) throws(Failure) -> Result {

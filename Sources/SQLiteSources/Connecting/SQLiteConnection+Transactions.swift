@@ -19,6 +19,7 @@ extension SQLiteConnection {
   ///   - body: what to do. It must not leave the transaction by SQL of its own.
   /// - Returns: what `body` returns.
   /// - Throws: what `body` throws, or a `SQLiteError`.
+  @discardableResult
   public func transaction<Result>(
     _ kind: TransactionKind = .immediate, _ body: () throws -> Result
   ) throws -> Result {
