@@ -37,16 +37,23 @@ struct ElementDecoding<Element: Sendable>: Sendable {
     let (context, what): (DecodingError.Context, String) =
       switch error {
       case .keyNotFound(let key, let context):
-        (context, "there is no member \"\(key.stringValue)\"")
-      case .valueNotFound(let type, let context): (context, "a \(type) is expected, not null")
-      case .typeMismatch(let type, let context): (context, "a \(type) is expected")
-      case .dataCorrupted(let context): (context, "the value cannot be read")
+        (context, "there is no member \"\(key.stringValue)\"; add it, or make it optional")
+      case .valueNotFound(let type, let context):
+        (context, "a value of type \(type) is expected, not null; give one, or make it optional")
+      case .typeMismatch(let type, let context):
+        (context, "a value of type \(type) is expected. \(context.debugDescription)")
+      // The text is valid, that was checked before. So the decoder speaks of a number.
+      case .dataCorrupted(let context) where context.debugDescription.hasSuffix("not valid JSON."):
+        (context, "a number does not fit its type; correct it, or take a wider type")
+      case .dataCorrupted(let context):
+        (context, "the value cannot be read. \(context.debugDescription)")
       @unknown default: (DecodingError.Context(codingPath: [], debugDescription: ""), "\(error)")
       }
     let path = context.codingPath.dropFirst(depth).map { key in
       key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)"
     }.joined()
-    return (path.isEmpty ? "" : "at \(path): ") + what + ". " + context.debugDescription
+    let reason = (path.isEmpty ? "" : "at \(path): ") + what
+    return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
   }
 }
 

@@ -58,12 +58,21 @@ struct JSONFileDataSourceTests {
     let error = try await log.failure()
     #expect(error.code == "json-undecodable")
     #expect(
-      error.message.contains("line 2, column 1, element 1: at .tags[1]: a String is expected"),
+      error.message.contains(
+        "line 2, column 1, element 1: at .tags[1]: a value of type String is expected"),
       "\(error)")
     try directory.write(
       "[{\"id\":1,\"first_name\":\"a\"},{\"id\":2}]", to: "a.json")
     let next = try await log.failure()
-    #expect(next.message.contains("element 1: there is no member \"firstName\""), "\(next)")
+    #expect(
+      next.message.hasSuffix(
+        "element 1: there is no member \"firstName\"; add it, or make it optional"), "\(next)")
+    try directory.write("[{\"id\":99999999999999999999,\"first_name\":\"a\"}]", to: "a.json")
+    let last = try await log.failure()
+    #expect(
+      last.message.hasSuffix(
+        "element 0: a number does not fit its type; correct it, or take a wider type"),
+      "\(last)")
     #expect(log.source.snapshot.count == 1)
   }
 
