@@ -6,12 +6,10 @@ import Synchronizers
 import TestSupport
 import Testing
 
-struct Stock: Codable, Hashable, Identifiable, Sendable {
+struct Stock: Codable, Hashable, Identifiable, Sendable, Differentiable {
   let id: Int
   var count: Int
 }
-
-extension Stock: Differentiable {}
 
 actor Shelf: SynchronizationRemote {
   private var stocks: [Stock] = []
@@ -38,31 +36,28 @@ actor Shelf: SynchronizationRemote {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("DifferentialSynchronization")
     #expect(guide.code.count == 5)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  private let base = [Stock(id: 1, count: 1)]
-  private let mine = [Stock(id: 1, count: 5)]
-  private let theirs = [Stock(id: 1, count: 3)]
-
   @Test func merging() {
+    let base = [Stock(id: 1, count: 1)]
+    let mine = [Stock(id: 1, count: 5)]
+    let theirs = [Stock(id: 1, count: 3)]
     let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
     print(merge.merged)  // what both are to hold
     print(merge.changesForMine, merge.changesForTheirs)  // what leads each side there
     for resolved in merge.conflicts { print(resolved.conflict.kind, resolved.resolution) }
     #expect(merge.merged == theirs && merge.conflicts.count == 1)
-  }
 
-  @Test func resolving() {
-    let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
+    let larger = ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
       guard let mine = conflict.mine, let theirs = conflict.theirs else { return .theirs }
       return .merged(Stock(id: mine.id, count: max(mine.count, theirs.count)))
     }
-    #expect(merge.merged == mine)
+    #expect(larger.merged == mine)
   }
 
   @Test func aSession() async throws {
-    let server = Shelf()
+    let server = Shelf()  // as below
     let session = SynchronizationSession(remote: server)
     session.client.append(Stock(id: 7, count: 1))
     let outcome = try await session.synchronize()
@@ -78,10 +73,10 @@ actor Shelf: SynchronizationRemote {
     let server = Shelf()
     for count in 1...3 {
       let store = try SQLiteSynchronizationStore<Stock, Int>(path: path, name: "stock")
-      let session = try await SynchronizationSession(remote: server, store: store)
-      #expect(session.client.count == count - 1)
-      session.client.append(Stock(id: count, count: 0))
-      if count == 2 { try await session.synchronize() } else { try await session.save() }
+      let kept = try await SynchronizationSession(remote: server, store: store)
+      #expect(kept.client.count == count - 1)
+      kept.client.append(Stock(id: count, count: 0))
+      if count == 2 { try await kept.synchronize() } else { try await kept.save() }
     }
   }
 }

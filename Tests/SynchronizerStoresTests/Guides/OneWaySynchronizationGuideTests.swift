@@ -5,12 +5,10 @@ import Synchronizers
 import TestSupport
 import Testing
 
-struct Track: Hashable, Identifiable, Sendable {
+struct Track: Hashable, Identifiable, Sendable, Differentiable {
   let id: Int
   var title: String
 }
-
-extension Track: Differentiable {}
 
 actor Folder {
   private(set) var tracks: [Int: Track]
@@ -47,12 +45,12 @@ struct Downloads: OneWayProcessor {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("OneWaySynchronization")
     #expect(guide.code.count == 3)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
   @Test func fromARemoteToAStore() async throws {
-    let remote = DataSourceRemote(
-      ArrayDataSource([Track(id: 1, title: "Autumn"), Track(id: 2, title: "Winter")]))
+    let library = ArrayDataSource([Track(id: 1, title: "Autumn"), Track(id: 2, title: "Winter")])
+    let remote = DataSourceRemote(library)
     let store = CollectionStore<Track>()
     let synchronizer = OneWaySynchronizer(from: remote, to: store)
     synchronizer.options.concurrency = 4
