@@ -12,11 +12,19 @@ final class Screen: Sendable {
   }
 }
 
+struct Measurement: Differentiable {
+  let sensor: String
+  var value: Double
+
+  var differenceIdentifier: String { sensor }
+  func isContentEqual(to source: Measurement) -> Bool { value == source.value }
+}
+
 /// The code of the guide "Gotchas".
 @Suite struct GotchasGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("Gotchas")
-    #expect(guide.code.count == 6)
+    #expect(guide.code.count == 7)
     #expect(try guide.blocks(missingIn: #filePath) == [])
   }
 
@@ -46,6 +54,9 @@ final class Screen: Sendable {
     let shown = todos.observeOnMainActor { event in log("\(event.snapshot.count) to do") }
 
     let container = SwappableContainer<Todo>(todos.filter { $0.title != "" })
+
+    let measurements = [1.0, 2].map { [Measurement(sensor: "door", value: $0)] }
+    #expect(Changeset(from: measurements[0], to: measurements[1]).summary == "1 updated")
 
     _ = Screen(container)
     shown.dispose()
