@@ -33,10 +33,11 @@ public struct RetryPolicy: Sendable {
     longestPause: Duration = .seconds(60), jitter: Double = 0,
     isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
   ) {
-    precondition(retries >= 0, "a number of retries is not negative")
+    precondition(retries >= 0, "\(retries) retries: the number is at least 0")
     precondition(firstPause >= .zero, "a pause of \(firstPause) is negative")
-    precondition(factor >= 1, "pauses do not become shorter: a factor is at least 1")
-    precondition((0...1).contains(jitter), "jitter is a part of the pause, 0 to 1")
+    precondition(factor >= 1, "a factor of \(factor): it is at least 1")
+    precondition(
+      (0...1).contains(jitter), "a jitter of \(jitter): it is a part of the pause, 0 to 1")
     self.retries = retries
     self.firstPause = firstPause
     self.factor = factor
