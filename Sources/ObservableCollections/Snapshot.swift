@@ -178,7 +178,7 @@ extension PersistentArray where Element: Differentiable & Sendable {
 extension Changeset {
   /// This change as observers are told it, when edits were recorded rather than compared.
   ///
-  /// Reading snapshots as any collection takes twice as long in code that does not know the element.
+  /// As any collections, snapshots would be read slowly by code that does not know the element.
   ///
   /// - Complexity: That of one for any collections, times O(log n) for n elements.
   package func normalForm<Element>(

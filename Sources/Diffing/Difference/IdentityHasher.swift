@@ -1,9 +1,9 @@
 /// Hashes identities for the tables of a difference.
 ///
 /// Identities that are told by their bytes, and strings of ASCII, are hashed by one multiplication for each
-/// 16 bytes, all others by their own `hash(into:)`: 100,000 rows all replaced take 1.2 ms with an
-/// integer as their identity, and 6.5 ms with one in a structure that says nothing of its bytes. The
-/// factors are drawn for each process, so that nobody can prepare identities that collide.
+/// 16 bytes, all others by their own `hash(into:)`: `DifferenceBenchmarks W9`, whose identities are
+/// integers, takes 1.2 ms, and took 6.5 ms with these in a structure that says nothing of its bytes.
+/// The factors are drawn for each process, so that nobody can prepare identities that collide.
 @usableFromInline
 package struct IdentityHasher: Sendable {
   @usableFromInline let seed: UInt64

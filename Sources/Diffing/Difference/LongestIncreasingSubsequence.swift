@@ -104,7 +104,7 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
 ///
 /// Halved by arithmetic alone, since which half it is is as good as random, and a wrong guess of the
 /// processor costs more than the step: a difference shifted to its sign is all ones or none. (A
-/// conditional expression becomes a branch: 100,000 shuffled rows took 1.3 times as long.)
+/// conditional expression becomes a branch: `DifferenceBenchmarks W7` took 1.3 times as long.)
 func lowerBound<Value: FixedWidthInteger>(
   of value: Value, in values: UnsafeBufferPointer<Value>
 ) -> Int {
@@ -176,7 +176,7 @@ func markLongestIncreasingSubsequence(
 ///
 /// Each 16 of them are a block, and the last of each block stands in a list of its own. Which block and
 /// which place in it is counted by comparing many at once, without one comparison waiting for
-/// the one before: halving took 25 ns for each of 100,000 shuffled values, this takes 10.
+/// the one before: `DifferenceBenchmarks W7` took 6.9 ms by halving, and takes 4.6 ms so.
 private struct PileTops {
   private typealias Lanes = SIMD8<Int32>
 

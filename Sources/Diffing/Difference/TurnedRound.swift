@@ -2,8 +2,7 @@ extension Changeset {
   /// What changed where a list was turned round as a whole, as it is when the direction of its order
   /// changes; nil where it was not.
   ///
-  /// It is told by one pass over both, without a list of what was matched: 0.27 ms for 100,000 rows, in
-  /// place of 0.6.
+  /// It is told by one pass over both, without a list of what was matched.
   ///
   /// - Parameters:
   ///   - old: The earlier version, of which a walk has paired nothing.

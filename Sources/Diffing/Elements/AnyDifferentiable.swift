@@ -86,8 +86,7 @@ protocol AnyBox: AnyObject, Sendable {
 extension AnyBox {
   /// This box, if its value is of a certain type.
   func cast<Base>(to type: Box<Base>.Type) -> Box<Base>? {
-    // A comparison takes 80 ns this way, 95 to 135 by `as?`. The class is final, so that nothing else
-    // than an equal type could be meant.
+    // Cheaper than `as?`. The class is final, so that nothing else than an equal type could be meant.
     Self.self == type ? unsafeDowncast(self, to: type) : nil
   }
 }
