@@ -7,6 +7,14 @@ import Testing
 
 /// Rule T1, one collection on one thread.
 @Suite struct TransactionTests {
+  /// The compiler holds this.
+  @Test func whatABodyReturnsMayBeLeftOut() {
+    let items = Items([1, 2, 3])
+    items.transaction { $0.remove(at: 0) }
+    withTransaction { items.remove(at: 0) }
+    #expect(items.snapshot.map(\.id) == [3])
+  }
+
   @Test func severalEditsAreOneRevisionAndOneEvent() throws {
     let items = Items([1, 2])
     let recorder = RecordingObserver(items)
