@@ -88,7 +88,7 @@ extension StoreError {
       case ENOENT: (.missing, "check the path, or make the folder first")
       case EACCES, EPERM, EROFS: (.denied, "check who may write there")
       case ENOSPC, EDQUOT, EFBIG: (.full, "make room on the disk; what was saved is as it was")
-      case ENOTDIR: (.notAFolder, "give the path of a folder")
+      case ENOTDIR, EEXIST: (.notAFolder, "give the path of a folder")
       case EISDIR: (.notAFile, "give the path of a file, or remove the folder that is there")
       case ELOOP: (.notAFile, "remove the symbolic link that is there")
       case ENAMETOOLONG: (.inputOutput, "choose a shorter name")

@@ -129,9 +129,9 @@ where Item.DifferenceIdentifier: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      throw StoreError(
-        .notAFolder, "there is no folder, and none can be made", path: path,
-        help: "check the path, and who may write there", underlying: error)
+      // The system's words: Foundation's name the path three times.
+      let cause = (error as? CocoaError)?.underlying as? POSIXError
+      throw StoreError(cause?.code.rawValue ?? 0, cannot: "make the folder", path)
     }
     return try Folder(path: path, hook: hook)
   }

@@ -79,8 +79,8 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
     guard sameIdentity(key, listed) else {
       throw SourceError(
         code: "other-item",
-        message: "What was downloaded for \(shownKey(listed)) has the key \(shownKey(key)); a "
-          + "remote gives each item under the key by which it lists it.")
+        message: "what was downloaded for \(shownKey(listed)) has the key \(shownKey(key)); a "
+          + "remote gives each item under the key by which it lists it")
     }
     run.withLock { $0.stored.append(content) }
   }

@@ -159,6 +159,7 @@ private final class TestRemote: OneWayRemote {
     remote.hook.value = { _ in 77 }
     let error = await #expect(throws: OneWayError.self) { try await synchronizer.sync() }
     #expect((error?.failures.first?.cause as? SourceError)?.code == "other-item")
+    #expect(error?.description.hasSuffix(".") == false)
     #expect(error?.failures.first?.key == "3")
     #expect(!store.snapshot.contains(77))
   }
