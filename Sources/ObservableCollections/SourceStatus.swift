@@ -67,6 +67,21 @@ public struct SourceStatus: Sendable, Hashable {
   }
 }
 
+extension SourceStatus: CustomStringConvertible {
+  /// The state, the error if there is one, and the remarks.
+  public var description: String {
+    let state =
+      switch state {
+      case .idle: "idle"
+      case .loading: "loading"
+      case .loaded: "loaded"
+      case .failed(let error): "failed: \(error)"
+      case .missing(let error): "missing: \(error)"
+      }
+    return ([state] + diagnostics.map(\.description)).joined(separator: "; ")
+  }
+}
+
 /// A remark on how a data source works: that it polls, or that identities occur twice.
 public struct SourceDiagnostic: Sendable, Hashable, CustomStringConvertible {
   /// Names the kind of remark, for programs.

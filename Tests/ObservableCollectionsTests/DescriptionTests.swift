@@ -27,6 +27,14 @@ import Testing
     #expect(ChangeDescription(change, style: .init(lineLimit: 1)).omittedCount == 2)
   }
 
+  @Test func aStatusIsDescribedByItsStateItsErrorAndItsRemarks() {
+    let remark = SourceDiagnostic(code: "polling", message: "it polls")
+    let error = SourceError(code: "offline", message: "there is no network")
+    #expect("\(SourceStatus.loading)" == "loading")
+    #expect("\(SourceStatus(.loaded, diagnostics: [remark]))" == "loaded; it polls")
+    #expect("\(SourceStatus.failed(error))" == "failed: there is no network")
+  }
+
   @Test func aChangesRecordLeadsFromTheOneSnapshotToTheOther() throws {
     let change = try #require(makeChange())
     #expect(try change.record.applying(to: change.before) == Array(change.after))
