@@ -105,7 +105,12 @@ struct Arguments {
   }
 
   func wrongCount(_ wanted: String, usage: String) -> Failure {
-    let given = operands.isEmpty ? "none is given" : "\(operands.count) are given"
+    let given =
+      switch operands.count {
+      case 0: "none is given"
+      case 1: "1 is given"
+      default: "\(operands.count) are given"
+      }
     return .usage("\(wanted), and \(given); write \(usage)")
   }
 }

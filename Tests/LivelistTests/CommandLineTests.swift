@@ -48,7 +48,7 @@ import Testing
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
     (["watch", "--frob", "json:a"], "--key and --until-eof"),
     (["watch", "--", "--until-eof"], "json:PATH"),
-    (["diff", "json:a"], "1 are given"),
+    (["diff", "json:a"], "1 is given"),
     (["diff", "--until-eof", "json:a", "json:b"], "takes --format and --key"),
     (["diff", "--format", "xml", "json:a", "json:b"], "no format \"xml\"; write --format json or"),
     (["diff", "--format=", "json:a", "json:b"], "no format \"\""),

@@ -10,8 +10,8 @@
   /// deinitialiser. What a lock lets go of is returned from `withLock` and released by the caller.
   package struct Locked<State: Sendable>: ~Copyable, @unchecked Sendable {
     // Sendable: `state` is reached only between lock and unlock of `mutex`, and is Sendable itself.
-    // Inlinable, since the generic result of a closure costs more than the lock itself (benchmark
-    // "commit, 0 observers").
+    // Inlinable, since the generic result of a closure costs more than the lock itself
+    // (`EngineBenchmarks commit`).
     @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline package let state: UnsafeMutablePointer<State>
 

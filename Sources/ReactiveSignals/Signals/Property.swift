@@ -42,6 +42,7 @@ public final class Property<Value: Sendable>: SignalSource {
   /// - Parameter body: Changes the value. If it throws, nothing is changed. It must not change this
   ///   same property in another way.
   /// - Returns: What `body` returns.
+  @discardableResult
   public func modify<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -36,6 +36,7 @@ public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource 
   /// - Parameter body: Changes the part. If it throws, nothing is changed. It must not change the
   ///   property in another way.
   /// - Returns: What `body` returns.
+  @discardableResult
   public func modify<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {

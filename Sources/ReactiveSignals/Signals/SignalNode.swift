@@ -210,8 +210,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {
-      // As it is and not by `SignalEvent`, which would be retained for each call (benchmark "property,
-      // set, 10,000 observers").
+      // As it is and not by `SignalEvent`, which would be retained for each call
+      // (`EngineBenchmarks property`, 10,000 observers).
       return join(keeping: kept) { event in
         if event === SignalEnd.shared {
           onCompletion?()
