@@ -35,13 +35,13 @@ extension DataSource {
   }
 
   /// The newest committed contents.
-  public var snapshot: Snapshot<Element> { contents.snapshot }
+  public var snapshot: Snapshot<Element> { contents.state.snapshot }
 
   /// The number of elements committed.
-  public var count: Int { snapshot.count }
+  public var count: Int { contents.state.snapshot.count }
 
   /// Whether no element is committed.
-  public var isEmpty: Bool { snapshot.isEmpty }
+  public var isEmpty: Bool { contents.state.snapshot.isEmpty }
 
   /// The newest committed element at an offset.
   ///
@@ -49,20 +49,20 @@ extension DataSource {
   public subscript(index: Int) -> Element { snapshot[index] }
 
   /// The revision of ``snapshot``.
-  public var revision: Int { contents.revision }
+  public var revision: Int { contents.state.revision }
 
   /// How the source is doing.
   public var status: SourceStatus {
     let node = collection.node
     node.statusTracking.willRead()
-    return node.current.status
+    return node.currentBox.state.status
   }
 
   /// The state, for who reads no status.
-  private var contents: CollectionState<Element> {
+  private var contents: StateBox<Element> {
     let node = collection.node
     node.contentsTracking.willRead()
-    return node.current
+    return node.currentBox
   }
 
   /// Subscribes to the contents.

@@ -44,8 +44,13 @@ package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
   package func published(_ state: inout Domain.State) -> StateBox<Element> { published }
 
   /// The newest contents: of a root also what is committed and not yet delivered.
-  package var current: CollectionState<Element> {
-    domain.withLock { _ in published }.state
+  package final var current: CollectionState<Element> { currentBox.state }
+
+  /// The same as an object.
+  package var currentBox: StateBox<Element> {
+    // Out of the lock as an object of whatever type: code that is not specialised would look the type up.
+    let event: Event = domain.withLock { _ in published }
+    return unsafeDowncast(event, to: StateBox<Element>.self)
   }
 
   /// Sets what a node that nobody can observe yet begins with.

@@ -15,8 +15,9 @@ package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Eleme
     super.init(domain: domain, height: 0, state: state)
   }
 
-  package override var current: CollectionState<Element> {
-    domain.withLock { _ in committed }.state
+  package override var currentBox: StateBox<Element> {
+    let event: Event = domain.withLock { _ in committed }
+    return unsafeDowncast(event, to: StateBox<Element>.self)
   }
 
   /// The newest state, under the lock.

@@ -86,6 +86,20 @@ let all: [Benchmark] = [
     let observations = (0..<10_000).map { _ in property.observe { _ in } }
     return { for observation in observations { observation.dispose() } }
   },
+  Benchmark("collection, count", operations: 10_000) {
+    return {
+      var sum = 0
+      for _ in 0..<10_000 { sum &+= sources[0].count }
+      precondition(sum == 10_000 * sources[0].count)
+    }
+  },
+  Benchmark("collection, element at an offset", operations: 10_000) {
+    return {
+      var sum = 0
+      for offset in 0..<10_000 { sum &+= sources[0][offset].id }
+      precondition(sum != 0)
+    }
+  },
   Benchmark("late subscription, 63,436 rows", prototype: "272 ns", operations: 1_000) {
     kept.removeAll()
     return { kept.append((0..<1_000).map { _ in sources[0].observe { _ in } }) }
