@@ -142,6 +142,36 @@ import Testing
     }
   }
 
+  /// A clock that calls back in time, though it shows another one.
+  private struct Wrong: TimerClock {
+    let base: ManualClock
+    let time = Property(Duration.zero)
+    var now: ManualClock.Instant { ManualClock.Instant(time.value) }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      try await base.sleep(until: deadline, tolerance: tolerance)
+    }
+
+    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> Disposable {
+      base.call(after: interval, action)
+    }
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1000)])
+  func debounceSendsThoughItsClockStandsOrIsSetBack(time: Duration) {
+    let (input, log) = (SignalInput<Int>(), Log<Int>())
+    let clock = Wrong(base: marbles.clock)
+    let observation = input.signal.debounce(for: interval, clock: clock).observe { log.add($0) }
+    input.send(1)
+    input.send(2)
+    clock.time.value = time
+    for _ in 0..<2 { marbles.clock.advance(by: interval) }
+    #expect(log.all == [2])
+    #expect(marbles.clock.sleeperCount == 0)
+    withExtendedLifetime(observation) {}
+  }
+
   /// Whatever is called off may stay with its clock until its time is up.
   @Test(arguments: [false, true])
   func thereIsOneTimerForManyValues(throttles: Bool) {

@@ -45,14 +45,13 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>> {
   private let interval: Duration
   private let clock: Time
   private var waiting: Value?
-  /// When the value that waits came.
-  private var arrival: Time.Instant
+  /// When the value that waits came, if that was after the timer was set.
+  private var arrival: Time.Instant?
   private var timer: Disposable?
 
   init(_ interval: Duration, _ clock: Time) {
     self.interval = interval
     self.clock = clock
-    arrival = clock.now
   }
 
   func take(
@@ -67,14 +66,23 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>> {
         return waiting
       }
       waiting = event.value
-      arrival = clock.now
-      if timer == nil { startTimer(interval, for: node) }
+      if timer == nil {
+        startTimer(interval, for: node)
+      } else {
+        arrival = clock.now
+      }
       return nil
     case .due:
-      let rest = interval - arrival.duration(to: clock.now)
-      if rest > .zero {
-        startTimer(rest, for: node)
-        return nil
+      // Where nothing has come since, the timer is believed and not the clock's time: by that, one that
+      // wakes too early, or stands, would be asked again and again.
+      if let arrival {
+        self.arrival = nil
+        // The clock may have been set back.
+        let rest = min(interval, interval - arrival.duration(to: clock.now))
+        if rest > .zero {
+          startTimer(rest, for: node)
+          return nil
+        }
       }
       timer = nil
       defer { waiting = nil }
