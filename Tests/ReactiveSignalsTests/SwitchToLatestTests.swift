@@ -77,6 +77,25 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func theEndOfASignalDoesNotLetGoOfTheOneThatFollowsIt() {
+    let inputs = (0..<3).map { _ in SignalInput<Int>() }
+    let which = Property(inputs[0].signal)
+    let log = Log<Int>()
+    let observation = which.signal.switchToLatest().observe { value in
+      log.add(value)
+      if value == 1 {
+        // All of it is taken when this observer has returned.
+        which.value = inputs[1].signal
+        inputs[1].finish()
+        which.value = inputs[2].signal
+      }
+    }
+    inputs[0].send(1)
+    inputs[2].send(2)
+    #expect(log.all == [1, 2])
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func aSignalThatHasEndedIsLetGo() {
     let which = SignalInput<Signal<Int>>()
     let switched = which.signal.switchToLatest()
