@@ -113,7 +113,7 @@ import Testing
     withExtendedLifetime(switched) {}
   }
 
-  @Test func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
+  @Test(.timeLimit(.minutes(5))) func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
     let which = SignalInput<Signal<Int>>()
     var values = which.signal.switchToLatest().values(policy: .everything).makeAsyncIterator()
     for start in [1, 10] {

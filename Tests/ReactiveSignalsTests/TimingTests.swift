@@ -64,14 +64,18 @@ import Testing
     }
   }
 
+  private func timed(
+    _ signal: Signal<Int>, throttles: Bool, by clock: Sleeping
+  ) -> Signal<Int> {
+    throttles
+      ? signal.throttle(for: .seconds(2), clock: clock)
+      : signal.debounce(for: .seconds(2), clock: clock)
+  }
+
   @Test(arguments: [false, true])
   func aClockThatCanOnlySleepWillDo(throttles: Bool) async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
-    let timed = Sleeping(base: clock)
-    let signal =
-      throttles
-      ? input.signal.throttle(for: .seconds(2), clock: timed)
-      : input.signal.debounce(for: .seconds(2), clock: timed)
+    let signal = timed(input.signal, throttles: throttles, by: Sleeping(base: clock))
     var values = signal.values(policy: .everything).makeAsyncIterator()
     input.send(1)
     if throttles {
@@ -103,11 +107,7 @@ import Testing
   @Test(arguments: [false, true])
   func observersRunInATaskThatIsNotCancelled(throttles: Bool) async throws {
     let (clock, input) = (ManualClock(), SignalInput<Int>())
-    let timed = Sleeping(base: clock)
-    let signal =
-      throttles
-      ? input.signal.throttle(for: .seconds(2), clock: timed)
-      : input.signal.debounce(for: .seconds(2), clock: timed)
+    let signal = timed(input.signal, throttles: throttles, by: Sleeping(base: clock))
     let (cancelled, feed) = AsyncStream<Bool>.makeStream()
     let observation = signal.observe { value in
       // The next timer takes the place of this one.

@@ -15,6 +15,8 @@ extension SignalSource {
 
   /// Makes a part of a property follow the values.
   ///
+  /// Values made of that same property would set it for ever, unless `removeDuplicates()` stops them.
+  ///
   /// - Parameter target: What is set; its property is not kept alive.
   /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
   public func bind<Root>(to target: PropertyProjection<Root, Value>) -> Disposable {
