@@ -4,7 +4,8 @@
 //     swift .ci/summaries.swift FOLDER-OF-SYMBOL-GRAPHS FOLDER-OF-MODULE-PAGES
 //
 // What fulfils a requirement of a protocol has the requirement's documentation, and what the compiler
-// makes has none; both may do without. Lists what is missing, and ends with 1 if anything is.
+// makes has none; both may do without. What a module exports of another one is looked at there. Lists
+// what is missing, and ends with 1 if anything is.
 import Foundation
 
 struct Graph: Decodable {
@@ -21,9 +22,7 @@ struct Graph: Decodable {
   }
   struct Origin: Decodable { var identifier: String }
   struct Relationship: Decodable { var source: String; var sourceOrigin: Origin? }
-  struct Module: Decodable { var name: String }
 
-  var module: Module
   var symbols: [Symbol]
   var relationships: [Relationship]
 }
@@ -40,19 +39,26 @@ var checked = 0
 for file in files {
   let graph = try JSONDecoder().decode(
     Graph.self, from: Data(contentsOf: folder.appendingPathComponent(file)))
-  if graph.symbols.isEmpty { continue }
-  let page = try String(
-    contentsOf: URL(fileURLWithPath: CommandLine.arguments[2])
-      .appendingPathComponent("\(graph.module.name).md"), encoding: .utf8)
+  // The name of the module that has the code; that of the graph is the one that is extended.
+  let module = String(file.prefix { $0 != "." && $0 != "@" })
+  // None where nothing is public.
+  let page =
+    (try? String(
+      contentsOf: URL(fileURLWithPath: CommandLine.arguments[2])
+        .appendingPathComponent("\(module).md"), encoding: .utf8)) ?? ""
   let fulfilling = Set(graph.relationships.filter { $0.sourceOrigin != nil }.map(\.source))
   for symbol in graph.symbols {
     let identifier = symbol.identifier.precise
-    guard !identifier.contains("::SYNTHESIZED::") else { continue }
+    guard !identifier.contains("::SYNTHESIZED::"),
+      symbol.location?.uri.contains("/Sources/\(module)/") ?? true
+    else { continue }
     checked += 1
-    let name = graph.module.name + "." + symbol.pathComponents.joined(separator: ".")
+    let name = module + "." + symbol.pathComponents.joined(separator: ".")
     let place =
       symbol.location.map { "\($0.uri.dropFirst("file://".count)):\($0.position.line + 1): " } ?? ""
-    if symbol.pathComponents.count == 1, !page.contains("- ``\(symbol.pathComponents[0])") {
+    // A hash may follow where there are several of that name.
+    let entry = "- ``\(symbol.pathComponents[0])"
+    if symbol.pathComponents.count == 1, !page.contains("\(entry)``"), !page.contains("\(entry)-") {
       missing.append("\(place)\(name): not on the page of its module")
     }
     if let comment = symbol.docComment {
