@@ -55,6 +55,8 @@ import Testing
   /// Compiled, and not run: it would make a database where the tests are started.
   private func queries() throws {
     let connection = try SQLiteConnection(path: "tasks.db")
+    try connection.execute(
+      "CREATE TABLE IF NOT EXISTS task (id INTEGER PRIMARY KEY, title TEXT, done INTEGER)")
     let open = try SQLiteDataSource<Todo>(
       path: "tasks.db", sql: "SELECT id, title FROM task WHERE done = ? ORDER BY title",
       arguments: [false])
@@ -63,6 +65,6 @@ import Testing
       query: SQLiteTableQuery(
         table: "task", columns: ["id", "title"], orderBy: [.descending("id")], limit: 20))
     print(try open.explain())
-    _ = (connection, latest)
+    _ = latest
   }
 }

@@ -1,22 +1,74 @@
+import Diffing
 import Foundation
+import ObservableCollections
+import SwappableSources
+import TerminalViews
 import TestSupport
 import Testing
 
 /// The program of the guide "In a terminal".
 @Suite struct GuideTests {
-  private func contents(_ path: String) throws -> String {
-    let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return try String(contentsOf: package.appendingPathComponent(path), encoding: .utf8)
+  @Test func theProgramIsTheOneThatIsRunHere() throws {
+    let guide = try Guide("TerminalLists")
+    #expect(guide.code.count == 3)
+    let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
+    let code = try String(contentsOf: file, encoding: .utf8)
+    let missing = try Set(guide.paragraphs(missingIn: file.path))
+      .intersection(guide.paragraphs(missingIn: #filePath))
+    // The helper has an entry point of its own.
+    let program = try #require(missing.first)
+    #expect(missing.count == 1 && program.hasPrefix("@main\n"))
+    #expect(code.hasSuffix(program.dropFirst("@main\n".count) + "\n"))
   }
 
-  @Test func theProgramIsTheOneThatIsRunHere() throws {
-    let guide = try contents("Sources/Swappable/Swappable.docc/TerminalLists.md")
-    let code = try contents("Tests/TestHelper/TodosCommand.swift")
-    let program = try #require(code.components(separatedBy: "a test holds that.\n\n").last)
-    #expect(
-      guide.replacingOccurrences(of: "\n@main\n", with: "\n")
-        .contains("```swift\nimport Swappable\n\n" + program + "```\n"))
+  private struct Todo: Hashable, Identifiable, Differentiable {
+    let id: Int
+    var title: String
+  }
+
+  @Test @MainActor func aSearchAndASwapShowWhatTheySay() {
+    let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
+    let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
+    let source = SwappableContainer<Todo>(draft)
+    let found = SwappableContainer<Todo>(source)  // what the list shows
+    var text = ""
+
+    func find(_ newText: String) {
+      text = newText
+      found.swap(to: source.filter { newText.isEmpty || $0.title.contains(newText) })
+    }
+
+    let list = TerminalListView(found, columns: [TerminalColumn("Title") { $0.title }]) { _ in }
+    func press(_ key: TerminalKey) {
+      switch key {
+      case .function(1): source.swap(to: draft)
+      case .function(2): source.swap(to: file)
+      case .character(let letter): find(text + String(letter))
+      case .backspace: find(String(text.dropLast()))
+      default: list.press(key)
+      }
+    }
+
+    func titles(after key: TerminalKey) -> [String] {
+      press(key)
+      return found.snapshot.map(\.title)
+    }
+    #expect(titles(after: .character("s")) == ["Test"])
+    #expect(titles(after: .function(2)) == ["Test", "Rest"])
+    #expect(titles(after: .character("x")) == [])
+    #expect(titles(after: .backspace) == ["Test", "Rest"])
+    #expect(titles(after: .down) == ["Test", "Rest"])
+    #expect(titles(after: .function(1)) == ["Test"])
+    #expect(titles(after: .backspace) == ["Write", "Test"])
+  }
+
+  /// Compiled, and not run: it takes the terminal.
+  @MainActor private func somethingAround(
+    _ list: TerminalListView<Todo>, _ screen: TerminalScreen
+  ) {
+    let title = [TerminalLine("Tasks", TerminalStyle(isBold: true)), TerminalLine()]
+    let rest = TerminalSize(rows: screen.size.rows - title.count, columns: screen.size.columns)
+    screen.show(TerminalFrame(size: screen.size, lines: title + list.lines(for: rest)))
   }
 
   @Test func itShowsWhatIsSavedAndGivesTheTerminalBack() throws {

@@ -3,29 +3,46 @@ import Diffing
 import ListViews
 import ObservableCollections
 import ReactiveSignals
+import TestSupport
 import Testing
+
+/// A page that does what it is told.
+@MainActor
+final class Page {
+  private(set) var lines: [String] = []
+
+  func receive(_ message: PageMessage) {
+    switch message {
+    case .clear: lines = []
+    case .insert(let line, let offset): lines.insert(line, at: offset)
+    case .replace(let line, let offset): lines[offset] = line
+    case .remove(let offset): lines.remove(at: offset)
+    }
+  }
+}
 
 /// What the guide to list views shows.
 @Suite @MainActor struct GuideTests {
-  /// A page that does what it is told.
-  private final class Page {
-    private(set) var lines: [String] = []
-    private(set) var messages: [PageMessage] = []
-
-    func receive(_ message: PageMessage) {
-      messages.append(message)
-      switch message {
-      case .clear: lines = []
-      case .insert(let line, let offset): lines.insert(line, at: offset)
-      case .replace(let line, let offset): lines[offset] = line
-      case .remove(let offset): lines.remove(at: offset)
-      }
+  @Test func theGuidesCodeIsWhatIsCompiledHere() throws {
+    let guide = try Guide("BatchUpdatingViews")
+    #expect(guide.code.count == 7)
+    var missing = Set(try guide.paragraphs(missingIn: #filePath))
+    for name in ["PageView", "PeopleController", "UITableView+ListViews"] {
+      let file = #filePath.replacing("GuideTests.swift", with: "\(name).swift")
+      missing.formIntersection(try guide.paragraphs(missingIn: file))
     }
+    // UIKit is another module; the model of it is not.
+    #expect(missing.count == 1)
+    #expect(missing.first?.hasPrefix("extension UITableView: @retroactive ") == true)
   }
 
   @Test func thePageShowsWhatASourceHolds() async {
     let page = Page()
-    let view = PageView { page.receive($0) }
+    var messages: [PageMessage] = []
+    let view = PageView {
+      messages.append($0)
+      page.receive($0)
+    }
     let names = CollectionProperty(["Ada", "Grace", "Edsger"])
     let binding = names.bind(to: view) { [unowned view] rows in view.rows = rows }
     #expect(page.lines == ["Ada", "Grace", "Edsger"])
@@ -34,14 +51,14 @@ import Testing
     await names.flush()
     #expect(page.lines == ["Edsger", "Ada", "Alan"])
     #expect(
-      page.messages.dropFirst(4)
+      messages.dropFirst(4)
         == [
           .remove(at: 1), .remove(at: 0), .insert("Ada", at: 1), .insert("Alan", at: 2),
         ])
     binding.dispose()
   }
 
-  @Test func thePagePassesTheCheck() async throws {
+  @Test @MainActor func thePagePassesTheCheck() async throws {
     var page = Page()
     try await checkSink(
       makeView: {

@@ -18,13 +18,13 @@ import Testing
 
   @Test func tracking() {
     let log = Log<String>([])
-    func print(_ text: String) { log.append(text) }
+    @Sendable func print(_ text: String) { log.append(text) }
     let title = Property("Groceries")
     let tasks = CollectionProperty(["Milk", "Bread"])
     withObservationTracking {
       print("\(title.value): \(tasks.count)")
     } onChange: {
-      log.append("something has changed")
+      print("something has changed")
     }
     tasks.append("Tea")
     #expect(log.value == ["Groceries: 2", "something has changed"])

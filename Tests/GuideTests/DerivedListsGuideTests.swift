@@ -1,0 +1,61 @@
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guide "Derived lists".
+@Suite struct DerivedListsGuideTests {
+  struct Line: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    let text: String
+  }
+
+  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+    let guide = try Guide("DerivedLists")
+    #expect(guide.code.count == 4)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func itPrintsWhatItSays() throws {
+    let print = Printed()
+    let todos = ArrayDataSource([
+      Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
+    ])
+    let short = todos.filter { $0.title.count < 5 }.sorted { $0.title < $1.title }
+    let observation = short.observe { event in
+      switch event {
+      case .initial(let contents, _): print("at first:", contents.map(\.title))
+      case .change(let change): print(change.changeset.summary, change.after.map(\.title))
+      }
+    }
+    todos.append(Todo(id: 4, title: "Celebrate"))  // too long: nothing is told
+    todos.update(identifiedBy: 3) { $0.title = "Zip" }  // still short, now last
+    todos.update(identifiedBy: 1) { $0.title = "Edit" }  // short only now
+    observation.dispose()
+
+    let lines = todos.map { Line(id: $0.id, text: "\($0.id). \($0.title)") }
+    #expect(lines.snapshot.map(\.text) == ["1. Edit", "2. Test", "3. Zip", "4. Celebrate"])
+
+    let found = SwappableContainer<Todo>(todos)
+    let search = found.observe { event in
+      if case .change(let change) = event { print(change.changeset.summary) }
+    }
+    for text in ["i", "ip"] {
+      found.swap(to: todos.filter { $0.title.contains(text) })
+    }
+    found.swap(to: todos)
+    found.swap(to: todos.sorted { $0.title > $1.title })  // an order that the user chose
+    search.dispose()
+
+    let urgent = ArrayDataSource([Todo(id: 9, title: "Sleep")])
+    let all = urgent.concatenated(with: todos)
+    let joined = all.observe { event in
+      if case .change(let change) = event { print(change.changeset.summary) }
+    }
+    withTransaction {
+      if let zip = todos.remove(identifiedBy: 3) { urgent.append(zip) }
+    }
+    print(all.snapshot.map(\.title))
+    joined.dispose()
+    #expect(try print.lines == Guide("DerivedLists").output)
+  }
+}

@@ -1,0 +1,70 @@
+import DataSourceTesting
+import Diffing
+import ListViews
+import ObservableCollections
+import ReactiveSignals
+
+// What follows stands in the guide to list views, where UIKit's classes are meant. It is compiled, and not run.
+
+private typealias Person = TestElement
+private typealias Shelf = String
+private typealias Product = TestElement
+private typealias Album = ArraySection<String, TestElement>
+
+@MainActor private let source = CollectionProperty<Person>()
+
+@MainActor
+class UITableViewController {
+  let tableView = UITableView()
+  func viewDidLoad() {}
+}
+
+final class PeopleController: UITableViewController {
+  private var people: [Person] = []
+  private var binding: Disposable?
+
+  override func viewDidLoad() {
+    super.viewDidLoad()
+    binding = source.bind(to: tableView) { [weak self] people in self?.people = people }
+  }
+}
+
+private final class OtherExamples: UITableViewController {
+  private var albums: [Album] = []
+  private var rows: [Person] = []
+  private var binding: Disposable?
+
+  func sections(tracks: CollectionProperty<TestElement>) {
+    @Sendable func albums(of tracks: Snapshot<TestElement>) -> [Album] {
+      [Album(model: "All", elements: tracks)]
+    }
+    binding = tracks.bind(to: tableView, sections: albums(of:)) { [weak self] albums in
+      self?.albums = albums
+    }
+  }
+
+  func sections(albums: CollectionProperty<Album>) {
+    binding = albums.bind(to: tableView) { [weak self] albums in self?.albums = albums }
+  }
+
+  func stages(newRows: [Person]) async {
+    let stages = StagedChangeset(from: rows, to: newRows)
+    let isFinished = await tableView.reload(
+      using: stages, interrupt: { $0.changeCount > 100 }
+    ) { rows in
+      self.rows = rows
+    }
+    _ = isFinished
+  }
+
+  func proposals(newShelves: [ArraySection<Shelf, Product>]) async {
+    let list = SectionedListDataSource<ArraySection<Shelf, Product>>()
+    list.proposalHandler = { [weak tableView] proposal in
+      if let tableView { list.commit(proposal, to: tableView) }
+    }
+    await list.proposeConcurrently(newShelves)  // compared off the main actor
+
+    let product = list.item(at: ElementPath(section: 2, element: 0))  // nil where there is none
+    _ = product
+  }
+}
