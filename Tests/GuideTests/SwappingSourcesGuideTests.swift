@@ -45,4 +45,20 @@ import Testing
     observation.dispose()
     #expect(try print.lines == Guide("SwappingSources").output)
   }
+
+  @Test func aFailedSwapIsMadeOnceMoreWhenTheSourceHasLoaded() async throws {
+    let directory = try TemporaryDirectory()
+    let container = SwappableContainer<Todo>(ArrayDataSource([]))
+    let file = JSONFileDataSource<Todo>(path: directory("todos.json"))
+    guard case .failed = await container.swap(to: file).outcome else {
+      Issue.record("there is no file yet")
+      return
+    }
+    let loading = file.observeStatus { status in
+      if status.state == .loaded { container.swap(to: file) }
+    }
+    try directory.write(#"[{"id": 1, "title": "Write"}]"#, to: "todos.json")
+    for await contents in container.snapshots() where contents.map(\.id) == [1] { break }
+    loading.dispose()
+  }
 }
