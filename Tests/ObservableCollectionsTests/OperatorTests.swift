@@ -63,6 +63,14 @@ private final class CallCounter: Sendable {
       is: { $0.filter { $0.content > 0 } + $0.filter { $0.content == 0 } }, seeds: 0..<60)
   }
 
+  @Test func concatenatedTakesAnyNumber() throws {
+    for count in 0...3 {
+      try checkOperator(
+        { $0.concatenated(with: Array(repeating: $0, count: count)) },
+        is: { Array(repeatElement($0, count: count + 1).joined()) }, seeds: 0..<10)
+    }
+  }
+
   @Test func operatorsOverOperatorsFollowTheirInput() throws {
     try checkOperator(
       {

@@ -17,6 +17,18 @@ extension DataSource {
   public func concatenated(
     with others: any DataSource<Element>...
   ) -> LiveCollection<Element> {
+    concatenated(with: others)
+  }
+
+  /// Makes a live collection of this one's elements, followed by those of any number of others.
+  ///
+  /// What comes in and goes out is the same as where they are named one by one.
+  ///
+  /// - Parameter others: What follows, in order.
+  /// - Complexity: O(n) for a change.
+  public func concatenated(
+    with others: [any DataSource<Element>]
+  ) -> LiveCollection<Element> {
     let sources = [self as any DataSource<Element>] + others
     for source in sources { source.start() }
     let nodes = sources.map { $0.collection.node }
