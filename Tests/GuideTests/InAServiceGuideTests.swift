@@ -8,8 +8,17 @@ import Testing
 @Suite struct InAServiceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("InAService")
-    #expect(guide.code.count == 6)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(guide.code.count == 7)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  /// What a program begins with; the test has a file and listeners of its own.
+  private func beginning() async {
+    let path = "todos.db"
+    func send(_ text: String) async { print(text) }
+    func log(_ text: String) { print(text) }
+    await send(path)
+    log(path)
   }
 
   func follow(_ todos: any DataSource<Todo>, send: (String) async -> Void) async {

@@ -6,8 +6,14 @@ import Testing
 @Suite struct SwappingSourcesGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("SwappingSources")
-    #expect(guide.code.count == 5)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(guide.code.count == 6)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  /// What a program begins with; the tests have a file of their own.
+  private func beginning() -> String {
+    let path = "todos.json"
+    return path
   }
 
   @Test func itPrintsWhatItSays() async throws {

@@ -88,7 +88,7 @@ final class DepartureSource: DataSource {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("YourOwnDataSource")
     #expect(guide.code.count == 4)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
   @Test func itKeepsTheContract() async throws {

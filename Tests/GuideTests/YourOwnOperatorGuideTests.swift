@@ -61,7 +61,7 @@ struct Described<Input: Differentiable & Sendable>: CollectionOperator {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("YourOwnOperator")
     #expect(guide.code.count == 5)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
   @Test func itPrintsWhatItSays() throws {
