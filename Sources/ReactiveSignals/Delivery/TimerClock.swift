@@ -22,14 +22,13 @@ func callLater(
   let call = TimedCall()
   let task = Task {
     try? await clock.sleep(until: deadline, tolerance: nil)
-    if Task.isCancelled { return }
-    call.hasBegun.store(true, ordering: .relaxed)
-    action()
+    if call.isOpen.exchange(false, ordering: .relaxed) { action() }
   }
   // Who lets go of it inside the call must not cancel the task that observers run in.
-  return Disposable { if !call.hasBegun.load(ordering: .relaxed) { task.cancel() } }
+  return Disposable { if call.isOpen.exchange(false, ordering: .relaxed) { task.cancel() } }
 }
 
+/// A call that is either made or called off, by whoever is first.
 private final class TimedCall: Sendable {
-  let hasBegun = Atomic<Bool>(false)
+  let isOpen = Atomic<Bool>(true)
 }
