@@ -15,19 +15,17 @@ extension Signal {
   public func throttle(
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock(), latest: Bool = true
   ) -> Signal<Value> {
-    let throttling = Throttling<Value>(interval, clock, latest)
-    return timed { throttling.take($0, for: $1, ends: &$2) }
+    timed(Throttling(interval, clock, latest))
   }
 }
 
-/// The value that waits; used by the drainer of the throttled signal alone.
-private final class Throttling<Value: Sendable> {
+private final class Throttling<Value: Sendable>: TimedOperation {
+  private(set) var waiting: Value?
+  /// Runs as long as nothing may be sent.
+  var timer: Disposable?
   private let interval: Duration
   private let clock: any Clock<Duration>
   private let latest: Bool
-  private var waiting: Value?
-  /// Runs as long as nothing may be sent.
-  private var timer: Disposable?
 
   init(_ interval: Duration, _ clock: any Clock<Duration>, _ latest: Bool) {
     self.interval = interval
@@ -35,33 +33,24 @@ private final class Throttling<Value: Sendable> {
     self.latest = latest
   }
 
-  func take(
-    _ item: TimedItem<Value>, for node: BoundarySignalNode<TimedItem<Value>, Value>,
-    ends: inout Bool
-  ) -> Value? {
-    switch item {
-    case .event(let event):
-      if event.isEnd {
-        timer = nil
-        ends = true
-        return waiting
-      }
-      if timer == nil {
-        startTimer(for: node)
-        return event.value
-      }
-      if latest || waiting == nil { waiting = event.value }
-      return nil
-    case .due:
-      timer = nil
-      guard let value = waiting else { return nil }
-      waiting = nil
+  func take(_ value: Value, for node: TimedSignalNode<Value>) -> Value? {
+    if timer == nil {
       startTimer(for: node)
       return value
     }
+    if latest || waiting == nil { waiting = value }
+    return nil
   }
 
-  private func startTimer(for node: BoundarySignalNode<TimedItem<Value>, Value>) {
+  func timeIsUp(for node: TimedSignalNode<Value>) -> Value? {
+    timer = nil
+    guard let value = waiting else { return nil }
+    waiting = nil
+    startTimer(for: node)
+    return value
+  }
+
+  private func startTimer(for node: TimedSignalNode<Value>) {
     timer = callLater(after: interval, on: clock) { [weak node] in node?.post(.due) }
   }
 }
