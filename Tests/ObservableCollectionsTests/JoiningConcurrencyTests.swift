@@ -30,6 +30,34 @@ import Testing
     #expect(events.eventCount == 4)
   }
 
+  @Test func aStatusObserverThatJoinsDuringADeliveryIsNoFault() throws {
+    let recorder = RecordingObserver(items)
+    let held = control.arm(.published)
+    let editing = Worker { [items] in items.append(2) }
+    try held.waitUntilReached()
+    let statuses = StatusWatch(items, behind: recorder)
+    held.release()
+    try editing.join()
+    #expect(statuses.fault == nil)
+    #expect(recorder.eventCount == 2)
+  }
+
+  @Test func anObserverThatCatchesUpDuringADeliveryIsNotOutOfTurn() throws {
+    let order = Shared<OrderWatch<TestElement>?>(nil)
+    let joining = control.arm(.joined, arrival: 2)
+    let joiner = Worker { [items] in order.value = OrderWatch(items) }
+    try joining.waitUntilReached()
+    let delivering = control.arm(.published)
+    let editor = Worker { [items] in items.append(2) }
+    try delivering.waitUntilReached()
+    joining.release()
+    try joiner.join()
+    delivering.release()
+    try editor.join()
+    items.append(3)
+    #expect(try #require(order.value).fault == nil)
+  }
+
   @Test func aCommitWhileCatchingUpIsToldOnce() throws {
     let recorder = Shared<RecordingObserver<TestElement>?>(nil)
     let first = control.arm(.caughtUp)

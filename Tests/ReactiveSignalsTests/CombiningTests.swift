@@ -176,7 +176,6 @@ import Testing
     let input = SignalInput<Int>()
     let combined = combine(input.signal, Signal(stream))
     let observation = combined.observe { _ in }
-    feed.yield(1)
     input.finish()
     for await _ in ended {}
     withExtendedLifetime((combined, observation)) {}

@@ -1,10 +1,10 @@
-import Diffing
+package import Diffing
 import Dispatch
-import ObservableCollections
+package import ObservableCollections
 import ReactiveSignals
 
 /// Follows the status of a source, and holds it against rules E6 and E7.
-final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
+package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
   private let progress = Progress()
   private let observation: Disposable
 
@@ -15,15 +15,20 @@ final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
 
   private struct State: Sendable {
     var latest: CollectionState<Element>?
+    /// Whether it is told together with the other observers, and no longer what it has missed.
+    var hasJoined = false
     var fault: (rule: String, message: String)?
   }
 
   /// Follows a source that is observed already.
-  init(_ source: any DataSource<Element>, behind recorder: RecordingObserver<Element>) {
+  package init(_ source: any DataSource<Element>, behind recorder: RecordingObserver<Element>) {
     let progress = progress
     observation = source.observeState { state in
-      let previous = progress.state.withLock { $0.latest }
-      let fault = Self.fault(of: state, after: previous, recorder)
+      let (previous, hasJoined) = progress.state.withLock { ($0.latest, $0.hasJoined) }
+      // Who joins is told at once what others are being told meanwhile (rule T7).
+      let fault =
+        (hasJoined ? Self.fault(of: state, before: recorder) : nil)
+        ?? Self.fault(of: state, after: previous)
       let replaced = progress.state.withLock { known in
         let replaced = known
         known.latest = state
@@ -33,14 +38,17 @@ final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
       withExtendedLifetime(replaced) {}
       progress.notice.notify()
     }
-    if progress.state.withLock({ $0.latest == nil }) {
-      progress.state.withLock { $0.fault = ("E6", "a status observer is not told the present one") }
+    progress.state.withLock { state in
+      state.hasJoined = true
+      if state.latest == nil {
+        state.fault = ("E6", "a status observer is not told the present one")
+      }
     }
   }
 
   var latest: CollectionState<Element>? { progress.state.withLock { $0.latest } }
 
-  var fault: (rule: String, message: String)? { progress.state.withLock { $0.fault } }
+  package var fault: (rule: String, message: String)? { progress.state.withLock { $0.fault } }
 
   /// Waits until a state meets a condition.
   ///
@@ -57,14 +65,17 @@ final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
   }
 
   private static func fault(
-    of state: CollectionState<Element>, after previous: CollectionState<Element>?,
-    _ recorder: RecordingObserver<Element>
+    of state: CollectionState<Element>, before recorder: RecordingObserver<Element>
   ) -> (rule: String, message: String)? {
-    if let told = recorder.revision, told < state.revision {
-      return (
-        "E6", "\(state.status) is told at revision \(state.revision) before the change from \(told)"
-      )
-    }
+    guard let told = recorder.revision, told < state.revision else { return nil }
+    return (
+      "E6", "\(state.status) is told at revision \(state.revision) before the change from \(told)"
+    )
+  }
+
+  private static func fault(
+    of state: CollectionState<Element>, after previous: CollectionState<Element>?
+  ) -> (rule: String, message: String)? {
     if state.status.state == .loaded, !state.hasLoaded {
       return ("E7", "its status is loaded, and it says that it has not loaded")
     }
