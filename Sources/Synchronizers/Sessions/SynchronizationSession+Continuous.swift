@@ -48,7 +48,7 @@ extension SynchronizationSession {
   private func wait(
     for interval: Duration, orEditAfter seen: Int?, in edits: EditCounter, and delay: Duration
   ) async {
-    let core = core
+    let (core, client) = (core, client)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { try? await core.options.clock.sleep(for: interval) }
       group.addTask {
@@ -58,8 +58,10 @@ extension SynchronizationSession {
           if let last = seen {
             seen = await edits.wait(after: last) > last ? nil : last
           } else if core.hasUnsynchronizedChanges {
+            // Of the client and not of `edits`, which may be told only now of what was found here.
+            let revision = client.revision
             try? await core.options.clock.sleep(for: delay)
-            if edits.count == count { return }
+            if client.revision == revision { return }
           } else {
             seen = count
           }
