@@ -122,24 +122,32 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
   }
 
-  /// Does what a changeset says.
+  /// Applies a changeset.
   ///
-  /// Comparing what it says to be updated, and what is both deleted and inserted, may run code of the
-  /// elements that edits this very draft: such edits are written over.
+  ///     output.apply(
+  ///       change.changeset, inserted: change.inserted.map { row(of: $0.element) },
+  ///       updated: change.updated.map { row(of: $0.new) })
+  ///
+  /// Comparing the elements that are updated, or both deleted and inserted, may call code that edits this
+  /// draft. Such edits are overwritten.
   ///
   /// - Parameters:
-  ///   - changeset: What to do. Its offsets fit the present elements.
-  ///   - inserted: What comes at its insertions, in their order.
-  ///   - updated: What its updated elements become, in their order. What is equal is not stored.
+  ///   - changeset: The changeset. Its offsets must fit the present elements.
+  ///   - inserted: The elements for its insertions, in their order.
+  ///   - updated: The new elements for its updates, in their order. An element that is equal to the present
+  ///     one is not stored.
   /// - Complexity: O(k log n) for k operations on n elements.
-  package func apply(
+  public func apply(
     _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
   ) {
     checkOpen()
     let (inserted, updated) = (Array(inserted), Array(updated))
     precondition(
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
-      "\(inserted.count) inserted and \(updated.count) updated elements do not fit \(changeset)")
+      """
+      \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
+      \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
+      """)
     let start = savepoint
     let kept = updated.indices.filter { position in
       !isSame(start.working[changeset.updates[position].from], updated[position])
@@ -180,6 +188,18 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     working = changeset.isEmpty ? start.working : new
     if !changeset.isEmpty { record.append(.changeset(changeset)) }
     withExtendedLifetime(replaced) {}
+  }
+
+  /// Writes elements over those of a savepoint, with a changeset that an operator has computed.
+  ///
+  /// - Parameters:
+  ///   - new: The new elements.
+  ///   - start: The savepoint.
+  ///   - changeset: The difference. It may contain updates of equal content, and an identity that is both
+  ///     deleted and inserted.
+  func write(_ new: [Element], over start: Savepoint, _ changeset: Changeset) {
+    let new = PersistentArray(new)
+    write(new, over: start) { changeset.normalForm(from: Snapshot($0), to: Snapshot(new)) }
   }
 
   // MARK: The end

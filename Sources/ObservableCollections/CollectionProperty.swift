@@ -10,12 +10,14 @@ package import ReactiveSignals
 /// Edits tell exactly what was done; several in one `transaction` are told as one change. Everything may
 /// be called from any thread.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft` is touched only by the thread inside `gate`.
+  // Sendable: `openDraft` and `prepared` are accessed only by the thread inside `gate`.
 
   public let collection: LiveCollection<Element>
-  private let root: RootNode<Element>
+  private let root: CollectionNode<Element>
   private let gate = TransactionGate()
   private var openDraft: CollectionDraft<Element>?
+  /// The net change of a transaction over several roots, between its preparation and its commit.
+  private var prepared: (draft: CollectionDraft<Element>?, update: CollectionUpdate<Element>?)?
 
   /// Makes a collection.
   ///
@@ -37,7 +39,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     _ elements: some Sequence<Element>, status: SourceStatus = .loaded, pauseHook: PauseHook?
   ) {
     let snapshot = Snapshot(elements)
-    root = RootNode(
+    root = CollectionNode(
       domain: Domain(pauseHook: pauseHook),
       state: CollectionState(
         snapshot, revision: 0, status: status,
@@ -105,7 +107,6 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   ) throws(Failure) -> Result {
     let thread = ThreadID.current
     let context = ThreadContext.current
-    let scope = TransactionScope.current(context)
     if gate.isOwned(by: thread) {
       guard let draft = openDraft else {
         preconditionFailure("a collection is edited inside an element's own comparison")
@@ -116,9 +117,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     let draft = CollectionDraft(root.current.snapshot)
     openDraft = draft
     context.transactionDepth += 1
-    if let scope {
-      // The scope commits or rolls back in the end, and leaves the gate.
-      scope.opens(self)
+    if let transaction = context.transaction {
+      // The transaction commits or rolls back at its end, and leaves the gate.
+      transaction.add(self)
       context.transactionDepth -= 1
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
@@ -136,7 +137,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.openTransactions.removeLast()
     context.transactionDepth -= 1
-    if commit(prepare()) { root.domain.drain(root) }
+    if commit(prepare(), tickets: []) { root.domain.deliver() }
     return result
   }
 
@@ -154,7 +155,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
 }
 
 extension CollectionProperty {
-  /// What the open draft comes to; nil where that is nothing.
+  /// Closes the draft, and returns its net change or `nil`.
   private func prepare() -> CollectionUpdate<Element>? {
     guard let draft = openDraft else { return nil }
     openDraft = nil
@@ -162,29 +163,33 @@ extension CollectionProperty {
     let status = draft.newStatus
     draft.close()
     if contents == nil, status == nil { return nil }
-    // Whoever is inside the gate is the only one who commits.
+    // Only the thread inside the gate commits.
     let state = root.current
     return state.advanced(to: contents, status: status ?? state.status)
   }
 
-  /// Commits and leaves the gate.
+  /// Commits an update and leaves the gate.
   ///
   /// - Returns: Whether this thread must deliver.
-  private func commit(_ update: CollectionUpdate<Element>?) -> Bool {
+  private func commit(_ update: CollectionUpdate<Element>?, tickets: [Ticket]) -> Bool {
     let thread = ThreadID.current
     guard let update else {
       gate.leave(as: thread)
       return false
     }
-    // The update keeps the snapshot before it; the status before it is kept here.
+    // The update holds the snapshot before it. The status before it is held here.
     let before = root.current
-    let mustDrain = root.domain.withLock { state in root.commit(update, by: thread, &state) }
+    let (mustDeliver, released) = root.domain.withLock { state in
+      root.commit(update, tickets: tickets, by: thread, &state)
+    }
     gate.leave(as: thread)
-    withExtendedLifetime(before) {}
-    return mustDrain
+    withExtendedLifetime((before, released)) {}
+    return mustDeliver
   }
 
-  /// - Returns: The draft, which is let go of last.
+  /// Discards the draft and leaves the gate.
+  ///
+  /// - Returns: The draft, which the caller releases last.
   @discardableResult
   private func rollBack() -> CollectionDraft<Element>? {
     let draft = openDraft
@@ -196,22 +201,28 @@ extension CollectionProperty {
 }
 
 extension CollectionProperty: TransactionParticipant {
-  func prepareCommit() -> () -> (() -> Void)? {
+  package var domain: Domain { root.domain }
+
+  package func prepareCommit() -> Bool {
     let draft = openDraft
     let update = prepare()
-    return { [self] in
-      // The draft is kept until the gate is left.
-      withExtendedLifetime(draft) {
-        commit(update) ? { [root] in root.domain.drain(root) } : nil
-      }
-    }
+    prepared = (draft, update)
+    return update != nil
   }
 
-  func rollBackTransaction() -> Any {
+  package func commitTransaction(tickets: [Ticket]) -> Bool {
+    // The draft is released after the gate is left.
+    let prepared = prepared
+    self.prepared = nil
+    defer { withExtendedLifetime(prepared) {} }
+    return commit(prepared?.update, tickets: tickets)
+  }
+
+  package func rollBackTransaction() -> Any {
     rollBack() as Any
   }
 
-  func saveTransaction() -> () -> Any {
+  package func saveTransaction() -> () -> Any {
     guard let draft = openDraft else { return { () } }
     let savepoint = draft.savepoint
     return { draft.restore(savepoint) }

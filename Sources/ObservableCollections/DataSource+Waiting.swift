@@ -25,7 +25,7 @@ extension DataSource {
   public func flush() {
     let context = ThreadContext.current
     precondition(
-      context.drainDepth == 0 && context.transactionDepth == 0,
+      context.deliveryDepth == 0 && context.transactionDepth == 0,
       "flush() inside an observer or a transaction would wait for itself: call it outside")
     collection.node.flush()
   }
@@ -41,29 +41,15 @@ extension DataSource {
   }
 }
 
-extension DomainNode {
+extension GraphNode {
   /// Waits for the domains upstream, and then for this one.
   package func flush() {
-    for domain in domainsUpstreamFirst { domain.waitUntilDelivered() }
+    for domain in DependencyGraph.domains(upTo: self) { domain.waitUntilDelivered() }
   }
 
-  /// Like ``flush()``, without blocking the thread.
+  /// Waits like ``flush()``, without blocking the thread.
   package func flushed() async {
-    for domain in domainsUpstreamFirst { await domain.delivered() }
-  }
-
-  /// Each domain that this is made from, once, behind those that it is made from itself.
-  private var domainsUpstreamFirst: [Domain] {
-    var seen: Set<ObjectIdentifier> = []
-    var domains: [Domain] = []
-    func visit(_ node: any DomainNode) {
-      guard seen.insert(ObjectIdentifier(node)).inserted else { return }
-      for source in Topology.upstream(of: node) { visit(source) }
-      // All ways out of a domain lead through its root, which is visited last of what is upstream.
-      if seen.insert(ObjectIdentifier(node.domain)).inserted { domains.append(node.domain) }
-    }
-    visit(self)
-    return domains
+    for domain in DependencyGraph.domains(upTo: self) { await domain.delivered() }
   }
 }
 

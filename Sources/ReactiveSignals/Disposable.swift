@@ -62,7 +62,7 @@ public final class Disposable: @unchecked Sendable {
     end()
     let mailbox = mailbox
     if mailbox?.isCalling == true { return }
-    domain?.waitForRoundInProgress()
+    domain?.waitForPassInProgress()
     mailbox?.waitForCall()
   }
 

@@ -44,7 +44,7 @@ private final class Plug<Element: Differentiable & Sendable>: @unchecked Sendabl
 final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `current`, `staged` and `frozen` are guarded by the domain's lock.
 
-  let root: RootNode<Element>
+  let root: CollectionNode<Element>
   private var current: Plug<Element>?
   /// The latest swap that is not done.
   private var staged: Plug<Element>?
@@ -63,7 +63,6 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
   private struct Actions {
     /// Whether this thread has become the container's drainer.
     var mustDrain = false
-    var hasCommitted = false
     /// The staged plug's difference is to be computed.
     var computation: Computation?
     /// Who has waited for a computation that is over.
@@ -75,11 +74,14 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     /// Released with this value, unlocked.
     var states: [CollectionState<Element>] = []
     var updates: [[CollectionUpdate<Element>]] = []
+    var released: [Event] = []
   }
 
   init(pauseHook: PauseHook?) {
-    root = RootNode(
-      domain: Domain(pauseHook: pauseHook), state: CollectionState(unloaded: .idle))
+    root = CollectionNode(
+      domain: Domain(pauseHook: pauseHook), state: CollectionState(unloaded: .idle),
+      entrance: Entrance())
+    root.openEntrance()
   }
 
   deinit {
@@ -101,7 +103,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     let plug = Plug(source, SwapHandle())
     source.start()
     // A new container has no downstream that the source could be made from.
-    _ = Topology.connect(root, to: plug.node)
+    _ = DependencyGraph.connect(root, to: plug.node)
     root.domain.withLock { _ in staged = plug }
     let state = attach(plug)
     root.begin(
@@ -120,7 +122,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
   func swap(to source: any DataSource<Element>) -> SwapHandle {
     let handle = SwapHandle { [weak self] handle in self?.cancel(handle) }
     let plug = Plug(source, handle)
-    guard Topology.connect(root, to: plug.node) else {
+    guard DependencyGraph.connect(root, to: plug.node) else {
       handle.resolve(.cycle)
       return handle
     }
@@ -144,7 +146,7 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     }
     source.start()
     if let shared {
-      Topology.disconnect(root, from: plug.node)
+      DependencyGraph.disconnect(root, from: plug.node)
       return shared
     }
     let attached = attach(plug)
@@ -175,12 +177,8 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
   /// Begins to observe a source.
   private func attach(_ plug: Plug<Element>) -> CollectionState<Element> {
     let node = plug.node
-    let (state, observation) = node.domain.withLock { state in
-      let observation = node.feeders.attach(
-        { [weak self, weak plug] update in
-          if let self, let plug { receive(.read(update), from: plug) }
-        }, &state)
-      return (node.published(&state).state, observation)
+    let (state, observation) = node.attachFeeder { [weak self, weak plug] update, tickets in
+      if let self, let plug { receive(update, tickets, from: plug) }
     }
     // The plug keeps the source.
     let feed = Disposable(observation, keeping: nil)
@@ -193,14 +191,16 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
     return state
   }
 
-  private func receive(_ update: CollectionUpdate<Element>, from plug: Plug<Element>) {
+  private func receive(
+    _ update: CollectionUpdate<Element>, _ tickets: [Ticket], from plug: Plug<Element>
+  ) {
     perform { state in
       var actions = Actions()
       if plug === current {
         if staged?.phase == .computing {
           frozen.append(update)
         } else {
-          replay([update], &actions, &state)
+          replay([update], tickets: tickets, &actions, &state)
         }
       } else if plug === staged {
         switch plug.phase {
@@ -268,27 +268,29 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
 
   /// Passes on what the current source tells.
   private func replay(
-    _ updates: [CollectionUpdate<Element>], _ actions: inout Actions, _ state: inout Domain.State
+    _ updates: [CollectionUpdate<Element>], tickets: [Ticket] = [], _ actions: inout Actions,
+    _ state: inout Domain.State
   ) {
     for update in updates {
       commit(
         update.change.map { ($0.after, $0.changeset) }, update.state.status,
-        hasLoaded: update.state.hasLoaded, &actions, &state)
+        hasLoaded: update.state.hasLoaded, tickets: tickets, &actions, &state)
     }
     actions.updates.append(updates)
   }
 
   private func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, _ status: SourceStatus,
-    hasLoaded: Bool, _ actions: inout Actions, _ state: inout Domain.State
+    hasLoaded: Bool, tickets: [Ticket] = [], _ actions: inout Actions,
+    _ state: inout Domain.State
   ) {
     let before = root.committed(&state)
     actions.states.append(before.state)
     guard let update = before.state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
     else { return }
-    let drainer = ThreadContext.current.deferred == nil ? ThreadID.current : nil
-    if root.commit(update, by: drainer, &state) { actions.mustDrain = true }
-    actions.hasCommitted = true
+    let (mustDeliver, released) = root.commit(update, tickets: tickets, by: .current, &state)
+    if mustDeliver { actions.mustDrain = true }
+    if let released { actions.released.append(released) }
   }
 
   private func takeMissed(_ plug: Plug<Element>) -> [CollectionUpdate<Element>] {
@@ -307,18 +309,17 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
         if let outcome { plug.handle.resolve(outcome) }
       }
       // A drain takes as long as others commit: what is left is not kept by it.
-      (actions.left, actions.states, actions.updates) = ([], [], [])
-      if actions.mustDrain { root.domain.drain(root) }
-      if actions.hasCommitted { ThreadContext.current.deferred?.append(root) }
+      (actions.left, actions.states, actions.updates, actions.released) = ([], [], [], [])
+      if actions.mustDrain { root.domain.deliver() }
       if let done = actions.done { done.handle.resolve(done.outcome) }
       for waiter in actions.woken { waiter.wake() }
       guard let computation = actions.computation else { return }
       root.domain.pause(at: .swapFrozen)
       // As inside an observer, a flush inside a comparison would wait for itself.
       let context = ThreadContext.current
-      context.drainDepth += 1
+      context.deliveryDepth += 1
       let changeset = computation.old.changeset(to: computation.new)
-      context.drainDepth -= 1
+      context.deliveryDepth -= 1
       root.domain.pause(at: .swapComputed)
       actions = root.domain.withLock { state in
         var actions = Actions()
@@ -338,6 +339,6 @@ final class ContainerCore<Element: Differentiable & Sendable>: @unchecked Sendab
       return feed
     }
     feed?.dispose()
-    Topology.disconnect(root, from: plug.node)
+    DependencyGraph.disconnect(root, from: plug.node)
   }
 }

@@ -28,11 +28,11 @@ import Testing
   }
 
   @Test func anOperatorThatForgetsUpdatesBreaksO1() {
-    #expect(violation { $0.transformed(by: Forgetful()) }?.rule == "O1")
+    #expect(violation { $0.transformed { Forgetful(input: $0) } }?.rule == "O1")
   }
 
   @Test func anOperatorThatTellsTooLittleBreaksE4() {
-    #expect(violation { $0.transformed(by: Untold()) }?.rule == "E4")
+    #expect(violation { $0.transformed { Untold(input: $0) } }?.rule == "E4")
   }
 
   @Test func deletingAndInsertingInTwoStepsBreaksO2() {
@@ -42,7 +42,11 @@ import Testing
   @Test func computingAllAnewBreaksO4() {
     let calls = Locked(0)
     let violation = violation(
-      of: { $0.transformed(by: Uncached { calls.withLock { $0 += 1 } }) },
+      of: { source in
+        source.transformed { input in
+          Uncached(input: input) { calls.withLock { $0 += 1 } }
+        }
+      },
       calls: { calls.withLock { $0 } })
     #expect(violation?.rule == "O4")
   }
@@ -54,53 +58,52 @@ private func passing(_ elements: some Sequence<TestElement>) -> [TestElement] {
   elements.filter { $0.content > 0 }
 }
 
-/// Leaves updates out.
+/// Ignores updates.
 private struct Forgetful: CollectionOperator {
-  func start(with input: Snapshot<TestElement>) -> [TestElement] { passing(input) }
+  let input: CollectionInput<TestElement>
 
-  func apply(
-    _ change: CollectionChange<TestElement>, to output: Snapshot<TestElement>
-  ) -> (output: [TestElement], changeset: Changeset)? {
-    if !change.changeset.updates.isEmpty { return nil }
-    let result = passing(change.after)
-    return (result, Changeset(from: output, to: result))
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(with: passing(input.snapshot))
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) {
+    if input.change?.changeset.updates.isEmpty == false { return }
+    output.replace(with: passing(input.snapshot))
   }
 }
 
-/// Has the right contents, and tells them without the updates.
+/// Has the right contents, and reports them without the updates.
 private struct Untold: CollectionOperator {
-  func start(with input: Snapshot<TestElement>) -> [TestElement] { passing(input) }
+  let input: CollectionInput<TestElement>
 
-  func apply(
-    _ change: CollectionChange<TestElement>, to output: Snapshot<TestElement>
-  ) -> (output: [TestElement], changeset: Changeset)? {
-    let result = passing(change.after)
-    let changeset = Changeset(from: output, to: result)
-    return (
-      result,
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(with: passing(input.snapshot))
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) {
+    let result = passing(input.snapshot)
+    let changeset = Changeset(from: output.elements, to: result)
+    output.write(PersistentArray(result), over: output.savepoint) { _ in
       Changeset(
         deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves)
-    )
+    }
   }
 }
 
-/// Computes everything anew for each change.
+/// Computes everything again for each change.
 private struct Uncached: CollectionOperator {
+  let input: CollectionInput<TestElement>
   let onCall: @Sendable () -> Void
 
-  func start(with input: Snapshot<TestElement>) -> [TestElement] {
-    input.filter {
-      onCall()
-      return $0.content > 0
-    }
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(
+      with: input.snapshot.filter {
+        onCall()
+        return $0.content > 0
+      })
   }
 
-  func apply(
-    _ change: CollectionChange<TestElement>, to output: Snapshot<TestElement>
-  ) -> (output: [TestElement], changeset: Changeset)? {
-    let result = start(with: change.after)
-    return (result, Changeset(from: output, to: result))
-  }
+  func update(_ output: CollectionDraft<TestElement>) { start(output) }
 }
 
 /// Empties its output before it fills it again.

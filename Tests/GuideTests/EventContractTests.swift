@@ -21,8 +21,10 @@ import Testing
   private var tests: [(rule: String, tests: [String])] {
     lines.compactMap { line in
       guard let row = line.firstMatch(of: /^\| ([A-Z][0-9]+) \| (.+) \|$/) else { return nil }
-      let tests = row.2.matches(of: /`([A-Za-z0-9_.]+)`/).map { String($0.1) }
-      return (String(row.1), tests)
+      // A name with spaces stands between two backticks on either side.
+      let raw = row.2.matches(of: /`` ?([A-Za-z0-9_]+)\.`([^`]+)` ?``/)
+      let plain = row.2.replacing(/``.+?``/, with: "").matches(of: /`([A-Za-z0-9_.]+)`/)
+      return (String(row.1), raw.map { "\($0.1).\($0.2)" } + plain.map { String($0.1) })
     }
   }
 
@@ -75,6 +77,7 @@ import Testing
     guard words.first?.hasPrefix("//") == false,
       let keyword = words.firstIndex(where: keywords.contains), keyword + 1 < words.count
     else { return nil }
+    if let raw = line.firstMatch(of: /func `([^`]+)`/) { return String(raw.1) }
     return String(words[keyword + 1].prefix { $0.isLetter || $0.isNumber })
   }
 }

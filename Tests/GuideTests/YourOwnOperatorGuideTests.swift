@@ -3,58 +3,118 @@ import Swappable
 import TestSupport
 import Testing
 
-struct First<Element: Differentiable & Sendable>: CollectionOperator {
-  let count: Int
+struct Order: Hashable, Sendable, Differentiable {
+  var id: Int
+  var country: String
+  var amount: Int
 
-  func start(with input: Snapshot<Element>) -> [Element] {
-    Array(input.prefix(count))
+  var differenceIdentifier: Int { id }
+}
+
+struct Total: Hashable, Sendable, Differentiable {
+  let country: String
+  var orders = 0
+  var amount = 0
+
+  var differenceIdentifier: String { country }
+}
+
+struct TotalsByCountry: CollectionOperator {
+  let orders: CollectionInput<Order>
+
+  func start(_ output: CollectionDraft<Total>) {
+    for order in orders.snapshot { count(order, by: 1, in: output) }
   }
 
-  func apply(
-    _ change: CollectionChange<Element>, to output: Snapshot<Element>
-  ) -> (output: [Element], changeset: Changeset)? {
-    let next = Array(change.after.prefix(count))
-    return (next, Changeset(from: output, to: next))
+  func update(_ output: CollectionDraft<Total>) {
+    guard let change = orders.change else { return }
+    for (_, order) in change.deleted { count(order, by: -1, in: output) }
+    for (_, order) in change.inserted { count(order, by: 1, in: output) }
+    for (_, _, old, new) in change.updated {
+      count(old, by: -1, in: output)
+      count(new, by: 1, in: output)
+    }
+  }
+
+  private func count(_ order: Order, by step: Int, in output: CollectionDraft<Total>) {
+    var (place, end) = (0, output.count)
+    while place < end {
+      let middle = (place + end) / 2
+      if output[middle].country < order.country { place = middle + 1 } else { end = middle }
+    }
+    if place == output.count || output[place].country != order.country {
+      output.insert(Total(country: order.country), at: place)
+    }
+    output[place].orders += step
+    output[place].amount += step * order.amount
+    if output[place].orders == 0 { output.remove(at: place) }
   }
 }
 
-extension DataSource {
-  /// Makes a live collection of the first elements.
+extension DataSource where Element == Order {
+  /// Derives the totals by country.
   ///
   /// | in | out |
   /// |---|---|
-  /// | insert among them | insert; delete of the one that leaves at the end |
-  /// | delete among them | delete; insert of the one that follows |
-  /// | update, move among them | the same |
-  /// | anything behind them | nothing |
+  /// | insert | update of the total, or insert of the first order's country |
+  /// | delete | update of the total, or delete of the last order's country |
+  /// | update | update of the total, or of two if the country has changed |
+  /// | move | nothing |
   ///
-  /// - Parameter count: How many there are at most.
-  /// - Complexity: O(*count*) for a change.
-  func first(_ count: Int) -> LiveCollection<Element> {
-    transformed(by: First(count: count))
+  /// - Complexity: O(k log n) edits and comparisons for a change of k orders.
+  func totalsByCountry() -> LiveCollection<Total> {
+    transformed { TotalsByCountry(orders: $0) }
   }
 }
 
-struct Described<Input: Differentiable & Sendable>: CollectionOperator {
-  let describe: @Sendable (Input) -> String
-  private var texts: [String] = []
+struct Rate: Hashable, Sendable, Differentiable {
+  var country: String
+  var factor: Int
 
-  init(_ describe: @escaping @Sendable (Input) -> String) {
-    self.describe = describe
+  var differenceIdentifier: String { country }
+}
+
+struct ConvertedOrders: CollectionOperator {
+  let orders: CollectionInput<Order>
+  let rates: CollectionInput<Rate>
+  let limit: PropertyInput<Int>
+  private var factors: [String: Int] = [:]
+
+  init(
+    orders: CollectionInput<Order>, rates: CollectionInput<Rate>, limit: PropertyInput<Int>
+  ) {
+    self.orders = orders
+    self.rates = rates
+    self.limit = limit
   }
 
-  mutating func start(with input: Snapshot<Input>) -> [String] {
-    texts = input.map(describe)
-    return texts
+  mutating func start(_ output: CollectionDraft<Order>) {
+    factors = [:]
+    for rate in rates.snapshot where factors[rate.country] == nil {
+      factors[rate.country] = rate.factor
+    }
+    output.replace(with: orders.snapshot.compactMap(convert))
   }
 
-  mutating func apply(
-    _ change: CollectionChange<Input>, to output: Snapshot<String>
-  ) -> (output: [String], changeset: Changeset)? {
-    texts = change.changeset.applying(to: texts, with: change.after.lazy.map(describe))
-    return (texts, change.changeset)
+  mutating func update(_ output: CollectionDraft<Order>) {
+    if rates.change != nil || limit.isSet { return start(output) }
+    // Without rates, the output is empty whatever the orders are.
+    if !factors.isEmpty { output.replace(with: orders.snapshot.compactMap(convert)) }
+  }
+
+  private func convert(_ order: Order) -> Order? {
+    guard let factor = factors[order.country] else { return nil }
+    var order = order
+    order.amount *= factor
+    return order.amount < limit.value ? nil : order
   }
 }
+
+private func order(_ element: TestElement) -> Order {
+  Order(id: element.id, country: country(element), amount: element.content)
+}
+
+private func country(_ element: TestElement) -> String { "Country \(element.id % 3)" }
 
 /// The code of the guide "Write your own operator".
 @Suite struct YourOwnOperatorGuideTests {
@@ -66,28 +126,58 @@ struct Described<Input: Differentiable & Sendable>: CollectionOperator {
 
   @Test func itPrintsWhatItSays() throws {
     let print = Printed()
-    let names = ArrayDataSource(["Ada", "Grace", "Edsger"])
-    let two = names.first(2)
-    names.remove(at: 0)
-    print(two.snapshot)
+    let orders = ArrayDataSource([
+      Order(id: 1, country: "Peru", amount: 10), Order(id: 2, country: "Chad", amount: 5),
+    ])
+    let totals = orders.totalsByCountry()
+    orders.append(Order(id: 3, country: "Chad", amount: 2))
+    for total in totals.snapshot { print(total.country, total.orders, total.amount) }
+    let rates = ArrayDataSource([Rate(country: "Peru", factor: 3)])
+    let limit = Property(0)
+    let converted = LiveCollection { inputs in
+      ConvertedOrders(
+        orders: inputs.collection(orders), rates: inputs.collection(rates),
+        limit: inputs.property(limit))
+    }
+    print(converted.map(\.amount).snapshot)
     #expect(try print.lines == Guide("YourOwnOperator").output)
   }
 
-  @Test func bothKeepTheContract() throws {
-    try checkOperator({ $0.first(3) }, is: { Array($0.prefix(3)) })
+  @Test func totalsKeepTheContract() throws {
     try checkOperator(
-      { $0.transformed(by: Described { "\($0)" }) }, is: { $0.map { "\($0)" } })
+      { source in source.map(order).totalsByCountry() },
+      is: { elements in
+        Dictionary(grouping: elements.map(order), by: \.country).sorted { $0.key < $1.key }.map {
+          Total(country: $0, orders: $1.count, amount: $1.reduce(0) { $0 + $1.amount })
+        }
+      })
   }
 
-  @Test func noElementIsDescribedTwice() throws {
-    let calls = Shared(0)
+  @Test func convertedOrdersKeepTheContract() throws {
     try checkOperator(
-      { input in
-        input.transformed(
-          by: Described {
-            calls.modify { $0 += 1 }
-            return "\($0)"
-          })
-      }, is: { $0.map { "\($0)" } }, calls: { calls.value })
+      overSeveralInputs: { first, second, limit in
+        LiveCollection { inputs in
+          ConvertedOrders(
+            orders: inputs.collection(first.map(order)),
+            rates: inputs.collection(second.map { Rate(country: country($0), factor: $0.content) }),
+            limit: inputs.property(limit))
+        }
+      },
+      is: { first, second, limit in
+        first.map(order).compactMap { order in
+          guard let rate = second.first(where: { country($0) == order.country }) else { return nil }
+          let amount = order.amount * rate.content
+          return amount < limit
+            ? nil : Order(id: order.id, country: order.country, amount: amount)
+        }
+      })
+  }
+
+  @Test func `a change of one order edits the totals of one country`() {
+    let orders = ArrayDataSource((0..<1_000).map { Order(id: $0, country: "C\($0)", amount: 1) })
+    let events = RecordingObserver(orders.totalsByCountry())
+    orders[500] = Order(id: 500, country: "C500", amount: 7)
+    #expect(events.changes.map(\.changeset.updates.count) == [1])
+    #expect(events.changes.map(\.changeset.changeCount) == [1])
   }
 }

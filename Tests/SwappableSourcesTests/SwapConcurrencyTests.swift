@@ -268,10 +268,7 @@ import Testing
     try working.join()
     #expect(leftover == nil)
     #expect(handle.value?.outcomeIfKnown != nil)
-    #expect(
-      source.collection.node.feeders.domain.withLock {
-        source.collection.node.feeders.isEmpty(&$0)
-      })
+    #expect(!source.collection.node.isFollowed)
   }
 
   @Test func aContainerLetGoCancelsWhatIsStaged() async {

@@ -17,7 +17,7 @@ private final class View<Source: DataSource>: DataSource {
 @Suite struct SwapLifetimeTests {
   private func hasFeeders(_ source: any DataSource<TestElement>) -> Bool {
     let node = source.collection.node
-    return node.domain.withLock { !node.feeders.isEmpty(&$0) }
+    return node.isFollowed
   }
 
   @Test func aSourceThatIsLeftIsReleasedAndObservedNoMore() {

@@ -1,105 +1,221 @@
 package import Diffing
 package import ReactiveSignals
 
-/// The node of a collection: a root's, or that of an operator's result.
-package class CollectionNode<Element: Differentiable & Sendable>: DomainNode,
+/// The node of a collection.
+package final class CollectionNode<Element: Differentiable & Sendable>: GraphNode,
   @unchecked Sendable
 {
-  // Sendable: the constants are; `published` is guarded by the domain's lock; `update` and `previous` are owned by the
-  // drainer; the lists say of themselves.
+  // Sendable: `published` and `committed` are guarded by the domain's lock. The delivering thread alone
+  // writes `published`, and so may read it without the lock. It owns `update`, `previous` and `kernel`.
+  // The creator of a derived node owns all of them until the node is live.
 
-  package let domain: Domain
-  package let height: Int
-
-  /// Boundaries of other domains; told before any observer.
-  package let feeders: ObserverList
+  package let place: NodePlace
+  /// Boundaries to other domains, which receive updates before all observers.
+  private let feeders: ObserverList
   package let observers: ObserverList
-  /// Those who follow the status; told after the observers of the contents.
+  /// Observers of the status. They are called after the observers of the contents.
   package let statusObservers: ObserverList
 
-  /// Those who have read the contents, the status, and both together; told before the observers.
+  /// Track reads of the contents, of the status, and of both together.
   package let contentsTracking = Tracking()
   package let statusTracking = Tracking()
   package let stateTracking = Tracking()
 
-  /// What observers have been told last, or are being told.
+  /// The state that observers have received, or are receiving.
   private var published: StateBox<Element>
-  /// What the round in progress brings; nil where nothing changes.
-  package var update: CollectionUpdate<Element>?
-  /// Kept until the round is over, so that nothing is released under the lock.
+  /// The newest state of a root, delivered or not. It is `nil` for a derived node.
+  private var committed: StateBox<Element>?
+  /// What the present pass brings.
+  package private(set) var update: CollectionUpdate<Element>?
+  /// The state before the update, which must not be released under the lock.
   private var previous: StateBox<Element>?
+  private var kernel: OperatorKernel<Element>?
 
-  package init(domain: Domain, height: Int, state: CollectionState<Element>) {
+  /// Creates a root.
+  ///
+  /// - Parameters:
+  ///   - domain: The domain of the root.
+  ///   - state: The first state.
+  ///   - entrance: The place where commits of other domains enter.
+  package convenience init(
+    domain: Domain, state: CollectionState<Element>, entrance: Entrance? = nil
+  ) {
+    self.init(domain, StateBox(state), entrance)
+  }
+
+  private init(_ domain: Domain, _ state: StateBox<Element>, _ entrance: Entrance?) {
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
-    published = StateBox(state)
-    self.domain = domain
-    self.height = height
+    published = state
+    committed = state
+    place = NodePlace(domain: domain, composesCommits: true, entrance: entrance)
   }
 
-  package var upstream: [any DomainNode] { [] }
+  /// Creates a derived node and computes its first state.
+  init(over inputs: [any OperatorInput], _ kernel: any CollectionOperator<Element>) {
+    let domain = inputs[0].node.domain
+    feeders = ObserverList(domain: domain)
+    observers = ObserverList(domain: domain)
+    statusObservers = ObserverList(domain: domain)
+    published = StateBox(CollectionState(unloaded: .idle))
+    self.kernel = OperatorKernel(inputs, kernel)
+    place = NodePlace(domain: domain, inputs: inputs)
+    join()
+  }
 
-  /// What observers have been told.
+  // MARK: States
+
+  /// The state that observers have received, under the lock.
   package func published(_ state: inout Domain.State) -> StateBox<Element> { published }
 
-  /// The newest contents: of a root also what is committed and not yet delivered.
-  package final var current: CollectionState<Element> { currentBox.state }
+  /// The published state, for the delivering thread.
+  var publishedForPass: StateBox<Element> { published }
 
-  /// The same as an object.
+  /// The newest state of a root, under the lock.
+  package func committed(_ state: inout Domain.State) -> StateBox<Element> { committed ?? published }
+
+  /// The newest state, delivered or not.
+  package var current: CollectionState<Element> { currentBox.state }
+
+  /// The newest state as an object.
   package var currentBox: StateBox<Element> {
-    // Out of the lock as an object of whatever type: code that is not specialised would look the type up.
-    let event: Event = domain.withLock { _ in published }
+    // As an object of any type: code that is not specialized would look the type up.
+    let event: Event = domain.withLock { _ in committed ?? published }
     return unsafeDowncast(event, to: StateBox<Element>.self)
   }
 
-  /// Sets what a node that nobody can observe yet begins with.
+  /// Sets the first state of a root that nobody can observe yet.
   package func begin(with state: CollectionState<Element>) {
     let first = StateBox(state)
     let replaced = domain.withLock { _ in
-      let replaced = published
-      published = first
-      return replaced
+      defer { (published, committed) = (first, first) }
+      return (published, committed)
     }
-    _ = consume replaced
+    withExtendedLifetime(replaced) {}
   }
 
-  // MARK: Rounds
+  // MARK: Committing
 
-  package func pop(_ state: inout Domain.State) -> UInt64 { 0 }
+  /// Commits an update of the newest state, under the lock.
+  ///
+  /// - Parameters:
+  ///   - update: The update. The caller holds the state before it, which is released here.
+  ///   - tickets: The tickets of transactions over several domains.
+  ///   - thread: The calling thread.
+  /// - Returns: Whether the caller must call `deliver()`, and an event to be released outside the lock.
+  package func commit(
+    _ update: CollectionUpdate<Element>, tickets: [Ticket] = [], by thread: ThreadID,
+    _ state: inout Domain.State
+  ) -> (mustDeliver: Bool, released: Event?) {
+    committed = update.box
+    return enqueue(
+      update, changes: update.changeset.changeCount, limit: update.state.snapshot.count,
+      tickets: tickets, by: thread, &state)
+  }
 
-  package func recordInputs(_ state: inout Domain.State) {}
+  package func receive(_ event: Event, tickets: [Ticket]) {
+    let thread = ThreadID.current
+    let update = CollectionUpdate<Element>.read(event)
+    let (mustDeliver, replaced, released) = domain.withLock { state in
+      let replaced = committed
+      let (mustDeliver, released) = commit(update, tickets: tickets, by: thread, &state)
+      return (mustDeliver, replaced, released)
+    }
+    withExtendedLifetime((replaced, released)) {}
+    if mustDeliver { domain.deliver() }
+  }
 
-  package var isComputed: Bool { true }
+  package func take(_ commit: Event) -> Bool {
+    var next = CollectionUpdate<Element>.read(commit)
+    if let update {
+      next = update.composed(with: next)
+    } else if next.revisionBefore != published.state.revision {
+      // The commits before it came to nothing.
+      next = next.rebased(on: published.state)
+    }
+    update = next
+    return !next.isComposed
+  }
 
-  package func compute() {}
+  package func compose(_ commit: Event, with earlier: inout Event) -> Event {
+    let replaced = earlier
+    earlier = CollectionUpdate<Element>.read(earlier).composed(with: .read(commit))
+    return replaced
+  }
+
+  package func feeders(_ state: inout Domain.State) -> ObserverList { feeders }
+
+  package func makeFollower(
+    in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State
+  ) -> CollectionNode<Element> {
+    CollectionNode(domain, published, entrance)
+  }
+
+  // MARK: Passes
+
+  package var isChanged: Bool { update != nil }
+
+  package func compute() {
+    if kernel == nil {
+      update = update?.resolved()
+    } else {
+      update = kernel?.update(published.state)
+    }
+  }
+
+  package func computeFirst() {
+    guard let state = kernel?.start() else { return }
+    published = StateBox(state)
+  }
+
+  package func settle(_ state: inout Domain.State) {
+    guard let update else { return }
+    previous = published
+    published = update.box
+  }
 
   package func publish(_ state: inout Domain.State) {
     guard let update else { return }
     previous = published
     published = update.box
     feeders.publish(update, &state)
-    if update.change != nil { observers.publish(update, &state) }
+    if update.hasChange { observers.publish(update, &state) }
     if update.isStatusStep { statusObservers.publish(update, &state) }
   }
 
-  package func feed(_ round: UInt64) {
-    feeders.deliver(round)
+  package func feed(_ pass: UInt64) {
+    feeders.deliver(pass)
   }
 
-  package func deliver(_ round: UInt64) {
-    if contentsTracking.isRead, update?.change != nil { contentsTracking.hasChanged() }
+  package func deliver(_ pass: UInt64) {
+    if contentsTracking.isRead, update?.hasChange == true { contentsTracking.hasChanged() }
     if statusTracking.isRead, update?.isStatusStep == true { statusTracking.hasChanged() }
     if update != nil { stateTracking.hasChanged() }
-    observers.deliver(round)
-    statusObservers.deliver(round)
+    observers.deliver(pass)
+    statusObservers.deliver(pass)
   }
 
-  package func endRound() {
-    feeders.endRound()
-    observers.endRound()
-    statusObservers.endRound()
+  package func endPass() {
+    feeders.endPass()
+    observers.endPass()
+    statusObservers.endPass()
     update = nil
     previous = nil
+  }
+
+  // MARK: Boundaries
+
+  /// Calls a closure with each update, before all observers, beginning with the next pass.
+  ///
+  /// - Returns: The published state and the observation.
+  package func attachFeeder(
+    _ handler: @escaping @Sendable (CollectionUpdate<Element>, [Ticket]) -> Void
+  ) -> (state: CollectionState<Element>, observation: Observation) {
+    domain.withLock { state in
+      let observation = feeders.attach(
+        { [unowned domain] event in handler(.read(event), domain.ticketsOfPass) }, &state)
+      return (published.state, observation)
+    }
   }
 }

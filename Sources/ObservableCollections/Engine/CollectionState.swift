@@ -32,7 +32,7 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   }
 }
 
-/// A state as an object of its own: what is published keeps nothing of what was before it.
+/// A state as an object, without the state before it.
 package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   package let state: CollectionState<Element>
 
@@ -40,53 +40,110 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
     self.state = state
   }
 
-  /// What joins a collection of such elements is given first.
+  /// The first event of an observer, with its type.
   package static func read(_ event: Event) -> StateBox<Element> {
     unsafeDowncast(event, to: StateBox<Element>.self)
   }
 }
 
-/// What one round brings to a collection: a change, a status step, or both.
-package final class CollectionUpdate<Element: Differentiable & Sendable>: Sendable {
+/// What one commit or pass brings to a collection: a change, a status step, or both.
+package final class CollectionUpdate<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: `recorded` is guarded by the domain's lock while the update is pending. The delivering
+  // thread owns it from then on, and publishes no update that has it.
+
   package let before: Snapshot<Element>
   package let revisionBefore: Int
-  /// Empty where the contents stay.
+  /// Empty if the contents stay the same.
   package let changeset: Changeset
-  /// The state after it.
+  /// The state after the update.
   package let box: StateBox<Element>
   package let isStatusStep: Bool
+  /// The changesets of commits that became this update. They are composed by `resolved()`.
+  private var recorded: ChangesetAccumulator?
 
   package var state: CollectionState<Element> { box.state }
 
-  package init(
+  package convenience init(
     before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
     state: CollectionState<Element>, isStatusStep: Bool
+  ) {
+    self.init(before, revisionBefore, changeset, StateBox(state), isStatusStep, nil)
+  }
+
+  private init(
+    _ before: Snapshot<Element>, _ revisionBefore: Int, _ changeset: Changeset,
+    _ box: StateBox<Element>, _ isStatusStep: Bool, _ recorded: ChangesetAccumulator?
   ) {
     self.before = before
     self.revisionBefore = revisionBefore
     self.changeset = changeset
-    box = StateBox(state)
+    self.box = box
     self.isStatusStep = isStatusStep
+    self.recorded = recorded
   }
 
   package var change: CollectionChange<Element>? {
-    revisionBefore == box.state.revision ? nil : CollectionChange(self)
+    hasChange ? CollectionChange(self) : nil
   }
 
-  /// What observers of a collection of such elements are given.
+  package var hasChange: Bool { revisionBefore != box.state.revision }
+
+  /// An update on its way to observers, with its type.
   package static func read(_ event: Event) -> CollectionUpdate<Element> {
     unsafeDowncast(event, to: CollectionUpdate<Element>.self)
+  }
+
+  // MARK: Composing pending updates
+
+  /// A Boolean value that indicates whether `resolved()` has work to do.
+  package var isComposed: Bool { recorded != nil }
+
+  /// Composes this update with the next one, without comparing elements.
+  ///
+  /// Recorded changesets are dropped if they take more memory than the contents before and after.
+  ///
+  /// - Complexity: O(1) on average.
+  func composed(with later: CollectionUpdate<Element>) -> CollectionUpdate<Element> {
+    let limit = before.count + later.state.snapshot.count
+    var changes = recorded ?? ChangesetAccumulator(changeset)
+    // The array must not be copied.
+    recorded = nil
+    if later.recorded == nil {
+      changes.append(later.changeset, limit: limit)
+    } else {
+      changes.exceed()
+    }
+    return CollectionUpdate(
+      before, revisionBefore, .empty, later.box, isStatusStep || later.isStatusStep, changes)
+  }
+
+  /// Returns an equal update that continues from a state with the same contents.
+  func rebased(on state: CollectionState<Element>) -> CollectionUpdate<Element> {
+    CollectionUpdate(
+      state.snapshot, hasChange ? state.revision : box.state.revision, changeset, box, isStatusStep,
+      recorded)
+  }
+
+  /// Returns the update that observers receive, or `nil` if nothing has changed in the end.
+  func resolved() -> CollectionUpdate<Element>? {
+    guard let recorded else { return self }
+    if hasChange, let changeset = recorded.normalForm(from: before, to: state.snapshot) {
+      return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)
+    }
+    guard isStatusStep else { return nil }
+    var state = state
+    (state.snapshot, state.revision) = (before, revisionBefore)
+    return CollectionUpdate(before, revisionBefore, .empty, StateBox(state), true, nil)
   }
 }
 
 extension CollectionState {
-  /// What a change and a status bring to this state.
+  /// Returns the update that a change and a status bring to this state, or `nil` if nothing changes.
   ///
   /// - Parameters:
-  ///   - contents: The new contents with what differs; nil where nothing does.
+  ///   - contents: The new contents and their difference, or `nil` if they stay the same.
   ///   - status: The new status.
-  ///   - hasLoaded: Whether good contents are there now, whatever the status.
-  /// - Returns: What to publish; nil where nothing changes.
+  ///   - hasLoaded: Whether the contents are good, whatever the status.
   package func advanced(
     to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus,
     hasLoaded: Bool = false

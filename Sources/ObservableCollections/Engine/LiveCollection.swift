@@ -1,13 +1,13 @@
 public import Diffing
 import ReactiveSignals
 
-/// The read-only end of a collection, which a data source gives to its observers.
+/// A live, ordered, read-only collection.
 ///
-/// It is made by a ``CollectionProperty``, an operator or a container, and has all that a
-/// ``DataSource`` has.
+/// A ``CollectionProperty``, an operator or a container creates it. It is the end of a data source that
+/// observers see.
 public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
   package let node: CollectionNode<Element>
-  /// What it is made from, kept alive.
+  /// The objects that it is made from.
   private let upstream: [any AnyObject & Sendable]
 
   package init(_ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = []) {
@@ -16,9 +16,9 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
   }
 
   deinit {
-    if node.height > 0 { node.domain.remove(node) }
+    node.leave()
   }
 
-  /// This collection itself.
+  /// This collection.
   public var collection: LiveCollection<Element> { self }
 }

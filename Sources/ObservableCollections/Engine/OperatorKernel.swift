@@ -1,81 +1,60 @@
-package import Diffing
+import Diffing
 import ReactiveSignals
 
-/// An operator over any number of inputs, as the engine runs it.
-package protocol OperatorKernel<Input, Output>: Sendable {
-  associatedtype Input: Differentiable & Sendable
-  associatedtype Output: Differentiable & Sendable
+/// An input of an operator, as its kernel sees it.
+protocol OperatorInput: NodeInput {
+  /// Makes the input follow a node of a domain: its own node, or a boundary to that.
+  func connect(in domain: Domain)
 
-  mutating func start(_ inputs: [Snapshot<Input>]) -> [Output]
-
-  /// - Parameters:
-  ///   - changes: What became of each input; nil where nothing did. At least one is not nil.
-  ///   - output: The output so far.
-  mutating func apply(
-    _ changes: [CollectionChange<Input>?], to output: Snapshot<Output>
-  ) -> (output: [Output], changeset: Changeset)?
+  /// A Boolean value that indicates whether the present pass changes the value or the contents.
+  var isChanged: Bool { get }
+  /// A Boolean value that indicates whether the present pass changes the status.
+  var hasStatusStep: Bool { get }
+  /// The status of a collection, and whether it has loaded. A property has none.
+  var status: (status: SourceStatus, hasLoaded: Bool)? { get }
 }
 
-/// An operator over one input.
-struct UnaryKernel<Wrapped: CollectionOperator>: OperatorKernel {
-  var wrapped: Wrapped
+/// An operator with its inputs: it computes the state of a derived node.
+struct OperatorKernel<Output: Differentiable & Sendable> {
+  private let inputs: [any OperatorInput]
+  private var wrapped: any CollectionOperator<Output>
 
-  mutating func start(_ inputs: [Snapshot<Wrapped.Input>]) -> [Wrapped.Output] {
-    wrapped.start(with: inputs[0])
+  init(_ inputs: [any OperatorInput], _ wrapped: any CollectionOperator<Output>) {
+    self.inputs = inputs
+    self.wrapped = wrapped
   }
 
-  mutating func apply(
-    _ changes: [CollectionChange<Wrapped.Input>?], to output: Snapshot<Wrapped.Output>
-  ) -> (output: [Wrapped.Output], changeset: Changeset)? {
-    changes[0].flatMap { wrapped.apply($0, to: output) }
-  }
-}
-
-/// A kernel with the state of what it makes.
-struct OperatorRun<Kernel: OperatorKernel> {
-  private var kernel: Kernel
-  private var statuses: [(status: SourceStatus, hasLoaded: Bool)]
-  /// The newest state computed, published or not.
-  private(set) var state: CollectionState<Kernel.Output>
-
-  init(_ kernel: Kernel, _ inputs: [CollectionState<Kernel.Input>]) {
-    self.kernel = kernel
-    statuses = inputs.map { ($0.status, $0.hasLoaded) }
-    state = CollectionState(
-      Snapshot(self.kernel.start(inputs.map(\.snapshot))), revision: 0, status: .loaded,
-      hasLoaded: false)
-    state.status = status
-    state.hasLoaded = hasLoaded
+  mutating func start() -> CollectionState<Output> {
+    let draft = CollectionDraft(Snapshot<Output>())
+    wrapped.start(draft)
+    let snapshot = draft.snapshot
+    draft.close()
+    let (status, hasLoaded) = status
+    return CollectionState(snapshot, revision: 0, status: status, hasLoaded: hasLoaded)
   }
 
-  /// Goes on by what a round brings to the inputs.
-  mutating func advance(
-    by updates: [CollectionUpdate<Kernel.Input>?]
-  ) -> CollectionUpdate<Kernel.Output>? {
-    let changes = updates.map { $0?.change }
-    for (index, update) in updates.enumerated() {
-      if let update { statuses[index] = (update.state.status, update.state.hasLoaded) }
+  /// Computes what the present pass brings to the output.
+  mutating func update(_ state: CollectionState<Output>) -> CollectionUpdate<Output>? {
+    var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
+    if inputs.contains(where: \.isChanged) {
+      let draft = CollectionDraft(state.snapshot)
+      wrapped.update(draft)
+      contents = draft.outcome()
+      draft.close()
     }
-    var contents: (snapshot: Snapshot<Kernel.Output>, changeset: Changeset)?
-    if changes.contains(where: { $0 != nil }),
-      let (output, recorded) = kernel.apply(changes, to: state.snapshot)
-    {
-      // An operator may make equal elements of different ones, and let one go as its twin comes.
-      let snapshot = Snapshot(output)
-      let changeset = recorded.normalForm(from: state.snapshot, to: snapshot)
-      if !changeset.hasNoEffect(from: state.snapshot, to: snapshot) {
-        contents = (snapshot, changeset)
-      }
+    guard inputs.contains(where: \.hasStatusStep) else {
+      return state.advanced(to: contents, status: state.status, hasLoaded: state.hasLoaded)
     }
-    let update = state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
-    if let update { state = update.state }
-    return update
+    let (status, hasLoaded) = status
+    return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
   }
 
-  /// The worst of the inputs.
-  private var status: SourceStatus {
-    statuses.dropFirst().reduce(statuses.first?.status ?? .loaded) { $0.worse($1.status) }
+  /// The worst status of the inputs, and whether all have loaded.
+  private var status: (status: SourceStatus, hasLoaded: Bool) {
+    let all = inputs.compactMap(\.status)
+    guard let first = all.first else { return (.loaded, true) }
+    return (
+      all.dropFirst().reduce(first.status) { $0.worse($1.status) }, all.allSatisfy(\.hasLoaded)
+    )
   }
-
-  private var hasLoaded: Bool { statuses.allSatisfy(\.hasLoaded) }
 }

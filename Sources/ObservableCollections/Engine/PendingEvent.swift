@@ -123,19 +123,19 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
 }
 
 extension ChangesetAccumulator {
-  /// What all changes come to, as observers are told it; nil where the contents are equal in the end.
+  /// Returns the net change of all recorded changesets, or `nil` if the contents are equal in the end.
   ///
-  /// - Complexity: O(*k* log *k*) for *k* operations; O(*n*) more for *n* elements where what was
-  ///   recorded is dropped, or many of the elements were moved or updated.
-  fileprivate func normalForm<Element: Differentiable>(
+  /// - Complexity: O(*k* log *k*) for *k* operations. O(*n*) more for *n* elements if the recorded
+  ///   changesets were dropped, or if many elements were moved or updated.
+  func normalForm<Element: Differentiable>(
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset? {
     guard let composed = composed()?.normalForm(from: old, to: new) else {
       return old.hasSameContents(as: new) ? nil : old.changeset(to: new)
     }
     if composed.hasNoEffect(from: old, to: new) { return nil }
-    // Where identities occur twice, more may have been moved and updated than needs to be told. That is
-    // looked for where it costs no more than composing did.
+    // With duplicate identities, the composed changeset may move and update more than necessary. Look for
+    // a smaller one if that costs no more than composing did.
     if 16 * (composed.moves.count + composed.updates.count) > old.count + new.count {
       let difference = old.changeset(to: new)
       if difference.changeCount < composed.changeCount { return difference }

@@ -1,51 +1,47 @@
 public import Diffing
 
-/// What an operator does: it keeps its output in step with its input, change by change.
+/// An operator: it keeps its output in step with its inputs by editing it.
 ///
-/// An operator is a value with whatever it must remember between two changes. The engine calls it from
+/// An operator holds its inputs and whatever state it needs between two changes. The engine calls it from
 /// one thread at a time, and takes care of order, revisions, status and delivery.
 ///
-///     struct Reversed<Element: Differentiable & Sendable>: CollectionOperator { … }
-///     let reversed = source.transformed(by: Reversed())
-public protocol CollectionOperator<Input, Output>: Sendable {
-  /// What the input holds.
-  associatedtype Input: Differentiable & Sendable
-  /// What the output holds.
+///     struct RunningTotal: CollectionOperator {
+///       let amounts: CollectionInput<Amount>
+///       mutating func start(_ output: CollectionDraft<Total>) { … }
+///       mutating func update(_ output: CollectionDraft<Total>) { … }
+///     }
+///     let totals = LiveCollection { inputs in RunningTotal(amounts: inputs.collection(amounts)) }
+///
+/// An element that is moved or updated in an input should be moved or updated in the output, rather than
+/// deleted and inserted. The draft finds an element that is removed at one place and inserted at another,
+/// and reports it as moved. Elements that did not change should not be computed again.
+public protocol CollectionOperator<Output>: Sendable {
+  /// The type of the elements of the output.
   associatedtype Output: Differentiable & Sendable
 
-  /// Makes the first output. Called once, before anything else.
+  /// Fills the output for the first time. This is called once, before anything else.
   ///
-  /// - Parameter input: The contents of the input.
-  mutating func start(with input: Snapshot<Input>) -> [Output]
+  /// - Parameter output: The output, which is empty.
+  mutating func start(_ output: CollectionDraft<Output>)
 
-  /// Makes the next output.
+  /// Edits the output after at least one input has changed.
   ///
-  /// What is moved or updated in the input should be moved or updated in the output, and not be
-  /// deleted and inserted; elements that did not change should not be computed anew.
-  ///
-  /// - Parameters:
-  ///   - change: What became of the input.
-  ///   - output: The output so far.
-  /// - Returns: The new output and what differs; nil or an empty changeset where nothing does. Updates
-  ///   may be named whose content is equal, and an identity may be both deleted and inserted: such are
-  ///   found and put right.
-  mutating func apply(
-    _ change: CollectionChange<Input>, to output: Snapshot<Output>
-  ) -> (output: [Output], changeset: Changeset)?
+  /// - Parameter output: The output as it was after the change before.
+  mutating func update(_ output: CollectionDraft<Output>)
 }
 
 extension DataSource {
-  /// Makes a live collection that follows this one by an operator.
+  /// Derives a collection from this one.
   ///
-  /// It shares this source's domain: a change here gives at most one event there, and both are
-  /// computed before any observer is called.
+  ///     let reversed = source.transformed { Reversed(input: $0) }
   ///
-  /// - Parameter collectionOperator: The operator, in its state before `start(with:)`.
+  /// A change of this source causes at most one event there. Both are computed before any observer is
+  /// called.
+  ///
+  /// - Parameter makeOperator: A closure that creates the operator.
   public func transformed<Operator: CollectionOperator>(
-    by collectionOperator: Operator
-  ) -> LiveCollection<Operator.Output> where Operator.Input == Element {
-    start()
-    return LiveCollection(
-      OperatorNode([collection.node], UnaryKernel(wrapped: collectionOperator)), upstream: [self])
+    by makeOperator: (CollectionInput<Element>) -> Operator
+  ) -> LiveCollection<Operator.Output> {
+    LiveCollection { makeOperator($0.collection(self)) }
   }
 }

@@ -1,70 +1,58 @@
 import Diffing
 
 extension DataSource {
-  /// Makes a live collection of this one's elements, followed by those of others.
+  /// Derives a collection of the elements of this one, followed by those of others.
   ///
   /// | in | out |
   /// |---|---|
-  /// | insert, delete, update, move in one | the same, behind what stands before it |
+  /// | insert, delete, update, move in one | the same, after the elements of those before it |
   /// | deleted in one and inserted in another by one change | a move |
   ///
-  /// Where all are made from one root, a change of the root gives one event. Over several roots it
-  /// begins a domain of its own: a transaction over them gives one event, unless another thread is
-  /// delivering at the same time.
+  /// If all are derived from one root, a change of the root causes one event. Otherwise, the result has a
+  /// domain of its own, and a transaction over several roots causes one event.
   ///
-  /// - Parameter others: What follows, in order.
-  /// - Complexity: O(n) for a change.
+  /// - Parameter others: The collections that follow, in order.
+  /// - Complexity: O(k log n) for a change of k elements.
   public func concatenated(
     with others: any DataSource<Element>...
   ) -> LiveCollection<Element> {
     concatenated(with: others)
   }
 
-  /// Makes a live collection of this one's elements, followed by those of any number of others.
+  /// Derives a collection of the elements of this one, followed by those of any number of others.
   ///
-  /// What comes in and goes out is the same as where they are named one by one.
+  /// Events are the same as for collections that are listed one by one.
   ///
-  /// - Parameter others: What follows, in order.
-  /// - Complexity: O(n) for a change.
+  /// - Parameter others: The collections that follow, in order.
+  /// - Complexity: O(k log n) for a change of k elements.
   public func concatenated(
     with others: [any DataSource<Element>]
   ) -> LiveCollection<Element> {
     let sources = [self as any DataSource<Element>] + others
-    for source in sources { source.start() }
-    let nodes = sources.map { $0.collection.node }
-    guard nodes.allSatisfy({ $0.domain === nodes[0].domain }) else {
-      return BoundaryNode.make(sources, ConcatenationKernel<Element>())
+    return LiveCollection { inputs in
+      ConcatenationOperator(parts: sources.map { inputs.collection($0) })
     }
-    return LiveCollection(OperatorNode(nodes, ConcatenationKernel<Element>()), upstream: sources)
   }
 }
 
-struct ConcatenationKernel<Element: Differentiable & Sendable>: OperatorKernel {
-  private var parts: [Snapshot<Element>] = []
+private struct ConcatenationOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  let parts: [CollectionInput<Element>]
 
-  private var elements: [Element] { parts.flatMap(\.array) }
-
-  mutating func start(_ inputs: [Snapshot<Element>]) -> [Element] {
-    parts = inputs
-    return elements
+  func start(_ output: CollectionDraft<Element>) {
+    for part in parts { output.append(contentsOf: part.snapshot) }
   }
 
-  mutating func apply(
-    _ changes: [CollectionChange<Element>?], to output: Snapshot<Element>
-  ) -> (output: [Element], changeset: Changeset)? {
-    var changeset = Changeset.empty
-    var oldCount = 0
-    var newCount = 0
-    for (index, change) in changes.enumerated() {
-      let old = parts[index]
-      if let change {
-        parts[index] = change.after
-        changeset = .concatenated(
-          changeset, oldCount: oldCount, newCount: newCount, change.changeset)
+  func update(_ output: CollectionDraft<Element>) {
+    var start = 0
+    for part in parts {
+      if let change = part.change {
+        let (changeset, after) = (change.changeset, change.after)
+        output.apply(
+          changeset.shifted(oldBy: start, newBy: start),
+          inserted: changeset.insertions.map { after[$0] },
+          updated: changeset.updates.map { after[$0.to] })
       }
-      oldCount += old.count
-      newCount += parts[index].count
+      start += part.snapshot.count
     }
-    return (elements, changeset)
   }
 }

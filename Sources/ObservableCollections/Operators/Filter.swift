@@ -1,61 +1,79 @@
 import Diffing
 
 extension DataSource {
-  /// Makes a live collection of those elements that satisfy a predicate.
+  /// Derives a collection of the elements that satisfy a predicate.
   ///
   /// | in | out |
   /// |---|---|
   /// | insert | insert, or nothing |
   /// | delete | delete, or nothing |
-  /// | update | update; insert where it passes only now; delete where it passed only before; or nothing |
-  /// | move | move, or nothing where it passes no other element that is there |
+  /// | update | update; insert if only the new element passes; delete if only the old one did; or nothing |
+  /// | move | move, or nothing if it passes no other element of the output |
   ///
-  /// - Parameter isIncluded: Called once for each inserted or updated element.
-  /// - Complexity: O(n) for a change; the predicate runs for what was inserted or updated alone.
+  /// - Parameter isIncluded: A closure that is called once for each inserted or updated element.
+  /// - Complexity: O(n) for a change. If only elements are updated that pass neither before nor after,
+  ///   O(k) for k elements.
   public func filter(
     _ isIncluded: @escaping @Sendable (Element) -> Bool
   ) -> LiveCollection<Element> {
-    transformed(by: FilterOperator(isIncluded: isIncluded))
+    transformed { FilterOperator(input: $0, isIncluded: isIncluded) }
   }
 }
 
-struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
+private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  let input: CollectionInput<Element>
   let isIncluded: @Sendable (Element) -> Bool
   /// For each element of the input, whether it is in the output.
   private var passes: [Bool] = []
 
-  init(isIncluded: @escaping @Sendable (Element) -> Bool) {
+  init(input: CollectionInput<Element>, isIncluded: @escaping @Sendable (Element) -> Bool) {
+    self.input = input
     self.isIncluded = isIncluded
   }
 
-  mutating func start(with input: Snapshot<Element>) -> [Element] {
-    passes = input.map(isIncluded)
-    return zip(input, passes).compactMap { $1 ? $0 : nil }
+  mutating func start(_ output: CollectionDraft<Element>) {
+    passes = input.snapshot.map(isIncluded)
+    output.append(contentsOf: zip(input.snapshot, passes).compactMap { $1 ? $0 : nil })
   }
 
-  mutating func apply(
-    _ change: CollectionChange<Element>, to output: Snapshot<Element>
-  ) -> (output: [Element], changeset: Changeset)? {
+  mutating func update(_ output: CollectionDraft<Element>) {
+    guard let change = input.change else { return }
+    let changeset = change.changeset
+    let after = change.after
+    // The predicate runs once for each inserted or updated element, whatever else is to be done.
+    let updatedPass = changeset.updates.map { isIncluded(after[$0.to]) }
+    let hasOnlyUpdates = changeset.changeCount == changeset.updates.count
+    if hasOnlyUpdates, !updatedPass.contains(true),
+      changeset.updates.allSatisfy({ !passes[$0.from] })
+    {
+      return
+    }
     // The offset in the output of each element of the input that was in it.
     var rank = 0
     let ranks = passes.map { passed -> Int in
       defer { if passed { rank += 1 } }
       return passed ? rank : -1
     }
-    var updates = change.changeset.updates[...]
+    let (oldCount, start) = (output.count, output.savepoint)
+    var nextUpdate = 0
     var result: [Element] = []
-    result.reserveCapacity(output.count + change.changeset.insertions.count)
+    result.reserveCapacity(oldCount + changeset.insertions.count)
     var kept: [Int] = []
     var isUpdated: [Bool] = []
     var newPasses: [Bool] = []
-    newPasses.reserveCapacity(change.after.count)
-    let origins = change.changeset.origins(oldCount: passes.count)
-    for (offset, element) in change.after.enumerated() {
+    newPasses.reserveCapacity(after.count)
+    let origins = changeset.origins(oldCount: passes.count)
+    for (offset, element) in after.enumerated() {
       let origin = origins[offset]
-      let isTouched = updates.first?.to == offset
-      if isTouched { updates.removeFirst() }
-      let isSettled = origin >= 0 && !isTouched
-      let isPassing = isSettled ? passes[origin] : isIncluded(element)
+      let isTouched =
+        nextUpdate < changeset.updates.count && changeset.updates[nextUpdate].to == offset
+      let isPassing: Bool
+      if isTouched {
+        isPassing = updatedPass[nextUpdate]
+        nextUpdate += 1
+      } else {
+        isPassing = origin >= 0 ? passes[origin] : isIncluded(element)
+      }
       newPasses.append(isPassing)
       guard isPassing else { continue }
       result.append(element)
@@ -63,7 +81,7 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
       isUpdated.append(isTouched)
     }
     passes = newPasses
-    let changeset = Changeset(origins: kept, oldCount: output.count) { _, new in isUpdated[new] }
-    return (result, changeset)
+    output.write(
+      result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] })
   }
 }

@@ -1,39 +1,38 @@
 public import Diffing
 
 extension DataSource {
-  /// Makes a live collection of transformed elements.
+  /// Derives a collection of transformed elements.
   ///
   /// | in | out |
   /// |---|---|
   /// | insert | insert of the transformed element |
   /// | delete, move | the same |
-  /// | update | update, or nothing where the transformed contents are equal |
+  /// | update | update, or nothing if the transformed contents are equal |
   ///
-  /// - Parameter transform: Called once for each inserted or updated element.
-  /// - Complexity: O(n) for a change; the transform runs for what was inserted or updated alone.
+  /// - Parameter transform: A closure that is called once for each inserted or updated element.
+  /// - Complexity: O(k log n) for a change of k elements.
   public func map<Output: Differentiable & Sendable>(
     _ transform: @escaping @Sendable (Element) -> Output
   ) -> LiveCollection<Output> {
-    transformed(by: MapOperator(transform: transform))
+    transformed { MapOperator(input: $0, transform: transform) }
   }
 }
 
-struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
+private struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
   CollectionOperator
 {
+  let input: CollectionInput<Input>
   let transform: @Sendable (Input) -> Output
 
-  func start(with input: Snapshot<Input>) -> [Output] {
-    input.map(transform)
+  func start(_ output: CollectionDraft<Output>) {
+    output.append(contentsOf: input.snapshot.map(transform))
   }
 
-  func apply(
-    _ change: CollectionChange<Input>, to output: Snapshot<Output>
-  ) -> (output: [Output], changeset: Changeset)? {
-    // Reads from its second argument what was inserted or updated, each once.
-    (
-      change.changeset.applying(to: output.array, with: change.after.lazy.map(transform)),
-      change.changeset
-    )
+  func update(_ output: CollectionDraft<Output>) {
+    guard let change = input.change else { return }
+    let after = change.after
+    output.apply(
+      change.changeset, inserted: change.changeset.insertions.map { transform(after[$0]) },
+      updated: change.changeset.updates.map { transform(after[$0.to]) })
   }
 }

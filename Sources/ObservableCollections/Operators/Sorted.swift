@@ -1,27 +1,27 @@
 import Diffing
 
 extension DataSource {
-  /// Makes a live collection in sorted order; elements that compare as equal keep the source's order.
+  /// Derives a collection in sorted order. Elements that compare as equal keep the order of the source.
   ///
   /// | in | out |
   /// |---|---|
-  /// | insert | insert where it belongs |
+  /// | insert | insert at its place |
   /// | delete | delete |
-  /// | update | update, with a move where it now belongs elsewhere |
-  /// | move | nothing; a move where it passes one that compares as equal |
+  /// | update | update, with a move if its place changes |
+  /// | move | nothing, or a move if it passes an element that compares as equal |
   ///
-  /// - Parameter areInIncreasingOrder: Whether one element belongs before another: a strict weak
-  ///   ordering.
+  /// - Parameter areInIncreasingOrder: A closure that returns whether one element is before another: a
+  ///   strict weak ordering.
   /// - Complexity: O(n + k log k) for a change of k elements.
   public func sorted(
     by areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
   ) -> LiveCollection<Element> {
-    transformed(by: SortOperator(areInIncreasingOrder: areInIncreasingOrder))
+    transformed { SortOperator(input: $0, areInIncreasingOrder: areInIncreasingOrder) }
   }
 }
 
 extension DataSource where Element: Comparable {
-  /// Makes a live collection in ascending order; elements that compare as equal keep the source's order.
+  /// Derives a collection in ascending order. Elements that compare as equal keep the order of the source.
   ///
   /// - Complexity: O(n + k log k) for a change of k elements.
   public func sorted() -> LiveCollection<Element> {
@@ -29,30 +29,35 @@ extension DataSource where Element: Comparable {
   }
 }
 
-struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
+private struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  let input: CollectionInput<Element>
   let areInIncreasingOrder: @Sendable (Element, Element) -> Bool
   /// For each element of the output its offset in the input.
   private var order: [Int] = []
 
-  init(areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool) {
+  init(
+    input: CollectionInput<Element>,
+    areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
+  ) {
+    self.input = input
     self.areInIncreasingOrder = areInIncreasingOrder
   }
 
-  mutating func start(with input: Snapshot<Element>) -> [Element] {
-    let input = input.array
-    order = Array(input.indices)
-    sort(&order, input)
-    return order.map { input[$0] }
+  mutating func start(_ output: CollectionDraft<Element>) {
+    let elements = input.snapshot.array
+    order = Array(elements.indices)
+    sort(&order, elements)
+    output.append(contentsOf: order.map { elements[$0] })
   }
 
-  mutating func apply(
-    _ change: CollectionChange<Element>, to output: Snapshot<Element>
-  ) -> (output: [Element], changeset: Changeset)? {
+  mutating func update(_ output: CollectionDraft<Element>) {
+    guard let change = input.change else { return }
+    let (oldCount, start) = (output.count, output.savepoint)
     let changeset = change.changeset
     let input = change.after.array
     let origins = changeset.origins(oldCount: change.before.count)
 
-    // What was neither inserted, updated nor moved is in order among itself, as before.
+    // The elements that were not inserted, updated or moved are still in order.
     var isTouched = Array(repeating: false, count: input.count)
     for offset in changeset.insertions { isTouched[offset] = true }
     for update in changeset.updates { isTouched[update.to] = true }
@@ -67,15 +72,14 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
     var ranks = Array(repeating: -1, count: change.before.count)
     for (rank, offset) in order.enumerated() { ranks[offset] = rank }
     order = merge(Array(settled), touched, input)
-    return (
-      order.map { input[$0] },
+    output.write(
+      order.map { input[$0] }, over: start,
       Changeset(
-        origins: order.map { origins[$0] < 0 ? -1 : ranks[origins[$0]] }, oldCount: output.count
-      ) { _, new in isUpdated[order[new]] }
-    )
+        origins: order.map { origins[$0] < 0 ? -1 : ranks[origins[$0]] }, oldCount: oldCount
+      ) { _, new in isUpdated[order[new]] })
   }
 
-  /// Whether the element at one offset belongs before that at another; ties in the input's order.
+  /// Returns whether the element at one offset is before that at another. Ties keep the order of the input.
   private func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
     if areInIncreasingOrder(input[one], input[other]) { return true }
     return one < other && !areInIncreasingOrder(input[other], input[one])
@@ -90,7 +94,7 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
     merged.reserveCapacity(one.count + other.count)
     var rest = one[...]
     for offset in other {
-      // Few are merged into many: search for the place of each.
+      // Few are merged into many, so search for the place of each.
       var low = rest.startIndex
       var high = rest.endIndex
       while low < high {

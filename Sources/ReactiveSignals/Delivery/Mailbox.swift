@@ -172,9 +172,9 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
       state.caller = thread
       return (events, state.posted)
     }
-    context.drainDepth += 1
+    context.deliveryDepth += 1
     for event in events where !isOver { handler?(event, self) }
-    context.drainDepth -= 1
+    context.deliveryDepth -= 1
     if isRetired { handler = nil }
     let (again, waiters, settled) = state.withLock { state in
       let waiters = state.callWaiters

@@ -35,17 +35,17 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
     self.clock = clock
   }
 
-  func take(_ value: Value, for node: TimedSignalNode<Value>) -> Value? {
+  func take(_ value: Value, for root: TimedRoot<Value>) -> Value? {
     waiting = value
     if timer == nil {
-      startTimer(interval, for: node)
+      startTimer(interval, for: root)
     } else {
       arrival = clock.now
     }
     return nil
   }
 
-  func timeIsUp(for node: TimedSignalNode<Value>) -> Value? {
+  func timeIsUp(for root: TimedRoot<Value>) -> Value? {
     // Where nothing has come since, the timer is believed and not the clock's time: by that, one that
     // wakes too early, or stands, would be asked again and again.
     if let arrival {
@@ -53,7 +53,7 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
       // The clock may have been set back.
       let rest = min(interval, interval - arrival.duration(to: clock.now))
       if rest > .zero {
-        startTimer(rest, for: node)
+        startTimer(rest, for: root)
         return nil
       }
     }
@@ -62,7 +62,7 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
     return waiting
   }
 
-  private func startTimer(_ time: Duration, for node: TimedSignalNode<Value>) {
-    timer = callLater(after: time, on: clock) { [weak node] in node?.post(.due) }
+  private func startTimer(_ time: Duration, for root: TimedRoot<Value>) {
+    timer = callLater(after: time, on: clock) { [weak root] in root?.send(.due) }
   }
 }

@@ -6,44 +6,35 @@ enum InputValue<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
 }
 
 extension Signal {
-  /// Makes a signal of several inputs: in their domain if they share one, so that a commit there brings
-  /// one value at most; otherwise in a domain of its own.
+  /// Creates a signal over several inputs.
+  ///
+  /// If they share a domain, it belongs to that domain, and a commit there brings one value at most.
+  /// Otherwise, it has a domain of its own.
   static func over<Input: Sendable>(
     _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
   ) -> Signal<Value> {
     let domain = inputs[0].node.domain
     if inputs.allSatisfy({ $0.node.domain === domain }) {
-      return Signal(DerivedSignalNode(inputs.map(\.node), kernel), upstream: inputs)
+      return Signal(SignalNode(inputs.map(\.node), kernel), upstream: inputs)
     }
     return boundary(inputs, kernel)
   }
 
-  /// Makes a signal of several inputs in a domain of its own: each of their values is a step there.
+  /// Creates a signal over several inputs in a domain of its own. Each value of an input is a step there.
+  ///
+  /// - Parameter joinsTransactions: Whether values of one transaction are one step.
   static func boundary<Input: Sendable>(
-    _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
+    _ inputs: [Signal<Input>], joinsTransactions: Bool = true, _ kernel: SignalKernel<Input, Value>
   ) -> Signal<Value> {
-    typealias Arrival = (event: SignalEvent<Input>, input: Int)
-    let nodes = inputs.map(\.node)
-    let feeds = DisposeBag()
-    let node = BoundarySignalNode<Arrival, Value>(
-      nodes, remembers: nodes.allSatisfy(\.remembers)
-    ) { [feeds] arrival, _, ends in
-      // Held by this closure, which is let go of at the end, so that inputs that go on are too.
-      defer { withExtendedLifetime(feeds) {} }
-      if arrival.event.isEnd {
-        ends = kernel.end(arrival.input)
-        return nil
-      }
-      return kernel.take(arrival.event.value, arrival.input, &ends)
+    let domain = Domain()
+    let followers = inputs.map {
+      $0.node.makeBoundary(in: domain, keeping: $0, joinsTransactions: joinsTransactions)
     }
-    for (index, input) in inputs.enumerated() {
-      feeds.add(input.node.observeEvents(keeping: input) { [weak node] in node?.post(($0, index)) })
-    }
-    return Signal(node)
+    return Signal(SignalNode(followers, kernel))
   }
 }
 
-/// Which of several inputs have ended.
+/// The inputs that have ended.
 struct EndedInputs {
   private var isEnded: [Bool]
 

@@ -21,7 +21,7 @@ extension Signal {
   public func merge(with others: [Signal<Value>]) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)
     return Signal.boundary(
-      [self] + others,
+      [self] + others, joinsTransactions: false,
       SignalKernel(
         take: { value, _, _ in value },
         end: { input in

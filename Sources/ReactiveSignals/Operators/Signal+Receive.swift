@@ -12,8 +12,9 @@ extension Signal {
   public func receive(
     on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce
   ) -> Signal<Value> {
-    let target = SignalNode<Value>(
-      domain: Domain(), remembers: node.remembers, sources: [node])
+    let target = SignalNode<Value>(domain: Domain(), remembers: node.remembers) { [node] _ in
+      node.start()
+    }
     let feed = node.observe(on: scheduler, policy: policy, keeping: self) { [weak target] in
       target?.send($0)
     } onCompletion: { [weak target] in

@@ -8,13 +8,15 @@ extension Signal {
   /// - Complexity: O(1) for each value and each signal.
   public func switchToLatest<Inner: Sendable>() -> Signal<Inner> where Value == Signal<Inner> {
     let newest = NewestSignal<Inner>()
-    // Owned by the drainer.
+    let root = SignalNode<SwitchItem<Inner>>(domain: Domain(), remembers: false) { [node] _ in
+      node.start()
+      newest.start()
+    }
+    // The delivering thread owns these.
     var (number, hasEnded, hasOuterEnded) = (0, true, false)
-    let node = BoundarySignalNode<SwitchItem<Inner>, Inner>(
-      [node], remembers: node.remembers, starting: .start
-    ) { item, _, ends in
+    let kernel = SignalKernel<SwitchItem<Inner>, Inner>(take: { item, _, ends in
+      defer { ends = hasEnded && hasOuterEnded }
       switch item {
-      case .start: newest.start()
       case .next(let next): (number, hasEnded) = (next, false)
       case .outerEnd: hasOuterEnded = true
       case .inner(let event, let origin):
@@ -23,22 +25,20 @@ extension Signal {
         hasEnded = true
         newest.end(origin)
       }
-      ends = hasEnded && hasOuterEnded
       return nil
+    })
+    let switched = SignalNode([root], remembers: node.remembers, kernel)
+    let feed = node.observeEvents(keeping: self) { [weak root] event in
+      guard let root else { return }
+      if event.isEnd { return root.send(.outerEnd) }
+      newest.replace(by: event.value, for: root)
     }
-    let feed = self.node.observeEvents(keeping: self) { [weak node] event in
-      guard let node else { return }
-      if event.isEnd { return node.post(.outerEnd) }
-      newest.replace(by: event.value, for: node)
-    }
-    return Signal<Inner>(node, upstream: [feed])
+    return Signal<Inner>(switched, upstream: [feed])
   }
 }
 
-/// What comes to a switched signal.
+/// A step of a switched signal.
 private enum SwitchItem<Inner: Sendable>: Sendable {
-  /// It has got its first observer.
-  case start
   /// The number of the signal whose values follow.
   case next(Int)
   case outerEnd
@@ -61,14 +61,14 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
   /// Observes another signal, at once: what it brings from now on is not lost.
   ///
   /// Called by one thread at a time.
-  func replace(by signal: Signal<Inner>, for node: BoundarySignalNode<SwitchItem<Inner>, Inner>) {
+  func replace(by signal: Signal<Inner>, for root: SignalNode<SwitchItem<Inner>>) {
     let number = state.withLock { state in
       state.number += 1
       return state.number
     }
-    node.post(.next(number))
-    let feed = signal.node.observeEvents(keeping: signal) { [weak node] in
-      node?.post(.inner($0, number))
+    root.send(.next(number))
+    let feed = signal.node.observeEvents(keeping: signal) { [weak root] in
+      root?.send(.inner($0, number))
     }
     let (isStarted, replaced) = state.withLock { state in
       let replaced = state.held

@@ -33,24 +33,24 @@ private final class Throttling<Value: Sendable>: TimedOperation {
     self.latest = latest
   }
 
-  func take(_ value: Value, for node: TimedSignalNode<Value>) -> Value? {
+  func take(_ value: Value, for root: TimedRoot<Value>) -> Value? {
     if timer == nil {
-      startTimer(for: node)
+      startTimer(for: root)
       return value
     }
     if latest || waiting == nil { waiting = value }
     return nil
   }
 
-  func timeIsUp(for node: TimedSignalNode<Value>) -> Value? {
+  func timeIsUp(for root: TimedRoot<Value>) -> Value? {
     timer = nil
     guard let value = waiting else { return nil }
     waiting = nil
-    startTimer(for: node)
+    startTimer(for: root)
     return value
   }
 
-  private func startTimer(for node: TimedSignalNode<Value>) {
-    timer = callLater(after: interval, on: clock) { [weak node] in node?.post(.due) }
+  private func startTimer(for root: TimedRoot<Value>) {
+    timer = callLater(after: interval, on: clock) { [weak root] in root?.send(.due) }
   }
 }

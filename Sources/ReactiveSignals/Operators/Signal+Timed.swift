@@ -1,45 +1,48 @@
-/// What comes to a timed operator.
+/// A step of a timed operator.
 enum TimedItem<Value: Sendable>: Sendable {
   case event(SignalEvent<Value>)
-  /// The time is up.
+  /// The timer has fired.
   case due
 }
 
-/// The node of a signal that is timed.
-typealias TimedSignalNode<Value: Sendable> = BoundarySignalNode<TimedItem<Value>, Value>
+/// The root to which the steps of a timed operator are sent.
+typealias TimedRoot<Value: Sendable> = SignalNode<TimedItem<Value>>
 
-/// What a timed operator does; used by the drainer of its signal alone.
+/// The state of a timed operator. The delivering thread of its signal owns it.
 protocol TimedOperation<Value>: AnyObject {
   associatedtype Value: Sendable
 
-  /// The value that waits until the time is up.
+  /// The value that waits for the timer.
   var waiting: Value? { get }
-  /// Calls when it is.
+  /// The running timer.
   var timer: Disposable? { get set }
 
-  /// Takes a value, and returns what is sent at once.
-  func take(_ value: Value, for node: TimedSignalNode<Value>) -> Value?
+  /// Takes a value, and returns a value to send immediately.
+  func take(_ value: Value, for root: TimedRoot<Value>) -> Value?
 
-  /// Returns what is sent when the time is up.
-  func timeIsUp(for node: TimedSignalNode<Value>) -> Value?
+  /// Returns the value to send because the timer has fired.
+  func timeIsUp(for root: TimedRoot<Value>) -> Value?
 }
 
 extension Signal {
-  /// Makes a signal in a domain of its own, to which values come and times that are up.
+  /// Creates a signal in a domain of its own, whose steps are values and timers.
   ///
-  /// At its end the value that waits is sent at once.
+  /// At its end, the value that waits is sent immediately.
   func timed(_ operation: some TimedOperation<Value>) -> Signal<Value> {
-    let timed = TimedSignalNode<Value>([node], remembers: node.remembers) { item, node, ends in
+    let root = TimedRoot<Value>(domain: Domain(), remembers: false) { [node] _ in node.start() }
+    let kernel = SignalKernel<TimedItem<Value>, Value>(take: { [weak root] item, _, ends in
+      guard let root else { return nil }
       switch item {
-      case .due: return operation.timeIsUp(for: node)
+      case .due: return operation.timeIsUp(for: root)
       case .event(let event):
-        if !event.isEnd { return operation.take(event.value, for: node) }
+        if !event.isEnd { return operation.take(event.value, for: root) }
         operation.timer = nil
         ends = true
         return operation.waiting
       }
-    }
-    let feed = node.observeEvents(keeping: self) { [weak timed] in timed?.post(.event($0)) }
+    })
+    let timed = SignalNode([root], remembers: node.remembers, kernel)
+    let feed = node.observeEvents(keeping: self) { [weak root] in root?.send(.event($0)) }
     return Signal(timed, upstream: [feed])
   }
 }

@@ -5,14 +5,19 @@
 ///     name.value = "Grace"                          // Grace
 ///
 /// Its signal never ends.
-public final class Property<Value: Sendable>: SignalSource {
-  /// The values as a signal: the newest for each new observer, and then each that is set.
+public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable {
+  // Sendable: `draft`, `isModifying` and `prepared` are accessed only by the thread inside `gate`.
+
+  /// A signal that delivers the newest value to each new observer, and then each value that is set.
   public let signal: Signal<Value>
   private let gate = TransactionGate()
+  /// The value inside a transaction over several roots.
+  private var draft: Value?
+  private var isModifying = false
 
-  /// Makes a property.
+  /// Creates a property.
   ///
-  /// - Parameter value: What it holds at first.
+  /// - Parameter value: The first value.
   public convenience init(_ value: Value) {
     self.init(value, pauseHook: nil)
   }
@@ -22,10 +27,11 @@ public final class Property<Value: Sendable>: SignalSource {
       SignalNode(domain: Domain(pauseHook: pauseHook), latest: value))
   }
 
-  /// The newest value that was set.
+  /// The current value.
   ///
-  /// Setting it inside an observer is legal: it is delivered after all observers have had the
-  /// present one.
+  /// If you set the value inside an observer, the new value is delivered after all observers have received
+  /// the current one. Inside `withTransaction`, the thread that sets the value reads it at once, and other
+  /// threads read the committed value until the transaction ends.
   public var value: Value {
     get {
       signal.node.tracking.willRead()
@@ -34,47 +40,106 @@ public final class Property<Value: Sendable>: SignalSource {
     set { modify { $0 = newValue } }
   }
 
-  /// The value, for who is not to be told of changes.
-  var newest: Value { signal.node.current }
+  /// The current value, read without observation tracking.
+  var newest: Value { openDraft ?? signal.node.current }
 
-  /// Changes the value in place, as one step between those of other threads.
+  /// The value inside a transaction of the calling thread.
+  var openDraft: Value? { gate.isOwned(by: .current) ? draft : nil }
+
+  /// Changes the value in place, atomically with respect to other threads.
   ///
-  /// - Parameter body: Changes the value. If it throws, nothing is changed. It must not change this
-  ///   same property in another way.
-  /// - Returns: What `body` returns.
+  /// - Parameter body: A closure that changes the value. If it throws, the value stays as it was. Do not
+  ///   set this property inside the closure; doing so traps.
+  /// - Returns: The return value of `body`.
   @discardableResult
   public func modify<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let thread = ThreadID.current
-    precondition(!gate.isOwned(by: thread), "a property is set inside its own modify(_:)")
+    if gate.isOwned(by: thread) { return try modifyDraft(body) }
     gate.enter(as: thread)
-    var draft = newest
-    // What the draft lets go of may set this property: the gate is left then.
-    defer { withExtendedLifetime(draft) {} }
+    if let transaction = ThreadContext.current.transaction {
+      // The transaction commits or rolls back at its end, and leaves the gate.
+      draft = signal.node.current
+      transaction.add(self)
+      return try modifyDraft(body)
+    }
+    isModifying = true
+    var value = signal.node.current
+    // Releasing the value may set this property, so this happens after the gate is left.
+    defer { withExtendedLifetime(value) {} }
     let result: Result
     do {
-      result = try body(&draft)
+      result = try body(&value)
     } catch {
+      isModifying = false
       gate.leave(as: thread)
       throw error
     }
-    signal.node.commit(draft) { gate.leave(as: thread) }
+    isModifying = false
+    if signal.node.commit(value, unlocked: { gate.leave(as: thread) }) { domain.deliver() }
     return result
   }
 
-  /// Subscribes: the observer is told the newest value at once, and then each that is set.
+  private func modifyDraft<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    precondition(!isModifying, "a property cannot be set inside its own modify(_:)")
+    guard var value = draft else {
+      preconditionFailure("a property is edited by a transaction that has no draft of it")
+    }
+    isModifying = true
+    defer { isModifying = false }
+    let result = try body(&value)
+    let replaced = draft
+    draft = value
+    withExtendedLifetime(replaced) {}
+    return result
+  }
+
+  /// Observes the property.
+  ///
+  /// The observer receives the current value before this method returns, and then each new value.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
-  ///     matters only where the observer is called elsewhere.
-  ///   - handler: Called with each value.
-  /// - Returns: What keeps the observation and this property alive; letting it go ends it.
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that sets
+  ///     the value.
+  ///   - policy: How to buffer values for an observer that is not called immediately. The default keeps
+  ///     only the latest value.
+  ///   - handler: The observer. It is never called concurrently with itself.
+  /// - Returns: A handle that keeps the observation, and this property, alive.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (Value) -> Void
   ) -> Disposable {
     signal.node.observe(on: scheduler, policy: policy, keeping: self, handler)
+  }
+}
+
+extension Property: TransactionParticipant {
+  package var domain: Domain { signal.node.domain }
+
+  package func prepareCommit() -> Bool { draft != nil }
+
+  package func commitTransaction(tickets: [Ticket]) -> Bool {
+    guard let value = draft else { return false }
+    draft = nil
+    return signal.node.commit(value, tickets: tickets) { gate.leave(as: .current) }
+  }
+
+  package func rollBackTransaction() -> Any {
+    let dropped = draft
+    draft = nil
+    gate.leave(as: .current)
+    return dropped as Any
+  }
+
+  package func saveTransaction() -> () -> Any {
+    let saved = draft
+    return { [self] in
+      let dropped = draft
+      draft = saved
+      return dropped as Any
+    }
   }
 }

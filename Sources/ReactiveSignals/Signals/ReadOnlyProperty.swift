@@ -3,8 +3,10 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// The values as a signal: the newest for each new observer, and then each that is set.
   public let signal: Signal<Value>
   private let read: @Sendable () -> Value
-  /// Notes a reading with the property itself: the signal of a view may be let go before it changes.
+  /// Tracks a read of the property itself: the signal of a view may be released before it changes.
   private let willRead: @Sendable () -> Void
+  /// Returns whether the calling thread has set the property in a transaction that is still open.
+  private let isEdited: @Sendable () -> Bool
 
   /// Makes a read-only view.
   ///
@@ -13,15 +15,17 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     signal = property.signal
     read = { property.newest }
     willRead = { property.signal.node.tracking.willRead() }
+    isEdited = { property.openDraft != nil }
   }
 
   private init(
     _ signal: Signal<Value>, willRead: @escaping @Sendable () -> Void,
-    _ read: @escaping @Sendable () -> Value
+    isEdited: @escaping @Sendable () -> Bool, _ read: @escaping @Sendable () -> Value
   ) {
     self.signal = signal
     self.read = read
     self.willRead = willRead
+    self.isEdited = isEdited
   }
 
   /// The newest value that was set.
@@ -30,8 +34,8 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     return read()
   }
 
-  /// The value, for who is not to be told of changes.
-  var newest: Value { read() }
+  /// The current value, read without observation tracking.
+  package var newest: Value { read() }
 
   /// Subscribes: the observer is told the newest value at once, and then each that is set.
   ///
@@ -59,9 +63,10 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
   ) -> ReadOnlyProperty<Output> {
-    let (signal, read, willRead) = (signal.map(transform), read, willRead)
-    return ReadOnlyProperty<Output>(signal, willRead: willRead) {
-      signal.node.settled ?? transform(read())
+    let (signal, read, isEdited) = (signal.map(transform), read, isEdited)
+    return ReadOnlyProperty<Output>(signal, willRead: willRead, isEdited: isEdited) {
+      let settled = isEdited() ? nil : signal.node.settled
+      return settled ?? transform(read())
     }
   }
 }

@@ -8,7 +8,7 @@
 /// nobody does: to share a signal among observers needs no operator.
 public final class Signal<Value: Sendable>: Sendable {
   package let node: SignalNode<Value>
-  /// What it comes from, and what feeds it.
+  /// The signals and observations that feed this signal.
   private let upstream: [any AnyObject & Sendable]
 
   package init(_ node: SignalNode<Value>, upstream: [any AnyObject & Sendable] = []) {
@@ -17,7 +17,7 @@ public final class Signal<Value: Sendable>: Sendable {
   }
 
   deinit {
-    if node.height > 0 { node.domain.remove(node) }
+    node.leave()
   }
 
   /// Subscribes to the values.

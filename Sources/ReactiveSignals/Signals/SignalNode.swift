@@ -1,201 +1,244 @@
-import Synchronization
-
-/// The node of a signal of whatever values.
-package protocol AnySignalNode: DomainNode {
-  /// Sets going what waits for the first observer, here and upstream.
-  func start()
-}
-
-/// The node of a signal: its root, unless it is derived.
+/// The node of a signal.
 ///
-/// What a round brings is kept in the nodes themselves; an object is made of it only where somebody
-/// observes. So a chain of operators costs one allocation for each value, however long it is.
-package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
-  // Sendable: `sources`, `queue`, `committed`, `isFinished`, `latest`, `latestBox` and `hasEnded` are
-  // guarded by the domain's lock; the rest that changes is owned by the drainer.
+/// The update of a pass stays in the node. It becomes an object only if somebody observes it, so a chain
+/// of operators costs one allocation for each value, however long the chain is.
+package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable {
+  // Sendable: `committed`, `isFinished`, `latest`, `latestBox`, `hasEnded` and `lazyFeeders` are guarded
+  // by the domain's lock. The delivering thread alone writes `latest` and `hasEnded`, and so may read them
+  // without it. It owns the rest. The creator of a derived node owns all of it until the node is live.
 
-  package let domain: Domain
-  package let height: Int
+  package let place: NodePlace
   package let observers: ObserverList
-  /// Those who have read a property's value, whose rounds all bring one; told before the observers.
+  private var lazyFeeders: ObserverList?
+  /// Tracks reads of a property's value. Each pass brings one.
   package let tracking = Tracking()
-  /// What this is derived from, in whatever domain.
-  private var sources: [any AnySignalNode]
-  /// So that what is reached by many ways is not gone through for each of them.
-  private let isStarted = Atomic<Bool>(false)
-  /// What is not yet delivered, oldest first.
-  private var queue = EventQueue()
-  /// The newest value as an object, delivered or not. It is read where its type need not be looked up.
-  private var committed: Event?
-  /// Whether the end is committed: nothing follows it.
-  private var isFinished = false
-  /// Whether new observers are told the newest value first.
-  package let remembers: Bool
-  /// The value that a new observer is told first; nil for a signal without memory.
-  package final var latest: Value?
-  /// The same as an object, where there is one already.
-  private var latestBox: SignalValue<Value>?
-  /// Whether the end is published.
-  private(set) package final var hasEnded = false
 
-  /// What the round in progress brings, and whether it is the last.
-  package final var update: Value?
-  package final var ends = false
-  /// The same as an object, where there is one already.
+  /// The newest value of a root, delivered or not. Its type need not be looked up to read it.
+  private var committed: Event?
+  /// A Boolean value that indicates whether the end is committed. Nothing follows it.
+  private var isFinished = false
+  /// A Boolean value that indicates whether new observers receive the latest value first.
+  package let remembers: Bool
+  /// The value that a new observer receives first.
+  package private(set) var latest: Value?
+  /// The same value as an object, if there is one.
+  private var latestBox: SignalValue<Value>?
+  /// A Boolean value that indicates whether the end is published.
+  package private(set) var hasEnded = false
+
+  /// The value that the present pass brings.
+  package var update: Value?
+  /// A Boolean value that indicates whether the present pass brings the end.
+  package var ends = false
+  /// The update as an object, if there is one.
   private var box: SignalValue<Value>?
-  /// Kept until the round is over, so that no value is released under the lock.
+  /// The value before, which must not be released under the lock.
   private var previous: Value?
 
-  /// Makes a root.
+  /// Computes the update of a derived node. It is `nil` for a root, and after the end.
+  private var kernel: ((SignalNode<Value>) -> Void)?
+
+  /// Creates a root.
   ///
-  /// - Parameter latest: What it remembers; nil for a signal without memory.
+  /// - Parameters:
+  ///   - domain: The domain of the root.
+  ///   - latest: The value that new observers receive first, or `nil` for a signal without memory.
   package convenience init(domain: Domain, latest: Value?) {
     self.init(domain: domain, remembers: latest != nil)
-    self.latest = latest
-    latestBox = latest.map { SignalValue($0) }
-    committed = latestBox
+    setLatest(latest)
   }
 
+  /// Creates a root that has no value yet.
+  ///
+  /// - Parameters:
+  ///   - domain: The domain of the root.
+  ///   - remembers: Whether new observers receive the latest value first.
+  ///   - onStart: A closure that is called once, when the signal is observed for the first time.
   package init(
-    domain: Domain, height: Int = 0, remembers: Bool, sources: [any AnySignalNode] = []
+    domain: Domain, remembers: Bool, entrance: Entrance? = nil,
+    onStart: (@Sendable (any GraphNode) -> Void)? = nil
   ) {
     observers = ObserverList(domain: domain)
     self.remembers = remembers
-    self.domain = domain
-    self.height = height
-    self.sources = sources
+    place = NodePlace(
+      domain: domain, composesCommits: remembers, entrance: entrance, onStart: onStart)
   }
 
-  package final var upstream: [any DomainNode] { domain.withLock { _ in sources } }
-
-  /// Lets go of what this is derived from: it has ended, though that goes on.
-  package final func letGoOfSources() {
-    let released = domain.withLock { _ in
-      let released = sources
-      sources = []
-      return released
-    }
-    _ = consume released
+  /// Creates a derived node and computes its first value.
+  ///
+  /// - Parameters:
+  ///   - inputs: The inputs of the node. There is at least one, and all are in one domain.
+  ///   - remembers: Whether new observers receive the latest value first.
+  ///   - kernel: A closure that sets the update of the node in a pass in which an input has one.
+  package init(
+    over inputs: [any NodeInput], remembers: Bool, _ kernel: @escaping (SignalNode<Value>) -> Void
+  ) {
+    let domain = inputs[0].node.domain
+    observers = ObserverList(domain: domain)
+    self.remembers = remembers
+    self.kernel = kernel
+    place = NodePlace(domain: domain, inputs: inputs)
+    join()
   }
 
-  package final func start() {
-    if isStarted.exchange(true, ordering: .relaxed) { return }
-    for source in domain.withLock({ _ in sources }) { source.start() }
-    begin()
+  private func setLatest(_ value: Value?) {
+    latest = value
+    latestBox = value.map { SignalValue($0) }
+    committed = latestBox
   }
-
-  /// Sets going what waits here; called once.
-  package func begin() {}
 
   // MARK: Committing
 
-  /// The newest value, delivered or not; only of a signal with a memory.
-  package final var current: Value {
+  /// The newest value of a property, delivered or not.
+  package var current: Value {
     guard let committed = domain.withLock({ _ in committed }) else {
-      preconditionFailure("the newest value of a signal without memory")
+      preconditionFailure("a signal without memory has no newest value")
     }
     return unsafeDowncast(committed, to: SignalValue<Value>.self).value
   }
 
-  /// The newest value, if nothing is on its way that may replace it.
-  package final var settled: Value? {
-    // Each commit of a signal's root is a round.
-    domain.withLock { $0.committed == $0.round ? latest : nil }
+  /// The latest value, if no commit is pending that may replace it.
+  package var settled: Value? {
+    domain.withLock { $0.isSettled ? latest : nil }
   }
 
-  /// Sends a value to the observers, behind those already on their way; nothing after the end.
-  package final func send(_ value: Value) {
-    commit(value) {}
+  /// Sends a value to the observers, after pending ones. After the end, it does nothing.
+  package func send(_ value: Value) {
+    if commit(value) { domain.deliver() }
   }
 
-  /// Sends a value, and calls `unlocked` between its commit and its delivery.
-  package final func commit(_ value: Value, unlocked: () -> Void) {
-    let box = SignalValue(value)
+  /// Commits a value.
+  ///
+  /// - Parameters:
+  ///   - tickets: The ticket of a transaction over several domains.
+  ///   - unlocked: A closure that is called after the commit.
+  /// - Returns: Whether the caller must call `deliver()`.
+  package func commit(_ value: Value, tickets: [Ticket] = [], unlocked: () -> Void = {}) -> Bool {
+    commit(SignalValue(value), tickets: tickets, unlocked: unlocked)
+  }
+
+  private func commit(_ box: SignalValue<Value>, tickets: [Ticket], unlocked: () -> Void) -> Bool {
     let thread = ThreadID.current
-    let (isDrainer, replaced) = domain.withLock { state -> (Bool, Event?) in
-      if isFinished { return (false, nil) }
+    let (mustDeliver, replaced, released) = domain.withLock { state -> (Bool, Event?, Event?) in
+      if isFinished { return (false, nil, nil) }
       let replaced = committed
       if remembers { committed = box }
-      return (enqueue(box, by: thread, &state), replaced)
+      let (mustDeliver, released) = enqueue(box, tickets: tickets, by: thread, &state)
+      return (mustDeliver, replaced, released)
     }
     unlocked()
-    // Another thread may have delivered meanwhile, and this be the last reference.
+    // Another thread may have delivered meanwhile, and these may be the last references.
     _ = consume replaced
-    if isDrainer { domain.drain(self) }
+    _ = consume released
+    return mustDeliver
   }
 
-  /// Ends the signal, behind the values already on their way.
-  package final func finish() {
+  /// Ends the signal after all pending values.
+  package func finish() {
     let thread = ThreadID.current
-    let isDrainer = domain.withLock { state in
-      if isFinished { return false }
+    let (mustDeliver, released) = domain.withLock { state -> (Bool, Event?) in
+      if isFinished { return (false, nil) }
       isFinished = true
-      return enqueue(SignalEnd.shared, by: thread, &state)
+      return enqueue(SignalEnd.shared, tickets: [], by: thread, &state)
     }
-    if isDrainer { domain.drain(self) }
+    _ = consume released
+    if mustDeliver { domain.deliver() }
   }
 
-  /// Puts something into the queue, for `take(_:)`.
-  ///
-  /// - Returns: Whether the caller must drain.
-  package final func enqueue(
-    _ event: Event, by thread: ThreadID, _ state: inout Domain.State
-  ) -> Bool {
-    queue.append(event)
-    return state.enqueued(by: thread)
+  package func take(_ commit: Event) -> Bool {
+    let event = SignalEvent<Value>(commit)
+    if event.isEnd {
+      ends = true
+    } else {
+      box = event.box
+      update = event.value
+    }
+    return true
   }
 
-  // MARK: Rounds
-
-  package final func pop(_ state: inout Domain.State) -> UInt64 {
-    guard let next = queue.popFirst() else { return 0 }
-    take(next)
-    return 1
+  package func compose(_ commit: Event, with earlier: inout Event) -> Event {
+    let replaced = earlier
+    earlier = commit
+    return replaced
   }
 
-  /// Takes what the queue began with, under the lock.
-  package func take(_ next: Event) {
-    let event = SignalEvent<Value>(next)
-    ends = event.isEnd
-    if ends { return }
-    box = event.box
-    update = event.value
+  package func receive(_ event: Event, tickets: [Ticket]) {
+    if event === SignalEnd.shared { return finish() }
+    // A signal without memory cannot compose two values, so each has a pass of its own.
+    let tickets = place.composesCommits ? tickets : []
+    let box = unsafeDowncast(event, to: SignalValue<Value>.self)
+    if commit(box, tickets: tickets, unlocked: {}) { domain.deliver() }
   }
 
-  package func recordInputs(_ state: inout Domain.State) {}
+  package func feeders(_ state: inout Domain.State) -> ObserverList {
+    let list = lazyFeeders ?? ObserverList(domain: domain)
+    lazyFeeders = list
+    return list
+  }
 
-  package var isComputed: Bool { true }
+  package func makeFollower(
+    in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State
+  ) -> SignalNode<Value> {
+    let follower = SignalNode(domain: domain, remembers: remembers, entrance: entrance)
+    follower.setLatest(latest)
+    follower.hasEnded = hasEnded
+    return follower
+  }
 
-  package func compute() {}
+  // MARK: Passes
 
-  package final func feed(_ round: UInt64) {}
+  package var isChanged: Bool { update != nil || ends }
 
-  package final func publish(_ state: inout Domain.State) {
+  package func compute() {
+    kernel?(self)
+    if ends { kernel = nil }
+  }
+
+  package func computeFirst() { compute() }
+
+  package func settle(_ state: inout Domain.State) {
+    if let update, remembers {
+      previous = latest
+      latest = update
+    }
+    if ends { publishEnd(&state) }
+  }
+
+  package func publish(_ state: inout Domain.State) {
     if let update {
       if remembers {
         previous = latest
         latest = update
-        // What the one before it held is in `previous` too: no value is released here.
+        // `previous` holds the value of the object before it, so no value is released here.
         latestBox = box
+      }
+      if let lazyFeeders, !lazyFeeders.isEmpty(&state) {
+        if box == nil { box = SignalValue(update) }
+        lazyFeeders.publish(box ?? SignalValue(update), &state)
       }
       if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
     if ends { publishEnd(&state) }
   }
 
-  /// Notes the end, and captures who is to be told.
-  package final func publishEnd(_ state: inout Domain.State) {
+  /// Publishes the end, and captures the observers that receive it.
+  private func publishEnd(_ state: inout Domain.State) {
     hasEnded = true
+    lazyFeeders?.finish(SignalEnd.shared, &state)
     observers.finish(SignalEnd.shared, &state)
   }
 
-  package final func deliver(_ round: UInt64) {
+  package func feed(_ pass: UInt64) { lazyFeeders?.deliver(pass) }
+
+  package func deliver(_ pass: UInt64) {
     tracking.hasChanged()
-    observers.deliver(round)
+    observers.deliver(pass)
   }
 
-  package func endRound() {
-    observers.endRound()
+  package func endPass() {
+    lazyFeeders?.endPass()
+    observers.endPass()
+    if ends, place.height > 0 { releaseInputs() }
     box = nil
     update = nil
     ends = false
@@ -204,13 +247,13 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
 
   // MARK: Observing
 
-  /// Subscribes; with a memory, the newest published value comes first. Nothing is set going.
-  package final func observe(
+  /// Observes the values. A signal with a memory delivers its latest value first. Nothing is started.
+  package func observe(
     on scheduler: Scheduler, policy: DeliveryPolicy, keeping kept: AnyObject,
     _ handler: @escaping @Sendable (Value) -> Void, onCompletion: (@Sendable () -> Void)? = nil
   ) -> Disposable {
     guard let schedule = scheduler.schedule else {
-      // As it is and not by `SignalEvent`, which would be retained for each call
+      // Without `SignalEvent`, which would be retained for each call
       // (`EngineBenchmarks property`, 10,000 observers).
       return join(keeping: kept) { event in
         if event === SignalEnd.shared {
@@ -229,8 +272,8 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     return join(keeping: kept, mailbox: mailbox) { mailbox.post(WaitingSignal(SignalEvent($0))) }
   }
 
-  /// Subscribes to values and the end, as they are delivered.
-  package final func observeEvents(
+  /// Observes the values and the end as they are delivered.
+  package func observeEvents(
     keeping kept: AnyObject, _ handler: @escaping @Sendable (SignalEvent<Value>) -> Void
   ) -> Disposable {
     join(keeping: kept) { handler(SignalEvent($0)) }
@@ -246,7 +289,7 @@ package class SignalNode<Value: Sendable>: AnySignalNode, @unchecked Sendable {
     return Disposable(observation, keeping: kept)
   }
 
-  /// What a new observer is told first; under the lock.
+  /// Returns the value that a new observer receives first, under the lock.
   private func rememberedValue() -> SignalValue<Value>? {
     if latestBox == nil { latestBox = latest.map { SignalValue($0) } }
     return latestBox

@@ -22,30 +22,25 @@ package struct ThreadID: Hashable, Sendable {
   }
 }
 
-/// What the engine knows about the thread that it runs on: which deliveries and transactions are
-/// open further up its stack.
+/// The engine's state of one thread: the deliveries and transactions that are open on its stack.
 ///
-/// It belongs to the thread and not to the task: a task-local value would leak into child tasks,
-/// which run beside an open transaction and not inside it.
+/// It belongs to the thread and not to the task. A task-local value would leak into child tasks, which
+/// run beside an open transaction and not inside it.
 package final class ThreadContext {
-  /// How many drains this thread is inside of.
-  package var drainDepth = 0
+  /// The number of deliveries that this thread is inside of.
+  package var deliveryDepth = 0
 
-  /// How many transaction bodies this thread is inside of.
+  /// The number of transaction bodies that this thread is inside of.
   package var transactionDepth = 0
 
-  /// The collections with a transaction of their own open on this thread, the innermost last.
-  package var openTransactions: [AnyObject] = []
+  /// The collections that have a transaction of their own open on this thread, the innermost last.
+  package var openTransactions: [any TransactionParticipant] = []
 
-  /// The transaction over several collections that is open on this thread.
-  package var scope: AnyObject?
+  /// The innermost `withTransaction` on this thread.
+  package var transaction: Transaction?
 
-  /// Roots whose delivery waits until a transaction over several collections has told all of its
-  /// collections; nil where delivery is not put off.
-  package var deferred: [any DomainNode]?
-
-  /// The mailbox whose next turn this thread is handing to its scheduler; taken out by a turn that the
-  /// scheduler runs at once.
+  /// The mailbox whose next turn this thread passes to its scheduler. A turn that the scheduler runs
+  /// immediately removes it.
   package var rescheduling: AnyObject?
 
   /// The calling thread's context.

@@ -1,28 +1,28 @@
 import Synchronization
 
-/// What a round brings to a node, as its observers get it.
+/// An update or a state on its way to observers.
 ///
-/// It is an object whose type the node knows: the machinery of delivery is not generic, because generic
-/// code that is not specialised looks its types up at every step (`EngineBenchmarks commit`, without
-/// observers: 2.9 µs so, 1.1 µs as it is).
+/// Only the node knows the type of the object. Delivery is not generic, because generic code that is not
+/// specialized looks types up at every step (`EngineBenchmarks commit` without observers: 2.9 µs if it
+/// is generic, 1.1 µs otherwise).
 package typealias Event = any AnyObject & Sendable
 
-/// The observers of one node that get one kind of event, in the order in which they subscribed.
+/// The observers of one node that receive one kind of event, in order of subscription.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasLetGo` are guarded by the domain's lock;
-  // `event`, `end` and `captured` are owned by the drainer, which is handed on under that lock.
+  // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasReleased` are guarded by the domain's lock;
+  // `event`, `end` and `captured` are owned by the delivering thread.
 
-  // While one of these is written, no code runs that reaches it: checking that at run time takes a
-  // quarter of the instructions of a late subscription (`valgrind --tool=callgrind`).
+  // No code that reads one of these runs while it is written. Checking that at run time takes a quarter
+  // of the instructions of a late subscription (`valgrind --tool=callgrind`).
 
   package let domain: Domain
   @exclusivity(unchecked) private var slots: [Observation?] = []
   @exclusivity(unchecked) private var vacant = 0
   @exclusivity(unchecked) private var joining: [Observation] = []
-  /// The end, once it was published: what late observers are told, and nothing comes after.
+  /// The end of a signal, after it was published. Late observers receive it.
   @exclusivity(unchecked) private var ending: Event?
-  /// Whether the end was told, and those who were told it are held no more.
-  @exclusivity(unchecked) private var hasLetGo = false
+  /// A Boolean value that indicates whether the end was delivered, and all observations are released.
+  @exclusivity(unchecked) private var hasReleased = false
   @exclusivity(unchecked) private var event: Event?
   @exclusivity(unchecked) private var end: Event?
   @exclusivity(unchecked) private var captured: [Observation?] = []
@@ -31,23 +31,23 @@ package final class ObserverList: @unchecked Sendable {
     self.domain = domain
   }
 
-  /// Whether nobody observes.
+  /// A Boolean value that indicates whether there is no observer.
   package func isEmpty(_ state: inout Domain.State) -> Bool {
     slots.count == vacant
   }
 
   // MARK: Subscribing
 
-  /// Takes in an observer that is first to be called with something of the moment.
+  /// Adds an observer, and calls it with a first event on this thread.
   ///
-  /// It is registered under the lock, so that nothing is lost between what `capture` reads and the
-  /// next event; the events of rounds that come while the first is being delivered wait for it.
+  /// The observer is registered under the lock, so nothing is lost between the state that `capture` reads
+  /// and the next event. Events of passes that are published meanwhile are delivered after the first one.
   ///
   /// - Parameters:
-  ///   - handler: Called with each event, by the drainers.
-  ///   - mailbox: Where the handler puts them, for an observer that is called elsewhere.
-  ///   - capture: Reads what comes first while the lock is held; nil for nothing.
-  ///   - first: Called on this thread with what was captured.
+  ///   - handler: The observer. A delivering thread calls it with each event.
+  ///   - mailbox: The mailbox in which the handler puts events, for an observer that is called elsewhere.
+  ///   - capture: A closure that returns the first event, or `nil`. It is called under the lock.
+  ///   - first: A closure that is called with the first event on this thread.
   package func join(
     _ handler: @escaping @Sendable (Event) -> Void, mailbox: (any MailboxFlushing)? = nil,
     capture: (inout Domain.State) -> Event?, first: (Event) -> Void
@@ -63,7 +63,7 @@ package final class ObserverList: @unchecked Sendable {
         add(observation)
       }
       if captured == nil, ending == nil {
-        observation.turnLive(from: state.round + 1)
+        observation.turnLive(from: state.passNumber + 1)
       } else {
         joining.append(observation)
         join = state.beginJoin()
@@ -73,8 +73,8 @@ package final class ObserverList: @unchecked Sendable {
     if join == 0 { return observation }
     domain.pause(at: .joined)
     let context = ThreadContext.current
-    context.drainDepth += 1
-    defer { context.drainDepth -= 1 }
+    context.deliveryDepth += 1
+    defer { context.deliveryDepth -= 1 }
     if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
@@ -82,7 +82,7 @@ package final class ObserverList: @unchecked Sendable {
         let backlog = observation.takeBacklog()
         guard backlog.isEmpty else { return (backlog, []) }
         joining.removeAll { $0 === observation }
-        observation.turnLive(from: state.round + 1)
+        observation.turnLive(from: state.passNumber + 1)
         state.endJoin(join)
         return (backlog, state.takeDueWaiters())
       }
@@ -92,13 +92,13 @@ package final class ObserverList: @unchecked Sendable {
     }
   }
 
-  /// Registers an observer that needs no first event, and is live from the next round on.
+  /// Adds an observer that needs no first event, and is live from the next pass on.
   package func attach(
     _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
   ) -> Observation {
     let observation = Observation(self, mailbox: nil, handler)
     add(observation)
-    observation.turnLive(from: state.round + 1)
+    observation.turnLive(from: state.passNumber + 1)
     return observation
   }
 
@@ -107,14 +107,14 @@ package final class ObserverList: @unchecked Sendable {
     slots.append(observation)
   }
 
-  /// An observation that its list holds, without holding it.
+  /// A reference to an observation that only its list holds.
   ///
-  /// So what an observer captured is released when it has been told the end, though its disposable
-  /// lives on. A weak reference would do, if it did not make each retain of its target slow
-  /// (`EngineBenchmarks property`, 10,000 observers: 0.6 ms so, 0.2 ms as it is).
+  /// The values that an observer captured are then released when it has received the end, even if its
+  /// `Disposable` is still held. A weak reference would make each retain of its target slow
+  /// (`EngineBenchmarks property`, 10,000 observers: 0.6 ms instead of 0.2 ms).
   struct Reference {
     private let list: ObserverList
-    /// Valid until the list has let go, or the reference was disposed.
+    /// Valid until the list has released its observations, or `dispose()` was called.
     private let observation: Unmanaged<Observation>
 
     fileprivate init(_ observation: Observation, in list: ObserverList) {
@@ -122,10 +122,10 @@ package final class ObserverList: @unchecked Sendable {
       self.observation = .passUnretained(observation)
     }
 
-    /// Ends the observation, without waiting; to be called once.
+    /// Ends the observation without waiting. Call this once.
     func dispose() {
       let released = list.domain.withLock { _ -> (Observation, [Event])? in
-        if list.hasLetGo { return nil }
+        if list.hasReleased { return nil }
         let observation = observation.takeUnretainedValue()
         observation.endPhase()
         return (observation, list.remove(observation))
@@ -134,7 +134,7 @@ package final class ObserverList: @unchecked Sendable {
     }
   }
 
-  /// Takes an observer out; the list's own references are returned, to be released unlocked.
+  /// Removes an observer. Returns events to be released outside the lock.
   fileprivate func remove(_ observation: Observation) -> [Event] {
     if !joining.isEmpty { joining.removeAll { $0 === observation } }
     guard observation.slot >= 0 else { return observation.takeBacklog() }
@@ -149,14 +149,14 @@ package final class ObserverList: @unchecked Sendable {
     return observation.takeBacklog()
   }
 
-  /// The mailboxes of the observers that are called elsewhere.
+  /// The mailboxes of observers that are called elsewhere.
   package func mailboxes(_ state: inout Domain.State) -> [any MailboxFlushing] {
     slots.compactMap { $0?.mailbox }
   }
 
   // MARK: Delivering
 
-  /// Captures who is to be told of `event` in this round.
+  /// Captures the observers that receive `event` in this pass.
   package func publish(_ event: Event, _ state: inout Domain.State) {
     guard slots.count > vacant else { return }
     for observation in joining { observation.addToBacklog(event) }
@@ -164,7 +164,7 @@ package final class ObserverList: @unchecked Sendable {
     captured = slots
   }
 
-  /// Captures who is to be told of the end, after the round's event if it has one, and lets go of all.
+  /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
   package func finish(_ end: Event, _ state: inout Domain.State) {
     ending = end
     for observation in joining { observation.addToBacklog(end) }
@@ -176,51 +176,51 @@ package final class ObserverList: @unchecked Sendable {
     vacant = 0
   }
 
-  /// Calls those captured, leaving out who was disposed or has got the event when it joined.
-  package func deliver(_ round: UInt64) {
-    if let event { call(event, round) }
-    if let end { call(end, round) }
+  /// Calls the captured observers, except those that were disposed of or received the event on joining.
+  package func deliver(_ pass: UInt64) {
+    if let event { call(event, pass) }
+    if let end { call(end, pass) }
   }
 
-  private func call(_ event: Event, _ round: UInt64) {
+  private func call(_ event: Event, _ pass: UInt64) {
     let called = captured
     called.withUnsafeBufferPointer { called in
-      // `captured` keeps them alive: retaining each for its call would be half of what the call costs.
+      // `called` keeps them alive. Retaining each for its call would be half of the cost of the call.
       for index in called.indices {
         guard let observation = called[index] else { continue }
         Unmanaged.passUnretained(observation)._withUnsafeGuaranteedRef { observation in
-          if observation.isLive(in: round) { observation.handler(event) }
+          if observation.isLive(in: pass) { observation.handler(event) }
         }
       }
     }
   }
 
-  /// Lets go of the round's event and observers.
-  package func endRound() {
+  /// Releases the event and the observers of the pass.
+  package func endPass() {
     guard event != nil || end != nil else { return }
-    // Who subscribes or goes once this storage is let go of may write into it: the lock puts what was
-    // read of it here before that.
-    domain.withLock { _ in if end != nil { hasLetGo = true } }
+    // An observer that subscribes or leaves after this storage is released may write to it. The lock
+    // orders the reads above before that.
+    domain.withLock { _ in if end != nil { hasReleased = true } }
     event = nil
     end = nil
     captured = []
   }
 }
 
-/// One observer and how far it is.
+/// One observer and its progress.
 ///
-/// Its list alone holds it, until it is disposed or the list has told the end.
+/// Only its list holds it, until it is disposed of or has received the end.
 package final class Observation: @unchecked Sendable {
-  // Sendable: `slot` and `backlog` are guarded by the domain's lock, `isHeld` is the subscriber's
-  // alone, the rest is constant or atomic.
+  // Sendable: `slot` and `backlog` are guarded by the domain's lock; only the subscribing thread accesses
+  // `isHeld`; everything else is constant or atomic.
 
   fileprivate let handler: @Sendable (Event) -> Void
   package let mailbox: (any MailboxFlushing)?
   private let list: ObserverList
-  /// The first round that it is called in; greater than any round: still joining, or disposed.
+  /// The first pass that calls it. While it joins, and after its end, greater than any pass.
   private let liveFrom = Atomic<UInt64>(UInt64.max - 1)
   @exclusivity(unchecked) fileprivate var slot = -1
-  /// Whether its list holds it or has let all go: not where it came after the end.
+  /// A Boolean value that indicates whether its list has ever held it. False if it came after the end.
   @exclusivity(unchecked) fileprivate var isHeld = true
   @exclusivity(unchecked) private var backlog: [Event] = []
 
@@ -237,21 +237,21 @@ package final class Observation: @unchecked Sendable {
 
   package var domain: Domain { list.domain }
 
-  /// What disposes it; nil where nothing is left to dispose.
+  /// A reference that ends it, or `nil` if it has ended already.
   var reference: ObserverList.Reference? {
     isHeld ? ObserverList.Reference(self, in: list) : nil
   }
 
   fileprivate var isDisposed: Bool { liveFrom.load(ordering: .acquiring) == Self.disposed }
 
-  fileprivate func isLive(in round: UInt64) -> Bool {
-    liveFrom.load(ordering: .acquiring) <= round
+  fileprivate func isLive(in pass: UInt64) -> Bool {
+    liveFrom.load(ordering: .acquiring) <= pass
   }
 
-  /// Under the lock: only there does the phase change.
-  fileprivate func turnLive(from round: UInt64) {
+  /// Makes it live, under the lock.
+  fileprivate func turnLive(from pass: UInt64) {
     if liveFrom.load(ordering: .relaxed) != Self.disposed {
-      liveFrom.store(round, ordering: .releasing)
+      liveFrom.store(pass, ordering: .releasing)
     }
   }
 
@@ -263,7 +263,7 @@ package final class Observation: @unchecked Sendable {
     return taken
   }
 
-  /// Under the lock: nothing is to be called any more.
+  /// Makes sure that no further call begins, under the lock.
   fileprivate func endPhase() {
     liveFrom.store(Self.disposed, ordering: .releasing)
   }

@@ -1,0 +1,191 @@
+public import Diffing
+public import ReactiveSignals
+
+/// A collection that an operator reads.
+///
+/// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
+public final class CollectionInput<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: `source` is set before the derived node exists. `slot` and the recorded part of `steps` are
+  // guarded by the domain's lock. The creator of the derived node owns the rest until that is live, and
+  // the delivering thread from then on.
+
+  private var source: CollectionNode<Element>
+  private let owner: any DataSource<Element>
+  package var slot = -1
+  private var steps = RecordedSteps<CollectionUpdate<Element>?>()
+  /// The state while the derived node is joining.
+  private var replayed: StateBox<Element>?
+
+  package init(_ owner: any DataSource<Element>) {
+    self.owner = owner
+    source = owner.collection.node
+  }
+
+  /// The contents, after the present change.
+  public var snapshot: Snapshot<Element> { box.state.snapshot }
+
+  /// The change of the contents that the operator must follow, or `nil` if they have not changed.
+  public var change: CollectionChange<Element>? { update?.change }
+
+  private var update: CollectionUpdate<Element>? {
+    steps.isReplaying ? steps.current.flatMap { $0 } : source.update
+  }
+
+  private var box: StateBox<Element> {
+    if steps.isReplaying, let replayed { return replayed }
+    return source.update?.box ?? source.publishedForPass
+  }
+}
+
+extension CollectionInput: OperatorInput {
+  package var node: any GraphNode { source }
+
+  func connect(in domain: Domain) {
+    if source.domain !== domain { source = source.makeBoundary(in: domain, keeping: owner) }
+  }
+
+  package func recordState() {
+    // It was not set before, so nothing is released here.
+    replayed = source.publishedForPass
+    steps.record(nil)
+  }
+
+  package func recordUpdate() { steps.record(source.update) }
+
+  package func takeRecorded() { steps.takeRecorded() }
+
+  package var hasStep: Bool { steps.hasStep }
+
+  package func replayStep() {
+    steps.next()
+    if let update { replayed = update.box }
+  }
+
+  package func endReplay() {
+    steps.end()
+    replayed = nil
+  }
+
+  var isChanged: Bool { update?.hasChange == true }
+  var hasStatusStep: Bool { update?.isStatusStep == true }
+  var status: (status: SourceStatus, hasLoaded: Bool)? { (box.state.status, box.state.hasLoaded) }
+}
+
+/// A property that an operator reads.
+///
+/// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
+public final class PropertyInput<Value: Sendable>: Sendable {
+  private let port: SignalPort<Value>
+  private let first: Value
+
+  init(_ property: ReadOnlyProperty<Value>) {
+    port = SignalPort(property.signal.node, keeping: property.signal)
+    first = property.newest
+  }
+
+  /// The value, after the present change.
+  public var value: Value { port.value ?? first }
+
+  /// A Boolean value that indicates whether the change that the operator must follow has set the value.
+  public var isSet: Bool { port.update != nil }
+}
+
+extension PropertyInput: OperatorInput {
+  package var node: any GraphNode { port.node }
+  package var slot: Int {
+    get { port.slot }
+    set { port.slot = newValue }
+  }
+  func connect(in domain: Domain) { port.connect(in: domain) }
+  package func recordState() { port.recordState() }
+  package func recordUpdate() { port.recordUpdate() }
+  package func takeRecorded() { port.takeRecorded() }
+  package var hasStep: Bool { port.hasStep }
+  package func replayStep() { port.replayStep() }
+  package func endReplay() { port.endReplay() }
+
+  var isChanged: Bool { isSet }
+  var hasStatusStep: Bool { false }
+  var status: (status: SourceStatus, hasLoaded: Bool)? { nil }
+}
+
+/// The inputs of an operator: collections and properties of any type.
+///
+/// ``LiveCollection/init(_:)`` passes an instance to a closure that creates an operator.
+public final class OperatorInputs {
+  private var inputs: [any OperatorInput] = []
+  private var collectionDomains: [Domain] = []
+  fileprivate private(set) var sources: [any AnyObject & Sendable] = []
+
+  init() {}
+
+  /// Adds a collection.
+  ///
+  /// - Parameter source: The collection. If it is idle, it is started.
+  /// - Returns: An input that shows its contents and changes.
+  public func collection<Element>(_ source: any DataSource<Element>) -> CollectionInput<Element> {
+    source.start()
+    let input = CollectionInput(source)
+    inputs.append(input)
+    sources.append(source)
+    let domain = input.node.domain
+    if !collectionDomains.contains(where: { $0 === domain }) { collectionDomains.append(domain) }
+    return input
+  }
+
+  /// Adds a property.
+  ///
+  /// - Parameter property: The property.
+  /// - Returns: An input that shows its value.
+  public func property<Value>(_ property: ReadOnlyProperty<Value>) -> PropertyInput<Value> {
+    let input = PropertyInput(property)
+    inputs.append(input)
+    sources.append(property.signal)
+    return input
+  }
+
+  /// Adds a property.
+  ///
+  /// - Parameter property: The property.
+  /// - Returns: An input that shows its value.
+  public func property<Value>(_ property: Property<Value>) -> PropertyInput<Value> {
+    self.property(property.readOnly)
+  }
+
+  /// Connects all inputs in one domain.
+  ///
+  /// That is the domain of the collections, if they share one. A change of a property is then a commit in
+  /// that domain. If the collections are in several domains, the operator has a domain of its own.
+  func connect() -> [any OperatorInput] {
+    precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
+    var candidates = collectionDomains
+    if candidates.isEmpty { candidates = [inputs[0].node.domain] }
+    let domain = candidates.count == 1 ? candidates[0] : Domain()
+    for input in inputs { input.connect(in: domain) }
+    return inputs
+  }
+}
+
+extension LiveCollection {
+  /// Creates a collection that an operator derives from its inputs.
+  ///
+  ///     let rows = LiveCollection { inputs in
+  ///       Join(orders: inputs.collection(orders), customers: inputs.collection(customers))
+  ///     }
+  ///
+  /// If all collections among the inputs are derived from one root, a change of the root causes at most one
+  /// event here, and so does a change of a property. Otherwise, the result has a domain of its own, and
+  /// each change of an input causes an event. Inputs that change in one `withTransaction` always cause
+  /// one event.
+  ///
+  /// The status is the worst status of the collections.
+  ///
+  /// - Parameter makeOperator: A closure that adds the inputs and creates the operator.
+  public convenience init<Operator: CollectionOperator>(
+    _ makeOperator: (OperatorInputs) -> Operator
+  ) where Operator.Output == Element {
+    let inputs = OperatorInputs()
+    let kernel = makeOperator(inputs)
+    self.init(CollectionNode(over: inputs.connect(), kernel), upstream: inputs.sources)
+  }
+}

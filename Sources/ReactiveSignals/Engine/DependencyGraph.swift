@@ -1,0 +1,136 @@
+/// A root through which commits of other domains enter a domain.
+///
+/// The root of an operator over several domains follows one node forever. The root of a container follows
+/// the nodes of the sources that are attached at present.
+package final class Entrance: @unchecked Sendable {
+  // Sendable: `connected` is guarded by the lock of the dependency graph.
+
+  fileprivate var connected: [any GraphNode]
+
+  package init(_ sources: [any GraphNode] = []) {
+    connected = sources
+  }
+
+  /// The nodes that enter here at present.
+  var sources: [any GraphNode] { DependencyGraph.lock.withLock { _ in connected } }
+}
+
+/// The connections of all nodes in the process.
+package enum DependencyGraph {
+  /// Guards the entrances. With one lock over all of them, two containers cannot be swapped into each
+  /// other at the same time.
+  fileprivate static let lock = Locked(())
+
+  /// Connects a container's root to the node of a source, unless that would make a cycle.
+  ///
+  /// - Returns: Whether the nodes are connected now.
+  package static func connect(_ root: any GraphNode, to source: any GraphNode) -> Bool {
+    guard let entrance = root.place.entrance else {
+      preconditionFailure("a root without an entrance cannot follow another node")
+    }
+    // Other threads may have released the visited nodes meanwhile: release them outside the lock.
+    let (isConnected, visited) = lock.withLock { _ -> (Bool, [any GraphNode]) in
+      var visited: [any GraphNode] = []
+      var open: [any GraphNode] = [source]
+      var seen: Set<ObjectIdentifier> = []
+      while let next = open.popLast() {
+        visited.append(next)
+        if next === root { return (false, visited + open) }
+        if seen.insert(ObjectIdentifier(next)).inserted { open += next.upstreamUnderGraphLock }
+      }
+      entrance.connected.append(source)
+      return (true, visited)
+    }
+    withExtendedLifetime(visited) {}
+    return isConnected
+  }
+
+  /// Removes a connection.
+  package static func disconnect(_ root: any GraphNode, from source: any GraphNode) {
+    let removed = lock.withLock { _ -> (any GraphNode)? in
+      guard let entrance = root.place.entrance else { return nil }
+      let index = entrance.connected.firstIndex { $0 === source }
+      return index.map { entrance.connected.remove(at: $0) }
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Returns whether a node is made from another one at present, over any number of steps.
+  package static func isDerived(_ node: any GraphNode, from other: any GraphNode) -> Bool {
+    var isFound = false
+    visit(upstreamOf: [node]) { next in
+      isFound = next === other
+      return !isFound
+    }
+    return isFound
+  }
+
+  /// Returns every domain upstream of a node and its own, each after the domains upstream of it.
+  package static func domains(upTo node: any GraphNode) -> [Domain] {
+    var order: [Domain] = []
+    var seen: Set<ObjectIdentifier> = []
+    // Each node is on the stack twice: to visit what is upstream of it, and to add its domain after that.
+    var open: [(node: any GraphNode, isVisited: Bool)] = [(node, false)]
+    while let (next, isVisited) = open.popLast() {
+      if isVisited {
+        order.append(next.domain)
+      } else if seen.insert(ObjectIdentifier(next)).inserted {
+        open.append((next, true))
+        open += next.upstream.map { ($0, false) }
+      }
+    }
+    // Several entrances may lead into one domain: its last place counts.
+    var domains: [Domain] = []
+    for domain in order.reversed() where seen.insert(ObjectIdentifier(domain)).inserted {
+      domains.append(domain)
+    }
+    return domains.reversed()
+  }
+
+  /// Returns whether one of some other domains is upstream of a domain, and not also downstream of it.
+  static func mustWait(_ domain: Domain, for others: [Domain]) -> Bool {
+    if others.isEmpty { return false }
+    let found = domains(among: others, upstreamOf: domain)
+    // Domains in a cycle cannot wait for each other.
+    return found.contains { domains(among: [domain], upstreamOf: $0).isEmpty }
+  }
+
+  private static func domains(among candidates: [Domain], upstreamOf domain: Domain) -> [Domain] {
+    let sources = domain.withLock { $0.entrances }.flatMap(\.sources)
+    if sources.isEmpty { return [] }
+    var missing = candidates
+    var found: [Domain] = []
+    func check(_ node: any GraphNode) -> Bool {
+      missing.removeAll { candidate in
+        if candidate !== node.domain { return false }
+        found.append(candidate)
+        return true
+      }
+      return !missing.isEmpty
+    }
+    for source in sources where !check(source) { return found }
+    visit(upstreamOf: sources, check)
+    return found
+  }
+
+  /// Visits each node upstream of some nodes once, until a closure returns false.
+  private static func visit(
+    upstreamOf nodes: [any GraphNode], _ body: (any GraphNode) -> Bool
+  ) {
+    var open = nodes
+    var seen: Set<ObjectIdentifier> = []
+    while let next = open.popLast() {
+      for source in next.upstream where seen.insert(ObjectIdentifier(source)).inserted {
+        if !body(source) { return }
+        open.append(source)
+      }
+    }
+  }
+}
+
+extension GraphNode {
+  /// The nodes upstream, for a caller that holds the lock of the dependency graph.
+  fileprivate var upstreamUnderGraphLock: [any GraphNode] {
+    place.inputNodes + (place.entrance?.connected ?? [])
+  }
+}

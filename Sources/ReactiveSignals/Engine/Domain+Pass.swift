@@ -1,0 +1,257 @@
+/// State of the delivering thread that is kept from one pass to the next.
+final class PassStorage: @unchecked Sendable {
+  // Sendable: owned by the delivering thread, of which there is one at a time.
+
+  /// The tickets of the commits that the present pass delivers, one for each commit that carries it.
+  var tickets: [Ticket] = []
+  /// The nodes to compute, by height.
+  var scheduled: [[any GraphNode]] = []
+  /// The number of derived nodes that were ever computed by a pass. Tests count them.
+  var visits = 0
+}
+
+// MARK: Propagation passes
+
+extension Domain {
+  /// The number of derived nodes that passes have computed so far.
+  package var visits: Int { withLock { _ in pass.visits } }
+
+  /// The tickets of the present pass, for the delivering thread.
+  package var ticketsOfPass: [Ticket] { pass.tickets }
+
+  /// Delivers pending commits until none is left. The caller is the delivering thread.
+  package func deliver() {
+    pause(at: .committed)
+    let context = ThreadContext.current
+    context.deliveryDepth += 1
+    defer { context.deliveryDepth -= 1 }
+    var finished: UInt64 = 0
+    var tickets = TicketCheck()
+    while true {
+      let next = withLock { state in begin(finishing: finished, &tickets, &state) }
+      for waiter in next.woken { waiter.wake() }
+      if !next.unknownTickets.isEmpty {
+        for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
+        finished = 0
+      } else if next.taken > 0 {
+        run(next, context)
+        finished = next.taken
+        tickets = TicketCheck()
+      } else {
+        return
+      }
+    }
+  }
+
+  /// The tickets that were found to be ready or not.
+  private struct TicketCheck {
+    var ready: [Ticket] = []
+    var waiting: [Ticket] = []
+
+    mutating func check(_ ticket: Ticket, for domain: Domain) {
+      if ticket.isReady(for: domain) { ready.append(ticket) } else { waiting.append(ticket) }
+    }
+  }
+
+  /// The next step of the delivering thread.
+  private struct Next {
+    /// The number of commits that were taken for a pass.
+    var taken: UInt64 = 0
+    /// The number of the pass, if it could be published at once.
+    var published: UInt64?
+    var root: (any GraphNode)?
+    var isComplete = true
+    var children: [NodePlace.Child?] = []
+    /// The rest of the roots, if the pass has several.
+    var otherRoots: [any GraphNode] = []
+    /// The value of `NodePlace.mark` for nodes that this pass has scheduled.
+    var mark: UInt64 = 0
+    /// Commits that were composed, to be released outside the lock.
+    var held: [PendingCommits.Entry] = []
+    var unknownTickets: [Ticket] = []
+    var woken: [Waiter] = []
+  }
+
+  /// Ends the pass before, and takes the commits of the next one. If there are none, stops delivering.
+  private func begin(
+    finishing finished: UInt64, _ tickets: inout TicketCheck, _ state: inout State
+  ) -> Next {
+    var next = Next()
+    if finished > 0 {
+      state.delivered += finished
+      state.passesEnded = state.passesBegun
+    }
+    // Whoever releases one of these nodes removes it first, so nothing is deinitialized here.
+    state.turnedLive = []
+    next.woken = state.takeDueWaiters()
+    next.mark = state.passesBegun + 1
+    if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
+      next.taken = 1
+      next.root = entry.root
+      next.isComplete = entry.root.take(entry.commit)
+      pass.tickets = entry.tickets
+      state.passesBegun += 1
+      if next.isComplete, !entry.root.place.hasChildren {
+        next.published = publish(1, [entry.root], &state)
+      } else {
+        next.children = entry.root.place.children
+      }
+      return next
+    }
+    while true {
+      if state.pending.isEmpty { break }
+      switch state.pending.takeNext(ready: tickets.ready, waiting: tickets.waiting) {
+      case .unknown(let unknown):
+        next.unknownTickets = unknown
+        return next
+      case .pass(let entries):
+        take(entries, &next)
+        state.passesBegun += 1
+        return next
+      case .waiting:
+        if !state.mustRecheckTickets {
+          state.deliveringThread = nil
+          return next
+        }
+        state.mustRecheckTickets = false
+        tickets.waiting = []
+      }
+    }
+    state.deliveringThread = nil
+    return next
+  }
+
+  private func take(_ entries: [PendingCommits.Entry], _ next: inout Next) {
+    next.taken = UInt64(entries.count)
+    next.held = entries
+    // Only completed later: what is composed compares elements.
+    next.isComplete = false
+    for entry in entries {
+      _ = entry.root.take(entry.commit)
+      pass.tickets += entry.tickets
+      if next.root == nil {
+        next.root = entry.root
+      } else if next.root !== entry.root, !next.otherRoots.contains(where: { $0 === entry.root }) {
+        next.otherRoots.append(entry.root)
+      }
+    }
+  }
+
+  private func run(_ next: Next, _ context: ThreadContext) {
+    guard let root = next.root else { return }
+    if let number = next.published {
+      pause(at: .published)
+      root.feed(number)
+      announceTickets()
+      root.deliver(number)
+      pause(at: .delivered)
+      root.endPass()
+      return
+    }
+    let (changed, number) = propagate(next, from: root)
+    pause(at: .published)
+    for node in changed { node.feed(number) }
+    announceTickets()
+    for node in changed { node.deliver(number) }
+    pause(at: .delivered)
+    for node in changed.reversed() { node.endPass() }
+  }
+
+  /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
+  private func propagate(
+    _ next: Next, from root: any GraphNode
+  ) -> (changed: [any GraphNode], number: UInt64) {
+    let mark = next.mark
+    var changed: [any GraphNode] = []
+    if !next.isComplete { root.compute() }
+    if root.isChanged {
+      changed.append(root)
+      schedule(next.otherRoots.isEmpty && next.isComplete ? next.children : children(of: root), mark)
+    }
+    for root in next.otherRoots {
+      root.compute()
+      guard root.isChanged else { continue }
+      changed.append(root)
+      schedule(children(of: root), mark)
+    }
+    var height = 1
+    while true {
+      while height < pass.scheduled.count {
+        // A node schedules only nodes above it.
+        let nodes = pass.scheduled[height]
+        if !nodes.isEmpty {
+          pass.scheduled[height] = []
+          for node in nodes {
+            pass.visits += 1
+            node.compute()
+            guard node.isChanged else { continue }
+            changed.append(node)
+            schedule(children(of: node), mark)
+          }
+        }
+        height += 1
+      }
+      pause(at: .computed)
+      // A node may have caught up and become live meanwhile. It is part of this pass too.
+      let (late, number) = withLock { state -> ([any GraphNode], UInt64?) in
+        let late = state.turnedLive
+        state.turnedLive = []
+        if late.isEmpty { return ([], publish(next.taken, changed, &state)) }
+        return (late, nil)
+      }
+      if let number { return (changed, number) }
+      for node in late where node.place.mark != mark { schedule(node, mark) }
+      height = 1
+    }
+  }
+
+  private func children(of node: any GraphNode) -> [NodePlace.Child?] {
+    withLock { _ in node.place.children }
+  }
+
+  private func schedule(_ children: [NodePlace.Child?], _ mark: UInt64) {
+    for index in children.indices {
+      if let node = children[index]?.node, node.place.mark != mark { schedule(node, mark) }
+    }
+  }
+
+  private func schedule(_ node: any GraphNode, _ mark: UInt64) {
+    let place = node.place
+    place.mark = mark
+    while pass.scheduled.count <= place.height { pass.scheduled.append([]) }
+    pass.scheduled[place.height].append(node)
+  }
+
+  private func publish(
+    _ commits: UInt64, _ changed: [any GraphNode], _ state: inout State
+  ) -> UInt64 {
+    state.passNumber += 1
+    state.published += commits
+    for node in changed { node.publish(&state) }
+    for node in state.joining { node.place.recordInputs() }
+    return state.passNumber
+  }
+
+  // MARK: Tickets
+
+  /// Notes that the present pass has been passed on, and lets the domains that waited for it go on.
+  private func announceTickets() {
+    if pass.tickets.isEmpty { return }
+    let tickets = pass.tickets
+    pass.tickets = []
+    for ticket in tickets {
+      for domain in ticket.finish(self) { domain.recheckTickets() }
+    }
+  }
+
+  /// Looks again which commits are ready, because a ticket has made progress.
+  private func recheckTickets() {
+    let mustDeliver = withLock { state in
+      if state.pending.isEmpty { return false }
+      if state.claim(as: .current) { return true }
+      state.mustRecheckTickets = true
+      return false
+    }
+    if mustDeliver { deliver() }
+  }
+}

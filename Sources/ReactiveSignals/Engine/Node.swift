@@ -1,0 +1,308 @@
+import Synchronization
+
+/// The place of a node in the dependency graph, and everything that the engine keeps for it.
+///
+/// A node is a root, to which commits are made, or is derived from other nodes of its domain. The nodes
+/// themselves, `SignalNode` and `CollectionNode`, add a typed state, which a new observer receives, and a
+/// typed update, which a pass brings (``GraphNode``). Every piece of mutable state is guarded by the
+/// domain's lock, or is owned by the delivering thread, of which there is one at a time and which hands
+/// over under that lock.
+package final class NodePlace: @unchecked Sendable {
+  // Sendable: `inputs`, `children`, `vacantChildren` and the counts of pending commits are guarded by the
+  // domain's lock; `mark` is owned by the delivering thread; `feed` is set once, by the creator or by
+  // `onStart`, which only the thread that sets `isStarted` accesses.
+
+  package let domain: Domain
+  /// 0 for a root. A derived node is higher than each of its inputs.
+  package let height: Int
+  /// The place where commits of other domains enter through this root.
+  package let entrance: Entrance?
+  /// Keeps alive the observation or the task that feeds this root.
+  var feed: Disposable?
+
+  /// The nodes that this node is derived from, empty after it has released them.
+  fileprivate var inputs: [any NodeInput]
+  var children: [Child?] = []
+  private var vacantChildren = 0
+
+  /// The pass that scheduled this node last.
+  var mark: UInt64 = 0
+
+  /// A Boolean value that indicates whether several pending commits may become one.
+  let composesCommits: Bool
+  /// The number of pending commits of this root, the elements that they change, and the position of the
+  /// latest.
+  var pendingCommits = 0
+  var pendingChanges = 0
+  var lastPending = 0
+
+  fileprivate let isStarted = Atomic<Bool>(false)
+  /// `nil` after it was called, so its captured values are released.
+  fileprivate var onStart: (@Sendable (any GraphNode) -> Void)?
+
+  /// A derived node, and the input through which it is derived from this one.
+  struct Child {
+    let node: any GraphNode
+    let input: any NodeInput
+  }
+
+  /// Creates a place that no other node is connected with yet.
+  ///
+  /// - Parameters:
+  ///   - inputs: The nodes of the same domain that it is derived from. A root has none.
+  ///   - composesCommits: Whether several pending commits of a root may become one.
+  ///   - entrance: The place where commits of other domains enter through this root.
+  ///   - onStart: A closure that is called once, when the node or something derived from it is observed.
+  package init(
+    domain: Domain, inputs: [any NodeInput] = [], composesCommits: Bool = false,
+    entrance: Entrance? = nil, onStart: (@Sendable (any GraphNode) -> Void)? = nil
+  ) {
+    self.domain = domain
+    self.inputs = inputs
+    self.composesCommits = composesCommits
+    self.entrance = entrance
+    self.onStart = onStart
+    height = inputs.reduce(0) { max($0, $1.node.place.height + 1) }
+  }
+
+  deinit {
+    guard let entrance else { return }
+    // The entrance holds nodes: release them outside the lock.
+    let removed = domain.withLock { state in
+      state.entrances.firstIndex { $0 === entrance }.map { state.entrances.remove(at: $0) }
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// The nodes of the same domain that this node is derived from.
+  var inputNodes: [any GraphNode] {
+    domain.withLock { _ in inputs }.map(\.node)
+  }
+
+  // MARK: Under the domain's lock
+
+  var hasChildren: Bool { children.count > vacantChildren }
+
+  /// A Boolean value that indicates whether a node is derived from this one.
+  package var hasLiveChildren: Bool { domain.withLock { _ in hasChildren } }
+
+  fileprivate func add(_ child: any GraphNode, through input: any NodeInput) {
+    input.slot = children.count
+    children.append(Child(node: child, input: input))
+  }
+
+  /// The caller holds the child, so nothing is deinitialized here.
+  fileprivate func removeChild(through input: any NodeInput) {
+    guard input.slot >= 0 else { return }
+    children[input.slot] = nil
+    input.slot = -1
+    vacantChildren += 1
+    guard vacantChildren > 16, vacantChildren > children.count / 2 else { return }
+    children.removeAll { $0 == nil }
+    vacantChildren = 0
+    for (index, child) in children.enumerated() { child?.input.slot = index }
+  }
+
+  /// Records what the present pass brings to the inputs of this node, which is still joining.
+  func recordInputs() {
+    guard inputs.contains(where: { $0.node.isChanged }) else { return }
+    for input in inputs { input.recordUpdate() }
+  }
+}
+
+/// The typed part of a node.
+package protocol GraphNode: AnyObject, Sendable {
+  var place: NodePlace { get }
+
+  /// The observers in other domains, which receive updates before all other observers.
+  func feeders(_ state: inout Domain.State) -> ObserverList
+
+  /// Creates a root of another domain that has the published state of this node.
+  func makeFollower(in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State) -> Self
+
+  // MARK: Roots
+
+  /// Takes a commit, under the lock. A second commit of the same pass is composed with the first.
+  ///
+  /// - Returns: Whether the update is complete. Otherwise, `compute()` completes it.
+  func take(_ commit: Event) -> Bool
+
+  /// Composes a commit with an earlier one that is still pending, under the lock.
+  ///
+  /// - Returns: The earlier commit, to be released outside the lock.
+  func compose(_ commit: Event, with earlier: inout Event) -> Event
+
+  /// Commits an update of the node that this root follows.
+  func receive(_ event: Event, tickets: [Ticket])
+
+  // MARK: Passes
+
+  /// A Boolean value that indicates whether the present pass brings an update.
+  var isChanged: Bool { get }
+
+  /// Computes the update of the present pass. The delivering thread calls this without the lock.
+  func compute()
+
+  /// Computes the first state from the inputs' captured states.
+  func computeFirst()
+
+  /// Makes the update the state of a node that nobody can observe yet.
+  func settle(_ state: inout Domain.State)
+
+  /// Makes the update visible and captures the observers that receive it, under the lock.
+  func publish(_ state: inout Domain.State)
+
+  /// Calls the observers in other domains.
+  func feed(_ pass: UInt64)
+
+  /// Calls the observers that were captured when the pass was published.
+  func deliver(_ pass: UInt64)
+
+  /// Releases everything that belongs to the pass.
+  func endPass()
+}
+
+extension GraphNode {
+  package var domain: Domain { place.domain }
+
+  /// The nodes that this node is made from at present, in any domain.
+  package var upstream: [any GraphNode] { place.inputNodes + (place.entrance?.sources ?? []) }
+
+  /// Starts this node and everything upstream of it that waits for its first observer.
+  package func start() {
+    if place.isStarted.exchange(true, ordering: .relaxed) { return }
+    var open: [any GraphNode] = [self]
+    while let node = open.popLast() {
+      for source in node.upstream
+      where !source.place.isStarted.exchange(true, ordering: .relaxed) {
+        open.append(source)
+      }
+      let onStart = node.place.onStart
+      node.place.onStart = nil
+      onStart?(node)
+    }
+  }
+
+  // MARK: Joining
+
+  /// Makes a derived node part of its domain, and computes its first state.
+  ///
+  /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
+  /// live. The creator of the node calls this before anybody else knows the node.
+  package func join() {
+    let inputs = place.inputs
+    domain.withLock { state in
+      state.joining.append(self)
+      for input in inputs { input.recordState() }
+    }
+    var isFirst = true
+    while true {
+      let isLive = domain.withLock { state in
+        for input in inputs { input.takeRecorded() }
+        if inputs.contains(where: \.hasStep) { return false }
+        becomeLive(&state)
+        return true
+      }
+      if isLive { break }
+      while inputs.contains(where: \.hasStep) {
+        for input in inputs { input.replayStep() }
+        if isFirst { computeFirst() } else { compute() }
+        isFirst = false
+        domain.withLock { state in settle(&state) }
+        endPass()
+      }
+      domain.pause(at: .caughtUp)
+    }
+    // Nobody holds the recorded updates any more: release them outside the lock.
+    for input in inputs { input.endReplay() }
+  }
+
+  private func becomeLive(_ state: inout Domain.State) {
+    if let index = state.joining.firstIndex(where: { $0 === self }) {
+      state.joining.remove(at: index)
+    }
+    for input in place.inputs { input.node.place.add(self, through: input) }
+    if state.deliveringThread != nil { state.turnedLive.append(self) }
+  }
+
+  /// Removes a derived node from its domain. A pass in progress still holds it.
+  package func leave() {
+    if place.height == 0 { return }
+    domain.withLock { state in
+      for input in place.inputs { input.node.place.removeChild(through: input) }
+      if let index = state.turnedLive.firstIndex(where: { $0 === self }) {
+        state.turnedLive.remove(at: index)
+      }
+    }
+  }
+
+  /// Releases the nodes that a signal was derived from, because it has ended.
+  package func releaseInputs() {
+    // `self` may be held by its inputs alone, and its inputs by itself.
+    let released = domain.withLock { state -> [any NodeInput] in
+      for input in place.inputs { input.node.place.removeChild(through: input) }
+      defer { place.inputs = [] }
+      return place.inputs
+    }
+    withExtendedLifetime(released) {}
+  }
+
+  // MARK: Committing
+
+  /// Queues a commit, under the lock. If too many commits are pending, it becomes part of the latest.
+  ///
+  /// - Parameters:
+  ///   - commit: The event, for `take(_:)`.
+  ///   - changes: The number of elements that it changes.
+  ///   - limit: The number of changed elements that may be pending before commits are composed.
+  ///   - tickets: The transactions over several domains that it is part of.
+  ///   - thread: The calling thread.
+  /// - Returns: Whether the caller must call `deliver()`, and an event to be released outside the lock.
+  package func enqueue(
+    _ commit: Event, changes: Int = 1, limit: Int = .max, tickets: [Ticket], by thread: ThreadID,
+    _ state: inout Domain.State
+  ) -> (mustDeliver: Bool, released: Event?) {
+    let (isAdded, released) = state.pending.append(
+      commit, to: self, changes: changes, limit: limit, tickets: tickets)
+    if isAdded { state.committed += 1 }
+    // A transaction is in flight in the domains of its own roots from its beginning.
+    if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
+    return (state.claim(as: thread), released)
+  }
+
+  // MARK: Boundaries
+
+  /// Creates a root in another domain that follows this node: the boundary between the two domains.
+  ///
+  /// - Parameters:
+  ///   - domain: The other domain.
+  ///   - owner: An object that the boundary keeps alive, in addition to the node.
+  ///   - joinsTransactions: Whether updates of one transaction that enter the domain through several
+  ///     boundaries arrive in one pass. Otherwise, each has a pass of its own.
+  package func makeBoundary(
+    in domain: Domain, keeping owner: AnyObject?, joinsTransactions: Bool = true
+  ) -> Self {
+    let entrance = Entrance([self])
+    let source = self.domain
+    let (follower, observation) = source.withLock { state in
+      let follower = makeFollower(in: domain, entrance, &state)
+      let observation = feeders(&state).attach(
+        { [weak follower, unowned source] event in
+          follower?.receive(event, tickets: joinsTransactions ? source.pass.tickets : [])
+        }, &state)
+      return (follower, observation)
+    }
+    follower.place.feed = Disposable(observation, keeping: owner)
+    follower.openEntrance()
+    return follower
+  }
+
+  /// A Boolean value that indicates whether a root of another domain follows this node.
+  package var isFollowed: Bool { domain.withLock { !feeders(&$0).isEmpty(&$0) } }
+
+  /// Makes the entrance known to the domain. The creator of a root that has one calls this once.
+  package func openEntrance() {
+    guard let entrance = place.entrance else { return }
+    domain.withLock { $0.entrances.append(entrance) }
+  }
+}

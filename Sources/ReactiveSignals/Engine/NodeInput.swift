@@ -1,0 +1,56 @@
+/// A typed connection from a node to one that is derived from it.
+///
+/// While the derived node is live, an input shows what the present pass brings. While the derived node
+/// joins, on its creator's thread, the input shows the updates that were recorded for it instead.
+package protocol NodeInput: AnyObject, Sendable {
+  /// The node upstream, which is in the domain of the derived node.
+  var node: any GraphNode { get }
+  /// The position among the node's children, or -1. The domain's lock guards it.
+  var slot: Int { get set }
+
+  /// Captures the published state as the first step, under the lock.
+  func recordState()
+  /// Records the update of the present pass as a step, under the lock.
+  func recordUpdate()
+  /// Takes the recorded steps out, under the lock.
+  func takeRecorded()
+
+  /// A Boolean value that indicates whether a step waits to be replayed.
+  var hasStep: Bool { get }
+  /// Shows the next step.
+  func replayStep()
+  /// Shows the present pass from now on.
+  func endReplay()
+}
+
+/// The steps that are recorded for an input while its derived node joins.
+package struct RecordedSteps<Step: Sendable>: Sendable {
+  /// Guarded by the domain's lock.
+  private var recorded: [Step] = []
+  /// Owned by the creator of the derived node.
+  private var steps: ArraySlice<Step> = []
+  /// The step that is replayed at present.
+  package private(set) var current: Step?
+  /// A Boolean value that indicates whether the derived node is still joining.
+  package private(set) var isReplaying = true
+
+  package init() {}
+
+  package var hasStep: Bool { !steps.isEmpty }
+
+  package mutating func record(_ step: Step) { recorded.append(step) }
+
+  package mutating func takeRecorded() {
+    if recorded.isEmpty { return }
+    steps = recorded[...]
+    recorded = []
+  }
+
+  package mutating func next() { current = steps.popFirst() }
+
+  package mutating func end() {
+    isReplaying = false
+    steps = []
+    current = nil
+  }
+}

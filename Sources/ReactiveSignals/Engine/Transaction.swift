@@ -1,0 +1,112 @@
+/// Edits several collections and properties in one step.
+///
+///     withTransaction {
+///       inbox.remove(at: 0)
+///       archive.append(message)
+///       unread.value -= 1
+///     }
+///
+/// Every collection and property that `body` edits on this thread takes part. All are committed together
+/// when `body` returns, and then their observers are called. A collection or signal that is derived from
+/// several of them delivers one event. If `body` throws, nothing changes.
+///
+/// Inside `body`, this thread reads the edited value of a property. Other threads read the committed value
+/// until `body` has returned.
+///
+/// - Parameter body: A synchronous closure that edits collections and properties. Transactions inside it
+///   become part of this one.
+/// - Returns: The return value of `body`.
+@discardableResult
+public func withTransaction<Result, Failure: Error>(
+  _ body: () throws(Failure) -> Result
+) throws(Failure) -> Result {
+  let context = ThreadContext.current
+  let outer = context.transaction
+  let transaction = Transaction(outer: outer, context)
+  context.transaction = transaction
+  context.transactionDepth += 1
+  let result: Result
+  do {
+    result = try body()
+  } catch {
+    context.transactionDepth -= 1
+    context.transaction = outer
+    transaction.rollBack()
+    throw error
+  }
+  context.transactionDepth -= 1
+  context.transaction = outer
+  transaction.end()
+  return result
+}
+
+/// A root that takes part in a transaction.
+package protocol TransactionParticipant: AnyObject {
+  /// The domain of the root.
+  var domain: Domain { get }
+
+  /// Computes the net change of the transaction.
+  ///
+  /// - Returns: Whether there is one.
+  func prepareCommit() -> Bool
+
+  /// Commits the net change, if there is one, and lets other threads edit the root again.
+  ///
+  /// - Parameter tickets: The ticket of a transaction over several domains.
+  /// - Returns: Whether the caller must call `domain.deliver()`.
+  func commitTransaction(tickets: [Ticket]) -> Bool
+
+  /// Discards the edits and lets other threads edit the root again.
+  ///
+  /// - Returns: The objects that this releases.
+  func rollBackTransaction() -> Any
+
+  /// Saves the state of the edits.
+  ///
+  /// - Returns: A closure that restores the state, and returns the objects that this releases.
+  func saveTransaction() -> () -> Any
+}
+
+/// One `withTransaction` on a thread's stack.
+package final class Transaction {
+  private let outer: Transaction?
+  /// The participants that were edited first inside this transaction.
+  private var opened: [any TransactionParticipant] = []
+  /// Closures that undo this transaction's edits of participants that were open before it.
+  private let undo: [() -> Any]
+
+  fileprivate init(outer: Transaction?, _ context: ThreadContext) {
+    self.outer = outer
+    var open = context.openTransactions
+    var enclosing = outer
+    while let next = enclosing {
+      open += next.opened
+      enclosing = next.outer
+    }
+    undo = open.map { $0.saveTransaction() }
+  }
+
+  /// Adds a participant, which this thread has begun to edit.
+  package func add(_ participant: any TransactionParticipant) {
+    opened.append(participant)
+  }
+
+  fileprivate func rollBack() {
+    // Released objects may edit a participant. All are restored and open to edits by then.
+    let dropped = undo.map { $0() } + opened.reversed().map { $0.rollBackTransaction() }
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Commits and delivers. Inside another transaction, passes the participants on to it.
+  fileprivate func end() {
+    if let outer {
+      outer.opened += opened
+      return
+    }
+    let changed = opened.filter { $0.prepareCommit() }
+    let tickets = changed.count > 1 ? [Ticket(changed.map(\.domain))] : []
+    // Commit all before any observer is called.
+    let delivered = opened.filter { $0.commitTransaction(tickets: tickets) }
+    for participant in delivered { participant.domain.deliver() }
+  }
+}
