@@ -20,16 +20,15 @@ public enum SwapOutcome: Sendable, Hashable {
 /// A swap under way, or done.
 public final class SwapHandle: Sendable {
   private let state: Locked<State>
-  private let onCancel: @Sendable (SwapHandle) -> Void
+  private let onCancel: @Sendable () -> Void
 
   private struct State: Sendable {
     var outcome: SwapOutcome?
     var waiting: [CheckedContinuation<SwapOutcome, Never>] = []
   }
 
-  init(_ outcome: SwapOutcome? = nil, onCancel: @escaping @Sendable (SwapHandle) -> Void = { _ in })
-  {
-    state = Locked(State(outcome: outcome))
+  init(onCancel: @escaping @Sendable () -> Void = {}) {
+    state = Locked(State())
     self.onCancel = onCancel
   }
 
@@ -53,7 +52,7 @@ public final class SwapHandle: Sendable {
 
   /// Gives the swap up, unless it is done: the old source stays.
   public func cancel() {
-    onCancel(self)
+    onCancel()
   }
 
   func resolve(_ outcome: SwapOutcome) {

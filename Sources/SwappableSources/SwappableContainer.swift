@@ -12,7 +12,7 @@ package import ReactiveSignals
 /// or goes. Everything may be called from any thread, also inside observers.
 public final class SwappableContainer<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
-  private let core: ContainerCore<Element>
+  private let executor: SwapExecutor<Element>
 
   /// Makes a container that shows a source.
   ///
@@ -27,14 +27,14 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   }
 
   package init(_ source: (any DataSource<Element>)?, pauseHook: PauseHook?) {
-    core = ContainerCore(pauseHook: pauseHook)
+    executor = SwapExecutor(pauseHook: pauseHook)
     // Who holds the collection alone is told of changes as well.
-    collection = LiveCollection(core.root, upstream: [core])
-    if let source { core.begin(with: source) }
+    collection = LiveCollection(executor.root, upstream: [executor])
+    if let source { executor.start(with: source) }
   }
 
   /// The source that is shown; nil where there is none yet.
-  public var source: (any DataSource<Element>)? { core.currentSource }
+  public var source: (any DataSource<Element>)? { executor.currentSource }
 
   /// Shows another source.
   ///
@@ -47,6 +47,6 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   /// - Complexity: That of one difference, O(n) where little is out of order.
   @discardableResult
   public func swap(to source: any DataSource<Element>) -> SwapHandle {
-    core.swap(to: source)
+    executor.swap(to: source)
   }
 }

@@ -1,0 +1,359 @@
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+
+/// Carries out the decisions of a container's ``SwapStateMachine``.
+///
+/// Each input is handled under the lock of the container's domain. The steps of the decision are taken
+/// there as well, so commits happen in the order of the decisions. The actions follow after the lock is
+/// released, because they call sources, observers and comparisons of elements. The executor itself
+/// decides nothing. Its last section is the only place that calls the propagation engine.
+final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: the domain's lock guards `machine`, and `root` is constant.
+
+  private typealias Machine = SwapStateMachine<ErasedSwapPayload>
+
+  let root: RootNode<Element>
+  private var machine = Machine()
+
+  init(pauseHook: PauseHook?) {
+    root = RootNode(
+      domain: Domain(pauseHook: pauseHook), state: CollectionState(unloaded: .idle))
+  }
+
+  deinit {
+    // No other thread has a reference, so the lock is not needed.
+    var turn = Turn(machine.handle(.close))
+    while let action = turn.actions.popLast() { _ = perform(action, &turn) }
+  }
+
+  /// The source that is shown.
+  var currentSource: (any DataSource<Element>)? {
+    root.domain.withLock { _ in machine.shown.map { SourceAttachment<Element>.cast($0).source } }
+  }
+
+  /// Shows the first source, before the container can be observed.
+  func start(with source: any DataSource<Element>) {
+    let attachment = makeAttachment(source)
+    // Nothing is derived from a new container yet, so this is no cycle.
+    _ = connect(attachment)
+    run { machine in machine.start(with: attachment) }
+  }
+
+  /// Requests a swap.
+  func swap(to source: any DataSource<Element>) -> SwapHandle {
+    let attachment = makeAttachment(source)
+    let isCycle = !connect(attachment)
+    handle(.swap(attachment, isCycle: isCycle))
+    return attachment.handle
+  }
+
+  private func makeAttachment(_ source: any DataSource<Element>) -> SourceAttachment<Element> {
+    SourceAttachment(source) { [weak self] attachment in self?.handle(.cancel(attachment)) }
+  }
+
+  // MARK: Carrying out decisions
+
+  /// The rest of a decision that one thread is carrying out.
+  private struct Turn {
+    /// The actions that are left, the next one last. An action is released when it is done: delivery,
+    /// which lasts as long as other threads commit, must not keep a source that was left.
+    var actions: [Machine.Action] = []
+    /// A Boolean value that indicates whether this thread must deliver the commits.
+    var mustDeliver = false
+    /// A Boolean value that indicates whether a transaction of this thread delivers the commits.
+    var isDeferred = false
+    var waiters: [Domain.Waiter] = []
+
+    init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
+  }
+
+  private func handle(_ input: Machine.Input) {
+    run { machine in machine.handle(input) }
+  }
+
+  /// Runs the machine, and then whatever its actions lead to.
+  private func run(_ decide: (inout Machine) -> Machine.Decision) {
+    var turn = take(decide)
+    while let action = turn.actions.popLast() {
+      // An action that is answered by an input is the last of its decision.
+      if let input = perform(action, &turn) { turn = take { machine in machine.handle(input) } }
+    }
+  }
+
+  /// Decides and takes the steps of the decision, under the lock.
+  private func take(_ decide: (inout Machine) -> Machine.Decision) -> Turn {
+    // Steps and replaced states are released at the end, after the lock.
+    let (turn, released) = root.domain.withLock { state in
+      let decision = decide(&machine)
+      var turn = Turn(decision)
+      var replaced: [StateBox<Element>] = []
+      for step in decision.steps { take(step, &turn, &replaced, &state) }
+      return (turn, (decision, replaced))
+    }
+    withExtendedLifetime(released) {}
+    return turn
+  }
+
+  private func take(
+    _ step: Machine.Step, _ turn: inout Turn, _ replaced: inout [StateBox<Element>],
+    _ state: inout Domain.State
+  ) {
+    switch step {
+    case .show(let contents, let changeset):
+      let shown = StateBox<Element>.read(contents.box).state
+      replaced.append(
+        commit(
+          changeset.map { (shown.snapshot, $0) }, shown.status, shown.hasLoaded, &turn, &state))
+    case .replay(let updates):
+      for update in updates {
+        let update = CollectionUpdate<Element>.read(update.update)
+        let shown = update.state
+        replaced.append(
+          commit(
+            update.change.map { ($0.after, $0.changeset) }, shown.status, shown.hasLoaded, &turn,
+            &state))
+      }
+    case .adopt(let new, let attachment):
+      SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
+    case .share(let new, let staged):
+      SourceAttachment<Element>.cast(new).share(.cast(staged))
+    case .beginDifference(let attachment):
+      SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
+    case .endDifference(let attachment):
+      state.endJoin(SourceAttachment<Element>.cast(attachment).join)
+      turn.waiters += state.takeDueWaiters()
+    }
+  }
+
+  /// Performs an action, without the lock.
+  ///
+  /// - Returns: The input that answers the action, if there is one.
+  private func perform(_ action: Machine.Action, _ turn: inout Turn) -> Machine.Input? {
+    switch action {
+    case .attach(let attachment):
+      return attach(.cast(attachment), isFirst: false)
+    case .attachFirst(let attachment):
+      return attach(.cast(attachment), isFirst: true)
+    case .start(let attachment):
+      source(of: .cast(attachment)).start()
+    case .computeDifference(let attachment, let contents):
+      return computeDifference(.cast(attachment), .read(contents.box))
+    case .leave(let attachment):
+      endObservation(of: .cast(attachment))
+      disconnect(.cast(attachment))
+    case .endObservation(let attachment):
+      endObservation(of: .cast(attachment))
+    case .resolve(let attachment, let outcome):
+      SourceAttachment<Element>.cast(attachment).handle.resolve(outcome)
+    case .deliver:
+      deliver(&turn)
+    case .wakeWaiters:
+      for waiter in turn.waiters { waiter.wake() }
+    case .discardUpdates, .discardContents:
+      // Popping the action has released them.
+      break
+    }
+    return nil
+  }
+
+  private func source(of attachment: SourceAttachment<Element>) -> any DataSource<Element> {
+    root.domain.withLock { _ in attachment.source }
+  }
+
+  // MARK: Calls of the engine
+
+  /// Records that the container is made from a source, unless the source is made from the container.
+  private func connect(_ attachment: SourceAttachment<Element>) -> Bool {
+    Topology.connect(root, to: attachment.node)
+  }
+
+  private func disconnect(_ attachment: SourceAttachment<Element>) {
+    Topology.disconnect(root, from: attachment.node)
+  }
+
+  /// Starts a source and observes it.
+  private func attach(
+    _ attachment: SourceAttachment<Element>, isFirst: Bool
+  ) -> Machine.Input {
+    source(of: attachment).start()
+    let node = attachment.node
+    let (box, observation) = node.domain.withLock { state in
+      let observation = node.feeders.attach(
+        { [weak self, weak attachment] event in
+          if let self, let attachment {
+            handle(.update(attachment, .init(CollectionUpdate<Element>.read(event))))
+          }
+        }, &state)
+      return (node.published(&state), observation)
+    }
+    // The attachment keeps the source.
+    let feed = Disposable(observation, keeping: nil)
+    let shown = root.domain.withLock { _ in
+      attachment.feed = feed
+      return machine.shown
+    }
+    if isFirst {
+      let first = box.state
+      root.begin(
+        with: CollectionState(
+          first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded))
+    }
+    let isDerived =
+      shown.map { shown in
+        Topology.isDownstream(node, of: [SourceAttachment<Element>.cast(shown).node])
+      } ?? false
+    root.domain.pause(at: .swapAttached)
+    return .attached(attachment, .init(box), isDerivedFromShown: isDerived)
+  }
+
+  private func endObservation(of attachment: SourceAttachment<Element>) {
+    let feed = root.domain.withLock { _ in
+      let feed = attachment.feed
+      attachment.feed = nil
+      return feed
+    }
+    feed?.dispose()
+  }
+
+  /// Commits what follows on the newest state.
+  ///
+  /// - Returns: The state that was the newest one, to be released after the lock.
+  private func commit(
+    _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, _ status: SourceStatus,
+    _ hasLoaded: Bool, _ turn: inout Turn, _ state: inout Domain.State
+  ) -> StateBox<Element> {
+    let before = root.committed(&state)
+    if let update = before.state.advanced(to: contents, status: status, hasLoaded: hasLoaded) {
+      turn.isDeferred = ThreadContext.current.deferred != nil
+      let thread = turn.isDeferred ? nil : ThreadID.current
+      if root.commit(update, by: thread, &state) { turn.mustDeliver = true }
+    }
+    return before
+  }
+
+  private func deliver(_ turn: inout Turn) {
+    if turn.mustDeliver { root.domain.drain(root) }
+    if turn.isDeferred { ThreadContext.current.deferred?.append(root) }
+    (turn.mustDeliver, turn.isDeferred) = (false, false)
+  }
+
+  /// Computes the difference from the shown contents, which stay as they are until it is done.
+  private func computeDifference(
+    _ attachment: SourceAttachment<Element>, _ new: StateBox<Element>
+  ) -> Machine.Input {
+    let old = root.currentBox.state.snapshot
+    root.domain.pause(at: .swapFrozen)
+    // A flush inside a comparison would wait for itself: it traps, as inside an observer.
+    let context = ThreadContext.current
+    context.drainDepth += 1
+    let changeset = old.changeset(to: new.state.snapshot)
+    context.drainDepth -= 1
+    root.domain.pause(at: .swapComputed)
+    return .compared(attachment, changeset.isEmpty ? nil : changeset)
+  }
+}
+
+// MARK: - Attachments
+
+/// A source that is attached to a container, without the type of its elements.
+private class AnyAttachment: Equatable, @unchecked Sendable {
+  // Sendable: `collection` is constant; for the rest see the subclass.
+
+  let collection: ObjectIdentifier
+
+  init(collection: ObjectIdentifier) {
+    self.collection = collection
+  }
+
+  static func == (one: AnyAttachment, other: AnyAttachment) -> Bool { one === other }
+}
+
+/// A source that is, or may be, attached to a container.
+private final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
+  @unchecked Sendable
+{
+  // Sendable: the lock of the container's domain guards `source`, `feed` and `join`. `handle` changes
+  // only before another thread has the attachment: in the initializer, and when a swap that its thread
+  // requested joins an earlier one.
+
+  /// The source. Of several sources with this collection, it is the one that was passed last.
+  private(set) var source: any DataSource<Element>
+  let node: CollectionNode<Element>
+  private(set) var handle = SwapHandle()
+  /// Ends the observation of the source.
+  var feed: Disposable?
+  /// The number by which flushes wait for the difference.
+  var join: UInt64 = 0
+
+  init(
+    _ source: any DataSource<Element>,
+    onCancel: @escaping @Sendable (SourceAttachment<Element>) -> Void
+  ) {
+    self.source = source
+    node = source.collection.node
+    super.init(collection: ObjectIdentifier(node))
+    handle = SwapHandle { [weak self] in
+      if let self { onCancel(self) }
+    }
+  }
+
+  static func cast(_ attachment: AnyAttachment) -> SourceAttachment<Element> {
+    unsafeDowncast(attachment, to: SourceAttachment<Element>.self)
+  }
+
+  /// Takes over the source of a new attachment, which keeps the old one until it is released.
+  func adopt(_ new: SourceAttachment<Element>) {
+    Swift.swap(&source, &new.source)
+  }
+
+  func share(_ staged: SourceAttachment<Element>) {
+    handle = staged.handle
+  }
+}
+
+/// The payload of all containers.
+///
+/// The type of the elements is erased, so the compiler specializes the machine. Code that is generic
+/// over the elements would look up types at each step (`EngineBenchmarks commit behind`).
+private enum ErasedSwapPayload: SwapPayload {
+  typealias Attachment = AnyAttachment
+  typealias Difference = Changeset
+
+  struct Contents: Sendable {
+    /// A `StateBox`.
+    let box: Event
+    let readiness: SwapReadiness
+
+    init<Element>(_ box: StateBox<Element>) {
+      self.box = box
+      let state = box.state
+      if state.hasLoaded {
+        readiness = .loaded
+      } else if let error = state.status.error {
+        readiness = .failed(error)
+      } else {
+        readiness = .loading
+      }
+    }
+  }
+
+  struct Update: Sendable {
+    /// A `CollectionUpdate`.
+    let update: Event
+    let contents: Contents
+
+    init<Element>(_ update: CollectionUpdate<Element>) {
+      self.update = update
+      contents = Contents(update.box)
+    }
+  }
+
+  static func haveSameCollection(_ one: AnyAttachment, _ other: AnyAttachment) -> Bool {
+    one.collection == other.collection
+  }
+
+  static func readiness(of contents: Contents) -> SwapReadiness { contents.readiness }
+
+  static func contents(after update: Update) -> Contents { update.contents }
+}
