@@ -374,9 +374,12 @@ private typealias Machine = SwapStateMachine<Plain>
 
     init(_ text: Substring) {
       let parts = text.split(separator: ": ", maxSplits: 1)
-      inputs = parts[0].split(separator: ", ").map { $0.trimmingPrefix { $0 == " " } }
-        .map { String($0) }
-      result = String(parts[1])
+      inputs = parts[0].split(separator: ",").map(Self.trimmed)
+      result = Self.trimmed(parts[1])
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+      text.split(separator: " ").joined(separator: " ")
     }
 
     /// Returns the result for an input, or nil if this line is about other inputs.
