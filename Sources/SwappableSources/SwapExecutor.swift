@@ -29,7 +29,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   /// The source that is shown.
   var currentSource: (any DataSource<Element>)? {
-    root.domain.withLock { _ in machine.shown.map { SourceAttachment<Element>.cast($0).source } }
+    withLock { _ in machine.shown.map { SourceAttachment<Element>.cast($0).source } }
   }
 
   /// Shows the first source, before the container can be observed.
@@ -83,8 +83,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   /// Decides and takes the steps of the decision, under the lock.
   private func take(_ decide: (inout Machine) -> Machine.Decision) -> Turn {
-    // Steps and replaced states are released at the end, after the lock.
-    let (turn, released) = root.domain.withLock { state in
+    // The steps and the replaced states are released at the end, after the lock.
+    let (turn, released) = withLock { state in
       let decision = decide(&machine)
       var turn = Turn(decision)
       var replaced: [StateBox<Element>] = []
@@ -101,28 +101,17 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) {
     switch step {
     case .show(let contents, let changeset):
-      let shown = StateBox<Element>.read(contents.box).state
-      replaced.append(
-        commit(
-          changeset.map { (shown.snapshot, $0) }, shown.status, shown.hasLoaded, &turn, &state))
+      replaced.append(show(contents, changeset, &turn, &state))
     case .replay(let updates):
-      for update in updates {
-        let update = CollectionUpdate<Element>.read(update.update)
-        let shown = update.state
-        replaced.append(
-          commit(
-            update.change.map { ($0.after, $0.changeset) }, shown.status, shown.hasLoaded, &turn,
-            &state))
-      }
+      for update in updates { replaced.append(replay(update, &turn, &state)) }
     case .adopt(let new, let attachment):
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
     case .share(let new, let staged):
       SourceAttachment<Element>.cast(new).share(.cast(staged))
     case .beginDifference(let attachment):
-      SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
+      beginDifference(.cast(attachment), &state)
     case .endDifference(let attachment):
-      state.endJoin(SourceAttachment<Element>.cast(attachment).join)
-      turn.waiters += state.takeDueWaiters()
+      endDifference(.cast(attachment), &turn, &state)
     }
   }
 
@@ -149,7 +138,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .deliver:
       deliver(&turn)
     case .wakeWaiters:
-      for waiter in turn.waiters { waiter.wake() }
+      wakeWaiters(&turn)
     case .discardUpdates, .discardContents:
       // Popping the action has released them.
       break
@@ -158,10 +147,14 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func source(of attachment: SourceAttachment<Element>) -> any DataSource<Element> {
-    root.domain.withLock { _ in attachment.source }
+    withLock { _ in attachment.source }
   }
 
   // MARK: Calls of the engine
+
+  private func withLock<Result>(_ body: (inout Domain.State) -> Result) -> Result {
+    root.domain.withLock(body)
+  }
 
   /// Records that the container is made from a source, unless the source is made from the container.
   private func connect(_ attachment: SourceAttachment<Element>) -> Bool {
@@ -189,7 +182,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
     // The attachment keeps the source.
     let feed = Disposable(observation, keeping: nil)
-    let shown = root.domain.withLock { _ in
+    let shown = withLock { _ in
       attachment.feed = feed
       return machine.shown
     }
@@ -208,7 +201,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func endObservation(of attachment: SourceAttachment<Element>) {
-    let feed = root.domain.withLock { _ in
+    let feed = withLock { _ in
       let feed = attachment.feed
       attachment.feed = nil
       return feed
@@ -216,15 +209,33 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     feed?.dispose()
   }
 
-  /// Commits what follows on the newest state.
+  private func show(
+    _ contents: Machine.Contents, _ changeset: Changeset?, _ turn: inout Turn,
+    _ state: inout Domain.State
+  ) -> StateBox<Element> {
+    let new = StateBox<Element>.read(contents.box).state
+    return commit(changeset.map { (new.snapshot, $0) }, new, &turn, &state)
+  }
+
+  private func replay(
+    _ update: Machine.Update, _ turn: inout Turn, _ state: inout Domain.State
+  ) -> StateBox<Element> {
+    let update = CollectionUpdate<Element>.read(update.update)
+    return commit(
+      update.change.map { ($0.after, $0.changeset) }, update.state, &turn, &state)
+  }
+
+  /// Commits new contents, if there are any, and the status of a source.
   ///
   /// - Returns: The state that was the newest one, to be released after the lock.
   private func commit(
-    _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, _ status: SourceStatus,
-    _ hasLoaded: Bool, _ turn: inout Turn, _ state: inout Domain.State
+    _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?,
+    _ source: CollectionState<Element>, _ turn: inout Turn, _ state: inout Domain.State
   ) -> StateBox<Element> {
     let before = root.committed(&state)
-    if let update = before.state.advanced(to: contents, status: status, hasLoaded: hasLoaded) {
+    if let update = before.state.advanced(
+      to: contents, status: source.status, hasLoaded: source.hasLoaded)
+    {
       turn.isDeferred = ThreadContext.current.deferred != nil
       let thread = turn.isDeferred ? nil : ThreadID.current
       if root.commit(update, by: thread, &state) { turn.mustDeliver = true }
@@ -236,6 +247,25 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     if turn.mustDeliver { root.domain.drain(root) }
     if turn.isDeferred { ThreadContext.current.deferred?.append(root) }
     (turn.mustDeliver, turn.isDeferred) = (false, false)
+  }
+
+  /// From now on, a flush waits: changes of the shown source are not committed.
+  private func beginDifference(
+    _ attachment: SourceAttachment<Element>, _ state: inout Domain.State
+  ) {
+    attachment.join = state.beginJoin()
+  }
+
+  private func endDifference(
+    _ attachment: SourceAttachment<Element>, _ turn: inout Turn, _ state: inout Domain.State
+  ) {
+    state.endJoin(attachment.join)
+    turn.waiters += state.takeDueWaiters()
+  }
+
+  private func wakeWaiters(_ turn: inout Turn) {
+    for waiter in turn.waiters { waiter.wake() }
+    turn.waiters = []
   }
 
   /// Computes the difference from the shown contents, which stay as they are until it is done.
@@ -252,108 +282,4 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     root.domain.pause(at: .swapComputed)
     return .compared(attachment, changeset.isEmpty ? nil : changeset)
   }
-}
-
-// MARK: - Attachments
-
-/// A source that is attached to a container, without the type of its elements.
-private class AnyAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant; for the rest see the subclass.
-
-  let collection: ObjectIdentifier
-
-  init(collection: ObjectIdentifier) {
-    self.collection = collection
-  }
-
-  static func == (one: AnyAttachment, other: AnyAttachment) -> Bool { one === other }
-}
-
-/// A source that is, or may be, attached to a container.
-private final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
-  @unchecked Sendable
-{
-  // Sendable: the lock of the container's domain guards `source`, `feed` and `join`. `handle` changes
-  // only before another thread has the attachment: in the initializer, and when a swap that its thread
-  // requested joins an earlier one.
-
-  /// The source. Of several sources with this collection, it is the one that was passed last.
-  private(set) var source: any DataSource<Element>
-  let node: CollectionNode<Element>
-  private(set) var handle = SwapHandle()
-  /// Ends the observation of the source.
-  var feed: Disposable?
-  /// The number by which flushes wait for the difference.
-  var join: UInt64 = 0
-
-  init(
-    _ source: any DataSource<Element>,
-    onCancel: @escaping @Sendable (SourceAttachment<Element>) -> Void
-  ) {
-    self.source = source
-    node = source.collection.node
-    super.init(collection: ObjectIdentifier(node))
-    handle = SwapHandle { [weak self] in
-      if let self { onCancel(self) }
-    }
-  }
-
-  static func cast(_ attachment: AnyAttachment) -> SourceAttachment<Element> {
-    unsafeDowncast(attachment, to: SourceAttachment<Element>.self)
-  }
-
-  /// Takes over the source of a new attachment, which keeps the old one until it is released.
-  func adopt(_ new: SourceAttachment<Element>) {
-    Swift.swap(&source, &new.source)
-  }
-
-  func share(_ staged: SourceAttachment<Element>) {
-    handle = staged.handle
-  }
-}
-
-/// The payload of all containers.
-///
-/// The type of the elements is erased, so the compiler specializes the machine. Code that is generic
-/// over the elements would look up types at each step (`EngineBenchmarks commit behind`).
-private enum ErasedSwapPayload: SwapPayload {
-  typealias Attachment = AnyAttachment
-  typealias Difference = Changeset
-
-  struct Contents: Sendable {
-    /// A `StateBox`.
-    let box: Event
-    let readiness: SwapReadiness
-
-    init<Element>(_ box: StateBox<Element>) {
-      self.box = box
-      let state = box.state
-      if state.hasLoaded {
-        readiness = .loaded
-      } else if let error = state.status.error {
-        readiness = .failed(error)
-      } else {
-        readiness = .loading
-      }
-    }
-  }
-
-  struct Update: Sendable {
-    /// A `CollectionUpdate`.
-    let update: Event
-    let contents: Contents
-
-    init<Element>(_ update: CollectionUpdate<Element>) {
-      self.update = update
-      contents = Contents(update.box)
-    }
-  }
-
-  static func haveSameCollection(_ one: AnyAttachment, _ other: AnyAttachment) -> Bool {
-    one.collection == other.collection
-  }
-
-  static func readiness(of contents: Contents) -> SwapReadiness { contents.readiness }
-
-  static func contents(after update: Update) -> Contents { update.contents }
 }
