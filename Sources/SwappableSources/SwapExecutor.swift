@@ -192,12 +192,19 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
         with: CollectionState(
           first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded))
     }
+    let contents = Machine.Contents(box)
+    // If the source has loaded, the machine ignores the answer.
     let isDerived =
-      shown.map { shown in
-        Topology.isDownstream(node, of: [SourceAttachment<Element>.cast(shown).node])
-      } ?? false
+      contents.readiness != .loaded
+      && shown.map { isDownstream(attachment, of: .cast($0)) } ?? false
     root.domain.pause(at: .swapAttached)
-    return .attached(attachment, .init(box), isDerivedFromShown: isDerived)
+    return .attached(attachment, contents, isDerivedFromShown: isDerived)
+  }
+
+  private func isDownstream(
+    _ attachment: SourceAttachment<Element>, of shown: SourceAttachment<Element>
+  ) -> Bool {
+    Topology.isDownstream(attachment.node, of: [shown.node])
   }
 
   private func endObservation(of attachment: SourceAttachment<Element>) {
