@@ -1,24 +1,25 @@
 public import Diffing
 public import ObservableCollections
 
-/// A data source over an array in memory.
+/// A data source that holds its elements in memory.
 ///
 ///     let source = ArrayDataSource(["Ada", "Grace"])
 ///     source.append("Edsger")
 ///     source.replace(with: ["Grace", "Ada"])   // one move
 ///
-/// Edits tell exactly what was done; `replace(with:)` finds out what differs.
+/// A change of this source consists of the edits that you make. `replace(with:)` computes the
+/// difference from the old elements.
 public final class ArrayDataSource<Element: Differentiable & Sendable>: EditableDataSource {
   public let property: CollectionProperty<Element>
 
-  /// Makes a data source.
+  /// Creates a data source.
   ///
-  /// - Parameter elements: What it holds at first.
+  /// - Parameter elements: The first elements.
   public init(_ elements: some Sequence<Element>) {
     property = CollectionProperty(elements)
   }
 
-  /// Makes an empty data source.
+  /// Creates an empty data source.
   public init() {
     property = CollectionProperty()
   }

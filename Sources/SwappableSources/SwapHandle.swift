@@ -1,39 +1,42 @@
 public import ObservableCollections
 import ReactiveSignals
 
-/// What has become of a swap.
+/// The result of a swap.
 public enum SwapOutcome: Sendable, Hashable {
-  /// The new source is shown. Observers were told what differs.
+  /// The new source is shown, and observers have received the difference.
   case swapped
-  /// The new source is shown, and holds what was shown before; or it was the current one already.
+  /// The new source is shown, and its contents equal the contents that were shown before.
+  ///
+  /// This is also the outcome if the new source was shown already.
   case unchanged
-  /// A later swap came before this one was done. Nothing of it was ever visible.
+  /// A later swap replaced this one before it was done. The new source was never visible.
   case superseded
-  /// It was cancelled, or the container let go, before it was done.
+  /// The swap was canceled, or the container was released, before the swap was done.
   case cancelled
-  /// The new source failed, or was missing, before it had loaded; the old one stays.
+  /// The new source failed, or was missing, before it loaded. The old source stays.
   case failed(SourceError)
-  /// The new source is made from the container itself; nothing changes.
+  /// The new source is made from the container itself. Nothing changes.
   case cycle
 }
 
-/// A swap under way, or done.
+/// A handle to a swap, which tells its outcome and cancels it.
+///
+/// A handle does not keep the container or the new source alive.
 public final class SwapHandle: Sendable {
   private let state: Locked<State>
-  private let onCancel: @Sendable (SwapHandle) -> Void
+  private let onCancel: @Sendable () -> Void
 
   private struct State: Sendable {
     var outcome: SwapOutcome?
     var waiting: [CheckedContinuation<SwapOutcome, Never>] = []
   }
 
-  init(_ outcome: SwapOutcome? = nil, onCancel: @escaping @Sendable (SwapHandle) -> Void = { _ in })
-  {
-    state = Locked(State(outcome: outcome))
+  init(onCancel: @escaping @Sendable () -> Void = {}) {
+    state = Locked(State())
     self.onCancel = onCancel
   }
 
-  /// What has become of it; waits until that is decided.
+  /// The outcome of the swap. Reading it waits until the outcome is known.
   public var outcome: SwapOutcome {
     get async {
       await withCheckedContinuation { continuation in
@@ -46,14 +49,16 @@ public final class SwapHandle: Sendable {
     }
   }
 
-  /// What has become of it; nil while that is open.
+  /// The outcome of the swap, or nil if it is not known yet.
   public var outcomeIfKnown: SwapOutcome? {
     state.withLock { $0.outcome }
   }
 
-  /// Gives the swap up, unless it is done: the old source stays.
+  /// Cancels the swap, unless it is done. The old source stays.
+  ///
+  /// Swaps to a source whose swap is already open share one handle, so this method cancels all of them.
   public func cancel() {
-    onCancel(self)
+    onCancel()
   }
 
   func resolve(_ outcome: SwapOutcome) {

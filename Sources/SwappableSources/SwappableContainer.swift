@@ -2,51 +2,55 @@ public import Diffing
 public import ObservableCollections
 package import ReactiveSignals
 
-/// A data source whose own source can be exchanged while it is observed.
+/// A data source whose own source you can swap while it is observed.
 ///
 ///     let container = SwappableContainer(local)
 ///     let observation = container.observe { event in … }
-///     container.swap(to: remote)   // at most one change: what differs between the two
+///     container.swap(to: remote)   // at most one change: the difference between the two sources
 ///
-/// Observers are never told of a swap: what both sources hold is kept, updated or moved, the rest comes
-/// or goes. Everything may be called from any thread, also inside observers.
+/// Observers do not learn of a swap. They receive one change at most: elements of both sources are
+/// kept, updated or moved, and all other elements are deleted or inserted. You can call all methods on
+/// any thread, and inside observers.
 public final class SwappableContainer<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
-  private let core: ContainerCore<Element>
+  private let executor: SwapExecutor<Element>
 
-  /// Makes a container that shows a source.
+  /// Creates a container that shows a source.
   ///
-  /// - Parameter source: What it shows; attaching starts an idle one.
+  /// - Parameter source: The source to show. If the source is idle, the container starts it.
   public convenience init(_ source: any DataSource<Element>) {
     self.init(source, pauseHook: nil)
   }
 
-  /// Makes a container that shows nothing, and is idle, until it is swapped to a source.
+  /// Creates a container that shows nothing, and is idle, until the first swap.
   public convenience init() {
     self.init(nil, pauseHook: nil)
   }
 
   package init(_ source: (any DataSource<Element>)?, pauseHook: PauseHook?) {
-    core = ContainerCore(pauseHook: pauseHook)
-    // Who holds the collection alone is told of changes as well.
-    collection = LiveCollection(core.root, upstream: [core])
-    if let source { core.begin(with: source) }
+    executor = SwapExecutor(pauseHook: pauseHook)
+    // The collection keeps the executor alive, so the collection follows the source on its own.
+    collection = LiveCollection(executor.root, upstream: [executor])
+    if let source { executor.start(with: source) }
   }
 
-  /// The source that is shown; nil where there is none yet.
-  public var source: (any DataSource<Element>)? { core.currentSource }
+  /// The source that is shown, or nil if there is none yet.
+  public var source: (any DataSource<Element>)? { executor.currentSource }
 
-  /// Shows another source.
+  /// Swaps to another source.
   ///
-  /// A source that has loaded is shown at once: the contents are committed when this returns. One that
-  /// is loading is shown when it has loaded; until then the old one stays live. A later swap
-  /// supersedes one that is not done.
+  /// If the new source has loaded, its contents are committed when this method returns. If it is still
+  /// loading, it is shown when it has loaded, and the old source stays live until then. A later swap
+  /// supersedes a swap that is not done.
   ///
-  /// - Parameter source: The new source; attaching starts an idle one.
-  /// - Returns: Tells the outcome, and cancels.
-  /// - Complexity: That of one difference, O(n) where little is out of order.
+  /// If the new source is made from the shown one, for example by an operator, it takes effect at once
+  /// even if it is still loading. The container then has the status of the new source.
+  ///
+  /// - Parameter source: The new source. If the source is idle, the container starts it.
+  /// - Returns: A handle that tells the outcome of the swap and cancels it.
+  /// - Complexity: The cost of one difference, which is O(*n*) if few elements are out of order.
   @discardableResult
   public func swap(to source: any DataSource<Element>) -> SwapHandle {
-    core.swap(to: source)
+    executor.swap(to: source)
   }
 }

@@ -101,6 +101,70 @@ final class LazySource: DataSource {
     #expect(container.snapshot.isEmpty)
   }
 
+  @Test func aSourceMadeFromTheShownOneTakesEffectBeforeItHasLoaded() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let slow = LazySource()
+    // Through an operator over another domain, and through a container.
+    let joined = Container(old.filter { $0.id > 1 }.concatenated(with: slow))
+    #expect(container.swap(to: joined).outcomeIfKnown == .swapped)
+    #expect(container.source === joined && container.status == joined.status)
+    #expect(container.status != .loaded)
+    #expect(recorder.events.last?.brief == "0-1:[2, 3]")
+    old.append(4)
+    #expect(recorder.events.last?.brief == "1-2:[2, 3, 4]")
+    slow.load([9])
+    #expect(recorder.events.last?.brief == "2-3:[2, 3, 4, 9]")
+    #expect(container.status == .loaded)
+    try recorder.check(against: container)
+  }
+
+  @Test func `a source that is made from the shown one takes effect even if it is empty`() throws {
+    let container = Container(old)
+    let recorder = RecordingObserver(container)
+    let slow = LazySource()
+    let joined = old.filter { $0.id > 7 }.concatenated(with: slow)
+    #expect(container.swap(to: joined).outcomeIfKnown == .swapped)
+    #expect(recorder.events.last?.brief == "0-1:[]")
+    #expect(container.status == joined.status)
+    slow.load([9])
+    #expect(recorder.events.last?.brief == "1-2:[9]")
+    try recorder.check(against: container)
+  }
+
+  @Test func `a source that is made from a loading source takes its place while it loads`() throws {
+    let slow = LazySource()
+    let container = Container(slow)
+    let recorder = RecordingObserver(container)
+    let derived = slow.filter { $0.id > 1 }
+    #expect(container.swap(to: derived).outcomeIfKnown == .unchanged)
+    #expect(container.source === derived && container.status == .loading)
+    slow.load([1, 2])
+    #expect(recorder.events.map(\.brief) == ["0:[]", "0-1:[2]"])
+    try recorder.check(against: container)
+  }
+
+  @Test func `a source that is made from the shown one and has failed is not shown`() {
+    let slow = LazySource()
+    let container = Container(old)
+    slow.contents.setStatus(.failed(error))
+    let joined = old.concatenated(with: slow)
+    #expect(container.swap(to: joined).outcomeIfKnown == .failed(error))
+    #expect(container.source === old && container.status == .loaded)
+  }
+
+  @Test func `a source that is made from an earlier source of the container waits`() {
+    let container = Container(old)
+    let slow = LazySource()
+    let joined = old.concatenated(with: slow)
+    container.swap(to: Source([7]))
+    let handle = container.swap(to: joined)
+    #expect(handle.outcomeIfKnown == nil && Array(container.snapshot) == [7])
+    slow.load([9])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(Array(container.snapshot) == [1, 2, 3, 9])
+  }
+
   @Test(arguments: [false, true], [false, true])
   func oneThatFailsBeforeItHasLoadedIsLetGo(isMissing: Bool, failsAtOnce: Bool) async {
     let container = Container(old)

@@ -211,11 +211,11 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   /// - Returns: The published state and the observation.
   package func attachFeeder(
     _ handler: @escaping @Sendable (CollectionUpdate<Element>, [Ticket]) -> Void
-  ) -> (state: CollectionState<Element>, observation: Observation) {
+  ) -> (state: StateBox<Element>, observation: Observation) {
     domain.withLock { state in
       let observation = feeders.attach(
         { [unowned domain] event in handler(.read(event), domain.ticketsOfPass) }, &state)
-      return (published.state, observation)
+      return (published, observation)
     }
   }
 }

@@ -39,6 +39,24 @@ let all: [Benchmark] = [
   commits(10_000, observers: 1, prototype: "446 ns"),
   commits(10_000, observers: 10, prototype: "763 ns"),
   commits(20, observers: 10_000, prototype: "285 µs"),
+  Benchmark("commit behind a container, 1 observer", operations: 10_000) {
+    let source = ArrayDataSource(0..<10)
+    let container = SwappableContainer(source)
+    let observation = container.observe { _ in }
+    return {
+      for value in 0..<10_000 { source[value % 10] = value + 100 }
+      withExtendedLifetime(observation) {}
+    }
+  },
+  Benchmark("swap of 10 rows, 1 observer", operations: 2_000) {
+    let sources = [ArrayDataSource(0..<10), ArrayDataSource(0..<10)]
+    let container = SwappableContainer(sources[0])
+    let observation = container.observe { _ in }
+    return {
+      for value in 0..<2_000 { container.swap(to: sources[(value + 1) % 2]) }
+      withExtendedLifetime(observation) {}
+    }
+  },
   Benchmark("attach 10,000 observers", prototype: "1.5 ms") {
     let property = CollectionProperty(0..<10)
     return {

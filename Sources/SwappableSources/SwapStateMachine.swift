@@ -1,0 +1,443 @@
+package import ObservableCollections
+
+/// The types that a swap state machine handles, and the questions that it asks about their values.
+///
+/// The machine stores these values and returns them. It never changes them.
+package protocol SwapPayload {
+  /// A source that is, or may be, attached to the container.
+  associatedtype Attachment: Equatable & Sendable
+  /// The contents and the status of a source at one moment.
+  associatedtype Contents: Sendable
+  /// A change, a status step, or both.
+  associatedtype Update: Sendable
+  /// The difference between the shown contents and the contents of a new source.
+  associatedtype Difference: Sendable
+
+  /// Returns a Boolean value that indicates whether two attachments observe one collection.
+  static func haveSameCollection(_ one: Attachment, _ other: Attachment) -> Bool
+
+  /// Returns the readiness of a source that has these contents.
+  static func readiness(of contents: Contents) -> SwapReadiness
+
+  /// Returns the contents of a source after an update.
+  static func contents(after update: Update) -> Contents
+}
+
+/// Whether a source can be shown.
+package enum SwapReadiness: Sendable, Hashable {
+  /// The source has held good contents at some time.
+  case loaded
+  /// The source has not loaded, and has not failed.
+  case loading
+  /// The source failed, or was missing, before it loaded.
+  case failed(SourceError)
+}
+
+/// The decisions of a container: which source it shows, and what becomes of each swap.
+///
+/// The machine is a pure value. It receives an ``Input``, moves to its next ``State``, and returns a
+/// ``Decision``: the steps to take under the lock, and the actions to perform after it. The machine
+/// knows nothing of locks, threads or nodes; ``SwapExecutor`` does. Every function that follows
+/// handles one kind of input in all states, so the functions together are the table of transitions.
+///
+/// A swap runs through three states. It *attaches* the new source, *loads* until the source has
+/// loaded, and then computes the *difference* from the shown contents. From the moment that the
+/// difference begins, updates of both sources are pending: if the swap commits, the updates of the new
+/// source are applied and the updates of the old source are discarded. If the swap is abandoned, it is
+/// the other way around (rules S3 and S4 of the event contract).
+///
+/// **Guards.** A guard adds a state `holding`, which follows `diffing` if the guard refuses the
+/// difference: the updates of the old source are applied as in `abandon`, and the staged source stays
+/// attached. An update of the staged source, or the input `accept`, leads back to `diffing`, and
+/// `reject` abandons the swap; the actions to add publish and clear the pending change.
+///
+/// **Groups.** A group adds two states, `loaded` before `diffing` and `prepared` after it, and an
+/// action that reports each of them to a coordinator. The coordinator sends the input `proceed` once
+/// all members have reported, or `cancel`, so all containers commit or none does. The executor
+/// gets actions to perform in both cases, and no state.
+package struct SwapStateMachine<Payload: SwapPayload> {
+  package typealias Attachment = Payload.Attachment
+  package typealias Contents = Payload.Contents
+  package typealias Update = Payload.Update
+  package typealias Difference = Payload.Difference
+
+  /// The sources that are attached to the container, and how far a swap has come.
+  package enum State {
+    /// Nothing is shown, and no swap is open.
+    case empty
+    /// The first source is being attached. Whatever it holds is shown.
+    case starting(Attachment, pending: [Update])
+    /// A source is shown, and no swap is open.
+    case showing(Attachment)
+    /// A new source is being attached. Its updates are pending until its contents are known.
+    case attaching(shown: Attachment?, staged: Attachment, pending: [Update])
+    /// A new source is observed and has not loaded. The shown source is live.
+    case loading(shown: Attachment?, staged: Attachment)
+    /// The difference to the contents of the new source is being computed.
+    case diffing(
+      shown: Attachment?, staged: Attachment, contents: Contents, pendingOfShown: [Update],
+      pendingOfStaged: [Update])
+    /// The container was released.
+    case closed
+  }
+
+  /// An event that the machine reacts to.
+  package enum Input {
+    /// A swap to a source was requested. If the source is made from the container, it is a cycle and
+    /// was not connected.
+    case swap(Attachment, isCycle: Bool)
+    /// The action `attach` or `attachFirst` is done.
+    case attached(Attachment, Contents, isDerivedFromShown: Bool)
+    /// An attached source has changed its contents or its status.
+    case update(Attachment, Update)
+    /// The action `computeDifference` is done. The difference is nil if the contents are equal.
+    case compared(Attachment, Difference?)
+    /// The handle of an attachment's swap was canceled.
+    case cancel(Attachment)
+    /// The container is being released.
+    case close
+  }
+
+  /// What follows from an input.
+  package struct Decision {
+    /// Steps to take in order, before the lock that guards the machine is released.
+    package fileprivate(set) var steps: [Step] = []
+    /// Actions to perform in order, after the lock has been released.
+    package fileprivate(set) var actions: [Action] = []
+  }
+
+  /// A part of a decision that must be atomic with it.
+  package enum Step {
+    /// Commit the contents of a new source. The difference is nil if the contents are equal.
+    case show(Contents, Difference?)
+    /// Commit updates of the source that is shown.
+    case replay([Update])
+    /// Give the source of a new attachment to an attachment of the same collection.
+    case adopt(Attachment, by: Attachment)
+    /// Give the handle of a staged attachment to a new attachment of the same collection.
+    case share(Attachment, with: Attachment)
+    /// From now on, a flush waits for the difference of this attachment.
+    case beginDifference(Attachment)
+    /// From now on, a flush no longer waits for it.
+    case endDifference(Attachment)
+  }
+
+  /// A part of a decision that may call other code.
+  package enum Action {
+    /// Start the source and observe it. Answered by the input `attached`.
+    case attach(Attachment)
+    /// The same for the first source: its contents become those that the container begins with.
+    case attachFirst(Attachment)
+    /// Start the source that an attachment has adopted.
+    case start(Attachment)
+    /// Compute the difference from the shown contents. Answered by the input `compared`.
+    case computeDifference(Attachment, Contents)
+    /// Disconnect the attachment, and stop observing if that has begun.
+    case leave(Attachment)
+    /// Stop observing. The attachment was left while it was being attached.
+    case endObservation(Attachment)
+    /// Tell the outcome of a swap.
+    case resolve(Attachment, SwapOutcome)
+    /// Deliver the committed steps.
+    case deliver
+    /// Wake the flushes that waited for a difference.
+    case wakeWaiters
+    /// Release updates that are not applied.
+    case discardUpdates([Update])
+    /// Release contents that are not shown.
+    case discardContents(Contents)
+  }
+
+  package private(set) var state: State
+
+  /// Creates a machine that shows nothing.
+  package init() {
+    self.init(in: .empty)
+  }
+
+  /// Creates a machine in a state.
+  package init(in state: State) {
+    self.state = state
+  }
+
+  /// The source that is shown.
+  package var shown: Attachment? { Self.shown(in: state) }
+
+  /// The source of the swap that is open.
+  package var staged: Attachment? { Self.staged(in: state) }
+
+  private static func shown(in state: State) -> Attachment? {
+    switch state {
+    case .empty, .starting, .closed: nil
+    case .showing(let shown): shown
+    case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _):
+      shown
+    }
+  }
+
+  private static func staged(in state: State) -> Attachment? {
+    switch state {
+    case .empty, .showing, .closed: nil
+    case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
+      .diffing(_, let staged, _, _, _):
+      staged
+    }
+  }
+
+  /// Begins to attach the first source of a container. Call this method on a new machine only.
+  package mutating func start(with first: Attachment) -> Decision {
+    state = .starting(first, pending: [])
+    return Decision(actions: [.attachFirst(first)])
+  }
+
+  /// Moves to the next state.
+  package mutating func handle(_ input: Input) -> Decision {
+    // Move the old state out, so that pending updates are appended in place.
+    var old = State.closed
+    Swift.swap(&old, &state)
+    var decision = Decision()
+    state =
+      switch input {
+      case .swap(let new, let isCycle): swapped(old, to: new, isCycle, &decision)
+      case .attached(let attachment, let contents, let isDerived):
+        attached(old, attachment, contents, isDerived, &decision)
+      case .update(let attachment, let update):
+        updated(consume old, attachment, update, &decision)
+      case .compared(let attachment, let difference):
+        compared(old, attachment, difference, &decision)
+      case .cancel(let attachment): canceled(old, attachment, &decision)
+      case .close: closed(old, &decision)
+      }
+    return decision
+  }
+
+  // MARK: The table, one function for each kind of input
+
+  private func swapped(
+    _ old: State, to new: Attachment, _ isCycle: Bool, _ decision: inout Decision
+  ) -> State {
+    if isCycle {
+      decision.actions.append(.resolve(new, .cycle))
+      return old
+    }
+    switch old {
+    case .empty:
+      return stage(new, over: nil, &decision)
+    case .showing(let shown):
+      return stage(new, over: shown, &decision)
+    case .starting(let first, let pending):
+      if share(new, with: first, &decision) { return old }
+      abandon(first, .superseded, discarding: pending, &decision)
+      return stage(new, over: nil, &decision)
+    case .attaching(let shown, let staged, let pending):
+      if share(new, with: staged, &decision) { return old }
+      abandon(staged, .superseded, discarding: pending, &decision)
+      return stage(new, over: shown, &decision)
+    case .loading(let shown, let staged):
+      if share(new, with: staged, &decision) { return old }
+      abandon(staged, .superseded, &decision)
+      return stage(new, over: shown, &decision)
+    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged):
+      if share(new, with: staged, &decision) { return old }
+      abandon(staged, .superseded, discarding: ofStaged, and: contents, &decision)
+      replay(ofShown, &decision)
+      return stage(new, over: shown, &decision)
+    case .closed:
+      decision.actions += [.leave(new), .resolve(new, .cancelled)]
+      return old
+    }
+  }
+
+  private func attached(
+    _ old: State, _ attachment: Attachment, _ contents: Contents, _ isDerived: Bool,
+    _ decision: inout Decision
+  ) -> State {
+    switch old {
+    case .starting(attachment, let pending):
+      // The container has begun with the contents, loaded or not: there is nothing to protect.
+      replay(pending, &decision)
+      decision.actions.append(.resolve(attachment, .swapped))
+      return .showing(attachment)
+    case .attaching(let shown, attachment, let pending):
+      let latest = pending.last.map(Payload.contents(after:)) ?? contents
+      discard(pending, &decision)
+      return evaluateReadiness(
+        of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+      // If it is not attached now, it was left while it was being attached.
+      if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
+        decision.actions.append(.endObservation(attachment))
+      }
+      return old
+    }
+  }
+
+  private func updated(
+    _ old: consuming State, _ attachment: Attachment, _ update: Update,
+    _ decision: inout Decision
+  ) -> State {
+    switch consume old {
+    case .empty:
+      return .empty
+    case .starting(let first, var pending):
+      if first == attachment { pending.append(update) }
+      return .starting(first, pending: pending)
+    case .showing(let shown):
+      if shown == attachment { replay([update], &decision) }
+      return .showing(shown)
+    case .attaching(let shown, let staged, var pending):
+      if shown == attachment { replay([update], &decision) }
+      if staged == attachment { pending.append(update) }
+      return .attaching(shown: shown, staged: staged, pending: pending)
+    case .loading(let shown, let staged):
+      if shown == attachment { replay([update], &decision) }
+      if staged != attachment { return .loading(shown: shown, staged: staged) }
+      return evaluateReadiness(
+        of: staged, Payload.contents(after: update), over: shown, mayWait: true, &decision)
+    case .diffing(let shown, let staged, let contents, var ofShown, var ofStaged):
+      if shown == attachment { ofShown.append(update) }
+      if staged == attachment { ofStaged.append(update) }
+      return .diffing(
+        shown: shown, staged: staged, contents: contents, pendingOfShown: ofShown,
+        pendingOfStaged: ofStaged)
+    case .closed:
+      return .closed
+    }
+  }
+
+  private func compared(
+    _ old: State, _ attachment: Attachment, _ difference: Difference?,
+    _ decision: inout Decision
+  ) -> State {
+    // Whatever the state, the difference is over, and flushes are woken after everything else.
+    defer {
+      decision.steps.append(.endDifference(attachment))
+      decision.actions.append(.wakeWaiters)
+    }
+    switch old {
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged):
+      decision.steps.append(.show(contents, difference))
+      if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
+      if let shown { decision.actions.append(.leave(shown)) }
+      discard(ofShown, &decision)
+      decision.actions += [
+        .deliver, .resolve(attachment, difference == nil ? .unchanged : .swapped),
+      ]
+      return .showing(attachment)
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+      // The swap was abandoned while the difference was being computed.
+      return old
+    }
+  }
+
+  private func canceled(
+    _ old: State, _ attachment: Attachment, _ decision: inout Decision
+  ) -> State {
+    switch old {
+    case .starting(attachment, let pending):
+      abandon(attachment, .cancelled, discarding: pending, &decision)
+      return .empty
+    case .attaching(let shown, attachment, let pending):
+      abandon(attachment, .cancelled, discarding: pending, &decision)
+      return resting(on: shown)
+    case .loading(let shown, attachment):
+      abandon(attachment, .cancelled, &decision)
+      return resting(on: shown)
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged):
+      abandon(attachment, .cancelled, discarding: ofStaged, and: contents, &decision)
+      replay(ofShown, &decision)
+      return resting(on: shown)
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+      // The swap is done, whatever its outcome.
+      return old
+    }
+  }
+
+  private func closed(_ old: State, _ decision: inout Decision) -> State {
+    if let shown = Self.shown(in: old) { decision.actions.append(.leave(shown)) }
+    switch old {
+    case .empty, .showing, .closed:
+      break
+    case .starting(let staged, let pending), .attaching(_, let staged, let pending):
+      abandon(staged, .cancelled, discarding: pending, &decision)
+    case .loading(_, let staged):
+      abandon(staged, .cancelled, &decision)
+    case .diffing(_, let staged, let contents, let ofShown, let ofStaged):
+      abandon(staged, .cancelled, discarding: ofStaged, and: contents, &decision)
+      discard(ofShown, &decision)
+    }
+    return .closed
+  }
+
+  // MARK: Parts of several cells
+
+  /// Begins a swap, unless the new attachment observes the collection that is shown.
+  private func stage(
+    _ new: Attachment, over shown: Attachment?, _ decision: inout Decision
+  ) -> State {
+    guard let shown, Payload.haveSameCollection(new, shown) else {
+      decision.actions.append(.attach(new))
+      return .attaching(shown: shown, staged: new, pending: [])
+    }
+    decision.steps.append(.adopt(new, by: shown))
+    decision.actions += [.start(shown), .leave(new), .resolve(new, .unchanged)]
+    return .showing(shown)
+  }
+
+  /// Lets a new attachment take part in the swap of an attachment of the same collection.
+  ///
+  /// - Returns: Whether the two attachments observe one collection.
+  private func share(
+    _ new: Attachment, with staged: Attachment, _ decision: inout Decision
+  ) -> Bool {
+    guard Payload.haveSameCollection(new, staged) else { return false }
+    decision.steps += [.adopt(new, by: staged), .share(new, with: staged)]
+    decision.actions += [.start(staged), .leave(new)]
+    return true
+  }
+
+  /// Shows the staged source if it can be shown, waits if it may wait, and lets it go if it failed.
+  private func evaluateReadiness(
+    of staged: Attachment, _ contents: Contents, over shown: Attachment?, mayWait: Bool,
+    _ decision: inout Decision
+  ) -> State {
+    switch Payload.readiness(of: contents) {
+    case .loading where mayWait:
+      return .loading(shown: shown, staged: staged)
+    case .loaded, .loading:
+      decision.steps.append(.beginDifference(staged))
+      decision.actions.append(.computeDifference(staged, contents))
+      return .diffing(
+        shown: shown, staged: staged, contents: contents, pendingOfShown: [],
+        pendingOfStaged: [])
+    case .failed(let error):
+      abandon(staged, .failed(error), &decision)
+      return resting(on: shown)
+    }
+  }
+
+  /// Lets the staged source go.
+  private func abandon(
+    _ staged: Attachment, _ outcome: SwapOutcome, discarding pending: [Update] = [],
+    and contents: Contents? = nil, _ decision: inout Decision
+  ) {
+    decision.actions += [.leave(staged), .resolve(staged, outcome)]
+    discard(pending, &decision)
+    if let contents { decision.actions.append(.discardContents(contents)) }
+  }
+
+  /// Commits updates of the shown source.
+  private func replay(_ updates: [Update], _ decision: inout Decision) {
+    guard !updates.isEmpty else { return }
+    decision.steps.append(.replay(updates))
+    decision.actions.append(.deliver)
+  }
+
+  private func discard(_ updates: [Update], _ decision: inout Decision) {
+    if !updates.isEmpty { decision.actions.append(.discardUpdates(updates)) }
+  }
+
+  private func resting(on shown: Attachment?) -> State {
+    shown.map { .showing($0) } ?? .empty
+  }
+}

@@ -1,0 +1,474 @@
+import DataSourceTesting
+import Foundation
+import ObservableCollections
+import SwappableSources
+import Testing
+
+/// Attachments are numbers, and the last digit is the collection. Contents and updates are texts; the
+/// first letter is the readiness: loaded, waiting or failed.
+private enum Plain: SwapPayload {
+  typealias Attachment = Int
+  typealias Contents = String
+  typealias Update = String
+  typealias Difference = String
+
+  static let error = SourceError(code: "gone", message: "the source is gone")
+
+  static func haveSameCollection(_ one: Int, _ other: Int) -> Bool { one % 10 == other % 10 }
+
+  static func readiness(of contents: String) -> SwapReadiness {
+    switch contents.first {
+    case "L": .loaded
+    case "W": .loading
+    default: .failed(error)
+    }
+  }
+
+  static func contents(after update: String) -> String { update }
+}
+
+private typealias Machine = SwapStateMachine<Plain>
+
+/// Every cell of the table of states and inputs.
+@Suite struct SwapStateMachineTests {
+  private enum StateKind: CaseIterable {
+    case empty, starting, showing, attaching, loading, diffing, closed
+  }
+
+  private enum InputKind: CaseIterable {
+    case swap, attached, update, compared, cancel, close
+  }
+
+  /// The attachment of an input: 1 is shown, 2 is staged, and 9 was left or never attached.
+  private enum Role: Int, CaseIterable {
+    case shown = 1
+    case staged = 2
+    case stranger = 9
+  }
+
+  private enum Readiness: String, CaseIterable {
+    case loaded = "L"
+    case waiting = "W"
+    case failed = "F"
+  }
+
+  // MARK: States and inputs
+
+  private func states(_ kind: StateKind) -> [Machine.State] {
+    switch kind {
+    case .empty: [.empty]
+    case .starting: [.starting(2, pending: []), .starting(2, pending: ["W1", "L2"])]
+    case .showing: [.showing(1)]
+    case .attaching:
+      [
+        .attaching(shown: nil, staged: 2, pending: []),
+        .attaching(shown: 1, staged: 2, pending: []),
+        .attaching(shown: 1, staged: 2, pending: ["W1", "L2"]),
+      ]
+    case .loading: [.loading(shown: nil, staged: 2), .loading(shown: 1, staged: 2)]
+    case .diffing:
+      [
+        .diffing(shown: nil, staged: 2, contents: "L0", pendingOfShown: [], pendingOfStaged: []),
+        .diffing(
+          shown: 1, staged: 2, contents: "L0", pendingOfShown: ["L5", "L6"],
+          pendingOfStaged: ["L1", "L2"]),
+      ]
+    case .closed: [.closed]
+    }
+  }
+
+  private func inputs(_ kind: InputKind) -> [Machine.Input] {
+    switch kind {
+    case .swap:
+      [3, 11, 12].map { .swap($0, isCycle: false) } + [.swap(3, isCycle: true)]
+    case .attached:
+      Role.allCases.flatMap { role in
+        Readiness.allCases.flatMap { readiness in
+          [false, true].map {
+            .attached(role.rawValue, readiness.rawValue + "0", isDerivedFromShown: $0)
+          }
+        }
+      }
+    case .update:
+      Role.allCases.flatMap { role in
+        Readiness.allCases.map { .update(role.rawValue, $0.rawValue + "7") }
+      }
+    case .compared:
+      Role.allCases.flatMap { role in ["d", nil].map { .compared(role.rawValue, $0) } }
+    case .cancel: Role.allCases.map { .cancel($0.rawValue) }
+    case .close: [.close]
+    }
+  }
+
+  // Each description switches over all cases, so a new state or input does not compile unless it is
+  // added to the enumerations above.
+
+  private func kind(of state: Machine.State) -> StateKind {
+    switch state {
+    case .empty: .empty
+    case .starting: .starting
+    case .showing: .showing
+    case .attaching: .attaching
+    case .loading: .loading
+    case .diffing: .diffing
+    case .closed: .closed
+    }
+  }
+
+  private func kind(of input: Machine.Input) -> InputKind {
+    switch input {
+    case .swap: .swap
+    case .attached: .attached
+    case .update: .update
+    case .compared: .compared
+    case .cancel: .cancel
+    case .close: .close
+    }
+  }
+
+  private func text(_ state: Machine.State) -> String {
+    func list(_ updates: [String]) -> String { "[" + updates.joined(separator: " ") + "]" }
+    func over(_ shown: Int?) -> String { shown.map { " over \($0)" } ?? "" }
+    return switch state {
+    case .empty: "empty"
+    case .starting(let first, let pending): "starting \(first) \(list(pending))"
+    case .showing(let shown): "showing \(shown)"
+    case .attaching(let shown, let staged, let pending):
+      "attaching \(staged)\(over(shown)) \(list(pending))"
+    case .loading(let shown, let staged): "loading \(staged)\(over(shown))"
+    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged):
+      "diffing \(staged) \(contents)\(over(shown)) \(list(ofShown)) \(list(ofStaged))"
+    case .closed: "closed"
+    }
+  }
+
+  private func text(_ input: Machine.Input) -> String {
+    switch input {
+    case .swap(let new, let isCycle): "swap \(new)" + (isCycle ? " cycle" : "")
+    case .attached(let attachment, let contents, let isDerived):
+      "attached \(attachment) \(contents)" + (isDerived ? " derived" : "")
+    case .update(let attachment, let update): "update \(attachment) \(update)"
+    case .compared(let attachment, let difference):
+      "compared \(attachment) \(difference ?? "equal")"
+    case .cancel(let attachment): "cancel \(attachment)"
+    case .close: "close"
+    }
+  }
+
+  private func text(_ decision: Machine.Decision) -> String {
+    let steps = decision.steps.map { step in
+      switch step {
+      case .show(let contents, let difference): "show \(contents) \(difference ?? "equal")"
+      case .replay(let updates): "replay \(updates.joined(separator: " "))"
+      case .adopt(let new, let attachment): "adopt \(new) by \(attachment)"
+      case .share(let new, let staged): "share \(new) with \(staged)"
+      case .beginDifference(let attachment): "begin \(attachment)"
+      case .endDifference(let attachment): "end \(attachment)"
+      }
+    }
+    let actions = decision.actions.map { action in
+      switch action {
+      case .attach(let attachment): "attach \(attachment)"
+      case .attachFirst(let attachment): "attach first \(attachment)"
+      case .start(let attachment): "start \(attachment)"
+      case .computeDifference(let attachment, let contents): "compute \(attachment) \(contents)"
+      case .leave(let attachment): "leave \(attachment)"
+      case .endObservation(let attachment): "end observation \(attachment)"
+      case .resolve(let attachment, let outcome): "\(attachment) is \(text(outcome))"
+      case .deliver: "deliver"
+      case .wakeWaiters: "wake"
+      case .discardUpdates(let updates): "discard \(updates.joined(separator: " "))"
+      case .discardContents(let contents): "discard contents \(contents)"
+      }
+    }
+    let parts = [steps, actions].filter { !$0.isEmpty }.map { $0.joined(separator: ", ") }
+    return parts.isEmpty ? "nothing" : parts.joined(separator: " / ")
+  }
+
+  private func text(_ outcome: SwapOutcome) -> String {
+    switch outcome {
+    case .swapped: "swapped"
+    case .unchanged: "unchanged"
+    case .superseded: "superseded"
+    case .cancelled: "canceled"
+    case .failed: "failed"
+    case .cycle: "a cycle"
+    }
+  }
+
+  // MARK: The table
+
+  /// A heading is a state. A line has one or more inputs, the next state, and the decision with its
+  /// steps before the slash and its actions after it. In an input, `#` is any attachment, `?` is any
+  /// readiness, and `*` is anything; `#` and `?` may occur again in the result.
+  private static let table = """
+    empty
+      swap #: attaching # [] | attach #
+      swap 3 cycle: same | 3 is a cycle
+      attached # *: same | end observation #
+      update # *, cancel #: same | nothing
+      compared # *: same | end # / wake
+      close: closed | nothing
+
+    starting 2 []
+      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 *: showing 2 | 2 is swapped
+      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 ?7: starting 2 [?7] | nothing
+      compared # *: same | end # / wake
+      cancel 2: empty | leave 2, 2 is canceled
+      close: closed | leave 2, 2 is canceled
+
+    starting 2 [W1 L2]
+      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, discard W1 L2, attach #
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 *: showing 2 | replay W1 L2 / deliver, 2 is swapped
+      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 ?7: starting 2 [W1 L2 ?7] | nothing
+      compared # *: same | end # / wake
+      cancel 2: empty | leave 2, 2 is canceled, discard W1 L2
+      close: closed | leave 2, 2 is canceled, discard W1 L2
+
+    showing 1
+      swap 3, swap 12: attaching # over 1 [] | attach #
+      swap 11: same | adopt 11 by 1 / start 1, leave 11, 11 is unchanged
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *: same | nothing
+      attached 2 *, attached 9 *: same | end observation #
+      update 1 ?7: same | replay ?7 / deliver
+      update 2 *, update 9 *, cancel #: same | nothing
+      compared # *: same | end # / wake
+      close: closed | leave 1
+
+    attaching 2 []
+      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 L0, attached 2 L0 derived: diffing 2 L0 [] [] | begin 2 / compute 2 L0
+      attached 2 W0: loading 2 | nothing
+      attached 2 W0 derived: diffing 2 W0 [] [] | begin 2 / compute 2 W0
+      attached 2 F0, attached 2 F0 derived: empty | leave 2, 2 is failed
+      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 ?7: attaching 2 [?7] | nothing
+      compared # *: same | end # / wake
+      cancel 2: empty | leave 2, 2 is canceled
+      close: closed | leave 2, 2 is canceled
+
+    attaching 2 over 1 []
+      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      swap 11: showing 1 | adopt 11 by 1 / \
+            leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *: same | nothing
+      attached 9 *: same | end observation 9
+      attached 2 L0, attached 2 L0 derived: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
+      attached 2 W0: loading 2 over 1 | nothing
+      attached 2 W0 derived: diffing 2 W0 over 1 [] [] | begin 2 / compute 2 W0
+      attached 2 F0, attached 2 F0 derived: showing 1 | leave 2, 2 is failed
+      update 1 ?7: same | replay ?7 / deliver
+      update 2 ?7: attaching 2 over 1 [?7] | nothing
+      update 9 *, cancel 1, cancel 9: same | nothing
+      compared # *: same | end # / wake
+      cancel 2: showing 1 | leave 2, 2 is canceled
+      close: closed | leave 1, leave 2, 2 is canceled
+
+    attaching 2 over 1 [W1 L2]
+      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach 3
+      swap 11: showing 1 | adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard W1 L2, start 1, leave 11, 11 is unchanged
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *: same | nothing
+      attached 9 *: same | end observation 9
+      attached 2 *: diffing 2 L2 over 1 [] [] | begin 2 / discard W1 L2, compute 2 L2
+      update 1 ?7: same | replay ?7 / deliver
+      update 2 ?7: attaching 2 over 1 [W1 L2 ?7] | nothing
+      update 9 *, cancel 1, cancel 9: same | nothing
+      compared # *: same | end # / wake
+      cancel 2: showing 1 | leave 2, 2 is canceled, discard W1 L2
+      close: closed | leave 1, leave 2, 2 is canceled, discard W1 L2
+
+    loading 2
+      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 L7: diffing 2 L7 [] [] | begin 2 / compute 2 L7
+      update 2 W7: same | nothing
+      update 2 F7: empty | leave 2, 2 is failed
+      compared # *: same | end # / wake
+      cancel 2: empty | leave 2, 2 is canceled
+      close: closed | leave 2, 2 is canceled
+
+    loading 2 over 1
+      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      swap 11: showing 1 | adopt 11 by 1 / \
+            leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 9 *: same | end observation 9
+      update 1 ?7: same | replay ?7 / deliver
+      update 2 L7: diffing 2 L7 over 1 [] [] | begin 2 / compute 2 L7
+      update 2 W7: same | nothing
+      update 2 F7: showing 1 | leave 2, 2 is failed
+      compared # *: same | end # / wake
+      cancel 2: showing 1 | leave 2, 2 is canceled
+      close: closed | leave 1, leave 2, 2 is canceled
+
+    diffing 2 L0 [] []
+      swap 3, swap 11: attaching # [] | \
+            leave 2, 2 is superseded, discard contents L0, attach #
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 ?7: diffing 2 L0 [] [?7] | nothing
+      compared 1 *, compared 9 *: same | end # / wake
+      compared 2 d: showing 2 | show L0 d, end 2 / deliver, 2 is swapped, wake
+      compared 2 equal: showing 2 | show L0 equal, end 2 / deliver, 2 is unchanged, wake
+      cancel 2: empty | leave 2, 2 is canceled, discard contents L0
+      close: closed | leave 2, 2 is canceled, discard contents L0
+
+    diffing 2 L0 over 1 [L5 L6] [L1 L2]
+      swap 3: attaching 3 over 1 [] | replay L5 L6 / \
+            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, attach 3
+      swap 11: showing 1 | replay L5 L6, adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, \
+            start 1, leave 11, 11 is unchanged
+      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 9 *: same | end observation 9
+      update 1 ?7: diffing 2 L0 over 1 [L5 L6 ?7] [L1 L2] | nothing
+      update 2 ?7: diffing 2 L0 over 1 [L5 L6] [L1 L2 ?7] | nothing
+      compared 1 *, compared 9 *: same | end # / wake
+      compared 2 d: showing 2 | show L0 d, replay L1 L2, end 2 / \
+            leave 1, discard L5 L6, deliver, 2 is swapped, wake
+      compared 2 equal: showing 2 | show L0 equal, replay L1 L2, end 2 / \
+            leave 1, discard L5 L6, deliver, 2 is unchanged, wake
+      cancel 2: showing 1 | replay L5 L6 / \
+            leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver
+      close: closed | \
+            leave 1, leave 2, 2 is canceled, discard L1 L2, discard contents L0, discard L5 L6
+
+    closed
+      swap #: same | leave #, # is canceled
+      swap 3 cycle: same | 3 is a cycle
+      attached # *: same | end observation #
+      update # *, cancel #, close: same | nothing
+      compared # *: same | end # / wake
+    """
+
+  private struct Line {
+    let inputs: [String]
+    let result: String
+
+    init(_ text: Substring) {
+      let parts = text.split(separator: ": ", maxSplits: 1)
+      inputs = parts[0].split(separator: ",").map(Self.trimmed)
+      result = Self.trimmed(parts[1])
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+      text.split(separator: " ").joined(separator: " ")
+    }
+
+    /// Returns the result for an input, or nil if this line is about other inputs.
+    func result(for input: String) -> String? {
+      inputs.lazy.compactMap { match($0, input) }.first
+    }
+
+    private func match(_ pattern: String, _ input: String) -> String? {
+      let words = input.split(separator: " ")
+      var result = result.replacing("#", with: words.dropFirst().first ?? "")
+      if let readiness = words.last?.first { result.replace("?", with: String(readiness)) }
+      let expected = pattern.split(separator: " ")
+      for (index, word) in expected.enumerated() {
+        if word == "*" { return result }
+        guard index < words.count else { return nil }
+        let isEqual =
+          word == words[index] || word == "#"
+          || (word.first == "?" && word.dropFirst() == words[index].dropFirst())
+        if !isEqual { return nil }
+      }
+      return expected.count == words.count ? result : nil
+    }
+  }
+
+  private let lines: [String: [Line]] = {
+    var lines: [String: [Line]] = [:]
+    var state = ""
+    for text in table.split(separator: "\n") {
+      if text.first == " " {
+        lines[state, default: []].append(Line(text))
+      } else {
+        state = String(text)
+      }
+    }
+    return lines
+  }()
+
+  @Test func `each state and input leads to the state and the decision in the table`() {
+    for state in StateKind.allCases.flatMap(states) {
+      for input in InputKind.allCases.flatMap(inputs) {
+        let cell = "\(text(state)), \(text(input))"
+        let results = (lines[text(state)] ?? []).compactMap { $0.result(for: text(input)) }
+        #expect(results.count == 1, "lines for \(cell)")
+        var machine = Machine(in: state)
+        let decision = machine.handle(input)
+        let isSame = text(machine.state) == text(state)
+        let result = "\(isSame ? "same" : text(machine.state)) | \(text(decision))"
+        #expect(result == results.first, "\(cell)")
+      }
+    }
+  }
+
+  @Test func `no cell of the table is missing or superfluous`() {
+    for kind in StateKind.allCases {
+      #expect(!states(kind).isEmpty)
+      for state in states(kind) { #expect(self.kind(of: state) == kind) }
+    }
+    for kind in InputKind.allCases {
+      #expect(!inputs(kind).isEmpty)
+      for input in inputs(kind) { #expect(self.kind(of: input) == kind) }
+    }
+    #expect(Set(lines.keys) == Set(StateKind.allCases.flatMap(states).map(text)))
+    let inputs = InputKind.allCases.flatMap(inputs).map { text($0) }
+    for (state, lines) in lines {
+      for line in lines {
+        #expect(inputs.contains { line.result(for: $0) != nil }, "\(state): \(line.inputs)")
+      }
+    }
+  }
+
+  @Test func `an action that is answered by an input is the last of its decision`() {
+    for state in StateKind.allCases.flatMap(states) {
+      for input in InputKind.allCases.flatMap(inputs) {
+        var machine = Machine(in: state)
+        let answered = machine.handle(input).actions.dropLast().filter {
+          switch $0 {
+          case .attach, .attachFirst, .computeDifference: true
+          default: false
+          }
+        }
+        #expect(answered.isEmpty, "\(text(state)), \(text(input))")
+      }
+    }
+  }
+
+  @Test func `a new machine shows nothing until it starts`() {
+    var machine = Machine()
+    #expect(text(machine.state) == "empty")
+    #expect(text(machine.start(with: 2)) == "attach first 2")
+    #expect(text(machine.state) == "starting 2 []")
+  }
+}

@@ -1,0 +1,284 @@
+import DataSourceTesting
+import Foundation
+import ObservableCollections
+import SwappableSources
+import Testing
+
+/// A version of the contents of one collection.
+private struct Version: Hashable, Sendable {
+  let collection: Int
+  var number: Int
+  var readiness: SwapReadiness
+}
+
+/// Attachments are numbers, and the last digit is the collection.
+private enum Versions: SwapPayload {
+  typealias Attachment = Int
+  typealias Contents = Version
+  typealias Update = Version
+  typealias Difference = String
+
+  static func haveSameCollection(_ one: Int, _ other: Int) -> Bool { one % 10 == other % 10 }
+  static func readiness(of contents: Version) -> SwapReadiness { contents.readiness }
+  static func contents(after update: Version) -> Version { update }
+}
+
+private typealias Machine = SwapStateMachine<Versions>
+
+/// A container and its sources, without threads: each answer to an action comes at a random time.
+private final class Walk {
+  private var random: SeededGenerator
+  private var machine = Machine()
+  private var collections: [Version] = []
+  private var requested: [Int] = []
+
+  /// The attachments whose action `attach` is open, with the contents once they are observed.
+  private var attaching: [(attachment: Int, contents: Version?)] = []
+  private var computing: [Int] = []
+  private var observed: Set<Int> = []
+
+  /// What the container shows, and the attachments that are connected and not left.
+  private var visible: Version?
+  private var connected: Set<Int> = []
+  private var left: Set<Int> = []
+  private var outcomes: [Int: SwapOutcome] = [:]
+  private var shared: [Int: Int] = [:]
+  private var waiting: Set<Int> = []
+  private(set) var violations: [String] = []
+  private(set) var counts: [String: Int] = [:]
+
+  init(seed: UInt64) {
+    random = SeededGenerator(seed: seed)
+    collections = (0..<4).map {
+      Version(collection: $0, number: 0, readiness: $0 < 2 ? .loaded : .loading)
+    }
+    if random.oneIn(2) {
+      let first = makeAttachment()
+      connected.insert(first)
+      perform(machine.start(with: first), of: nil)
+    }
+  }
+
+  func run(steps: Int) {
+    for _ in 0..<steps where violations.isEmpty { step() }
+    handle(.close)
+    while violations.isEmpty, !attaching.isEmpty || !computing.isEmpty { answer() }
+    expect(observed.isEmpty, "a source is observed after the end: \(observed)")
+    expect(connected.isEmpty, "an attachment was not left: \(connected)")
+    expect(waiting.isEmpty, "a flush waits forever for \(waiting)")
+    for attachment in requested {
+      expect(outcomes[shared[attachment] ?? attachment] != nil, "\(attachment) has no outcome")
+    }
+  }
+
+  // MARK: Inputs
+
+  private func makeAttachment() -> Int {
+    let new = requested.count * 10 + random.below(4)
+    requested.append(new)
+    return new
+  }
+
+  private func step() {
+    switch random.below(14) {
+    case 0:
+      let new = makeAttachment()
+      let isCycle = random.oneIn(8)
+      if !isCycle { connected.insert(new) }
+      handle(.swap(new, isCycle: isCycle))
+    case 1:
+      if let staged = machine.staged, random.oneIn(2) { handle(.cancel(staged)) }
+    case 2:
+      // The handles of swaps that are done, and updates that were under way when a source was left.
+      guard let old = requested.randomElement(using: &random) else { return }
+      if old != machine.staged { handle(.cancel(old)) }
+      if old != machine.staged, old != machine.shown {
+        handle(.update(old, collections[old % 10]))
+      }
+    case 3...9:
+      answer()
+    default:
+      edit(random.below(4))
+    }
+  }
+
+  private func edit(_ index: Int) {
+    collections[index].number += 1
+    switch random.below(8) {
+    case 0...2: collections[index].readiness = .loaded
+    case 3: collections[index].readiness = .failed(SourceError(code: "gone", message: "gone"))
+    case 4: collections[index].readiness = .loading
+    default: break
+    }
+    for attachment in observed.sorted() where attachment % 10 == index {
+      handle(.update(attachment, collections[index]))
+    }
+  }
+
+  /// Goes on with an open action.
+  private func answer() {
+    if !computing.isEmpty, random.oneIn(12) {
+      let attachment = computing.remove(at: random.below(computing.count))
+      if case .diffing = machine.state, machine.staged != attachment {
+        counts["late", default: 0] += 1
+      }
+      handle(.compared(attachment, random.oneIn(4) ? nil : "difference"))
+    } else if !attaching.isEmpty {
+      let index = random.below(attaching.count)
+      let (attachment, contents) = attaching[index]
+      if let contents {
+        attaching.remove(at: index)
+        handle(.attached(attachment, contents, isDerivedFromShown: random.oneIn(6)))
+      } else {
+        attaching[index].contents = collections[attachment % 10]
+        observed.insert(attachment)
+      }
+    }
+  }
+
+  // MARK: Decisions
+
+  private func handle(_ input: Machine.Input) {
+    let before = machine.state
+    // The executor begins with the contents of the first source before it answers.
+    if case .attached(let first, let contents, _) = input, case .starting(first, _) = before {
+      visible = contents
+    }
+    let decision = machine.handle(input)
+    perform(decision, of: input)
+    check(decision, from: before, input)
+  }
+
+  private func perform(_ decision: Machine.Decision, of input: Machine.Input?) {
+    for step in decision.steps {
+      switch step {
+      case .show(let contents, _):
+        guard case .compared(let attachment, _) = input else {
+          return fail("shown by \(input as Any)")
+        }
+        expect(outcomes[attachment] == nil, "\(attachment) is shown after its outcome")
+        expect(contents.collection == attachment % 10, "\(attachment) shows \(contents)")
+        visible = contents
+        counts["shown", default: 0] += 1
+      case .replay(let updates):
+        for update in updates {
+          expect(
+            update.collection == visible?.collection && update.number - 1 == visible?.number,
+            "\(update) follows \(visible as Any)")
+          visible = update
+        }
+      case .adopt(let new, let attachment), .share(let new, let attachment):
+        expect(new % 10 == attachment % 10, "\(new) is not \(attachment)")
+        if case .share = step { shared[new] = attachment }
+      case .beginDifference(let attachment):
+        expect(waiting.insert(attachment).inserted, "a second difference of \(attachment)")
+      case .endDifference(let attachment):
+        expect(waiting.remove(attachment) != nil, "no difference of \(attachment)")
+      }
+    }
+    for action in decision.actions { perform(action) }
+  }
+
+  private func perform(_ action: Machine.Action) {
+    switch action {
+    case .attach(let attachment), .attachFirst(let attachment):
+      attaching.append((attachment, nil))
+    case .computeDifference(let attachment, let contents):
+      expect(contents.collection == attachment % 10, "\(attachment) has \(contents)")
+      computing.append(attachment)
+    case .leave(let attachment):
+      expect(connected.remove(attachment) != nil, "\(attachment) is not connected")
+      observed.remove(attachment)
+      left.insert(attachment)
+    case .endObservation(let attachment):
+      expect(left.contains(attachment), "\(attachment) was not left")
+      observed.remove(attachment)
+    case .resolve(let attachment, let outcome):
+      expect(shared[attachment] == nil, "\(attachment) shares an outcome and has another")
+      expect(
+        outcomes.updateValue(outcome, forKey: attachment) == nil,
+        "\(attachment) has two outcomes")
+      counts["\(outcome)".components(separatedBy: "(")[0], default: 0] += 1
+    case .start, .deliver, .wakeWaiters, .discardUpdates, .discardContents:
+      break
+    }
+  }
+
+  // MARK: Invariants
+
+  private func check(
+    _ decision: Machine.Decision, from before: Machine.State, _ input: Machine.Input
+  ) {
+    let (shown, staged) = (machine.shown, machine.staged)
+    expect(
+      connected == Set([shown, staged].compactMap { $0 }),
+      "attached are \(connected), not \(shown as Any) and \(staged as Any)")
+    expect(shown == nil || outcomes[shown ?? 0] != nil, "an open swap is shown")
+    expect(staged == nil || outcomes[staged ?? 0] == nil, "a swap with an outcome is staged")
+    checkPending(decision, from: before)
+    if case .diffing = machine.state { return }
+    if let shown, visible != collections[shown % 10] {
+      // Updates of one edit reach the observers of a collection one by one.
+      expect(
+        visible?.collection == shown % 10 && isBeingEdited(input),
+        "\(visible as Any) is shown instead of \(collections[shown % 10])")
+    }
+  }
+
+  private func isBeingEdited(_ input: Machine.Input) -> Bool {
+    if case .update = input { true } else { false }
+  }
+
+  /// Rule S3: of the updates that came during a difference, one side is applied and one is dropped.
+  private func checkPending(_ decision: Machine.Decision, from before: Machine.State) {
+    let applied = decision.steps.flatMap { step -> [Version] in
+      if case .replay(let updates) = step { updates } else { [] }
+    }
+    let dropped = decision.actions.flatMap { action -> [Version] in
+      if case .discardUpdates(let updates) = action { updates } else { [] }
+    }
+    guard case .diffing(_, _, _, let ofShown, let ofStaged) = before else { return }
+    let isShown = decision.steps.contains { if case .show = $0 { true } else { false } }
+    switch machine.state {
+    case .diffing:
+      expect(applied.isEmpty && dropped.isEmpty, "pending updates passed during a difference")
+    case .closed:
+      expect(applied.isEmpty, "updates are applied at the end")
+      expect(dropped.count == ofShown.count + ofStaged.count, "updates are kept after the end")
+    case .empty, .starting, .showing, .attaching, .loading:
+      expect(applied == (isShown ? ofStaged : ofShown), "\(applied) are applied")
+      expect(dropped == (isShown ? ofShown : ofStaged), "\(dropped) are dropped")
+      counts["pending", default: 0] += ofShown.count + ofStaged.count
+    }
+  }
+
+  private func expect(_ condition: Bool, _ message: @autoclosure () -> String) {
+    if !condition { fail(message()) }
+  }
+
+  private func fail(_ message: String) {
+    violations.append("\(message) (\(machine.state))")
+  }
+}
+
+@Suite struct SwapStateMachineWalkTests {
+  @Test func `random inputs keep the invariants`() {
+    let environment = ProcessInfo.processInfo.environment
+    let first = environment["SWAPPABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+    let walks: UInt64 = environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 50
+    print("swap state machine: SWAPPABLE_SEED=\(first), \(walks) walks")
+    var counts: [String: Int] = [:]
+    for seed in first..<first + walks {
+      let walk = Walk(seed: seed)
+      walk.run(steps: 400)
+      #expect(walk.violations == [], "seed \(seed)")
+      counts.merge(walk.counts, uniquingKeysWith: +)
+    }
+    // Each outcome occurs, so the walks reach all parts of the table.
+    let outcomes = ["swapped", "unchanged", "superseded", "cancelled", "failed", "cycle"]
+    print("swap state machine: \(counts.sorted { $0.key < $1.key })")
+    for name in outcomes + ["shown", "pending", "late"] {
+      #expect(counts[name, default: 0] > 0, "\(name)")
+    }
+  }
+}
