@@ -2,7 +2,7 @@ import Diffing
 import Dispatch
 import FileWatching
 import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The working part of a source on a file: watches, reads, decodes and publishes on its own queue.
 ///

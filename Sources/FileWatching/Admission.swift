@@ -1,5 +1,5 @@
 package import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Lets in a few of many pieces of work at a time, so that a thousand sources that start at once do not
 /// take a thread each.

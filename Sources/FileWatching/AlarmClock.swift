@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// All waits of the process, on one timer of the system, which exists while somebody waits.
 ///

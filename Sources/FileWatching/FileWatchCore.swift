@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The working part of a watch: kept by the system's registrations too, so that letting go of the
 /// `FileWatch` is what ends it.

@@ -1,7 +1,7 @@
 public import Diffing
 import Dispatch
 public import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The live result of a query on a SQLite database.
 ///

@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A source that is plugged into a container.
 private final class Plug<Element: Differentiable & Sendable>: @unchecked Sendable {

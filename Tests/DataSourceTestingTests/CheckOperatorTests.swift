@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct CheckOperatorTests {
   private func violation(

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct ManualClockTests {
   private let clock = ManualClock()

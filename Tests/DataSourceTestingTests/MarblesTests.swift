@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct MarblesTests {
   private let marbles = Marbles()

@@ -3,6 +3,7 @@ import Dispatch
 import ObservableCollections
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct PauseControlTests {
   private let control = PauseControl()

@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import Synchronization
 import Testing
+import SwappablePrimitives
 
 @Suite struct RecordingObserverTests {
   private typealias Event = CollectionEvent<TestElement>

@@ -3,6 +3,7 @@ import FileWatching
 import ObservableCollections
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @testable import FileSources
 

@@ -5,6 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import TestSupport
 import Testing
+import SwappablePrimitives
 
 @testable import FileSources
 

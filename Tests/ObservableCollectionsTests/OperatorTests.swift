@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 /// Counts the calls of a closure.
 private final class CallCounter: Sendable {

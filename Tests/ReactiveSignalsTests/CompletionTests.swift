@@ -2,6 +2,7 @@ import DataSourceTesting
 import Dispatch
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct CompletionTests {
   private let input = SignalInput<Int>()

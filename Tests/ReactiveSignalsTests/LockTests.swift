@@ -1,6 +1,7 @@
 import Dispatch
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @Suite struct LockTests {
   @Test func oneThreadAtATimeIsInsideALock() {
@@ -28,7 +29,7 @@ import Testing
   }
 
   @Test func oneThreadAtATimePassesAGate() {
-    let gate = TransactionGate()
+    let gate = RecursiveGate()
     let counter = Unguarded()
     onThreads(4) { _ in
       let thread = ThreadID.current
@@ -42,7 +43,7 @@ import Testing
   }
 
   @Test func aGateIsOwnedByTheThreadInside() {
-    let gate = TransactionGate()
+    let gate = RecursiveGate()
     #expect(!gate.isOwned(by: .current))
     gate.enter(as: .current)
     #expect(gate.isOwned(by: .current))
@@ -55,7 +56,7 @@ import Testing
 
   @Test func gatesTakenInOppositeOrdersTrap() async {
     await #expect(processExitsWith: .failure) {
-      let (one, other) = (TransactionGate(), TransactionGate())
+      let (one, other) = (RecursiveGate(), RecursiveGate())
       let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let thread = onThread {
         one.enter(as: .current)
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test func gatesTakenInOneOrderDoNotTrap() {
-    let (one, other) = (TransactionGate(), TransactionGate())
+    let (one, other) = (RecursiveGate(), RecursiveGate())
     onThreads(4) { _ in
       let thread = ThreadID.current
       for _ in 0..<500 {

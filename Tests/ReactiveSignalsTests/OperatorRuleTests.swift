@@ -3,6 +3,7 @@ import Dispatch
 import ReactiveSignals
 import Synchronization
 import Testing
+import SwappablePrimitives
 
 /// The rules of the event contract that hold for each operator.
 @Suite struct OperatorRuleTests {

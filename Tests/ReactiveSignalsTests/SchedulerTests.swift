@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import Synchronization
 import Testing
+import SwappablePrimitives
 
 /// Of two that wait the later one stays.
 private struct Latest: Mergeable {

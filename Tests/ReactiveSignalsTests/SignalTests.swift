@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import Synchronization
 import Testing
+import SwappablePrimitives
 
 @Suite struct SignalTests {
   private let input = SignalInput<Int>()

@@ -1,6 +1,7 @@
 import Dispatch
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 /// Collects what observers are told.
 final class Log<Value: Sendable>: Sendable {

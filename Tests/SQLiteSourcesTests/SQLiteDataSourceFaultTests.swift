@@ -3,6 +3,7 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 @testable import SQLiteSources
 

@@ -5,6 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import SynchronizerStores
 import Synchronizers
+import SwappablePrimitives
 
 /// An element to be synchronised; several may have one identity.
 struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {

@@ -2,6 +2,7 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import Synchronization
+import SwappablePrimitives
 
 /// What one observer has been told, and what was wrong with it.
 final class EventRecord<Element: Differentiable & Sendable>: Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Counts what happens, and wakes those who wait for more.
 final class ChangeNotice: Sendable {

@@ -1,5 +1,6 @@
 import Diffing
 package import ReactiveSignals
+import SwappablePrimitives
 
 /// The node of an operator over several domains: the root of a domain of its own.
 package final class BoundaryNode<Kernel: OperatorKernel>: CollectionNode<Kernel.Output>,

@@ -1,5 +1,6 @@
 package import Diffing
 package import ReactiveSignals
+package import SwappablePrimitives
 
 /// The node of a root: it has a newest state beside the published one, and a queue between the two.
 package class RootNode<Element: Differentiable & Sendable>: CollectionNode<Element>,

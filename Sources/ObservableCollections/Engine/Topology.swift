@@ -1,4 +1,5 @@
 package import ReactiveSignals
+import SwappablePrimitives
 
 /// Which nodes are made from which, over all domains of the process.
 ///

@@ -1,4 +1,5 @@
 import Dispatch
+package import SwappablePrimitives
 
 /// A root and everything derived from it: the unit of ordering and of delivery.
 ///

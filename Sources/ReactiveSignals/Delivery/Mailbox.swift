@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import SwappablePrimitives
 
 /// An event that can wait for a slow observer.
 package protocol Mergeable: Sendable {

@@ -1,5 +1,6 @@
 public import Observation
 import Synchronization
+import SwappablePrimitives
 
 /// Follows a property or a collection on the main actor, for views.
 ///

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// What comes to a timed operator.
 enum TimedItem<Value: Sendable>: Sendable {
   case event(SignalEvent<Value>)
@@ -15,7 +17,7 @@ protocol TimedOperation<Value>: AnyObject {
   /// The value that waits until the time is up.
   var waiting: Value? { get }
   /// Calls when it is.
-  var timer: Disposable? { get set }
+  var timer: ScheduledTimer? { get set }
 
   /// Takes a value, and returns what is sent at once.
   func take(_ value: Value, for node: TimedSignalNode<Value>) -> Value?

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// The node of an operator over several domains, or of one that sends at times of its own: the root of
 /// a domain of its own.
 package final class BoundarySignalNode<Item: Sendable, Value: Sendable>: SignalNode<Value>,

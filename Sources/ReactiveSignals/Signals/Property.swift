@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A value that can be observed.
 ///
 ///     let name = Property("Ada")
@@ -8,7 +10,7 @@
 public final class Property<Value: Sendable>: SignalSource {
   /// The values as a signal: the newest for each new observer, and then each that is set.
   public let signal: Signal<Value>
-  private let gate = TransactionGate()
+  private let gate = RecursiveGate()
 
   /// Makes a property.
   ///

@@ -1,4 +1,5 @@
 import Synchronization
+package import SwappablePrimitives
 
 /// The node of a signal of whatever values.
 package protocol AnySignalNode: DomainNode {

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A connection to a SQLite database, for any thread.
 ///
 ///     let connection = try SQLiteConnection(path: "tasks.db")

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Exclusive access by thread: one thread at a time has it, and may enter again while it does.
 ///

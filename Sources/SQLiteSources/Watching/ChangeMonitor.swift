@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Tells the data sources on one database that it may have changed, by whichever process.
 ///

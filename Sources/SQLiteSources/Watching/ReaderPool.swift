@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The connections by which the data sources on one database read it, as many as read at one time.
 ///

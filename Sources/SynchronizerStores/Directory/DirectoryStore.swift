@@ -2,8 +2,8 @@ public import Diffing
 import Dispatch
 import Foundation
 public import ObservableCollections
-import ReactiveSignals
 public import Synchronizers
+import SwappablePrimitives
 
 /// Keeps what a remote lists in a folder: one file for each key, which holds the content.
 ///

@@ -1,7 +1,7 @@
 import Diffing
 import ObservableCollections
-import ReactiveSignals
 import Synchronizers
+import SwappablePrimitives
 
 /// The file of a ``FileSynchronizationStore``. Called by one thread at a time.
 final class StateFile<

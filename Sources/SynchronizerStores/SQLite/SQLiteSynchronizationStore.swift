@@ -1,9 +1,9 @@
 public import Diffing
 import Foundation
 import ObservableCollections
-import ReactiveSignals
 public import SQLiteSources
 public import Synchronizers
+import SwappablePrimitives
 
 /// Keeps what a session must know after a restart in a SQLite database, beside whatever else is there.
 ///

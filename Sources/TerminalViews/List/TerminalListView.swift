@@ -1,6 +1,7 @@
 public import Diffing
 public import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A live list for a terminal: shows a data source, and asks to be drawn when that is due.
 ///

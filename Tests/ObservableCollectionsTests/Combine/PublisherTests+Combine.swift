@@ -4,6 +4,7 @@
   import ObservableCollections
   import ReactiveSignals
   import Testing
+  import SwappablePrimitives
 
   /// Takes what it is given, and writes it down.
   private final class Taker<Input: Sendable>: Subscriber, @unchecked Sendable {

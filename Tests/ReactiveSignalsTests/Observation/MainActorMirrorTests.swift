@@ -2,6 +2,7 @@ import DataSourceTesting
 import Observation
 import ReactiveSignals
 import Testing
+import SwappablePrimitives
 
 /// Reads when it is let go.
 private final class Reader: Sendable {

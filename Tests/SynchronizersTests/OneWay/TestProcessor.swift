@@ -3,6 +3,7 @@ import Diffing
 import ReactiveSignals
 import Synchronizers
 import TestSupport
+import SwappablePrimitives
 
 /// A processor that writes down what it is asked to do, and does then what the test wants.
 final class TestProcessor: OneWayProcessor {

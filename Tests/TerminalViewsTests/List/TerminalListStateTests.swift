@@ -4,6 +4,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import Testing
+import SwappablePrimitives
 
 @testable import TerminalViews
 

@@ -6,22 +6,6 @@
   import Darwin
 #endif
 
-/// Names a thread for as long as it lives.
-///
-/// The lowest bit of `raw` is always clear, and it is never zero, so that both are free as marks.
-package struct ThreadID: Hashable, Sendable {
-  package let raw: UInt
-
-  /// The calling thread.
-  package static var current: ThreadID {
-    #if canImport(Glibc) || canImport(Musl)
-      ThreadID(raw: UInt(pthread_self()))
-    #else
-      ThreadID(raw: UInt(bitPattern: pthread_self()))
-    #endif
-  }
-}
-
 /// What the engine knows about the thread that it runs on: which deliveries and transactions are
 /// open further up its stack.
 ///
