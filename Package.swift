@@ -40,7 +40,7 @@ let package = Package(
     // The framework. Each module imports only what stands above it.
     module("SwappablePrimitives"),
     module("ReactiveSignals", ["SwappablePrimitives"]),
-    module("Diffing"),
+    module("Diffing", ["SwappablePrimitives"]),
     module("FileWatching", ["SwappablePrimitives"]),
     .systemLibrary(
       name: "SwappableSQLite3", pkgConfig: "sqlite3",
@@ -131,6 +131,7 @@ let package = Package(
       name: "TestHelper",
       dependencies: ["SwappableSQLite3", "Swappable", "SynchronizerStores", "TerminalViews"],
       path: "Tests/TestHelper", swiftSettings: settings),
+    tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
     tests("ReactiveSignalsTests", ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting"]),
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
     tests(

@@ -26,14 +26,9 @@ final class AlarmClock: Sendable {
     var timer: (any DispatchSourceTimer)?
     var lastCall = 0
 
-    /// The first moment that is not before a time.
+    /// Returns the index of the first moment that is not before a time.
     func index(of time: UInt64) -> Int {
-      var (low, high) = (0, moments.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if moments[middle].time < time { low = middle + 1 } else { high = middle }
-      }
-      return low
+      moments.partitioningIndex { $0.time >= time }
     }
   }
 

@@ -2,9 +2,9 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 import Testing
-import SwappablePrimitives
 
 @Suite struct CheckDataSourceTests {
   // MARK: What passes

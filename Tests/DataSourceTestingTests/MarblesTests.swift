@@ -1,7 +1,7 @@
 import DataSourceTesting
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @Suite struct MarblesTests {
   private let marbles = Marbles()

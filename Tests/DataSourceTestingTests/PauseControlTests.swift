@@ -2,8 +2,8 @@ import DataSourceTesting
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @Suite struct PauseControlTests {
   private let control = PauseControl()

@@ -2,9 +2,9 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
-import SwappablePrimitives
 
 @Suite struct RecordingObserverTests {
   private typealias Event = CollectionEvent<TestElement>

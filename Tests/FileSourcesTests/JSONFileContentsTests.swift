@@ -2,8 +2,8 @@ import Diffing
 import FileWatching
 import ObservableCollections
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @testable import FileSources
 

@@ -3,9 +3,9 @@ import FileWatching
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import TestSupport
 import Testing
-import SwappablePrimitives
 
 @testable import FileSources
 

@@ -1,8 +1,8 @@
+import SwappablePrimitives
 import TestSupport
 import Dispatch
 import FileWatching
 import ReactiveSignals
-import SwappablePrimitives
 
 /// A file system, a clock and the system's notifications, all in the hands of a test.
 final class FakeSystem: Sendable {

@@ -1,8 +1,8 @@
 import DataSourceTesting
 import Dispatch
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @Suite struct CompletionTests {
   private let input = SignalInput<Int>()

@@ -1,8 +1,8 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
-import SwappablePrimitives
 
 @Suite struct DisposableTests {
   private let input = SignalInput<Int>()

@@ -1,9 +1,9 @@
 import DataSourceTesting
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
-import SwappablePrimitives
 
 /// The rules of the event contract that hold for each operator.
 @Suite struct OperatorRuleTests {

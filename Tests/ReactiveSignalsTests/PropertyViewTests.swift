@@ -1,8 +1,8 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
-import SwappablePrimitives
 
 @Suite struct PropertyViewTests {
   private struct Person: Sendable, Equatable {

@@ -1,8 +1,8 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
-import SwappablePrimitives
 
 /// Of two that wait the later one stays.
 private struct Latest: Mergeable {

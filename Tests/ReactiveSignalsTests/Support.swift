@@ -1,7 +1,7 @@
 import Dispatch
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 /// Collects what observers are told.
 final class Log<Value: Sendable>: Sendable {

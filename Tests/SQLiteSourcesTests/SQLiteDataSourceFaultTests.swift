@@ -2,8 +2,8 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @testable import SQLiteSources
 

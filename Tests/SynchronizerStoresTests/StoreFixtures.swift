@@ -3,9 +3,9 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SynchronizerStores
 import Synchronizers
-import SwappablePrimitives
 
 /// An element to be synchronised; several may have one identity.
 struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {

@@ -1,8 +1,8 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
-import Synchronization
 import SwappablePrimitives
+import Synchronization
 
 /// What one observer has been told, and what was wrong with it.
 final class EventRecord<Element: Differentiable & Sendable>: Sendable {

@@ -1,6 +1,6 @@
 import Dispatch
-import Synchronization
 import SwappablePrimitives
+import Synchronization
 
 /// An event that can wait for a slow observer.
 package protocol Mergeable: Sendable {

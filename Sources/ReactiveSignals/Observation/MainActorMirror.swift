@@ -1,6 +1,6 @@
 public import Observation
-import Synchronization
 import SwappablePrimitives
+import Synchronization
 
 /// Follows a property or a collection on the main actor, for views.
 ///

@@ -1,5 +1,5 @@
-import Synchronization
 package import SwappablePrimitives
+import Synchronization
 
 /// The node of a signal of whatever values.
 package protocol AnySignalNode: DomainNode {

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// The read-only connection that all data sources on one database share in this process.
 ///
 /// It follows the path: when another file stands there, that one is opened. A database in memory

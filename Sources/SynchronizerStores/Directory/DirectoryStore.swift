@@ -2,8 +2,8 @@ public import Diffing
 import Dispatch
 import Foundation
 public import ObservableCollections
-public import Synchronizers
 import SwappablePrimitives
+public import Synchronizers
 
 /// Keeps what a remote lists in a folder: one file for each key, which holds the content.
 ///

@@ -1,7 +1,7 @@
 import Diffing
 import ObservableCollections
-import Synchronizers
 import SwappablePrimitives
+import Synchronizers
 
 /// The file of a ``FileSynchronizationStore``. Called by one thread at a time.
 final class StateFile<

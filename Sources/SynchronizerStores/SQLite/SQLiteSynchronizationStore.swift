@@ -2,8 +2,8 @@ public import Diffing
 import Foundation
 import ObservableCollections
 public import SQLiteSources
-public import Synchronizers
 import SwappablePrimitives
+public import Synchronizers
 
 /// Keeps what a session must know after a restart in a SQLite database, beside whatever else is there.
 ///

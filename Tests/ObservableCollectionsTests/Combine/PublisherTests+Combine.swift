@@ -3,8 +3,8 @@
   import Dispatch
   import ObservableCollections
   import ReactiveSignals
-  import Testing
   import SwappablePrimitives
+  import Testing
 
   /// Takes what it is given, and writes it down.
   private final class Taker<Input: Sendable>: Subscriber, @unchecked Sendable {

@@ -1,7 +1,7 @@
 import Dispatch
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 /// Takes what it is given, and writes down what happens.
 private final class Taker: Sendable {

@@ -1,8 +1,8 @@
 import DataSourceTesting
 import Observation
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 /// Reads when it is let go.
 private final class Reader: Sendable {

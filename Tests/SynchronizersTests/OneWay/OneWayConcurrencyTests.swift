@@ -1,11 +1,11 @@
 import DataSourceTesting
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 @testable import Synchronizers
 import TestSupport
 import Testing
-import SwappablePrimitives
 
 /// Many downloads, and many who ask, cancel and set options at the same time.
 @Suite(.timeLimit(.minutes(10))) struct OneWayConcurrencyTests {

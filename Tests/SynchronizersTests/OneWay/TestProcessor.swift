@@ -1,9 +1,9 @@
 import DataSourceTesting
 import Diffing
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronizers
 import TestSupport
-import SwappablePrimitives
 
 /// A processor that writes down what it is asked to do, and does then what the test wants.
 final class TestProcessor: OneWayProcessor {

@@ -2,8 +2,8 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
-import Testing
 import SwappablePrimitives
+import Testing
 
 @testable import TerminalViews
 
