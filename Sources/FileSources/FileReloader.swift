@@ -16,7 +16,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
     var hasStarted = false
     var hasStopped = false
     var watch: FileWatch?
-    var alarms: [ReloadMachine.Timer: WatchTimer.Alarm] = [:]
+    var alarms: [ReloadMachine.Timer: ScheduledTimer] = [:]
   }
 
   let path: String

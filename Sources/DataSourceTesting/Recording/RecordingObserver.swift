@@ -2,6 +2,7 @@ public import Diffing
 import Dispatch
 public import ObservableCollections
 public import ReactiveSignals
+import SwappablePrimitives
 
 /// Observes a data source, records each event, and holds it against the event contract.
 ///

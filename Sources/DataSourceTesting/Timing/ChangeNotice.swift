@@ -76,11 +76,3 @@ final class ChangeNotice: Sendable {
     state.withLock { $0.waiters.removeValue(forKey: waiter) }
   }
 }
-
-extension DispatchTime {
-  /// The moment after a time from now; at most a day.
-  static func after(_ timeout: Duration) -> DispatchTime {
-    let (seconds, attoseconds) = min(timeout, .seconds(86_400)).components
-    return .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
-  }
-}

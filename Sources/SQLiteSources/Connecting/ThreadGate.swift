@@ -33,7 +33,7 @@ final class ThreadGate: Sendable {
   func enter(within limit: Duration) -> Int? {
     let (depth, turn) = begin()
     guard let turn else { return depth }
-    if turn.wait(timeout: .now() + limit.dispatchInterval) == .success {
+    if turn.wait(timeout: .after(limit)) == .success {
       return state.withLock { $0.depth }
     }
     let isOwner = state.withLock { state in
