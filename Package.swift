@@ -38,37 +38,51 @@ let package = Package(
   ],
   targets: [
     // The framework. Each module imports only what stands above it.
-    module("ReactiveSignals"),
-    module("Diffing"),
-    module("FileWatching", ["ReactiveSignals"]),
+    module("SwappablePrimitives"),
+    module("ReactiveSignals", ["SwappablePrimitives"]),
+    module("Diffing", ["SwappablePrimitives"]),
+    module("FileWatching", ["SwappablePrimitives"]),
     .systemLibrary(
       name: "SwappableSQLite3", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    module("ObservableCollections", ["ReactiveSignals", "Diffing"]),
-    module("SwappableSources", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module("ObservableCollections", ["SwappablePrimitives", "ReactiveSignals", "Diffing"]),
+    module(
+      "SwappableSources",
+      ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "FileSources",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching"]),
+      [
+        "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
+        "FileWatching",
+      ]),
     module(
       "SQLiteSources",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileWatching",
-        "SwappableSQLite3",
+        "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
+        "FileWatching", "SwappableSQLite3",
       ]),
     module(
       "Synchronizers",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources"]),
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources",
+      ]),
     module(
       "SynchronizerStores",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "Synchronizers", "FileSources",
+        "SwappablePrimitives", "Diffing", "ObservableCollections", "Synchronizers", "FileSources",
         "SQLiteSources",
       ]),
     module("ListViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
-    module("TerminalViews", ["ReactiveSignals", "Diffing", "ObservableCollections"]),
+    module(
+      "TerminalViews",
+      ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),
     module(
       "DataSourceTesting",
-      ["ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews"]),
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "ListViews",
+      ]),
     module(
       "Swappable",
       [
@@ -80,8 +94,8 @@ let package = Package(
     .executableTarget(
       name: "livelist",
       dependencies: [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "SQLiteSources", "Synchronizers", "TerminalViews",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
     .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),
@@ -108,18 +122,23 @@ let package = Package(
     // Tests. `TestHelper` is the second process that they start, `TestSupport` what they share.
     .target(
       name: "TestSupport",
-      dependencies: ["ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting"],
+      dependencies: [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "DataSourceTesting",
+      ],
       path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
       name: "TestHelper",
       dependencies: ["SwappableSQLite3", "Swappable", "SynchronizerStores", "TerminalViews"],
       path: "Tests/TestHelper", swiftSettings: settings),
-    tests("ReactiveSignalsTests", ["ReactiveSignals", "DataSourceTesting"]),
+    tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
+    tests("ReactiveSignalsTests", ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting"]),
     tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
     tests(
       "ObservableCollectionsTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "DataSourceTesting", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SwappableSourcesTests",
@@ -130,36 +149,41 @@ let package = Package(
     tests(
       "DataSourceTestingTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
-        "DataSourceTesting",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "DataSourceTesting",
       ]),
     tests(
       "FileWatchingTests",
-      ["ReactiveSignals", "FileWatching", "DataSourceTesting", "TestSupport"]),
+      [
+        "SwappablePrimitives", "ReactiveSignals", "FileWatching", "DataSourceTesting",
+        "TestSupport",
+      ]),
     tests(
       "FileSourcesTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources",
-        "FileWatching", "FileSources", "DataSourceTesting", "TestHelper", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileWatching", "FileSources", "DataSourceTesting", "TestHelper",
+        "TestSupport",
       ]),
     tests(
       "SQLiteSourcesTests",
       [
-        "Diffing", "ObservableCollections", "SwappableSources", "FileWatching", "FileSources",
-        "SQLiteSources", "DataSourceTesting", "SwappableSQLite3", "TestHelper",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
+        "SwappableSQLite3", "TestHelper",
       ]),
     tests(
       "SynchronizersTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
-        "Synchronizers", "DataSourceTesting", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "ListViews", "Synchronizers", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SynchronizerStoresTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "SQLiteSources", "Synchronizers", "SynchronizerStores", "DataSourceTesting", "TestHelper",
-        "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "SynchronizerStores",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "ListViewsTests",
@@ -170,8 +194,8 @@ let package = Package(
     tests(
       "TerminalViewsTests",
       [
-        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "TerminalViews",
-        "DataSourceTesting", "TestHelper", "TestSupport",
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "GuideTests",

@@ -2,7 +2,7 @@ import Diffing
 import Dispatch
 import FileWatching
 import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The working part of a source on a file: watches, reads, decodes and publishes on its own queue.
 ///
@@ -16,7 +16,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
     var hasStarted = false
     var hasStopped = false
     var watch: FileWatch?
-    var alarms: [ReloadMachine.Timer: WatchTimer.Alarm] = [:]
+    var alarms: [ReloadMachine.Timer: ScheduledTimer] = [:]
   }
 
   let path: String

@@ -133,16 +133,3 @@ extension Range<Int> {
     Range(uncheckedBounds: (lowerBound + distance, upperBound + distance))
   }
 }
-
-extension Array {
-  /// The first index whose element has a property that all later ones have, too.
-  func partitioningIndex(where belongs: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if belongs(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

@@ -1,4 +1,5 @@
 import FileWatching
+import SwappablePrimitives
 
 /// What becomes of a document when its file changes.
 struct JSONDocumentEdit: Sendable {

@@ -2,6 +2,7 @@ public import Diffing
 import FileWatching
 public import Foundation
 public import ObservableCollections
+import SwappablePrimitives
 
 /// The elements of a JSON array in a file, live: whoever saves the file changes the collection.
 ///
@@ -54,11 +55,9 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    let absolute =
-      path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     contents = CollectionProperty(status: .idle)
     reloader = JSONFileReloader(
-      path: absolute, key: key, decoding: decoding, system: system, timing: timing,
+      path: absolutePath(path), key: key, decoding: decoding, system: system, timing: timing,
       contents: contents)
   }
 

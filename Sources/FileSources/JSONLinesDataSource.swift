@@ -2,6 +2,7 @@ public import Diffing
 import FileWatching
 public import Foundation
 public import ObservableCollections
+import SwappablePrimitives
 
 /// The values in a file of JSON Lines, live.
 ///
@@ -58,11 +59,9 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    let absolute =
-      path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     contents = CollectionProperty(status: .idle)
     reloader = JSONLinesReloader(
-      path: absolute, key: key, decoding: decoding, system: system, timing: timing,
+      path: absolutePath(path), key: key, decoding: decoding, system: system, timing: timing,
       contents: contents)
   }
 

@@ -1,5 +1,5 @@
 import Foundation
-import ReactiveSignals
+import SwappablePrimitives
 
 extension JSONValues {
   /// So many that beginning costs little, so few that all processors have some.

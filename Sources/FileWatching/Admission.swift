@@ -1,5 +1,5 @@
 package import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Lets in a few of many pieces of work at a time, so that a thousand sources that start at once do not
 /// take a thread each.
@@ -24,6 +24,8 @@ package final class Admission: Sendable {
     /// How many came out, and how many had when the alarm was set; nil while there is none.
     var out = 0
     var outAtAlarm: Int?
+    var alarm: ScheduledTimer?
+    var alarmCount = 0
 
     mutating func takeNext() -> Work? {
       guard next < waiting.count else {
@@ -80,15 +82,16 @@ package final class Admission: Sendable {
     }
   }
 
-  /// Looks again in a while, if some wait.
+  /// Checks in a while whether work still waits.
   private func setAlarm() {
-    let isWanted = state.withLock { state in
-      guard state.next < state.waiting.count, state.outAtAlarm == nil else { return false }
+    let number = state.withLock { state -> Int? in
+      guard state.next < state.waiting.count, state.outAtAlarm == nil else { return nil }
       state.outAtAlarm = state.out
-      return true
+      state.alarmCount += 1
+      return state.alarmCount
     }
-    guard isWanted else { return }
-    _ = timer.call(Self.patience, queue) { [self] in
+    guard let number else { return }
+    let alarm = timer.call(Self.patience, queue) { [self] in
       let isStuck = state.withLock { state in
         defer { state.outAtAlarm = nil }
         guard state.outAtAlarm == state.out, state.next < state.waiting.count else { return false }
@@ -98,5 +101,12 @@ package final class Admission: Sendable {
       if isStuck { addWorker() }
       setAlarm()
     }
+    let unwanted = state.withLock { state -> ScheduledTimer? in
+      // This alarm may have rung already, and the next one may be set.
+      guard state.alarmCount == number else { return alarm }
+      defer { state.alarm = alarm }
+      return state.alarm
+    }
+    withExtendedLifetime(unwanted) {}
   }
 }

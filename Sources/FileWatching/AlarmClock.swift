@@ -1,10 +1,10 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
-/// All waits of the process, on one timer of the system, which exists while somebody waits.
+/// All timed calls of the process, made by one timer.
 ///
-/// A long wait may last a sixteenth longer: those of a thousand files that are looked at each second
-/// then end at a few moments of it, not at a thousand.
+/// A long wait may last a sixteenth longer. The checks of a thousand files in each second are then made
+/// at a few moments of the second, not at a thousand.
 final class AlarmClock: Sendable {
   static let shared = AlarmClock()
 
@@ -19,36 +19,33 @@ final class AlarmClock: Sendable {
     var calls: [Int: Call]
   }
 
-  private struct State: @unchecked Sendable {
-    // Sendable: objects of Dispatch may be used from any thread.
-    /// In the order of time.
+  private struct State: Sendable {
+    /// The moments, sorted by time.
     var moments: [Moment] = []
-    var timer: (any DispatchSourceTimer)?
     var lastCall = 0
 
-    /// The first moment that is not before a time.
+    /// Returns the index of the first moment that is not before a time.
     func index(of time: UInt64) -> Int {
-      var (low, high) = (0, moments.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if moments[middle].time < time { low = middle + 1 } else { high = middle }
-      }
-      return low
+      moments.partitioningIndex { $0.time >= time }
     }
   }
 
   private let state = Locked(State())
-  private let queue = DispatchQueue(label: "swappable.alarm-clock")
+  private let clock: AnyClock
+  private let timer: QueueTimer
 
-  init() {}
+  init(clock: AnyClock = .continuous) {
+    self.clock = clock
+    timer = QueueTimer(queue: DispatchQueue(label: "swappable.alarm-clock"), clock: clock)
+  }
 
-  /// How many calls are due.
+  /// The number of pending calls.
   var count: Int { state.withLock { $0.moments.reduce(0) { $0 + $1.calls.count } } }
 
   func call(
     after delay: Duration, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
-  ) -> WatchTimer.Alarm {
-    let time = Self.time(after: delay)
+  ) -> ScheduledTimer {
+    let time = time(after: delay)
     let number = state.withLock { state in
       state.lastCall += 1
       let index = state.index(of: time)
@@ -56,21 +53,21 @@ final class AlarmClock: Sendable {
         state.moments.insert(Moment(time: time, calls: [:]), at: index)
       }
       state.moments[index].calls[state.lastCall] = Call(queue: queue, body: body)
-      if index == 0, state.moments[0].calls.count == 1 { setTimer(&state) }
+      if index == 0, state.moments[0].calls.count == 1 { setTimer(state) }
       return state.lastCall
     }
-    return WatchTimer.Alarm { [self] in cancel(number, at: time) }
+    return ScheduledTimer { [self] in cancel(number, at: time) }
   }
 
   private func cancel(_ number: Int, at time: UInt64) {
-    // What the closure holds is let go of with nothing locked.
+    // The closure is released outside the lock.
     let cancelled = state.withLock { state -> Call? in
       let index = state.index(of: time)
       guard index < state.moments.count, state.moments[index].time == time else { return nil }
       let call = state.moments[index].calls.removeValue(forKey: number)
       if state.moments[index].calls.isEmpty {
         state.moments.remove(at: index)
-        if index == 0 { setTimer(&state) }
+        if index == 0 { setTimer(state) }
       }
       return call
     }
@@ -78,12 +75,12 @@ final class AlarmClock: Sendable {
   }
 
   private func ring() {
-    let now = DispatchTime.now().uptimeNanoseconds / 1_000_000
+    let now = Self.milliseconds(clock.now.offset)
     let due = state.withLock { state in
       let end = state.index(of: now + 1)
       defer {
         state.moments.removeFirst(end)
-        setTimer(&state)
+        setTimer(state)
       }
       return Array(state.moments[..<end])
     }
@@ -93,34 +90,29 @@ final class AlarmClock: Sendable {
   }
 
   /// Sets the timer to the first moment, or ends it.
-  private func setTimer(_ state: inout State) {
+  private func setTimer(_ state: State) {
     guard let first = state.moments.first else {
-      state.timer?.cancel()
-      state.timer = nil
+      timer.cancel()
       return
     }
-    let deadline = DispatchTime(uptimeNanoseconds: first.time * 1_000_000)
-    if let timer = state.timer {
-      timer.schedule(deadline: deadline)
-      return
-    }
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { [weak self] in self?.ring() }
-    timer.schedule(deadline: deadline)
-    timer.activate()
-    state.timer = timer
+    let deadline = AnyClock.Instant(offset: .milliseconds(first.time))
+    timer.schedule(after: clock.now.duration(to: deadline)) { [weak self] in self?.ring() }
   }
 
-  /// The millisecond in which a wait ends.
-  private static func time(after delay: Duration) -> UInt64 {
-    let (seconds, attoseconds) = delay.components
-    // No one waits for more than a hundred years.
-    let wait =
-      UInt64(clamping: min(seconds, 1 << 32)) * 1_000
-      + UInt64(clamping: (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
-    let time = DispatchTime.now().uptimeNanoseconds / 1_000_000 + 1 + wait
-    // Of powers of two, so that waits of different lengths end together, too.
+  /// Returns the millisecond in which a wait ends.
+  private func time(after delay: Duration) -> UInt64 {
+    // A wait lasts for a hundred years at most.
+    let delay = min(max(delay, .zero), .seconds(1 << 32))
+    let wait = Self.milliseconds(delay + .nanoseconds(999_999))
+    let time = Self.milliseconds(clock.now.offset) + 1 + wait
+    // Rounded up to a power of two, so that waits of different lengths end together, too.
     let step: UInt64 = wait < 64 ? 1 : 1 << (UInt64(wait.leadingZeroBitCount ^ 63) - 4)
     return (time + step - 1) & ~(step - 1)
+  }
+
+  private static func milliseconds(_ duration: Duration) -> UInt64 {
+    let (seconds, attoseconds) = duration.components
+    return UInt64(clamping: seconds) * 1_000
+      + UInt64(clamping: attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -1,25 +1,28 @@
-/// Tells a thread that is woken again and again to wait a little before it asks for more.
+import SwappablePrimitives
+
+/// Decides when a thread that is woken again and again pauses before it waits for more.
 ///
-/// To wake a thread costs whoever writes to a watched file about as much as a small write. What comes
-/// while nobody waits costs little, and what is alike is joined by the kernel.
+/// Waking a thread costs the writer of a watched file about as much as a small write. Events that arrive
+/// while no thread waits cost little, and the kernel merges equal ones.
 struct BurstCalm {
-  /// How long the thread stays away within a burst.
+  /// The pause within a burst.
   static let napMilliseconds: Int32 = 1
 
-  /// A save of a file wakes fewer times.
+  /// The number of wakes that make a burst. A save of a file wakes the thread fewer times.
   private static let burst = 8
 
   private var wakes = 0
-  private var waitsSince: ContinuousClock.Instant?
+  private var waitsSince: AnyClock.Instant?
 
-  /// Whether it was woken often, and always soon after it had begun to wait.
+  /// A Boolean value that indicates whether the thread was woken often, and each time soon after it
+  /// had begun to wait.
   var isBurst: Bool { wakes > BurstCalm.burst }
 
-  /// The thread begins to wait.
-  mutating func waits(at now: ContinuousClock.Instant) { waitsSince = now }
+  /// Notes that the thread begins to wait.
+  mutating func waits(at now: AnyClock.Instant) { waitsSince = now }
 
-  /// The thread goes on.
-  mutating func woken(at now: ContinuousClock.Instant) {
+  /// Notes that the thread was woken.
+  mutating func woken(at now: AnyClock.Instant) {
     let isSoon = waitsSince.map { $0.duration(to: now) < .milliseconds(1) } ?? false
     wakes = isSoon ? wakes + 1 : 0
   }

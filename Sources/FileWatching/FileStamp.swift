@@ -1,13 +1,4 @@
-/// Which file it is, whatever its name.
-package struct FileIdentity: Sendable, Hashable {
-  package var device: UInt64
-  package var inode: UInt64
-
-  package init(device: UInt64, inode: UInt64) {
-    self.device = device
-    self.inode = inode
-  }
-}
+package import SwappablePrimitives
 
 /// What tells one state of a file from another without reading it.
 package struct FileStamp: Sendable, Hashable {

@@ -1,4 +1,5 @@
 package import Dispatch
+import SwappablePrimitives
 
 /// Tells what happens to the file at a path, for as long as it is kept.
 ///
@@ -33,7 +34,7 @@ package final class FileWatch: Sendable {
     system: WatchSystem = .live, onEvent: @escaping @Sendable (FileEvent) -> Void
   ) {
     core = FileWatchCore(
-      path: path.hasPrefix("/") ? path : SystemCalls.workingDirectory + "/" + path,
+      path: absolutePath(path),
       queue: queue ?? DispatchQueue(label: "swappable.file-watch"),
       intervals: intervals, system: system, handler: onEvent)
     core.start()

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The working part of a watch: kept by the system's registrations too, so that letting go of the
 /// `FileWatch` is what ends it.
@@ -14,7 +14,7 @@ final class FileWatchCore: FileSignalReceiver {
     var tokens: [WatchSystem.Token] = []
     var diagnostic: String?
     /// The next look that nobody asks for, and how many there were.
-    var alarm: WatchTimer.Alarm?
+    var alarm: ScheduledTimer?
     var ticks = 0
     /// While what was found without being told may not have been all.
     var doubt: WatchDoubt?
@@ -115,12 +115,13 @@ final class FileWatchCore: FileSignalReceiver {
       }
       scheduleTick()
     }
-    let isLate = state.withLock { state in
-      // It may have rung already, and the next one have been set.
-      if state.ticks == number, state.handler != nil { state.alarm = alarm }
-      return state.handler == nil
+    let unwanted = state.withLock { state -> ScheduledTimer? in
+      // This alarm may have rung already, and the next one may be set.
+      guard state.ticks == number, state.handler != nil else { return alarm }
+      defer { state.alarm = alarm }
+      return state.alarm
     }
-    if isLate { alarm.cancel() }
+    unwanted?.cancel()
   }
 
   private static let safetyQueue = DispatchQueue(label: "swappable.file-watch.safety")

@@ -1,5 +1,6 @@
 #if os(Linux)
   import Glibc
+  import SwappablePrimitives
   import Synchronization
 
   /// One inotify descriptor and the thread that reads it.
@@ -18,21 +19,30 @@
 
     let descriptor: Int32
     private let owner: WatchCenter
+    private let clock: AnyClock
     private let isStopped = Atomic<Bool>(false)
     /// Zero until the thread runs.
     private let thread = Atomic<UInt>(0)
 
-    private init(descriptor: Int32, owner: WatchCenter) {
+    private init(descriptor: Int32, owner: WatchCenter, clock: AnyClock) {
       self.descriptor = descriptor
       self.owner = owner
+      self.clock = clock
     }
 
-    static func start(for owner: WatchCenter) -> Result<InotifyReader, FileFailure> {
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - owner: The center that receives the events.
+    ///   - clock: The clock by which bursts are recognized.
+    static func start(
+      for owner: WatchCenter, clock: AnyClock = .continuous
+    ) -> Result<InotifyReader, FileFailure> {
       let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
       guard descriptor >= 0 else {
         return .failure(FileFailure(errno, operation: "open", path: "an inotify descriptor"))
       }
-      let reader = InotifyReader(descriptor: descriptor, owner: owner)
+      let reader = InotifyReader(descriptor: descriptor, owner: owner, clock: clock)
       var thread = pthread_t()
       // The thread owns one reference to the reader, which it takes over at its start.
       let context = Unmanaged.passRetained(reader)
@@ -92,14 +102,14 @@
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // The limit is for the case that not even the waking watch was to be had.
         _ = poll(&request, 1, 1_000)
-        calm.woken(at: .now)
+        calm.woken(at: clock.now)
         let count = read(descriptor, buffer.baseAddress, size)
         if count > 0 {
           owner.take(
             Self.events(in: UnsafeRawBufferPointer(rebasing: buffer[..<count])), from: self)
         }
         if calm.isBurst { _ = poll(nil, 0, BurstCalm.napMilliseconds) }
-        calm.waits(at: .now)
+        calm.waits(at: clock.now)
       }
     }
 

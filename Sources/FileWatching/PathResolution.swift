@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Where a path leads: every name that decides it, and what stands at its end.
 struct PathResolution: Sendable, Hashable {
   /// A name in a directory whose change changes where the path leads.
@@ -53,7 +55,7 @@ struct PathResolution: Sendable, Hashable {
           state = failure.cause == .missing ? .missing(failure) : .failed(failure)
           return
         case .success(let destination):
-          if destination.hasPrefix("/") {
+          if isAbsolutePath(destination) {
             directory = "/"
             identity = (try? files.stamp("/").get())?.identity
           }

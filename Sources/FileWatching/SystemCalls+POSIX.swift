@@ -4,6 +4,8 @@
   import Darwin
 #endif
 
+import SwappablePrimitives
+
 /// The system calls that the watcher needs, each with its error.
 enum SystemCalls {
   /// The stamp of a path, or of the symbolic link that it is.
@@ -105,12 +107,6 @@ enum SystemCalls {
     munmap(memory, count)
     return true
   }
-
-  static var workingDirectory: String {
-    guard let path = getcwd(nil, 0) else { return "/" }
-    defer { free(path) }
-    return String(cString: path)
-  }
 }
 
 extension FileStamp {
@@ -123,8 +119,7 @@ extension FileStamp {
       default: .other
       }
     self.init(
-      identity: FileIdentity(
-        device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino)),
+      identity: FileIdentity(status),
       kind: kind,
       size: Int64(status.st_size),
       modified: Self.nanoseconds(status.modified),

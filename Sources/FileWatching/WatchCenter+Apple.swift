@@ -1,7 +1,7 @@
 #if !os(Linux)
   import Darwin
   import Dispatch
-  import ReactiveSignals
+  import SwappablePrimitives
 
   /// All watches of the process: one descriptor for each watched file or directory.
   ///

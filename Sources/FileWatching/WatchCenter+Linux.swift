@@ -1,6 +1,6 @@
 #if os(Linux)
   import Glibc
-  import ReactiveSignals
+  import SwappablePrimitives
 
   /// All watches of the process, on one inotify descriptor: a process may have but few of these.
   ///

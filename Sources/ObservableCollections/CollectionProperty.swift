@@ -1,5 +1,6 @@
 public import Diffing
 package import ReactiveSignals
+import SwappablePrimitives
 
 /// A collection that can be edited and observed.
 ///
@@ -14,7 +15,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
 
   public let collection: LiveCollection<Element>
   private let root: CollectionNode<Element>
-  private let gate = TransactionGate()
+  private let gate = RecursiveGate()
   private var openDraft: CollectionDraft<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
   private var prepared: (draft: CollectionDraft<Element>?, update: CollectionUpdate<Element>?)?

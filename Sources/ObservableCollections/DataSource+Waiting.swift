@@ -1,5 +1,6 @@
 import Diffing
 import ReactiveSignals
+import SwappablePrimitives
 
 extension DataSource {
   /// Waits until the source has loaded for the first time, starting it if it is idle.

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Holds disposables and disposes them together: when it is let go, or when told to.
 public final class DisposeBag: Sendable {
   private let state = Locked(State())

@@ -1,7 +1,7 @@
 public import Diffing
 import Dispatch
 public import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The live result of a query on a SQLite database.
 ///
@@ -63,6 +63,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private let confined: Confined
   private let queue = DispatchQueue(label: "swappable.sqlite.source")
   private let state = Locked(State())
+  private let runTimer: QueueTimer
+  private let retryTimer: QueueTimer
 
   /// The read-only end of the collection.
   public var collection: LiveCollection<Element> { contents.collection }
@@ -124,6 +126,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ) throws(SQLiteError) {
     self.monitor = monitor
     self.query = query
+    runTimer = QueueTimer(queue: queue, clock: monitor.clock)
+    retryTimer = QueueTimer(queue: queue, clock: monitor.clock)
     confined = Confined(
       keeper: QueryKeeper(monitor: monitor, query: query, tracking: tracking, map: map))
     var status = SourceStatus.idle
@@ -177,12 +181,13 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   private func runSoon(looks: Bool) {
-    if let pause = state.withLock({ $0.runs.ask(looks: looks, at: .now) }) { run(after: pause) }
+    let now = monitor.clock.now
+    if let pause = state.withLock({ $0.runs.ask(looks: looks, at: now) }) { run(after: pause) }
   }
 
   private func run(after pause: Duration) {
     if pause > .zero {
-      queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [weak self] in self?.run() }
+      runTimer.schedule(after: pause) { [weak self] in self?.run() }
     } else {
       queue.async { [weak self] in self?.run() }
     }
@@ -194,7 +199,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       return !state.isRetryDue
     }
     guard isNew else { return }
-    queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [weak self] in
+    retryTimer.schedule(after: pause) { [weak self] in
       self?.state.withLock { state in
         state.isRetryDue = false
         state.runs.mustLook()
@@ -205,8 +210,9 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
 
   /// Reads what changed and publishes it. Runs on `queue`.
   private func run() {
-    // First, so that whatever is hinted at from here on leads to another run.
-    let (looks, number) = state.withLock { ($0.runs.begin(at: .now), $0.number) }
+    // Begin first: a hint from here on leads to another run.
+    let begun = monitor.clock.now
+    let (looks, number) = state.withLock { ($0.runs.begin(at: begun), $0.number) }
     let outcome = confined.keeper.run(looks: looks, client: number) { contents.collection.snapshot }
     switch outcome {
     case .unchanged:
@@ -223,7 +229,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       if isWorthTelling { show(SQLiteDataSource.status(of: error).state) }
       if let pause { runAgain(after: pause) }
     }
-    if let pause = state.withLock({ $0.runs.end(at: .now) }) { self.run(after: pause) }
+    let ended = monitor.clock.now
+    if let pause = state.withLock({ $0.runs.end(at: ended) }) { self.run(after: pause) }
   }
 
   private func show(_ state: SourceStatus.State) {

@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// Carries out the decisions of a container's ``SwapStateMachine``.
 ///

@@ -1,5 +1,6 @@
 public import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// The result of a swap.
 public enum SwapOutcome: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import FileSources
 import Foundation
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Where lines are written, one whole line after the other.
 final class Output: Sendable {

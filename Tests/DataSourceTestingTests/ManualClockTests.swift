@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @Suite struct ManualClockTests {

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Dispatch
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @Suite struct PauseControlTests {

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
 

@@ -4,6 +4,7 @@ import FileWatching
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -132,24 +133,24 @@ struct FileSourceConcurrencyTests {
     let clock = WatchCount().system.timer
     let rung = Shared(0)
     let queues = (0..<4).map { DispatchQueue(label: "alarms \($0)") }
-    await withTaskGroup(of: Int.self) { group in
+    await withTaskGroup(of: [ScheduledTimer].self) { group in
       for task in 0..<4 {
         group.addTask {
-          var expected = 0
+          var expected: [ScheduledTimer] = []
           for round in 0..<(Self.rounds * 25) {
             let isCancelled = round % 3 == 0
             let delay = Duration.milliseconds(isCancelled ? 60_000 + round : round % 7)
             let alarm = clock.call(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
-            if isCancelled { alarm.cancel() } else { expected += 1 }
+            if isCancelled { alarm.cancel() } else { expected.append(alarm) }
           }
           return expected
         }
       }
-      let expected = await group.reduce(0, +)
-      // Those that were not taken back all ring.
+      let expected = await group.reduce([], +)
+      // All alarms that were not canceled ring.
       let deadline = ContinuousClock.now + .seconds(60)
-      while rung.value < expected, ContinuousClock.now < deadline { await Task.yield() }
-      #expect(rung.value == expected)
+      while rung.value < expected.count, ContinuousClock.now < deadline { await Task.yield() }
+      #expect(rung.value == expected.count)
     }
   }
 }

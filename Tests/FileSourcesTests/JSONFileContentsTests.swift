@@ -2,6 +2,7 @@ import Diffing
 import FileWatching
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @testable import FileSources

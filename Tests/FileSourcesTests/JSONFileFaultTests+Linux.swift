@@ -3,6 +3,7 @@
   import Dispatch
   import Foundation
   import ObservableCollections
+  import SwappablePrimitives
   import TestSupport
   import Testing
 
@@ -29,7 +30,7 @@
       system.unwatch = { center.unwatch($0) }
       // Nothing is found by looking at the file each second.
       system.timer = WatchTimer { delay, queue, body in
-        delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : WatchTimer.Alarm {}
+        delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
       }
       try directory.write(format.text("1"), to: "a")
       let decoding = ElementDecoding<JSONElement>(each: { $0 })

@@ -3,6 +3,7 @@ import FileWatching
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Diffing
 import FileWatching
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -92,7 +93,7 @@ struct JSONLinesSavingTests {
     system.unwatch = { _ in }
     // No look without being told.
     system.timer = WatchTimer { delay, queue, body in
-      delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : WatchTimer.Alarm {}
+      delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
     }
     let reads = ReadLog(system)
     let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))

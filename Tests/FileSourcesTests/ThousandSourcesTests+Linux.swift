@@ -3,6 +3,7 @@
   import Dispatch
   import Foundation
   import ObservableCollections
+  import SwappablePrimitives
   import TestSupport
   import Testing
 

@@ -1,4 +1,5 @@
 import FileWatching
+import SwappablePrimitives
 import TestSupport
 
 /// The real system, which counts the watches that are held and the timers that are set.
@@ -36,7 +37,7 @@ final class WatchCount: Sendable {
         Self.end(in: state) { $0.alarms.remove(number) }
         body()
       }
-      return WatchTimer.Alarm {
+      return ScheduledTimer {
         alarm.cancel()
         Self.end(in: state) { $0.alarms.remove(number) }
       }

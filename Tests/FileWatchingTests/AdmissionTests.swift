@@ -1,5 +1,6 @@
 import Dispatch
 import FileWatching
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct AdmissionTests {
   @Test func allAreLetInAndFewAreInsideAtATime() {
     // Nobody loses patience.
-    let admission = Admission(timer: WatchTimer { _, _, _ in WatchTimer.Alarm {} })
+    let admission = Admission(timer: WatchTimer { _, _, _ in ScheduledTimer {} })
     let (inside, most) = (Shared(0), Shared(0))
     let done = DispatchSemaphore(value: 0)
     for index in 0..<1_000 {

@@ -1,4 +1,6 @@
+import DataSourceTesting
 import Dispatch
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -11,8 +13,8 @@ struct AlarmClockTests {
 
   @Test func callsAreMadeInTheOrderOfTime() async {
     let (stream, ring) = AsyncStream.makeStream(of: Int.self)
-    for delay in [90, 10, 50, 30, 70] {
-      _ = clock.call(after: .milliseconds(delay), on: queue) { ring.yield(delay) }
+    let alarms = [90, 10, 50, 30, 70].map { delay in
+      clock.call(after: .milliseconds(delay), on: queue) { ring.yield(delay) }
     }
     #expect(clock.count == 5)
     var order: [Int] = []
@@ -22,11 +24,12 @@ struct AlarmClockTests {
     }
     #expect(order == [10, 30, 50, 70, 90])
     #expect(clock.count == 0)
+    withExtendedLifetime(alarms) {}
   }
 
   @Test func whatIsTakenBackIsLetGoOfAtOnce() async {
     weak var weakToken: Token?
-    let alarm: WatchTimer.Alarm
+    let alarm: ScheduledTimer
     do {
       let token = Token()
       weakToken = token
@@ -39,19 +42,47 @@ struct AlarmClockTests {
     #expect(clock.count == 0)
     // Once more is no harm, and the clock goes on.
     alarm.cancel()
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      _ = clock.call(after: .zero, on: queue) { continuation.resume() }
-    }
+    await ring(after: .zero)
   }
 
   @Test func anEarlierCallIsNotDelayedByALaterOne() async {
     let late = clock.call(after: .seconds(3_600), on: queue) {}
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      _ = clock.call(after: .milliseconds(1), on: queue) { continuation.resume() }
-    }
+    await ring(after: .milliseconds(1))
     #expect(clock.count == 1)
     late.cancel()
     #expect(clock.count == 0)
+  }
+
+  @Test func `calls follow an injected clock`() async throws {
+    let time = ManualClock()
+    let clock = AlarmClock(clock: AnyClock(time))
+    let (stream, ring) = AsyncStream.makeStream(of: Int.self)
+    let alarms = [30, 10, 20].map { delay in
+      clock.call(after: .seconds(delay), on: queue) { ring.yield(delay) }
+    }
+    #expect(clock.count == 3)
+    var rings = stream.makeAsyncIterator()
+    for delay in [10, 20, 30] {
+      try await time.waitForSleepers(1)
+      time.advanceToNextDeadline()
+      #expect(await rings.next() == delay)
+    }
+    // A wait may last a sixteenth longer.
+    #expect((.seconds(30)..<Duration.seconds(32)).contains(time.now.offset))
+    #expect(clock.count == 0)
+    withExtendedLifetime(alarms) {}
+  }
+
+  @Test func `a handle that is released cancels its call`() {
+    _ = clock.call(after: .seconds(3_600), on: queue) {}
+    #expect(clock.count == 0)
+  }
+
+  private func ring(after delay: Duration) async {
+    let (stream, end) = AsyncStream.makeStream(of: Void.self)
+    let alarm = clock.call(after: delay, on: queue) { end.finish() }
+    for await _ in stream {}
+    alarm.cancel()
   }
 
   @Test func noWaitIsTooLongOrTooShort() {

@@ -1,19 +1,20 @@
+import SwappablePrimitives
 import Testing
 
 @testable import FileWatching
 
 @Suite struct BurstCalmTests {
-  private let start = ContinuousClock.now
+  private let start = AnyClock.Instant(offset: .seconds(1))
 
   /// A thread that was woken `count` times, each time so long after it began to wait.
-  private func woken(_ count: Int, after wait: Duration, since start: ContinuousClock.Instant)
+  private func woken(_ count: Int, after wait: Duration, since start: AnyClock.Instant)
     -> BurstCalm
   {
     var calm = BurstCalm()
     var now = start
     for _ in 0..<count {
       calm.waits(at: now)
-      now += wait
+      now = now.advanced(by: wait)
       calm.woken(at: now)
     }
     return calm
@@ -35,7 +36,7 @@ import Testing
   @Test func aLongWaitEndsABurst() {
     var calm = woken(1_000, after: .zero, since: start)
     calm.waits(at: start)
-    calm.woken(at: start + .milliseconds(1))
+    calm.woken(at: start.advanced(by: .milliseconds(1)))
     #expect(!calm.isBurst)
   }
 }

@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import TestSupport
 import Dispatch
 import FileWatching
@@ -100,7 +101,7 @@ final class FakeSystem: Sendable {
           state.timers[state.lastTimer] = Timer(delay: delay, queue: queue, body: body)
           return state.lastTimer
         }
-        return WatchTimer.Alarm {
+        return ScheduledTimer {
           let cancelled = self.state.withLock { $0.timers.removeValue(forKey: number) }
           withExtendedLifetime(cancelled) {}
         }

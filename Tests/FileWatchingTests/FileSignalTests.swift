@@ -1,4 +1,5 @@
 import FileWatching
+import SwappablePrimitives
 import Testing
 
 @testable import struct FileWatching.FileSignal

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @Suite struct CompletionTests {

@@ -1,5 +1,6 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 /// Collects what observers are told.

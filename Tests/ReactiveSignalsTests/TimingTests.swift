@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @Suite struct TimingTests {
@@ -136,7 +137,8 @@ import Testing
       try await base.sleep(until: deadline, tolerance: tolerance)
     }
 
-    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> Disposable {
+    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> ScheduledTimer
+    {
       calls.add(interval)
       return base.call(after: interval, action)
     }
@@ -153,7 +155,8 @@ import Testing
       try await base.sleep(until: deadline, tolerance: tolerance)
     }
 
-    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> Disposable {
+    func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> ScheduledTimer
+    {
       base.call(after: interval, action)
     }
   }

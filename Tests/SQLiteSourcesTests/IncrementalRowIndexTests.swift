@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import Testing
 
 @testable import SQLiteSources
@@ -121,9 +122,8 @@ import Testing
 
   @Test func aBurstIsReadInPausesAndASingleCommitAtOnce() {
     var schedule = RunSchedule()
-    let start = ContinuousClock.now
-    func time(_ milliseconds: Int) -> ContinuousClock.Instant {
-      start + .milliseconds(milliseconds)
+    func time(_ milliseconds: Int) -> AnyClock.Instant {
+      AnyClock.Instant(offset: .milliseconds(milliseconds))
     }
     #expect(schedule.ask(looks: false, at: time(0)) == .zero)
     #expect(schedule.ask(looks: true, at: time(0)) == nil)

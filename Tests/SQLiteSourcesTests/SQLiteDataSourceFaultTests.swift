@@ -2,6 +2,7 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @testable import SQLiteSources

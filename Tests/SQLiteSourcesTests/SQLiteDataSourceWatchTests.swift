@@ -1,7 +1,9 @@
+import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 @testable import SQLiteSources
@@ -17,14 +19,49 @@ import Testing
   }
 
   private func source(
-    watch: DatabaseWatch, interval: Duration = .seconds(100_000)
+    watch: DatabaseWatch, interval: Duration = .seconds(100_000),
+    clock: AnyClock = .continuous
   ) throws -> SQLiteDataSource<Item> {
     let monitor = ChangeMonitor(
       reader: DatabaseReader(path: database.path), watch: watch,
-      schedule: RecheckSchedule(interval: interval))
+      schedule: RecheckSchedule(interval: interval), clock: clock)
     let query = SQLiteQuery(
       sql: "SELECT id, name FROM item ORDER BY id", arguments: [], needsUniqueColumnNames: true)
     return try SQLiteDataSource(monitor: monitor, query: query) { try $0.decode() }
+  }
+
+  @Test(arguments: Journal.allCases)
+  func `the steady look follows an injected clock`(journal: Journal) async throws {
+    let clock = ManualClock()
+    let writer = try database.writer(journal)
+    try writer.execute("INSERT INTO item VALUES (1, 'start')")
+    let recorder = Recorder(
+      try source(watch: .none, interval: .seconds(5), clock: AnyClock(clock)))
+    try await recorder.wait(for: [Item(id: 1, name: "start")])
+    for turn in 1...5 {
+      try await clock.waitForSleepers(1)
+      try writer.execute("UPDATE item SET name = '\(turn)'")
+      #expect(clock.nextDeadline?.offset == .seconds(5 * turn))
+      clock.advance(by: .seconds(5))
+      try await recorder.wait(for: [Item(id: 1, name: "\(turn)")])
+    }
+    #expect(recorder.record.violations.isEmpty)
+  }
+
+  @Test func `a locked database is read again when an injected clock says so`() async throws {
+    let clock = ManualClock()
+    let writer = try database.writer(.delete)
+    try writer.execute("INSERT INTO item VALUES (1, 'start')")
+    let source = try source(watch: .none, clock: AnyClock(clock))
+    try writer.execute("BEGIN EXCLUSIVE")
+    let recorder = Recorder(source)
+    // The look and the retry.
+    try await clock.waitForSleepers(2)
+    try writer.execute("UPDATE item SET name = 'changed'")
+    try writer.execute("COMMIT")
+    clock.advance(by: .seconds(1))
+    try await recorder.wait(for: [Item(id: 1, name: "changed")])
+    #expect(recorder.record.violations.isEmpty)
   }
 
   @Test(arguments: Journal.allCases)

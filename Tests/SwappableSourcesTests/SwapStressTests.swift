@@ -144,7 +144,10 @@ private final class Stress: Sendable {
       }
       return (recorder, observation)
     default:
-      return (RecordingObserver(source, checksReplay: .sampled(4), keeps: 1, seed: seed), nil)
+      return (
+        RecordingObserver(
+          source, checksReplay: .sampled(4), keeps: 1, seed: seed, expectsEveryRevision: false), nil
+      )
     }
   }
 
@@ -165,7 +168,8 @@ private final class Stress: Sendable {
       collection.observe { _ in }.dispose()
     default:
       let derived = collections[random.below(collections.count)].map { $0 }
-      let recorder = RecordingObserver(derived.concatenated(with: arrays[0]), seed: seed)
+      let recorder = RecordingObserver(
+        derived.concatenated(with: arrays[0]), seed: seed, expectsEveryRevision: false)
       arrays[0].append(TestElement(random.below(12)))
       recorder.dispose()
       for violation in recorder.violations { violations.append(violation) }
@@ -214,7 +218,8 @@ private var openFiles: Int {
     let stress = Stress(seed: seed, commits: commits)
     for collection in stress.collections { leftovers.add(collection) }
     let lasting = stress.collections.map {
-      RecordingObserver($0, checksReplay: .sampled(8), keeps: 1, seed: seed)
+      RecordingObserver(
+        $0, checksReplay: .sampled(8), keeps: 1, seed: seed, expectsEveryRevision: false)
     }
     let mirrors = stress.containers.map { container in
       let mirror = Items()

@@ -3,6 +3,7 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SynchronizerStores
 import Synchronizers
 

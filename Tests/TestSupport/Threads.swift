@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 package import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A thread of its own, so that a test may hold it.
 package final class Worker: Sendable {

@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// One run of `checkOperator`.
 struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & Sendable> {

@@ -1,6 +1,7 @@
 package import Diffing
 package import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// Two observers that check in which order they are called.
 package final class OrderWatch<Element: Differentiable & Sendable>: Sendable {

@@ -2,6 +2,7 @@ package import Diffing
 import Dispatch
 package import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// Follows the status of a source, and holds it against rules E6 and E7.
 package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {

@@ -1,4 +1,5 @@
 import Dispatch
+import SwappablePrimitives
 
 /// Looks whether an object is still there.
 final class WeakReference: @unchecked Sendable {

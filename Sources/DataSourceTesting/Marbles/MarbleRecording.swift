@@ -1,4 +1,5 @@
 import ReactiveSignals
+import SwappablePrimitives
 
 /// What a signal has brought, tick by tick; letting it go ends the recording.
 public final class MarbleRecording: Sendable {

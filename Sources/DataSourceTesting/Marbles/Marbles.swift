@@ -1,4 +1,5 @@
 public import ReactiveSignals
+import SwappablePrimitives
 
 /// Plays signals that are written as text, and compares what comes out.
 ///

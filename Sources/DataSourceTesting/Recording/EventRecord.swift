@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 
 /// What one observer has been told, and what was wrong with it.

@@ -2,6 +2,7 @@ public import Diffing
 import Dispatch
 public import ObservableCollections
 public import ReactiveSignals
+import SwappablePrimitives
 
 /// Observes a data source, records each event, and holds it against the event contract.
 ///
@@ -23,13 +24,16 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   ///   - checksReplay: How often changes are applied, at O(n) each.
   ///   - keeps: How many events are kept; older ones are dropped, once they are checked.
   ///   - seed: Told with each violation.
+  ///   - expectsEveryRevision: Whether each event must have the next revision. Pass `false` if delivery may
+  ///     fall behind, because pending changes then become one event (T11).
   public init(
     _ source: any DataSource<Element>, checksReplay: ReplayChecking = .every, keeps: Int = .max,
-    seed: UInt64? = nil
+    seed: UInt64? = nil, expectsEveryRevision: Bool = true
   ) {
     let record = EventRecord<Element>(
       RecordingOptions(
-        checksReplay: checksReplay, keeps: keeps, seed: seed, expectsEveryRevision: true))
+        checksReplay: checksReplay, keeps: keeps, seed: seed,
+        expectsEveryRevision: expectsEveryRevision))
     self.record = record
     isImmediate = true
     observation = source.observe { record.receive($0) }

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Counts what happens, and wakes those who wait for more.
 final class ChangeNotice: Sendable {
@@ -74,13 +74,5 @@ final class ChangeNotice: Sendable {
 
   private func take(_ waiter: Int) -> (@Sendable (Bool) -> Void)? {
     state.withLock { $0.waiters.removeValue(forKey: waiter) }
-  }
-}
-
-extension DispatchTime {
-  /// The moment after a time from now; at most a day.
-  static func after(_ timeout: Duration) -> DispatchTime {
-    let (seconds, attoseconds) = min(timeout, .seconds(86_400)).components
-    return .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 }

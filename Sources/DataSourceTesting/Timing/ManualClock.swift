@@ -1,5 +1,5 @@
 import Dispatch
-package import ReactiveSignals
+package import SwappablePrimitives
 
 /// A clock that stands still until it is advanced, to test with instead of waiting.
 ///
@@ -152,7 +152,7 @@ public final class ManualClock: Clock {
 extension ManualClock: TimerClock {
   package func call(
     after interval: Duration, _ action: @escaping @Sendable () -> Void
-  ) -> Disposable {
+  ) -> ScheduledTimer {
     let id = state.withLock { state in
       state.lastID += 1
       state.insert(
@@ -162,6 +162,6 @@ extension ManualClock: TimerClock {
       return state.lastID
     }
     notice.notify()
-    return Disposable { [weak self] in _ = self?.state.withLock { $0.remove(id) } }
+    return ScheduledTimer { [weak self] in _ = self?.state.withLock { $0.remove(id) } }
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 package import ReactiveSignals
+import SwappablePrimitives
 
 /// One pause that was armed.
 package final class Pause: Sendable {

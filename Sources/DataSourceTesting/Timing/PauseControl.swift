@@ -1,5 +1,6 @@
 import Dispatch
 package import ReactiveSignals
+package import SwappablePrimitives
 
 /// Holds threads at the engine's pause points, so that a race is played out on purpose.
 ///

@@ -1,6 +1,7 @@
 import Diffing
 import Dispatch
 import ListViews
+import SwappablePrimitives
 
 /// Stands in front of a view, hands it everything on, and watches how it performs batches.
 @MainActor

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension Changeset {
   /// Finds a broken rule of the event contract.
   ///
@@ -102,23 +104,17 @@ private func outlier(of offsets: [Int], count: Int) -> Int? {
 }
 
 extension [Int] {
-  /// The position of the first element for which a condition fails that holds for all before it.
-  func firstPosition(notMeeting condition: (_ position: Int) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if condition(middle) { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  /// How many elements of this ascending list are less than a value.
+  /// Returns the number of elements of this ascending list that are less than a value.
   func ascendingCount(below value: Int) -> Int {
-    firstPosition { self[$0] < value }
+    partitioningIndex { $0 >= value }
   }
 
-  /// Tells whether this ascending list holds a value.
+  /// Returns the offset that has a rank among the offsets that are not in this ascending list.
+  func offset(ofUnlistedRank rank: Int) -> Int {
+    rank + indices.partitioningIndex { self[$0] - $0 > rank }
+  }
+
+  /// Returns a Boolean value that indicates whether this ascending list contains a value.
   func hasAscending(_ value: Int) -> Bool {
     let position = ascendingCount(below: value)
     return position < count && self[position] == value

@@ -22,15 +22,9 @@ package struct OffsetMap {
   package subscript(old: Int) -> Int? {
     if let destination = destinations[old] { return destination }
     if deletions.hasAscending(old) { return nil }
-    // How many of those that stayed stand before it, in both versions.
+    // The rank of the element among those that stayed is the same in both versions.
     let rank = old - departures.ascendingCount(below: old)
-    var low = 0
-    var high = arrivals.count
-    while low < high {
-      let middle = (low + high) / 2
-      if arrivals[middle] - middle <= rank { low = middle + 1 } else { high = middle }
-    }
-    return rank + low
+    return arrivals.offset(ofUnlistedRank: rank)
   }
 
   /// The new offset of the element at an old offset, or else of the next one that was kept, or else of

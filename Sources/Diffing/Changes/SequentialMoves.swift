@@ -41,9 +41,7 @@ private func anchors(of changeset: Changeset) -> [Int] {
     }
     let stayedBefore = move.to - insertion - position
     guard stayedBefore > 0 else { return -1 }
-    // The offset of the last of them is its rank plus the number of removals in front of it.
-    let rank = stayedBefore - 1
-    return rank + removals.firstPosition { removals[$0] - $0 <= rank }
+    return removals.offset(ofUnlistedRank: stayedBefore - 1)
   }
 }
 

@@ -153,9 +153,9 @@ private struct OffsetCheck {
       if move < moves.count, moves[move].to == update.to {
         origin = moves[move].from
       } else {
-        // As many stay in front of it on both sides.
+        // The rank of an element among those that stay is the same on both sides.
         let rank = update.to - arrivals.ascendingCount(below: update.to)
-        origin = rank + removals.firstPosition { removals[$0] - $0 <= rank }
+        origin = removals.offset(ofUnlistedRank: rank)
       }
       if origin != update.from {
         return Fault(

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension ChangeRecord: Encodable where Element: Encodable {
   /// Writes the change as `livelist` does.
   ///
@@ -47,13 +49,9 @@ enum ChangeMember: String, CodingKey {
 }
 
 extension Changeset {
-  /// Which of the updates leads to a new offset.
+  /// Returns the position of the update that leads to a new offset, or `nil` if no update does.
   func updatePosition(to offset: Int) -> Int? {
-    var (low, high) = (0, updates.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if updates[middle].to < offset { low = middle + 1 } else { high = middle }
-    }
-    return low < updates.count && updates[low].to == offset ? low : nil
+    let position = updates.partitioningIndex { $0.to >= offset }
+    return position < updates.count && updates[position].to == offset ? position : nil
   }
 }

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Which section and element of the new version each one of the old version is, by what a changeset says.
 @usableFromInline
 package struct SectionedPairing {
@@ -106,23 +108,17 @@ package struct SectionedPairing {
   }
 }
 
-/// Where the paths into one section stand among ascending ones.
+/// Returns the positions of the paths that lead into one section. The paths must ascend.
 private func range(in paths: [ElementPath], section: Int) -> Range<Int> {
   range(in: paths, section: section, path: \.self)
 }
 
-/// Where those stand whose paths lead into one section, among others by ascending path.
+/// Returns the positions of the values whose paths lead into one section. The paths must ascend.
 private func range<Value>(
   in values: [Value], section: Int, path: (Value) -> ElementPath
 ) -> Range<Int> {
   func firstPosition(notBefore bound: Int) -> Int {
-    var low = 0
-    var high = values.count
-    while low < high {
-      let middle = (low + high) / 2
-      if path(values[middle]).section < bound { low = middle + 1 } else { high = middle }
-    }
-    return low
+    values.partitioningIndex { path($0).section >= bound }
   }
   if values.isEmpty { return 0..<0 }
   let start = firstPosition(notBefore: section)

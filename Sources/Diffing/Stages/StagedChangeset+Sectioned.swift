@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension StagedChangeset where Change == SectionedChangeset, Item: DifferentiableSection {
   /// Finds what changed between two versions of a collection of sections, in stages.
   ///
@@ -143,16 +145,10 @@ extension SectionedChangeset {
     ]
   }
 
-  /// How many elements are deleted in a section in front of one.
+  /// Returns the number of elements of its section that are deleted before an element.
   private func deletionCount(inFrontOf path: ElementPath) -> Int {
     func count(before bound: ElementPath) -> Int {
-      var low = 0
-      var high = elementDeletions.count
-      while low < high {
-        let middle = (low + high) / 2
-        if elementDeletions[middle] < bound { low = middle + 1 } else { high = middle }
-      }
-      return low
+      elementDeletions.partitioningIndex { $0 >= bound }
     }
     return count(before: path) - count(before: ElementPath(section: path.section, element: 0))
   }

@@ -1,5 +1,6 @@
 package import Diffing
 package import ReactiveSignals
+package import SwappablePrimitives
 
 /// The node of a collection.
 package final class CollectionNode<Element: Differentiable & Sendable>: GraphNode,
@@ -73,7 +74,9 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   var publishedForPass: StateBox<Element> { published }
 
   /// The newest state of a root, under the lock.
-  package func committed(_ state: inout Domain.State) -> StateBox<Element> { committed ?? published }
+  package func committed(_ state: inout Domain.State) -> StateBox<Element> {
+    committed ?? published
+  }
 
   /// The newest state, delivered or not.
   package var current: CollectionState<Element> { currentBox.state }

@@ -82,6 +82,7 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
     }
     passes = newPasses
     output.write(
-      result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] })
+      result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] }
+    )
   }
 }

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Items on their way to a receiver that says how many it takes.
 ///
 /// The receiver is called by one thread at a time, and never inside a call of it: what comes, or is

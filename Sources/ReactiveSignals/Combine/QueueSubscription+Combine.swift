@@ -1,5 +1,6 @@
 #if canImport(Combine)
   package import Combine
+  import SwappablePrimitives
 
   /// A subscriber's hold on an observation: it demands, and cancels.
   ///

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// The events that wait for an asynchronous loop, or the loop that waits for them.
 ///
 /// One task reads; posting never waits. When the reading task is cancelled, the inbox is over: it drops

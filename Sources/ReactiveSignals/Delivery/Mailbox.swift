@@ -1,4 +1,5 @@
 import Dispatch
+import SwappablePrimitives
 import Synchronization
 
 /// An event that can wait for a slow observer.

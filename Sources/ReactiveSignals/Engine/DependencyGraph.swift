@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A root through which commits of other domains enter a domain.
 ///
 /// The root of an operator over several domains follows one node forever. The root of a container follows

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// State of the delivering thread that is kept from one pass to the next.
 final class PassStorage: @unchecked Sendable {
   // Sendable: owned by the delivering thread, of which there is one at a time.
@@ -166,7 +168,8 @@ extension Domain {
     if !next.isComplete { root.compute() }
     if root.isChanged {
       changed.append(root)
-      schedule(next.otherRoots.isEmpty && next.isComplete ? next.children : children(of: root), mark)
+      schedule(
+        next.otherRoots.isEmpty && next.isComplete ? next.children : children(of: root), mark)
     }
     for root in next.otherRoots {
       root.compute()

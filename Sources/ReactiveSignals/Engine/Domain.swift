@@ -1,4 +1,5 @@
 import Dispatch
+package import SwappablePrimitives
 
 /// The unit of ordering and delivery: one or more roots and everything derived from them.
 ///

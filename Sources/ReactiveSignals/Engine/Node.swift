@@ -1,3 +1,4 @@
+package import SwappablePrimitives
 import Synchronization
 
 /// The place of a node in the dependency graph, and everything that the engine keeps for it.

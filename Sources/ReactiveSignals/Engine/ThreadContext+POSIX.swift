@@ -6,22 +6,6 @@
   import Darwin
 #endif
 
-/// Names a thread for as long as it lives.
-///
-/// The lowest bit of `raw` is always clear, and it is never zero, so that both are free as marks.
-package struct ThreadID: Hashable, Sendable {
-  package let raw: UInt
-
-  /// The calling thread.
-  package static var current: ThreadID {
-    #if canImport(Glibc) || canImport(Musl)
-      ThreadID(raw: UInt(pthread_self()))
-    #else
-      ThreadID(raw: UInt(bitPattern: pthread_self()))
-    #endif
-  }
-}
-
 /// The engine's state of one thread: the deliveries and transactions that are open on its stack.
 ///
 /// It belongs to the thread and not to the task. A task-local value would leak into child tasks, which

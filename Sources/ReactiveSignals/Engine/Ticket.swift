@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// One transaction over several domains, on its way through the graph.
 ///
 /// A ticket knows in which domains the transaction is *in flight*: committed, and not yet passed on to the

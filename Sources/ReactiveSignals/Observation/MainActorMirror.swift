@@ -1,4 +1,5 @@
 public import Observation
+import SwappablePrimitives
 import Synchronization
 
 /// Follows a property or a collection on the main actor, for views.

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension Signal {
   /// Makes a signal that sends a value when none has followed it for a while.
   ///
@@ -24,7 +26,7 @@ extension Signal {
 /// is cancelled in its sleep leaves something with its clock until the time is up.
 private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOperation {
   private(set) var waiting: Value?
-  var timer: Disposable?
+  var timer: ScheduledTimer?
   private let interval: Duration
   private let clock: Time
   /// When the value that waits came, if that was after the timer was set.

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension Signal {
   /// Makes a signal of the values of the newest signal that this one has brought.
   ///

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 extension Signal {
   /// Makes a signal that sends at most one value in each interval.
   ///
@@ -22,7 +24,7 @@ extension Signal {
 private final class Throttling<Value: Sendable>: TimedOperation {
   private(set) var waiting: Value?
   /// Runs as long as nothing may be sent.
-  var timer: Disposable?
+  var timer: ScheduledTimer?
   private let interval: Duration
   private let clock: any Clock<Duration>
   private let latest: Bool

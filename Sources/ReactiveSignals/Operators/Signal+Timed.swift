@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A step of a timed operator.
 enum TimedItem<Value: Sendable>: Sendable {
   case event(SignalEvent<Value>)
@@ -15,7 +17,7 @@ protocol TimedOperation<Value>: AnyObject {
   /// The value that waits for the timer.
   var waiting: Value? { get }
   /// The running timer.
-  var timer: Disposable? { get set }
+  var timer: ScheduledTimer? { get set }
 
   /// Takes a value, and returns a value to send immediately.
   func take(_ value: Value, for root: TimedRoot<Value>) -> Value?

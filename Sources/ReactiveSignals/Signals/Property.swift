@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A value that can be observed.
 ///
 ///     let name = Property("Ada")
@@ -10,7 +12,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 
   /// A signal that delivers the newest value to each new observer, and then each value that is set.
   public let signal: Signal<Value>
-  private let gate = TransactionGate()
+  private let gate = RecursiveGate()
   /// The value inside a transaction over several roots.
   private var draft: Value?
   private var isModifying = false

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// The node of a signal.
 ///
 /// The update of a pass stays in the node. It becomes an object only if somebody observes it, so a chain

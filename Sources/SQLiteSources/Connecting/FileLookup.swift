@@ -1,11 +1,8 @@
-/// Which file a path led to: it changes where another file takes the path.
-struct FileIdentity: Sendable, Hashable {
-  var device: UInt64
-  var inode: UInt64
-}
+import SwappablePrimitives
 
-/// What stands at a path. It is found without opening: closing any descriptor of a database would
-/// drop the locks that the whole process has on it.
+/// The result of looking up a path without opening the file.
+///
+/// Closing any descriptor of a database would release all locks that the process holds on it.
 enum FileLookup: Sendable, Hashable {
   case missing
   case directory

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A connection to a SQLite database, for any thread.
 ///
 ///     let connection = try SQLiteConnection(path: "tasks.db")
@@ -95,7 +97,7 @@ public final class SQLiteConnection: Sendable {
       throw SQLiteError(
         .cannotOpen, "\"\(path)\" is no path", path: path, help: "give the path of a file")
     }
-    return System.absolutePath(path)
+    return SwappablePrimitives.absolutePath(path)
   }
 
   private init(inMemory database: SQLiteDatabase) {

@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import SwappableSQLite3
 
 /// An open handle of SQLite with its statements: what a `SQLiteConnection` gives access to.

@@ -4,6 +4,8 @@
   import Darwin
 #endif
 
+import SwappablePrimitives
+
 /// What is asked of the operating system about files, without opening them.
 enum System {
   /// What the file system says of `path`, symbolic links followed.
@@ -14,10 +16,8 @@ enum System {
       return code == ENOENT || code == ENOTDIR
         ? .missing : .unreachable(reason: String(cString: strerror(code)))
     }
-    let identity = FileIdentity(
-      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
     return switch status.st_mode & S_IFMT {
-    case S_IFREG: .file(identity)
+    case S_IFREG: .file(FileIdentity(status))
     case S_IFDIR: .directory
     // SQLite would wait for ever for somebody to write to a pipe.
     default: .unreachable(reason: "it is a pipe, socket or device")
@@ -45,12 +45,5 @@ enum System {
   static func function(_ name: String) -> UnsafeMutableRawPointer? {
     // The handle of the program itself stands for all that it is linked with, and needs no closing.
     dlsym(dlopen(nil, RTLD_NOW), name)
-  }
-
-  /// `path` made absolute by the current directory; not resolved further.
-  static func absolutePath(_ path: String) -> String {
-    guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
-    defer { free(directory) }
-    return String(cString: directory) + "/" + path
   }
 }

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Exclusive access by thread: one thread at a time has it, and may enter again while it does.
 ///
@@ -33,7 +33,7 @@ final class ThreadGate: Sendable {
   func enter(within limit: Duration) -> Int? {
     let (depth, turn) = begin()
     guard let turn else { return depth }
-    if turn.wait(timeout: .now() + limit.dispatchInterval) == .success {
+    if turn.wait(timeout: .after(limit)) == .success {
       return state.withLock { $0.depth }
     }
     let isOwner = state.withLock { state in

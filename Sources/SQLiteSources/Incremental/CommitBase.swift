@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A moment from which on all writes to a table are known, as long as one connection alone writes.
 ///
 /// Contents that were read at that moment or later differ from what its writer sees now in no more

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A long sorted sequence in chunks, in which places are found, counted and changed without touching
 /// all of it.
 ///
@@ -32,25 +34,15 @@ struct SortedChunks<Entry: Sendable>: Sendable {
 
   var last: Entry? { chunks.last?.last }
 
-  /// The first place whose entry `isBefore` does not hold for; it holds for none behind that.
+  /// Returns the first position whose entry does not satisfy `isBefore`. No later entry may satisfy it.
   ///
   /// - Complexity: O(log n).
   func position(where isBefore: (Entry) -> Bool) -> Position {
-    var (low, high) = (0, chunks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      // No chunk is empty.
-      if isBefore(chunks[middle][counts[middle] - 1]) { low = middle + 1 } else { high = middle }
-    }
-    guard low < chunks.count else { return Position(chunk: low, offset: 0) }
-    let chunk = low
+    // No chunk is empty.
+    let chunk = chunks.indices.partitioningIndex { !isBefore(chunks[$0][counts[$0] - 1]) }
+    guard chunk < chunks.count else { return Position(chunk: chunk, offset: 0) }
     return chunks[chunk].withUnsafeBufferPointer { entries in
-      var (low, high) = (0, entries.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if isBefore(entries[middle]) { low = middle + 1 } else { high = middle }
-      }
-      return Position(chunk: chunk, offset: low)
+      Position(chunk: chunk, offset: entries.partitioningIndex { !isBefore($0) })
     }
   }
 

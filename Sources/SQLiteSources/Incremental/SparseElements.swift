@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Some elements of a collection, at their offsets in it; the others are not there to be read.
 struct SparseElements<Element>: RandomAccessCollection {
   /// The number of elements in the whole collection.
@@ -18,13 +20,10 @@ struct SparseElements<Element>: RandomAccessCollection {
   var endIndex: Int { count }
 
   subscript(offset: Int) -> Element {
-    var (low, high) = (0, offsets.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if offsets[middle] < offset { low = middle + 1 } else { high = middle }
-    }
+    let position = offsets.partitioningIndex { $0 >= offset }
     precondition(
-      low < offsets.count && offsets[low] == offset, "the element at \(offset) is not known")
-    return elements[low]
+      position < offsets.count && offsets[position] == offset,
+      "the element at offset \(offset) is not known")
+    return elements[position]
   }
 }

@@ -1,5 +1,6 @@
 import Diffing
 import ObservableCollections
+import SwappablePrimitives
 
 /// Finds out what became of a query's result: row by row where that is right, as a whole elsewhere.
 ///
@@ -49,7 +50,7 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   private var mode = Mode.undecided
   private var schema: Schema?
   private var base: CommitBase?
-  private var retry = RetryPolicy()
+  private var retry = RetryBackoff()
   /// The version that was read last, and why nothing could be made of it.
   private var seen: (version: DatabaseReader.Version, error: SQLiteError?)?
 
@@ -274,16 +275,17 @@ final class QueryKeeper<Element: Differentiable & Sendable> {
   private func isPassing(_ error: SQLiteError) -> Bool {
     switch error.code {
     case .missing, .directory, .moved, .notADatabase: true
-    default: RetryPolicy.applies(to: error)
+    default: RetryBackoff.applies(to: error)
     }
   }
 
   private func failure(_ error: SQLiteError) -> Outcome {
     let error = error.located(path: monitor.reader.path, sql: nil)
-    let pause = isPassing(error) ? retry.failed() : nil
+    let now = monitor.clock.now
+    let pause = isPassing(error) ? retry.failed(at: now) : nil
     return .failed(
       error, retryAfter: pause,
-      isWorthTelling: !RetryPolicy.applies(to: error) || retry.isWorthTelling)
+      isWorthTelling: !RetryBackoff.applies(to: error) || retry.isWorthTelling(at: now))
   }
 
   private func described(_ error: MappingError) -> SQLiteError {

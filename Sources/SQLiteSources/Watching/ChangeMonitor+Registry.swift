@@ -1,4 +1,4 @@
-import ReactiveSignals
+import SwappablePrimitives
 
 extension ChangeMonitor {
   /// The databases that have a monitor, each kept only by those who use it.

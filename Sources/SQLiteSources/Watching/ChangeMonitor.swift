@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Tells the data sources on one database that it may have changed, by whichever process.
 ///
@@ -8,11 +8,6 @@ import ReactiveSignals
 /// that no query delays a look. Those that it calls compare versions themselves, so that one call too
 /// many costs little.
 final class ChangeMonitor: Sendable {
-  // Sendable: Dispatch's sources may be scheduled and cancelled by any thread.
-  private struct LookTimer: @unchecked Sendable {
-    let source: any DispatchSourceTimer
-  }
-
   private struct Client: Sendable {
     let call: @Sendable () -> Void
     let onCommit: (@Sendable () -> Void)?
@@ -28,42 +23,51 @@ final class ChangeMonitor: Sendable {
     var writer: Writer?
     var isRunning = false
     var schedule: RecheckSchedule
-    var timer: LookTimer?
     var watch: DatabaseWatch.Running?
     var isLookDue = false
     var seen: DatabaseReader.Sight?
     var diagnostic: String?
-    /// When a connection of this process last committed.
-    var lastCommit: ContinuousClock.Instant?
-    /// When a look last found something new.
-    var lastChange: ContinuousClock.Instant?
+    /// The time of the last commit by a connection of this process.
+    var lastCommit: AnyClock.Instant?
+    /// The time of the last look that found a change.
+    var lastChange: AnyClock.Instant?
   }
 
   /// What the monitor looks with.
   let reader: DatabaseReader
   /// What its clients read with.
   let readers: ReaderPool
+  /// The time of the monitor and of its clients.
+  let clock: AnyClock
   private let watch: DatabaseWatch
   private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
+  /// Makes the next look, while the monitor runs.
+  private let timer: QueueTimer
   /// Orders the looks: what is seen last is what was looked at last.
   private let looking = ThreadGate()
   private let state: Locked<State>
 
-  /// A monitor of the database that `reader` reads.
+  /// Creates a monitor of a database.
+  ///
+  /// - Parameters:
+  ///   - reader: The reader of the database.
+  ///   - watch: Reports that the files of the database were touched.
+  ///   - schedule: The times of the looks.
+  ///   - clock: The clock that measures the pauses between looks, and those of the clients.
   init(
     reader: DatabaseReader, watch: DatabaseWatch = .files,
-    schedule: RecheckSchedule = RecheckSchedule()
+    schedule: RecheckSchedule = RecheckSchedule(), clock: AnyClock = .continuous
   ) {
     self.reader = reader
-    readers = ReaderPool(like: reader)
+    self.clock = clock
+    readers = ReaderPool(like: reader, clock: clock)
+    timer = QueueTimer(queue: queue, clock: clock)
     self.watch = watch
     state = Locked(State(schedule: schedule))
   }
 
   deinit {
-    let (timer, watch) = state.withLock { ($0.timer, $0.watch) }
-    timer?.source.cancel()
-    watch?.end()
+    state.withLock { $0.watch }?.end()
   }
 
   /// Has `call` called, by any thread, after each possible change. The first begins the looking.
@@ -108,9 +112,10 @@ final class ChangeMonitor: Sendable {
 
   /// Tells the clients at once: a connection of this process has committed.
   func commitSeen(by connection: SQLiteConnection) {
+    let now = clock.now
     let clients = state.withLock { state in
       state.writer = Writer(connection: connection)
-      state.lastCommit = .now
+      state.lastCommit = now
       return Array(state.clients.values)
     }
     for client in clients { (client.onCommit ?? client.call)() }
@@ -133,7 +138,7 @@ final class ChangeMonitor: Sendable {
   func hint() {
     guard !state.withLock({ $0.isLookDue }) else { return }
     let isWAL = reader.isWAL
-    let now = ContinuousClock.now
+    let now = clock.now
     let isNow = state.withLock { state in
       guard !state.isLookDue else { return false }
       state.isLookDue = true
@@ -142,9 +147,9 @@ final class ChangeMonitor: Sendable {
         isWAL
         ? RecheckSchedule.pause(after: state.lastCommit?.duration(to: now))
         : RecheckSchedule.journalPause(after: state.lastChange?.duration(to: now))
-      // Before the first look there is no timer.
-      guard let pause, let timer = state.timer else { return true }
-      timer.source.schedule(deadline: .now() + pause.dispatchInterval, leeway: .nanoseconds(0))
+      // Before the first look, the timer is not used.
+      guard let pause, state.isRunning else { return true }
+      scheduleLook(after: pause)
       return false
     }
     if isNow { queue.async { [weak self] in self?.look() } }
@@ -155,27 +160,26 @@ final class ChangeMonitor: Sendable {
     guard shouldRun != isRunning else { return }
     if shouldRun {
       guard let path = reader.path else { return }
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      timer.setEventHandler { [weak self] in self?.look() }
       let watch = watch.start(path) { [weak self] in self?.hint() }
       state.withLock { state in
         state.isRunning = true
-        state.timer = LookTimer(source: timer)
         state.watch = watch
-        // What was seen before does not count: its changes since then were told to nobody.
+        // Forget the earlier sight: no client was told of the changes since then.
         state.seen = nil
       }
-      timer.activate()
       look()
     } else {
-      let (timer, watch) = state.withLock { state in
+      let watch = state.withLock { state in
         state.isRunning = false
-        defer { (state.timer, state.watch) = (nil, nil) }
-        return (state.timer, state.watch)
+        return state.watch.take()
       }
-      timer?.source.cancel()
+      timer.cancel()
       watch?.end()
     }
+  }
+
+  private func scheduleLook(after pause: Duration) {
+    timer.schedule(after: pause) { [weak self] in self?.look() }
   }
 
   /// Looks once and sets the time of the next look. Runs on `queue`.
@@ -190,11 +194,8 @@ final class ChangeMonitor: Sendable {
     var (_, clients) = lookOnce(by: nil)
     state.withLock { state in
       if isOther { clients = Array(state.clients.values) }
-      // A look that a hint has asked for meanwhile comes sooner.
-      if !state.isLookDue {
-        state.timer?.source.schedule(
-          deadline: .now() + state.schedule.next().dispatchInterval, leeway: .nanoseconds(0))
-      }
+      // A look that a hint has requested meanwhile comes sooner.
+      if !state.isLookDue, state.isRunning { scheduleLook(after: state.schedule.next()) }
     }
     for client in clients { client.call() }
   }
@@ -204,20 +205,13 @@ final class ChangeMonitor: Sendable {
     _ = looking.enter()
     defer { looking.leave() }
     let seen = reader.look()
+    let now = clock.now
     let clients = state.withLock { state -> [Client] in
       guard state.seen != seen else { return [] }
       state.seen = seen
-      state.lastChange = .now
+      state.lastChange = now
       return state.clients.filter { $0.key != number }.map(\.value)
     }
     return (seen, clients)
-  }
-}
-
-extension Duration {
-  /// The same, for Dispatch.
-  var dispatchInterval: DispatchTimeInterval {
-    .nanoseconds(
-      Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
   }
 }

@@ -1,4 +1,4 @@
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The read-only connection that all data sources on one database share in this process.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 /// The connections by which the data sources on one database read it, as many as read at one time.
 ///
@@ -17,11 +17,14 @@ final class ReaderPool: Sendable {
   private let path: String
   private let idle = Locked<[DatabaseReader]>([])
   private let free = DispatchSemaphore(value: ReaderPool.limit)
-  /// When somebody last began or ended to read.
-  private let lastProgress = Locked(ContinuousClock.now)
+  private let clock: AnyClock
+  /// The time at which a client last began or ended to read.
+  private let lastProgress: Locked<AnyClock.Instant>
 
-  /// Readers of what `reader` reads.
-  init(like reader: DatabaseReader) {
+  /// Creates a pool of readers of the database that another reader reads.
+  init(like reader: DatabaseReader, clock: AnyClock = .continuous) {
+    self.clock = clock
+    lastProgress = Locked(clock.now)
     memory = reader.path == nil ? reader : nil
     path = reader.path ?? ""
   }
@@ -39,7 +42,7 @@ final class ReaderPool: Sendable {
     defer {
       // One that is not kept is closed here, outside the lock.
       idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }
-      lastProgress.withLock { $0 = .now }
+      noteProgress()
       if isWithinLimit { free.signal() }
     }
     return try body(reader)
@@ -49,8 +52,8 @@ final class ReaderPool: Sendable {
   ///
   /// - Returns: Whether it is one of those that the limit allows.
   private func waitForTurn() -> Bool {
-    while free.wait(timeout: .now() + ReaderPool.patience.dispatchInterval) == .timedOut {
-      let now = ContinuousClock.now
+    while free.wait(timeout: .after(ReaderPool.patience)) == .timedOut {
+      let now = clock.now
       let isStuck = lastProgress.withLock { last in
         guard last.duration(to: now) >= ReaderPool.patience else { return false }
         last = now
@@ -58,8 +61,13 @@ final class ReaderPool: Sendable {
       }
       if isStuck { return false }
     }
-    lastProgress.withLock { $0 = .now }
+    noteProgress()
     return true
+  }
+
+  private func noteProgress() {
+    let now = clock.now
+    lastProgress.withLock { $0 = now }
   }
 
   /// Runs `body` in one read transaction, so that all that it reads is of one state.

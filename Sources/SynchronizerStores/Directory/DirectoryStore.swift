@@ -2,7 +2,7 @@ public import Diffing
 import Dispatch
 import Foundation
 public import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 public import Synchronizers
 
 /// Keeps what a remote lists in a folder: one file for each key, which holds the content.

@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 
 /// Where a path leads.
 enum FilePath {
@@ -18,7 +19,7 @@ enum FilePath {
       guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
         return (folder, name)
       }
-      path = target.utf8.first == UInt8(ascii: "/") ? target : folder + "/" + target
+      path = isAbsolutePath(target) ? target : folder + "/" + target
     }
     throw StoreError(
       .notAFile, "the path leads to no file", path: path,

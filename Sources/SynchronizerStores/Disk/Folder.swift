@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 
 /// An open folder, and what is done in it: by names, never by paths, and never through symbolic links.
 final class Folder: Sendable {
@@ -206,7 +207,7 @@ extension Folder {
         var (mine, named) = (stat(), stat())
         if fstat(file, &mine) == 0,
           fstatat(folder.descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
-          mine.st_ino == named.st_ino, mine.st_dev == named.st_dev
+          FileIdentity(mine) == FileIdentity(named)
         {
           descriptor = file
           self.file = (folder, name)

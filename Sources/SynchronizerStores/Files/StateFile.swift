@@ -1,6 +1,6 @@
 import Diffing
 import ObservableCollections
-import ReactiveSignals
+import SwappablePrimitives
 import Synchronizers
 
 /// The file of a ``FileSynchronizationStore``. Called by one thread at a time.

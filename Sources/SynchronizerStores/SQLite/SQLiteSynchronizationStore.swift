@@ -1,8 +1,8 @@
 public import Diffing
 import Foundation
 import ObservableCollections
-import ReactiveSignals
 public import SQLiteSources
+import SwappablePrimitives
 public import Synchronizers
 
 /// Keeps what a session must know after a restart in a SQLite database, beside whatever else is there.

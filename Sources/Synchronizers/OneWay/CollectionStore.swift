@@ -1,6 +1,7 @@
 public import Diffing
 public import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A local store in memory that can be observed.
 ///

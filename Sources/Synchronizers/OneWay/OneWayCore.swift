@@ -1,4 +1,5 @@
 import ReactiveSignals
+import SwappablePrimitives
 
 /// What the runs of a ``OneWaySynchronizer`` share. It does not hold the synchroniser, which may go
 /// while they run.

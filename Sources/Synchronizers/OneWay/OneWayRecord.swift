@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// What has happened in a run so far.
 final class OneWayRecord: Sendable {

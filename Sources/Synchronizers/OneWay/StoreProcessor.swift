@@ -1,5 +1,5 @@
 import Diffing
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Fills a local store from a remote list.
 public final class StoreProcessor<Remote: OneWayRemote, Store: LocalStore>: OneWayProcessor

@@ -1,4 +1,5 @@
 import ReactiveSignals
+import SwappablePrimitives
 
 /// Runs one job at a time. Asked for while it runs, exactly one more run follows, however often it was
 /// asked for; all who asked are answered at the end of the last one, in order.

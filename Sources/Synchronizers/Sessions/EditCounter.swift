@@ -1,4 +1,4 @@
-import ReactiveSignals
+import SwappablePrimitives
 
 /// Counts edits, and wakes the one who waits for more.
 final class EditCounter: Sendable {

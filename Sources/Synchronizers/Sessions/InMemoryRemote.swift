@@ -1,6 +1,7 @@
 public import Diffing
 public import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A remote in the memory of this process, to try sessions and to test with.
 ///

@@ -1,5 +1,6 @@
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 extension SessionCore {
   typealias Save = Task<Result<Void, SynchronizationError>, Never>

@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// What a session knows: it lives as long as the session, a run or a save that is under way.
 final class SessionCore<Remote: SynchronizationRemote>: Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
 
 #if canImport(Glibc)
   import Glibc

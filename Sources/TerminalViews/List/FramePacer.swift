@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Lets a view be drawn so many times a second at most, however often that is asked for.
 ///
 /// The first request after a pause is granted at once; those that come too early wait together for the
@@ -5,7 +7,7 @@
 @MainActor
 final class FramePacer {
   private let interval: Duration
-  private let clock: ClockBox
+  private let clock: AnyClock
   private let draw: @MainActor () -> Void
   /// What is to be done before the next drawing: at most one piece for each observer.
   private var works: [@Sendable () -> Void] = []
@@ -17,7 +19,7 @@ final class FramePacer {
   ///   - framesPerSecond: How often at most.
   ///   - clock: Tells the time.
   ///   - draw: Called at each moment granted.
-  init(framesPerSecond: Int, clock: ClockBox, draw: @escaping @MainActor () -> Void) {
+  init(framesPerSecond: Int, clock: AnyClock, draw: @escaping @MainActor () -> Void) {
     precondition(framesPerSecond > 0, "\(framesPerSecond) frames a second show nothing")
     interval = .seconds(1) / framesPerSecond
     self.clock = clock
@@ -33,13 +35,13 @@ final class FramePacer {
   /// - Parameter work: Done right before it.
   func request(_ work: (@Sendable () -> Void)? = nil) {
     if let work { works.append(work) }
-    let now = clock.now()
+    let now = clock.now.offset
     request(at: lastFrame.map { max(now, $0 + interval) } ?? now, now)
   }
 
   /// Asks for a drawing at a time, or at the first moment after it that is granted.
   func request(at time: Duration) {
-    let now = clock.now()
+    let now = clock.now.offset
     request(at: max(now, time, lastFrame.map { $0 + interval } ?? now), now)
   }
 
@@ -50,7 +52,8 @@ final class FramePacer {
     }
     // Even where it is due at once it comes a little later: those who ask may be in the middle of it.
     let task = Task { [clock, weak self] in
-      if due > now { await clock.sleep(until: due) }
+      // A canceled sleep returns at once.
+      if due > now { try? await clock.sleep(until: AnyClock.Instant(offset: due), tolerance: nil) }
       guard !Task.isCancelled else { return }
       self?.fire()
     }
@@ -59,25 +62,10 @@ final class FramePacer {
 
   private func fire() {
     waiting = nil
-    lastFrame = clock.now()
+    lastFrame = clock.now.offset
     let due = works
     works = []
     for work in due { work() }
     draw()
   }
-}
-
-/// A clock of any kind, its time counted from the moment that the box was made.
-struct ClockBox: Sendable {
-  let now: @Sendable () -> Duration
-  let sleepUntil: @Sendable (Duration) async -> Void
-
-  init<C: Clock<Duration>>(_ clock: C) {
-    let start = clock.now
-    now = { start.duration(to: clock.now) }
-    // Cancelled, it returns at once.
-    sleepUntil = { try? await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
-  }
-
-  func sleep(until time: Duration) async { await sleepUntil(time) }
 }

@@ -1,6 +1,7 @@
 public import Diffing
 public import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A live list for a terminal: shows a data source, and asks to be drawn when that is due.
 ///
@@ -26,7 +27,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// Called after each event of the source, before the list is drawn.
   public var onEvent: (@MainActor (CollectionEvent<Element>) -> Void)?
 
-  private let clock: ClockBox
+  private let clock: AnyClock
   private var pacer: FramePacer?
   private var observations: [Disposable] = []
 
@@ -47,7 +48,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ) {
     state = TerminalListState(columns: columns, markDuration: markDuration)
     status = source.collection.node.current.status
-    self.clock = ClockBox(clock)
+    self.clock = AnyClock(clock)
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in
       guard let self else { return }
       expireMarks()
@@ -145,12 +146,12 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
 
   private func take(_ event: CollectionEvent<Element>) {
     eventCount += 1
-    state.apply(event, at: clock.now())
+    state.apply(event, at: clock.now.offset)
     onEvent?(event)
   }
 
   private func expireMarks() {
-    state.expireMarks(at: clock.now())
+    state.expireMarks(at: clock.now.offset)
     if let end = state.nextMarkEnd { pacer?.request(at: end) }
   }
 }

@@ -1,15 +1,14 @@
+import SwappablePrimitives
+
 /// The characters that take two columns: East Asian width W and F of Unicode 16, with what is not
 /// assigned yet in blocks that are wide throughout.
 enum WideCharacters {
   static func contains(_ value: UInt32) -> Bool {
     guard value >= bounds[0] else { return false }
-    // The first bound that is not below the value: an odd one ends a range that holds it.
-    var (low, high) = (0, bounds.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if bounds[middle] < value { low = middle + 1 } else { high = middle }
-    }
-    return low < bounds.count && (!low.isMultiple(of: 2) || bounds[low] == value)
+    // If the first bound that is not less than the value has an odd position, it ends a range that
+    // contains the value.
+    let position = bounds.partitioningIndex { $0 >= value }
+    return position < bounds.count && (!position.isMultiple(of: 2) || bounds[position] == value)
   }
 
   /// The first and the last of each range, ascending.

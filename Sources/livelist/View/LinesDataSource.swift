@@ -3,6 +3,7 @@ import Dispatch
 import FileSources
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// A list from elsewhere: the events that another program writes, one a line.
 ///

@@ -3,6 +3,7 @@
   import Dispatch
   import ObservableCollections
   import ReactiveSignals
+  import SwappablePrimitives
   import Testing
 
   /// Takes what it is given, and writes it down.

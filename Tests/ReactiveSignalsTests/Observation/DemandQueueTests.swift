@@ -1,5 +1,6 @@
 import Dispatch
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 /// Takes what it is given, and writes down what happens.

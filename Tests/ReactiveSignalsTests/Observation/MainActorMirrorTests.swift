@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Observation
 import ReactiveSignals
+import SwappablePrimitives
 import Testing
 
 /// Reads when it is let go.

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 @testable import Synchronizers
 import TestSupport

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronizers
 import TestSupport
 

@@ -1,10 +1,11 @@
 import Dispatch
-import ReactiveSignals
+import SwappablePrimitives
+import TestSupport
 import Testing
 
 @Suite struct LockTests {
   @Test func oneThreadAtATimeIsInsideALock() {
-    let counter = Shared(0)
+    let counter = Guarded(0)
     onThreads(4) { _ in for _ in 0..<5000 { counter.value.withLock { $0 += 1 } } }
     #expect(counter.value.withLock { $0 } == 20_000)
   }
@@ -14,6 +15,18 @@ import Testing
     let lock = Locked(1)
     #expect(throws: Refused.self) { try lock.withLock { _ throws(Refused) in throw Refused() } }
     #expect(lock.withLock { $0 } == 1)
+  }
+
+  @Test func `a lock returns a value that is neither copyable nor sendable`() {
+    struct Unique: ~Copyable { let reference: Reference }
+    final class Reference { var count = 1 }
+    let lock = Locked(1)
+    let unique = lock.withLock { state in
+      state = 2
+      return Unique(reference: Reference())
+    }
+    #expect(unique.reference.count == 1)
+    #expect(lock.withLock { $0 } == 2)
   }
 
   @Test func whatALockHoldsIsReleasedWithIt() {
@@ -28,7 +41,7 @@ import Testing
   }
 
   @Test func oneThreadAtATimePassesAGate() {
-    let gate = TransactionGate()
+    let gate = RecursiveGate()
     let counter = Unguarded()
     onThreads(4) { _ in
       let thread = ThreadID.current
@@ -41,23 +54,23 @@ import Testing
     #expect(counter.value == 8000)
   }
 
-  @Test func aGateIsOwnedByTheThreadInside() {
-    let gate = TransactionGate()
+  @Test func aGateIsOwnedByTheThreadInside() throws {
+    let gate = RecursiveGate()
     #expect(!gate.isOwned(by: .current))
     gate.enter(as: .current)
     #expect(gate.isOwned(by: .current))
-    let isElsewhere = Locked(true)
-    wait(for: onThread { isElsewhere.withLock { $0 = gate.isOwned(by: .current) } })
-    #expect(!isElsewhere.withLock { $0 })
+    let isElsewhere = Shared(true)
+    try Worker.run { isElsewhere.value = gate.isOwned(by: .current) }
+    #expect(!isElsewhere.value)
     gate.leave(as: .current)
     #expect(!gate.isOwned(by: .current))
   }
 
   @Test func gatesTakenInOppositeOrdersTrap() async {
     await #expect(processExitsWith: .failure) {
-      let (one, other) = (TransactionGate(), TransactionGate())
+      let (one, other) = (RecursiveGate(), RecursiveGate())
       let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let thread = onThread {
+      let thread = Worker {
         one.enter(as: .current)
         first.signal()
         second.wait()
@@ -67,13 +80,13 @@ import Testing
       other.enter(as: .current)
       second.signal()
       one.enter(as: .current)
-      // Not reached: one of the two traps.
-      thread.wait()
+      // Not reached: one of the two threads traps.
+      try thread.join()
     }
   }
 
   @Test func gatesTakenInOneOrderDoNotTrap() {
-    let (one, other) = (TransactionGate(), TransactionGate())
+    let (one, other) = (RecursiveGate(), RecursiveGate())
     onThreads(4) { _ in
       let thread = ThreadID.current
       for _ in 0..<500 {
@@ -87,7 +100,12 @@ import Testing
   }
 }
 
-private final class Shared: Sendable {
+/// Runs a closure on several threads at the same time.
+private func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
+  DispatchQueue.concurrentPerform(iterations: count, execute: work)
+}
+
+private final class Guarded: Sendable {
   let value: Locked<Int>
 
   init(_ value: Int) {
@@ -95,8 +113,8 @@ private final class Shared: Sendable {
   }
 }
 
-/// Guarded by a gate alone.
+/// A value that only a gate guards.
 private final class Unguarded: @unchecked Sendable {
-  // Sendable: touched only inside a gate.
+  // Sendable: accessed only inside a gate.
   var value = 0
 }

@@ -1,20 +1,21 @@
 #if os(Linux)
   package import Glibc
 
-  /// A value guarded by a mutual exclusion lock: the only lock of the framework.
+  /// A value guarded by a mutual exclusion lock.
   ///
-  /// On Linux it is a `pthread` mutex, which the thread sanitizer understands; it does not see into
-  /// the standard library's `Mutex` there, and reports races that are none. Elsewhere it is `Mutex`.
-  ///
-  /// No code of the framework's users runs while it is held: no observer, closure, `==`, hashing or
-  /// deinitialiser. What a lock lets go of is returned from `withLock` and released by the caller.
+  /// This is the only lock of the framework. Never call user code (an observer, a closure, `==`,
+  /// hashing, or the deinitializer of an element) while you hold it. Return an object that you remove
+  /// from the state from `withLock`, and release it afterward.
   package struct Locked<State: Sendable>: ~Copyable, @unchecked Sendable {
-    // Sendable: `state` is reached only between lock and unlock of `mutex`, and is Sendable itself.
-    // Inlinable, since the generic result of a closure costs more than the lock itself
+    // Sendable: `state` is accessed only while `mutex` is locked, and its value is Sendable.
+    // A `pthread` mutex, because the thread sanitizer does not see into the standard library's `Mutex`
+    // on Linux and reports false races.
+    // Inlinable, because a generic closure result costs more than the lock itself
     // (`EngineBenchmarks commit`).
     @usableFromInline package let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline package let state: UnsafeMutablePointer<State>
 
+    /// Creates an unlocked value.
     package init(_ initial: consuming State) {
       mutex = .allocate(capacity: 1)
       pthread_mutex_init(mutex, nil)
@@ -29,7 +30,9 @@
       mutex.deallocate()
     }
 
-    /// Runs `body` while the lock is held. It is not recursive.
+    /// Calls a closure with the state while the lock is held.
+    ///
+    /// The lock is not recursive. The closure must not call this method on the same lock.
     @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

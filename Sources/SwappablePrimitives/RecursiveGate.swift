@@ -1,22 +1,25 @@
 import Dispatch
 import Synchronization
 
-/// Lets one thread at a time into the transactions of one collection.
+/// Exclusive access for one thread at a time, for longer work that may call user code.
 ///
-/// An uncontended pass costs one atomic exchange each way. Waiting threads are known to one registry
-/// of the process, so that two gates taken in opposite orders are found out instead of hanging.
-package final class TransactionGate: Sendable {
-  /// The owner's `ThreadID`, or zero; the lowest bit says that somebody waits.
+/// A thread that is inside finds out with ``isOwned(by:)`` and then does not enter again.
+///
+/// An uncontended pass costs one atomic exchange in each direction. One registry of the process knows
+/// all waiting threads. Therefore, two gates that are entered in opposite orders trap instead of hanging.
+package final class RecursiveGate: Sendable {
+  /// The raw `ThreadID` of the owner, or 0. The lowest bit indicates that a thread waits.
   private let owner = Atomic<UInt>(0)
 
   private static let waitingBit: UInt = 1
   private static let registry = Locked(GateRegistry())
 
+  /// Creates an open gate.
   package init() {}
 
-  /// Whether `thread` is inside.
+  /// Returns a Boolean value that indicates whether a thread is inside.
   package func isOwned(by thread: ThreadID) -> Bool {
-    // Relaxed: only `thread` itself ever stores its own id here, or takes it away.
+    // Relaxed: only `thread` itself ever stores or removes its own identity here.
     owner.load(ordering: .relaxed) & ~Self.waitingBit == thread.raw
   }
 
@@ -27,8 +30,8 @@ package final class TransactionGate: Sendable {
     while true {
       let entered = Self.registry.withLock { registry in
         if tryEnter(thread) { return true }
-        // Once it is marked as waited for, nobody leaves without this lock: whoever is inside now
-        // finds this thread in the registry.
+        // After the waiting bit is set, the owner needs the lock of the registry to leave. The owner
+        // therefore finds this thread in the registry.
         owner.bitwiseOr(Self.waitingBit, ordering: .relaxed)
         if tryEnter(thread) { return true }
         registry.wait(thread, at: self, semaphore)
@@ -69,34 +72,34 @@ package final class TransactionGate: Sendable {
   }
 }
 
-/// Who waits at which gate.
+/// The threads that wait, each with its gate.
 private struct GateRegistry: Sendable {
   struct Waiter: Sendable {
     let thread: ThreadID
-    let gate: TransactionGate
+    let gate: RecursiveGate
     let semaphore: DispatchSemaphore
   }
 
   private var waiters: [Waiter] = []
 
-  func hasWaiters(at gate: TransactionGate) -> Bool {
+  func hasWaiters(at gate: RecursiveGate) -> Bool {
     waiters.contains { $0.gate === gate }
   }
 
   mutating func wait(
-    _ thread: ThreadID, at gate: TransactionGate, _ semaphore: DispatchSemaphore
+    _ thread: ThreadID, at gate: RecursiveGate, _ semaphore: DispatchSemaphore
   ) {
     waiters.append(Waiter(thread: thread, gate: gate, semaphore: semaphore))
   }
 
-  mutating func takeFirstWaiter(at gate: TransactionGate) -> DispatchSemaphore? {
+  mutating func takeFirstWaiter(at gate: RecursiveGate) -> DispatchSemaphore? {
     guard let index = waiters.firstIndex(where: { $0.gate === gate }) else { return nil }
     return waiters.remove(at: index).semaphore
   }
 
-  /// Follows thread to gate to owner to gate; coming back to `thread` means that none can go on.
+  /// Traps if `thread` waits, through a chain of gates and owners, for itself.
   ///
-  /// A thread in this registry stays blocked while the registry is locked, so each step is stable.
+  /// A thread in the registry stays blocked while the registry is locked. Each step is therefore stable.
   func trapOnCycle(from thread: ThreadID) {
     var current = thread
     for _ in waiters {
@@ -105,8 +108,8 @@ private struct GateRegistry: Sendable {
       precondition(
         current != thread,
         """
-        two threads have opened transactions on the same collections in opposite orders, and wait \
-        for each other: open them in one order, or all at once by withTransaction
+        two threads have opened transactions on the same collections in opposite orders, and each \
+        waits for the other: open them in the same order, or open them together with withTransaction
         """)
     }
   }
