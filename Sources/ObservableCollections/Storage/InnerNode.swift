@@ -47,7 +47,8 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     edit(last, 0..<range.upperBound - lastStart, with: nil, limits)
     children.removeSubrange(first + 1..<last)
     repair(at: first + 1, limits)
-    repair(at: first, limits)
+    // The first child may have been merged into the child before it, and may have been the last one.
+    if first < children.count { repair(at: first, limits) }
   }
 
   private func edit(
