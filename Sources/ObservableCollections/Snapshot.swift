@@ -47,37 +47,6 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
     }
     return nil
   }
-
-  /// Whether this holds the same identities and contents at the same offsets as another.
-  ///
-  /// - Complexity: O(n), and O(1) where both are the same snapshot. What both share in memory is not
-  ///   compared.
-  public func hasSameContents(as other: Snapshot<Element>) -> Bool {
-    guard count == other.count else { return false }
-    if storage.isIdentical(to: other.storage) { return true }
-    var start = 0
-    while start < count {
-      var (mineStart, theirStart) = (start, start)
-      let mine = storage.chunk(at: &mineStart)
-      let theirs = other.storage.chunk(at: &theirStart)
-      let length = Swift.min(mine.count - mineStart, theirs.count - theirStart)
-      let areSame = mine.withUnsafeBufferPointer { mine in
-        theirs.withUnsafeBufferPointer { theirs in
-          let mine = mine[mineStart..<mineStart + length]
-          let theirs = theirs[theirStart..<theirStart + length]
-          if UnsafeBufferPointer(rebasing: mine).baseAddress
-            == UnsafeBufferPointer(rebasing: theirs).baseAddress
-          {
-            return true
-          }
-          return zip(mine, theirs).allSatisfy { isSame($0, $1) }
-        }
-      }
-      if !areSame { return false }
-      start += length
-    }
-    return true
-  }
 }
 
 extension Snapshot: RandomAccessCollection {

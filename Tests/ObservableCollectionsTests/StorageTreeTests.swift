@@ -139,6 +139,18 @@ import Testing
     }
   }
 
+  @Test func `a removal may leave less than one leaf of three`() {
+    let limits = NodeLimits.standard
+    var list = PersistentArray(Array(0..<960))
+    list.replaceSubrange(0..<1, with: [])
+    // The third last leaf is half full, and nearly nothing is left of the last two.
+    list.replaceSubrange(767..<797, with: [])
+    list.replaceSubrange(803..<927, with: [])
+    #expect(list.count == 805)
+    #expect(list.violation(limits) == nil)
+    #expect(list.flattened() == Array(1..<768) + Array(798..<834) + Array(958..<960))
+  }
+
   @Test func whatBecomesShortIsOneArrayAgain() {
     var list = PersistentArray(Array(0..<1_000))
     #expect(list.array != nil)

@@ -118,6 +118,11 @@ extension Changeset {
     guard !moves.isEmpty else { return deletions }
     return (deletions + moves.map(\.from)).sorted()
   }
+
+  /// The offsets in the new version of all insertions and destinations of moves, ascending.
+  package var arrivals: [Int] {
+    moves.isEmpty ? insertions : merged(insertions, moves.map(\.to), by: <)
+  }
 }
 
 extension Changeset: CustomStringConvertible {

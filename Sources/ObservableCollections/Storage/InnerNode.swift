@@ -1,14 +1,14 @@
 /// A node with children of equal height.
 @usableFromInline
 package final class InnerNode: TreeNode, @unchecked Sendable {
-  // Sendable: as all nodes.
+  // Sendable: like all nodes.
 
-  // No code but a node's own runs while it is written, and that it does not read what it writes can be
-  // seen here: checking it at run time takes a sixth of "2,000 updates in one transaction".
+  // Not checked: no other code runs while a node is written, and a node never reads an array that it
+  // writes. The check takes a sixth of "EngineBenchmarks 2,000 updates in one transaction".
   @exclusivity(unchecked) @usableFromInline package var children: [TreeChild]
-  /// The number of elements below it.
+  /// The number of elements below the node.
   @exclusivity(unchecked) @usableFromInline package var count: Int
-  /// 1 where the children are leaves.
+  /// The number of levels below the node; 1 if the children are leaves.
   @usableFromInline package let height: Int
 
   init(_ children: [TreeChild], height: Int) {
@@ -17,15 +17,21 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     self.height = height
   }
 
-  override var width: Int { children.count }
+  private func copy() -> InnerNode { InnerNode(children, height: height) }
 
-  override func maximum(_ limits: NodeLimits) -> Int { limits.inner }
+  // MARK: Editing
 
-  override func copy() -> TreeNode { InnerNode(children, height: height) }
-
-  override func replaceSubrange(_ range: Range<Int>, with new: TreeNode?, _ limits: NodeLimits) {
-    count += (new?.width ?? 0) - range.count
-    // What is inserted between two children goes to the first of them.
+  /// Replaces elements by the elements of a leaf, if any.
+  ///
+  /// Afterwards, this node itself may have more or fewer children than the limits allow. All nodes below
+  /// it are within the limits, except for an only child. No other tree has this node.
+  ///
+  /// - Complexity: O(log *n*) for *n* elements, plus the time for the removed and the new elements.
+  func replaceSubrange<Element>(
+    _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
+  ) {
+    count += (new?.elements.count ?? 0) - range.count
+    // An insertion between two children goes to the first of them.
     var first = 0
     var start = 0
     while start + children[first].count < range.lowerBound {
@@ -34,7 +40,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     }
     if range.upperBound <= start + children[first].count {
       edit(first, range.lowerBound - start..<range.upperBound - start, with: new, limits)
-      repair(at: first, limits)
+      repair(at: first, Element.self, limits)
       return
     }
     var last = first
@@ -44,72 +50,91 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
       last += 1
     }
     edit(first, range.lowerBound - start..<children[first].count, with: new, limits)
-    edit(last, 0..<range.upperBound - lastStart, with: nil, limits)
+    edit(last, 0..<range.upperBound - lastStart, with: nil as LeafNode<Element>?, limits)
     children.removeSubrange(first + 1..<last)
-    repair(at: first + 1, limits)
-    repair(at: first, limits)
+    repair(at: first + 1, Element.self, limits)
+    // The first child may have been merged into the child before it, and may have been the last one.
+    if first < children.count { repair(at: first, Element.self, limits) }
   }
 
-  private func edit(
-    _ index: Int, _ range: Range<Int>, with new: TreeNode?, _ limits: NodeLimits
+  private func edit<Element>(
+    _ index: Int, _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
   ) {
-    own(index)
-    children[index].node.replaceSubrange(range, with: new, limits)
-    children[index].count += (new?.width ?? 0) - range.count
+    own(index, Element.self)
+    if height == 1 {
+      leaf(index, Element.self).replaceSubrange(range, with: new)
+    } else {
+      inner(index).replaceSubrange(range, with: new, limits)
+    }
+    children[index].count += (new?.elements.count ?? 0) - range.count
   }
 
-  /// Makes a child one that nobody else has.
-  private func own(_ index: Int) {
+  /// Replaces a child that other trees have by a copy.
+  private func own<Element>(_ index: Int, _: Element.Type) {
     if !isKnownUniquelyReferenced(&children[index].node) {
-      children[index].node = children[index].node.copy()
+      children[index].node = height == 1 ? leaf(index, Element.self).copy() : inner(index).copy()
     }
   }
 
-  /// Brings a child within the limits, together with its neighbours.
-  private func repair(at index: Int, _ limits: NodeLimits) {
+  /// Brings a child within the limits, together with its neighbors.
+  private func repair<Element>(at index: Int, _: Element.Type, _ limits: NodeLimits) {
     let child = children[index]
-    let (width, maximum) = (child.node.width, child.node.maximum(limits))
+    let width = height == 1 ? child.count : inner(index).children.count
+    let maximum = height == 1 ? limits.leaf : limits.inner
     if child.count == 0 {
       children.remove(at: index)
     } else if width > maximum {
-      children.replaceSubrange(index...index, with: child.node.split(limits))
+      let parts =
+        height == 1 ? leaf(index, Element.self).split(limits) : inner(index).split(limits)
+      children.replaceSubrange(index...index, with: parts)
     } else if width < maximum / 2 && children.count > 1 {
       let left = max(index - 1, 0)
       let right = children.remove(at: left + 1)
       if children[left].count == 0 {
-        // All of it was removed a moment ago.
+        // The present edit has removed all of its elements.
         children[left] = right
       } else {
-        own(left)
-        children[left].node.append(right.node, limits)
-        children[left].count += right.count
+        append(right, to: left, Element.self, limits)
       }
-      repair(at: left, limits)
+      repair(at: left, Element.self, limits)
     }
   }
 
-  override func append(_ next: TreeNode, _ limits: NodeLimits) {
-    let next = unsafeDowncast(next, to: InnerNode.self)
-    let border = children.count
-    count += next.count
-    children += next.children
+  /// Appends what the next child holds to a child.
+  private func append<Element>(
+    _ next: TreeChild, to index: Int, _: Element.Type, _ limits: NodeLimits
+  ) {
+    own(index, Element.self)
+    children[index].count += next.count
+    if height == 1 {
+      leaf(index, Element.self).append(PersistentArray<Element>.leaf(next.node))
+      return
+    }
+    let (left, right) = (inner(index), unsafeDowncast(next.node, to: InnerNode.self))
+    let border = left.children.count
+    left.count += right.count
+    left.children += right.children
     // An only child may have had less than the limits allow.
-    repair(at: border, limits)
-    repair(at: border - 1, limits)
+    left.repair(at: border, Element.self, limits)
+    left.repair(at: border - 1, Element.self, limits)
   }
 
-  override func split(_ limits: NodeLimits) -> [TreeChild] {
-    Self.nodes(over: children, height: height, limits)
-  }
-
-  /// Distributes children over as few nodes as can hold them.
-  static func nodes(
-    over children: [TreeChild], height: Int, _ limits: NodeLimits
-  ) -> [TreeChild] {
+  /// Distributes the children over as few nodes as can hold them.
+  func split(_ limits: NodeLimits) -> [TreeChild] {
     evenParts(of: children.count, limits.inner).map {
       let node = InnerNode(Array(children[$0]), height: height)
       return TreeChild(count: node.count, node: node)
     }
+  }
+
+  /// A child that is a leaf.
+  private func leaf<Element>(_ index: Int, _: Element.Type) -> LeafNode<Element> {
+    PersistentArray<Element>.leaf(children[index].node)
+  }
+
+  /// A child that is not a leaf.
+  private func inner(_ index: Int) -> InnerNode {
+    unsafeDowncast(children[index].node, to: InnerNode.self)
   }
 
   // MARK: Finding leaves
@@ -135,17 +160,17 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     return node.children[node.position(of: &offset)].node
   }
 
-  /// Makes the leaf that an offset lies in one that nobody else has, with all that leads to it.
+  /// Returns the leaf that contains an offset, after it has replaced the leaf, and the nodes on the path
+  /// to it, by copies if other trees have them. The offset is then counted from the leaf's start.
   ///
-  /// Nobody else has this node.
-  func ownLeaf(at offset: inout Int) -> TreeNode {
+  /// No other tree has this node.
+  func ownLeaf<Element>(at offset: inout Int, _: Element.Type) -> LeafNode<Element> {
     var node = self
     while true {
       let index = node.position(of: &offset)
-      node.own(index)
-      let child = node.children[index].node
-      if node.height == 1 { return child }
-      node = unsafeDowncast(child, to: InnerNode.self)
+      node.own(index, Element.self)
+      if node.height == 1 { return node.leaf(index, Element.self) }
+      node = node.inner(index)
     }
   }
 

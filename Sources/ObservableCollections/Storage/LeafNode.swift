@@ -1,34 +1,33 @@
-/// A leaf: some elements side by side.
+/// A leaf of a tree: some elements in contiguous memory.
 @usableFromInline
 package final class LeafNode<Element>: TreeNode, @unchecked Sendable {
-  // Sendable: as all nodes; it is used for elements that are.
+  // Sendable: like all nodes. Lists use it only for elements that are Sendable.
 
-  // As an inner node's children; what is taken out is held until the edit is over.
+  // Not checked: see `InnerNode`. The caller of an edit holds removed elements until the edit is over.
   @exclusivity(unchecked) @usableFromInline package var elements: [Element]
 
   init(_ elements: [Element]) {
     self.elements = elements
   }
 
-  override var width: Int { elements.count }
+  func copy() -> LeafNode { LeafNode(elements) }
 
-  override func maximum(_ limits: NodeLimits) -> Int { limits.leaf }
-
-  override func copy() -> TreeNode { LeafNode(elements) }
-
-  override func replaceSubrange(_ range: Range<Int>, with new: TreeNode?, _ limits: NodeLimits) {
+  /// Replaces elements by the elements of another leaf, if any.
+  func replaceSubrange(_ range: Range<Int>, with new: LeafNode?) {
     if let new {
-      elements.replaceSubrange(range, with: PersistentArray<Element>.leaf(new).elements)
+      elements.replaceSubrange(range, with: new.elements)
     } else {
       elements.removeSubrange(range)
     }
   }
 
-  override func append(_ next: TreeNode, _ limits: NodeLimits) {
-    elements += PersistentArray<Element>.leaf(next).elements
+  /// Appends the elements of the next leaf.
+  func append(_ next: LeafNode) {
+    elements += next.elements
   }
 
-  override func split(_ limits: NodeLimits) -> [TreeChild] {
+  /// Distributes the elements over as few leaves as can hold them.
+  func split(_ limits: NodeLimits) -> [TreeChild] {
     Self.nodes(of: elements, limits)
   }
 

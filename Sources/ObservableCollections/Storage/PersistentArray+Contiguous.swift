@@ -1,28 +1,36 @@
-package import Diffing
-
 extension PersistentArray {
-  /// Calls a closure with all elements side by side in memory.
+  /// Calls a closure with the elements of a range in contiguous memory.
   ///
-  /// Those of a tree are put side by side bit by bit, and lent to the closure: it neither keeps nor
-  /// changes the memory.
+  /// The memory is borrowed: the closure neither keeps nor changes it.
   ///
-  /// - Complexity: O(*n*) for a tree, O(1) for one array.
+  /// - Complexity: O(*k*) for *k* elements of several leaves; O(log *n*) in one leaf, O(1) in one array.
   func withContiguousElements<Result>(
-    _ body: (UnsafeBufferPointer<Element>) -> Result
+    in range: Range<Int>, _ body: (UnsafeBufferPointer<Element>) -> Result
   ) -> Result {
-    // Of values that know where they are, such as weak references, only true copies will do.
+    if range.isEmpty { return body(UnsafeBufferPointer(start: nil, count: 0)) }
+    var offset = range.lowerBound
+    let chunk = chunk(at: &offset)
+    if offset + range.count <= chunk.count {
+      return chunk.withUnsafeBufferPointer {
+        body(UnsafeBufferPointer(rebasing: $0[offset..<offset + range.count]))
+      }
+    }
+    // Values that depend on their address, such as weak references, need true copies.
     guard case .tree(let root) = self, _isBitwiseTakable(Element.self) else {
-      return flattened().withUnsafeBufferPointer(body)
+      return elements(in: range).withUnsafeBufferPointer(body)
     }
     // Copying and releasing each element instead takes "swap, both edited before" half as long again.
     let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: root.count * MemoryLayout<Element>.stride,
+      byteCount: range.count * MemoryLayout<Element>.stride,
       alignment: MemoryLayout<Element>.alignment)
-    // Not deinitialised: the elements belong to the tree, which nobody edits while this holds it.
+    // Not deinitialized: the elements belong to the tree, which nobody edits while this holds it.
     defer { memory.deallocate() }
     var end = 0
-    root.forEachLeaf(in: 0..<root.count) { leaf, _ in
+    root.forEachLeaf(in: range) { leaf, part in
       Self.leaf(leaf).elements.withUnsafeBytes { bytes in
+        let stride = MemoryLayout<Element>.stride
+        let bytes = UnsafeRawBufferPointer(
+          rebasing: bytes[part.lowerBound * stride..<part.upperBound * stride])
         UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(
           from: bytes)
         end += bytes.count
@@ -30,16 +38,6 @@ extension PersistentArray {
     }
     return withExtendedLifetime(root) {
       body(UnsafeBufferPointer(memory.bindMemory(to: Element.self)))
-    }
-  }
-}
-
-extension Snapshot {
-  /// What leads from these contents to `new`, see ``Changeset/init(from:to:)``, found without copying
-  /// the elements of either.
-  package func changeset(to new: Snapshot) -> Changeset {
-    storage.withContiguousElements { old in
-      new.storage.withContiguousElements { new in Changeset(from: old, to: new) }
     }
   }
 }

@@ -40,7 +40,7 @@ extension PersistentArray {
     let root = takeRoot(limits)
     defer { put(root, limits) }
     var offset = offset
-    let leaf = Self.leaf(root.ownLeaf(at: &offset))
+    let leaf = root.ownLeaf(at: &offset, Element.self)
     let old = leaf.elements[offset]
     leaf.elements[offset] = new
     return old
@@ -63,7 +63,7 @@ extension PersistentArray {
     let root = takeRoot(limits)
     var offset = source
     let element = Self.leaf(root.leaf(at: &offset)).elements[offset]
-    root.replaceSubrange(source..<source + 1, with: nil, limits)
+    root.replaceSubrange(source..<source + 1, with: nil as LeafNode<Element>?, limits)
     root.replaceSubrange(destination..<destination, with: LeafNode([element]), limits)
     put(root, limits)
   }

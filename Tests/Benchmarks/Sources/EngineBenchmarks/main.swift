@@ -137,7 +137,7 @@ let all: [Benchmark] = [
 ]
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
-let benchmarks = (all + MillionRows.benchmarks).filter { benchmark in
+let benchmarks = (all + MillionRows.benchmarks + SharedStructure.benchmarks).filter { benchmark in
   CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
 }
 let results = measure(benchmarks, rounds: 31)

@@ -1,0 +1,250 @@
+package import Diffing
+
+/// The parts of two trees that are not shared.
+///
+/// Edits copy only the nodes on the path to an element, so two versions of a list have most of their
+/// nodes in common. The comparison descends both trees at once, skips each node that both trees have,
+/// and never looks below it.
+package struct TreeComparison {
+  /// The parts that are not shared, in ascending order; at least one shared leaf lies between two.
+  package private(set) var gaps: [Gap] = []
+  /// The number of nodes that the comparison has looked at, in both trees together.
+  package private(set) var visitCount = 0
+
+  /// Compares two trees.
+  ///
+  /// - Complexity: O(*k* log *n*) for *k* edits between two trees of *n* elements.
+  package init(_ old: InnerNode, _ new: InnerNode) {
+    compare(Nodes(root: old), Nodes(root: new))
+  }
+
+  /// The number of elements in all gaps, in both trees together.
+  package var gapElementCount: Int {
+    gaps.reduce(0) { $0 + $1.old.count + $1.new.count }
+  }
+
+  /// Neighboring nodes of equal height.
+  private struct Nodes {
+    var siblings: [TreeChild]
+    /// The positions of the nodes among their siblings.
+    var positions: Range<Int>
+    /// 0 for leaves.
+    var height: Int
+    /// The offset of the first element.
+    var start: Int
+
+    init(root: InnerNode) {
+      siblings = [TreeChild(count: root.count, node: root)]
+      positions = 0..<1
+      height = root.height
+      start = 0
+    }
+
+    /// The offsets of the elements.
+    var range: Range<Int> {
+      var end = start
+      for position in positions { end += siblings[position].count }
+      return start..<end
+    }
+
+    /// Removes the first nodes and returns them.
+    @discardableResult
+    mutating func removeFirst(_ count: Int) -> Nodes {
+      var first = self
+      first.positions = positions.lowerBound..<positions.lowerBound + count
+      start = first.range.upperBound
+      positions = first.positions.upperBound..<positions.upperBound
+      return first
+    }
+
+    mutating func removeLast(_ count: Int) {
+      positions = positions.lowerBound..<positions.upperBound - count
+    }
+
+    /// Replaces the nodes by their children.
+    mutating func descend() {
+      func children(_ position: Int) -> [TreeChild] {
+        unsafeDowncast(siblings[position].node, to: InnerNode.self).children
+      }
+      siblings =
+        positions.count == 1
+        ? children(positions.lowerBound) : positions.flatMap(children)
+      positions = siblings.indices
+      height -= 1
+    }
+
+    var identifiers: [ObjectIdentifier] {
+      positions.map { ObjectIdentifier(siblings[$0].node) }
+    }
+  }
+
+  private mutating func compare(_ old: Nodes, _ new: Nodes) {
+    var (old, new) = (old, new)
+    visitCount += old.positions.count + new.positions.count
+    if old.height == new.height {
+      let limit = min(old.positions.count, new.positions.count)
+      var prefix = 0
+      while prefix < limit,
+        old.siblings[old.positions.lowerBound + prefix].node
+          === new.siblings[new.positions.lowerBound + prefix].node
+      {
+        prefix += 1
+      }
+      old.removeFirst(prefix)
+      new.removeFirst(prefix)
+      var suffix = 0
+      while suffix < limit - prefix,
+        old.siblings[old.positions.upperBound - 1 - suffix].node
+          === new.siblings[new.positions.upperBound - 1 - suffix].node
+      {
+        suffix += 1
+      }
+      old.removeLast(suffix)
+      new.removeLast(suffix)
+      if min(old.positions.count, new.positions.count) > 1 {
+        skipSharedNodes(old, new)
+        return
+      }
+    }
+    descend(old, new)
+  }
+
+  /// Skips shared nodes that are neither at the start nor at the end.
+  private mutating func skipSharedNodes(_ old: Nodes, _ new: Nodes) {
+    var (old, new) = (old, new)
+    // Edits keep shared nodes in order, so the difference of the nodes moves none of them.
+    let difference = Changeset(from: old.identifiers, to: new.identifiers)
+    let (oldStart, newStart) = (old.positions.lowerBound, new.positions.lowerBound)
+    let removals = difference.removals.map { $0 + oldStart }
+    let arrivals = difference.arrivals.map { $0 + newStart }
+    var (removal, arrival) = (0, 0)
+    while removal < removals.count || arrival < arrivals.count {
+      let sharedCount = min(
+        removal < removals.count ? removals[removal] - old.positions.lowerBound : .max,
+        arrival < arrivals.count ? arrivals[arrival] - new.positions.lowerBound : .max)
+      old.removeFirst(sharedCount)
+      new.removeFirst(sharedCount)
+      let removedCount = consecutiveCount(removals[removal...], from: old.positions.lowerBound)
+      let arrivedCount = consecutiveCount(arrivals[arrival...], from: new.positions.lowerBound)
+      removal += removedCount
+      arrival += arrivedCount
+      descend(old.removeFirst(removedCount), new.removeFirst(arrivedCount))
+    }
+  }
+
+  /// Returns how many values at the start of a list follow each other, beginning with a given one.
+  private func consecutiveCount(_ values: ArraySlice<Int>, from first: Int) -> Int {
+    var count = 0
+    while count < values.count, values[values.startIndex + count] == first + count { count += 1 }
+    return count
+  }
+
+  /// Compares the children of nodes of which none is shared.
+  private mutating func descend(_ old: Nodes, _ new: Nodes) {
+    if old.positions.isEmpty && new.positions.isEmpty { return }
+    if old.positions.isEmpty || new.positions.isEmpty || (old.height == 0 && new.height == 0) {
+      gaps.append(Gap(old: old.range, new: new.range))
+      return
+    }
+    var (lowerOld, lowerNew) = (old, new)
+    // The taller nodes first, until both are of equal height.
+    if old.height >= new.height { lowerOld.descend() }
+    if new.height >= old.height { lowerNew.descend() }
+    compare(lowerOld, lowerNew)
+  }
+}
+
+/// A pass over two trees of equal count that stops at leaves that are not shared.
+///
+/// It skips each node that both trees have at the same offset. Where a tree has more or fewer elements
+/// before a shared node than the other tree, the node's elements are at other offsets, and are compared.
+struct ParallelLeaves: IteratorProtocol {
+  /// Two ranges of equal length, at the same offset of the list.
+  struct Pair {
+    let one: TreeNode
+    let other: TreeNode
+    /// The first position in the leaf.
+    let oneStart: Int
+    let otherStart: Int
+    let count: Int
+  }
+
+  private var one: Cursor
+  private var other: Cursor
+  private var offset = 0
+  private let count: Int
+
+  init(_ one: InnerNode, _ other: InnerNode) {
+    self.one = Cursor(one)
+    self.other = Cursor(other)
+    count = one.count
+  }
+
+  mutating func next() -> Pair? {
+    while offset < count {
+      let (height, otherHeight) = (one.height, other.height)
+      if one.start == other.start, one.child.node === other.child.node {
+        move(to: one.end)
+      } else if height == 0, otherHeight == 0 {
+        let start = offset
+        let end = min(one.end, other.end)
+        let pair = Pair(
+          one: one.child.node, other: other.child.node, oneStart: start - one.start,
+          otherStart: start - other.start, count: end - start)
+        move(to: end)
+        return pair
+      } else {
+        if height >= otherHeight { one.descend(to: offset) }
+        if otherHeight >= height { other.descend(to: offset) }
+      }
+    }
+    return nil
+  }
+
+  private mutating func move(to end: Int) {
+    offset = end
+    if one.end == end { one.advance() }
+    if other.end == end { other.advance() }
+  }
+
+  /// A node of a tree, and the path that leads to it.
+  private struct Cursor {
+    private(set) var child: TreeChild
+    private(set) var height: Int
+    /// The offset of the first element.
+    private(set) var start = 0
+    private var path: [(node: InnerNode, position: Int)] = []
+
+    init(_ root: InnerNode) {
+      child = TreeChild(count: root.count, node: root)
+      height = root.height
+    }
+
+    var end: Int { start + child.count }
+
+    /// Goes to the child that contains an offset.
+    mutating func descend(to offset: Int) {
+      let node = unsafeDowncast(child.node, to: InnerNode.self)
+      var rest = offset - start
+      let position = node.position(of: &rest)
+      path.append((node, position))
+      start = offset - rest
+      child = node.children[position]
+      height -= 1
+    }
+
+    /// Goes to the highest node that begins where this one ends; stays put at the end of the tree.
+    mutating func advance() {
+      start = end
+      child.count = 0
+      while let (node, position) = path.popLast() {
+        if position + 1 < node.children.count {
+          path.append((node, position + 1))
+          child = node.children[position + 1]
+          height = node.height - 1
+          return
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Diffing
+import Testing
+
+/// The difference of lists that differ only inside some gaps.
+@Suite struct GapTests {
+  /// An old and a new list: stretches that differ, with equal stretches between them.
+  private struct Stretches {
+    var old: [Item] = []
+    var new: [Item] = []
+    var gaps: [Gap] = []
+
+    mutating func append(gapFrom old: [Item], to new: [Item]) {
+      gaps.append(
+        Gap(
+          old: self.old.count..<self.old.count + old.count,
+          new: self.new.count..<self.new.count + new.count))
+      self.old += old
+      self.new += new
+    }
+
+    mutating func append(shared: [Item]) {
+      old += shared
+      new += shared
+    }
+
+    var changeset: Changeset {
+      let parts = gaps.map { ($0, Changeset(from: old[$0.old], to: new[$0.new])) }
+      return Changeset(joining: parts, oldCount: old.count) { deletions, insertions in
+        Changeset(from: deletions.map { old[$0] }, to: insertions.map { new[$0] })
+      }
+    }
+
+    /// What is wrong with the changeset, if anything.
+    var violation: String? {
+      let changeset = changeset
+      if let violation = DiffingTests.violation(of: changeset, from: old, to: new) {
+        return "\(old) to \(new) in \(gaps) by \(changeset): \(violation)"
+      }
+      let (oldIDs, newIDs) = (old.map(\.id), new.map(\.id))
+      if old.count - changeset.deletions.count != commonCount(oldIDs, newIDs) {
+        return "\(old) to \(new) in \(gaps) by \(changeset): C8, not as many as could be are kept"
+      }
+      // Without duplicates, there is only one pairing.
+      guard Set(oldIDs).count == old.count, Set(newIDs).count == new.count else { return nil }
+      let whole = Changeset(from: old, to: new)
+      if changeset.deletions != whole.deletions || changeset.insertions != whole.insertions
+        || changeset.updates != whole.updates || changeset.moves.count != whole.moves.count
+      {
+        return "\(old) to \(new) in \(gaps) by \(changeset), not by \(whole)"
+      }
+      return nil
+    }
+  }
+
+  @Test func `all short lists in two gaps keep the rules`() {
+    let items = [Item(id: 1, content: 0), Item(id: 1, content: 1), Item(id: 2, content: 0)]
+    let lists = allLists(upTo: 2, of: items)
+    for shared in [[items[0]], [Item(id: 9, content: 0)]] {
+      for first in lists {
+        for second in lists {
+          for newFirst in lists {
+            for newSecond in lists {
+              var stretches = Stretches()
+              stretches.append(gapFrom: first, to: newFirst)
+              stretches.append(shared: shared)
+              stretches.append(gapFrom: second, to: newSecond)
+              if let violation = stretches.violation {
+                Issue.record("\(violation)")
+                return
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `moves across shared stretches of all lengths are minimal`() {
+    for seed in UInt64(0)..<1_000 {
+      var random = SeededGenerator(seed: seed)
+      let gapCount = Int.random(in: 1...5, using: &random)
+      let hasDuplicates: Bool = seed % 3 == 0
+      var pool = (0..<UInt8(20)).map {
+        Item(id: hasDuplicates ? $0 % 6 : $0, content: UInt8.random(in: 0...1, using: &random))
+      }
+      pool.shuffle(using: &random)
+      var newPool = pool.map {
+        Item(id: $0.id, content: Bool.random(using: &random) ? $0.content : 2)
+      }
+      // Nearly in order half of the time.
+      if Bool.random(using: &random) {
+        newPool.shuffle(using: &random)
+      } else {
+        for _ in 0..<3 {
+          newPool.swapAt(
+            .random(in: 0..<20, using: &random), .random(in: 0..<20, using: &random))
+        }
+      }
+      var stretches = Stretches()
+      for gap in 0..<gapCount {
+        let length = Int.random(in: 0...6, using: &random)
+        stretches.append(
+          shared: (0..<length).map { Item(id: UInt8(100 + gap * 10 + $0), content: 0) })
+        stretches.append(
+          gapFrom: Array(pool.prefix(.random(in: 0...6, using: &random))),
+          to: Array(newPool.prefix(.random(in: 0...6, using: &random))))
+        pool.removeFirst(min(pool.count, stretches.gaps[gap].old.count))
+        newPool.removeFirst(min(newPool.count, stretches.gaps[gap].new.count))
+      }
+      stretches.append(shared: [Item(id: 200, content: 0)])
+      if let violation = stretches.violation {
+        Issue.record("seed \(seed): \(violation)")
+        return
+      }
+    }
+  }
+
+  @Test func `an element that is updated on its way to another gap is a move and an update`() {
+    var stretches = Stretches()
+    stretches.append(gapFrom: [Item(id: 1, content: 0)], to: [])
+    stretches.append(shared: (10..<13).map { Item(id: $0, content: 0) })
+    stretches.append(gapFrom: [], to: [Item(id: 1, content: 1)])
+    #expect(
+      stretches.changeset
+        == Changeset(moves: [.init(from: 0, to: 3)], updates: [.init(from: 0, to: 3)]))
+  }
+
+  @Test func `a shared stretch moves if it is shorter than what crosses it`() {
+    let crossing = (1..<4).map { Item(id: $0, content: 0) }
+    var stretches = Stretches()
+    stretches.append(gapFrom: crossing, to: [])
+    stretches.append(shared: [Item(id: 10, content: 0)])
+    stretches.append(gapFrom: [], to: crossing)
+    #expect(stretches.changeset == Changeset(moves: [.init(from: 3, to: 0)]))
+  }
+}
