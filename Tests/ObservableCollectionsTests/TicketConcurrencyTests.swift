@@ -289,7 +289,7 @@ import Testing
       isHeld.open()
       mayGoOn.pass()
     }
-    func write(_ number: Int) {
+    @Sendable func write(_ number: Int) {
       withTransaction {
         left[0] = TestElement(1, number)
         right[0] = TestElement(2, number)

@@ -51,14 +51,18 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   ///   - checksReplay: How often changes are applied, at O(n) each.
   ///   - keeps: How many events are kept; older ones are dropped, once they are checked.
   ///   - seed: Told with each violation.
+  ///   - expectsEveryRevision: Whether each event must have the next revision, if the policy keeps
+  ///     everything. Pass `false` if delivery may fall behind, because pending changes then become one
+  ///     event (T11).
   public init(
     _ source: any DataSource<Element>, on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce,
-    checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil
+    checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil,
+    expectsEveryRevision: Bool = true
   ) {
     let record = EventRecord<Element>(
       RecordingOptions(
         checksReplay: checksReplay, keeps: keeps, seed: seed,
-        expectsEveryRevision: policy == .everything))
+        expectsEveryRevision: expectsEveryRevision && policy == .everything))
     self.record = record
     isImmediate = false
     observation = source.observe(on: scheduler, policy: policy) { record.receive($0) }

@@ -47,11 +47,15 @@ extension Domain {
 
   /// The tickets that were found to be ready or not.
   private struct TicketCheck {
-    var ready: [Ticket] = []
-    var waiting: [Ticket] = []
+    var ready: Set<ObjectIdentifier> = []
+    var waiting: Set<ObjectIdentifier> = []
 
     mutating func check(_ ticket: Ticket, for domain: Domain) {
-      if ticket.isReady(for: domain) { ready.append(ticket) } else { waiting.append(ticket) }
+      if ticket.isReady(for: domain) {
+        ready.insert(ObjectIdentifier(ticket))
+      } else {
+        waiting.insert(ObjectIdentifier(ticket))
+      }
     }
   }
 
@@ -85,6 +89,7 @@ extension Domain {
     }
     // Whoever releases one of these nodes removes it first, so nothing is deinitialized here.
     state.turnedLive = []
+    state.isWaitingForTickets = false
     next.woken = state.takeDueWaiters()
     next.mark = state.passesBegun + 1
     if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
@@ -113,6 +118,7 @@ extension Domain {
       case .waiting:
         if !state.mustRecheckTickets {
           state.deliveringThread = nil
+          state.isWaitingForTickets = true
           return next
         }
         state.mustRecheckTickets = false
@@ -242,14 +248,19 @@ extension Domain {
     if pass.tickets.isEmpty { return }
     let tickets = pass.tickets
     pass.tickets = []
+    var domains: [Domain] = []
     for ticket in tickets {
-      for domain in ticket.finish(self) { domain.recheckTickets() }
+      for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {
+        domains.append(domain)
+      }
     }
+    for domain in domains { domain.recheckTickets() }
   }
 
   /// Looks again which commits are ready, because a ticket has made progress.
   private func recheckTickets() {
     let mustDeliver = withLock { state in
+      state.isWaitingForTickets = false
       if state.pending.isEmpty { return false }
       if state.claim(as: .current) { return true }
       state.mustRecheckTickets = true

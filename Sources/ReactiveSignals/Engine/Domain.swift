@@ -41,6 +41,9 @@ package final class Domain: Sendable {
     var passesEnded: UInt64 = 0
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
+    /// A Boolean value that indicates whether every pending commit waits for a ticket. A commit to a root
+    /// that has pending commits then waits too.
+    var isWaitingForTickets = false
 
     /// Nodes that have become live since the present pass began, in that order.
     var turnedLive: [any GraphNode] = []

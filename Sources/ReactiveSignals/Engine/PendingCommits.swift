@@ -79,62 +79,30 @@ struct PendingCommits: Sendable {
   /// - Parameters:
   ///   - ready: Tickets that are ready.
   ///   - waiting: Tickets that are not ready.
-  mutating func takeNext(ready: [Ticket], waiting: [Ticket]) -> Selection {
+  /// - Complexity: O(p) for p pending commits and their tickets.
+  mutating func takeNext(
+    ready: Set<ObjectIdentifier>, waiting: Set<ObjectIdentifier>
+  ) -> Selection {
+    var search: GroupSearch?
     var blocked: Set<ObjectIdentifier> = []
     for index in head..<entries.count {
-      guard let entry = entries[index] else { continue }
-      let root = ObjectIdentifier(entry.root)
-      if blocked.contains(root) { continue }
-      let indices = group(of: index)
-      let tickets = indices.flatMap { entries[$0]?.tickets ?? [] }
-      if tickets.contains(where: { ticket in waiting.contains { $0 === ticket } }) {
-        blocked.insert(root)
+      guard let entry = entries[index], !blocked.contains(ObjectIdentifier(entry.root)) else {
         continue
       }
-      let unknown = tickets.filter { ticket in !ready.contains { $0 === ticket } }
+      if search == nil { search = GroupSearch(entries, from: head, base: base) }
+      guard let group = search?.group(of: index, in: entries) else { continue }
+      if group.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {
+        blocked.insert(ObjectIdentifier(entry.root))
+        continue
+      }
+      let unknown = group.tickets.filter { !ready.contains(ObjectIdentifier($0)) }
       if !unknown.isEmpty { return .unknown(unknown) }
-      let taken = indices.compactMap { entries[$0] }
-      for index in indices { remove(at: index) }
+      let taken = group.indices.compactMap { entries[$0] }
+      for index in group.indices { remove(at: index) }
       compact()
       return .pass(taken)
     }
     return .waiting
-  }
-
-  /// The indices of the entries that must be in one pass with an entry, in order.
-  private func group(of index: Int) -> [Int] {
-    guard let first = entries[index] else { return [] }
-    // For each root, all entries up to an index are part of the group.
-    var ends: [ObjectIdentifier: Int] = [:]
-    func include(_ root: any GraphNode, through index: Int) {
-      let place = root.place
-      let isBehind = place.composesCommits && place.pendingCommits >= Self.limit
-      let end = isBehind ? place.lastPending - base : index
-      ends[ObjectIdentifier(root)] = max(end, ends[ObjectIdentifier(root)] ?? end)
-    }
-    include(first.root, through: index)
-    if first.tickets.isEmpty, ends.values.first == index { return [index] }
-    var tickets: [Ticket] = []
-    while true {
-      let (before, count) = (ends, tickets.count)
-      for other in head..<entries.count {
-        guard let entry = entries[other] else { continue }
-        if let end = ends[ObjectIdentifier(entry.root)], other <= end {
-          for ticket in entry.tickets where !tickets.contains(where: { $0 === ticket }) {
-            tickets.append(ticket)
-          }
-        } else if entry.tickets.contains(where: { ticket in tickets.contains { $0 === ticket } }) {
-          include(entry.root, through: other)
-        }
-      }
-      if ends == before, tickets.count == count { break }
-    }
-    return (head..<entries.count).filter { other in
-      guard let entry = entries[other], let end = ends[ObjectIdentifier(entry.root)] else {
-        return false
-      }
-      return other <= end
-    }
   }
 
   private mutating func remove(at index: Int) {
@@ -155,5 +123,56 @@ struct PendingCommits: Sendable {
       base += head
       head = 0
     }
+  }
+}
+
+/// Finds the commits that must be in one pass with another one.
+private struct GroupSearch {
+  /// The indices of the entries of each root, and of those that carry each ticket.
+  private var ofRoot: [ObjectIdentifier: [Int]] = [:]
+  private var ofTicket: [ObjectIdentifier: [Int]] = [:]
+  private let base: Int
+
+  init(_ entries: [PendingCommits.Entry?], from head: Int, base: Int) {
+    self.base = base
+    for index in head..<entries.count {
+      guard let entry = entries[index] else { continue }
+      ofRoot[ObjectIdentifier(entry.root), default: []].append(index)
+      for ticket in entry.tickets { ofTicket[ObjectIdentifier(ticket), default: []].append(index) }
+    }
+  }
+
+  /// Returns the indices of a group, in order, and its tickets.
+  ///
+  /// With a commit, the group contains all earlier commits to the same root, and all commits that carry one
+  /// of its tickets. If a root is behind, the group contains all of its commits.
+  func group(
+    of first: Int, in entries: [PendingCommits.Entry?]
+  ) -> (indices: [Int], tickets: [Ticket]) {
+    var tickets: [Ticket] = []
+    var seen: Set<ObjectIdentifier> = []
+    var members: Set<Int> = []
+    // For each root, the number of its entries that are members.
+    var counts: [ObjectIdentifier: Int] = [:]
+    var open = [first]
+    while let index = open.popLast() {
+      guard let root = entries[index]?.root, !members.contains(index) else { continue }
+      let place = root.place
+      let isBehind = place.composesCommits && place.pendingCommits >= PendingCommits.limit
+      let last = isBehind ? place.lastPending - base : index
+      let indices = ofRoot[ObjectIdentifier(root)] ?? []
+      var count = counts[ObjectIdentifier(root)] ?? 0
+      while count < indices.count, indices[count] <= last {
+        members.insert(indices[count])
+        for ticket in entries[indices[count]]?.tickets ?? []
+        where seen.insert(ObjectIdentifier(ticket)).inserted {
+          tickets.append(ticket)
+          open += ofTicket[ObjectIdentifier(ticket)] ?? []
+        }
+        count += 1
+      }
+      counts[ObjectIdentifier(root)] = count
+    }
+    return (members.sorted(), tickets)
   }
 }
