@@ -1,7 +1,7 @@
-#if os(Linux)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#else
+  import Glibc
 #endif
 
 import SwappablePrimitives
@@ -162,11 +162,11 @@ extension FileFailure {
 }
 
 extension stat {
-  #if os(Linux)
-    fileprivate var modified: timespec { st_mtim }
-    fileprivate var changed: timespec { st_ctim }
-  #else
+  #if canImport(Darwin)
     fileprivate var modified: timespec { st_mtimespec }
     fileprivate var changed: timespec { st_ctimespec }
+  #else
+    fileprivate var modified: timespec { st_mtim }
+    fileprivate var changed: timespec { st_ctim }
   #endif
 }

@@ -1,9 +1,9 @@
-#if canImport(Glibc)
-  package import Glibc
+#if canImport(Darwin)
+  package import Darwin
 #elseif canImport(Musl)
   package import Musl
 #else
-  package import Darwin
+  package import Glibc
 #endif
 
 /// The identity of a file, whatever path leads to it.

@@ -1,4 +1,4 @@
-#if !os(Linux)
+#if canImport(Darwin)
   package import Darwin
 
   /// A value guarded by a mutual exclusion lock.

@@ -1,4 +1,4 @@
-#if os(Linux)
+#if !canImport(Darwin)
   package import Glibc
 
   /// A value guarded by a mutual exclusion lock.

@@ -1,9 +1,9 @@
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Darwin)
+  import Darwin
 #elseif canImport(Musl)
   import Musl
 #else
-  import Darwin
+  import Glibc
 #endif
 
 /// The identity of a thread while the thread lives.
@@ -18,10 +18,10 @@ package struct ThreadID: Hashable, Sendable {
 
   /// The calling thread.
   package static var current: ThreadID {
-    #if canImport(Glibc) || canImport(Musl)
-      ThreadID(raw: UInt(pthread_self()))
-    #else
+    #if canImport(Darwin)
       ThreadID(raw: UInt(bitPattern: pthread_self()))
+    #else
+      ThreadID(raw: UInt(pthread_self()))
     #endif
   }
 }

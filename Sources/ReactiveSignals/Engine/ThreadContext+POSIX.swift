@@ -1,9 +1,9 @@
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Darwin)
+  import Darwin
 #elseif canImport(Musl)
   import Musl
 #else
-  import Darwin
+  import Glibc
 #endif
 
 /// The engine's state of one thread: the deliveries and transactions that are open on its stack.
@@ -40,7 +40,7 @@ package final class ThreadContext {
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let code = pthread_key_create(&key) { context in
-      #if canImport(Glibc) || canImport(Musl)
+      #if !canImport(Darwin)
         guard let context else { return }
       #endif
       Unmanaged<ThreadContext>.fromOpaque(context).release()

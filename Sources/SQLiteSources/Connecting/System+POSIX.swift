@@ -1,7 +1,7 @@
-#if os(Linux)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
+#else
+  import Glibc
 #endif
 
 import SwappablePrimitives

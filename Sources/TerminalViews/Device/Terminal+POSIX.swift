@@ -1,12 +1,12 @@
 import Dispatch
 import SwappablePrimitives
 
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Darwin)
+  import Darwin
 #elseif canImport(Musl)
   import Musl
 #else
-  import Darwin
+  import Glibc
 #endif
 
 /// The terminal that a program is run in: its screen, its size, its keys.

@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
+#if canImport(Darwin)
+  import Darwin
 #elseif canImport(Musl)
   import Musl
 #else
-  import Darwin
+  import Glibc
 #endif
 
 /// Takes the signals that a program in a terminal has to heed, until it is let go.

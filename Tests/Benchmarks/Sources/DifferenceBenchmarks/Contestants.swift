@@ -1,4 +1,5 @@
 import DifferenceWorkloads
+import Measuring
 import Swappable
 
 /// The engine, its rivals and the limits on two versions of a list.

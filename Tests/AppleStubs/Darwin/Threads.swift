@@ -1,0 +1,78 @@
+public struct os_unfair_lock_s {
+  public init() {}
+}
+
+public typealias os_unfair_lock = os_unfair_lock_s
+public typealias os_unfair_lock_t = UnsafeMutablePointer<os_unfair_lock_s>
+
+public func os_unfair_lock_lock(_ lock: os_unfair_lock_t) { stub() }
+public func os_unfair_lock_unlock(_ lock: os_unfair_lock_t) { stub() }
+
+// MARK: POSIX threads
+
+public struct _opaque_pthread_t {}
+
+public typealias pthread_t = UnsafeMutablePointer<_opaque_pthread_t>
+public typealias pthread_key_t = UInt
+
+@discardableResult
+public func pthread_self() -> pthread_t { stub() }
+
+@discardableResult
+public func pthread_key_create(
+  _ key: UnsafeMutablePointer<pthread_key_t>!,
+  _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)!
+) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_getspecific(_ key: pthread_key_t) -> UnsafeMutableRawPointer? { stub() }
+
+@discardableResult
+public func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer?) -> Int32 {
+  stub()
+}
+
+// MARK: Signals
+
+public typealias pid_t = Int32
+public typealias sig_t = @convention(c) (Int32) -> Void
+public typealias sigset_t = UInt32
+
+@discardableResult
+public func signal(
+  _ number: Int32, _ handler: (@convention(c) (Int32) -> Void)!
+) -> (@convention(c) (Int32) -> Void)! { stub() }
+
+@discardableResult
+public func sigaction(
+  _ number: Int32, _ new: UnsafePointer<sigaction>!, _ old: UnsafeMutablePointer<sigaction>!
+) -> Int32 { stub() }
+
+@discardableResult
+public func kill(_ process: pid_t, _ number: Int32) -> Int32 { stub() }
+
+@discardableResult
+public func raise(_ number: Int32) -> Int32 { stub() }
+
+@discardableResult
+public func sigemptyset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { stub() }
+
+@discardableResult
+public func sigaddset(_ set: UnsafeMutablePointer<sigset_t>!, _ number: Int32) -> Int32 { stub() }
+
+@discardableResult
+public func pthread_sigmask(
+  _ how: Int32, _ new: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
+) -> Int32 { stub() }
+
+public var SIG_DFL: sig_t? { stub() }
+public var SIG_IGN: sig_t { stub() }
+public var SIG_UNBLOCK: Int32 { stub() }
+public var SIG_SETMASK: Int32 { stub() }
+public var SIGHUP: Int32 { stub() }
+public var SIGINT: Int32 { stub() }
+public var SIGPIPE: Int32 { stub() }
+public var SIGTERM: Int32 { stub() }
+public var SIGTSTP: Int32 { stub() }
+public var SIGCONT: Int32 { stub() }
+public var SIGWINCH: Int32 { stub() }
