@@ -96,10 +96,11 @@ extension Domain {
       next.taken = 1
       next.root = entry.root
       next.isComplete = entry.root.take(entry.commit)
-      pass.tickets = entry.tickets
+      if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
       state.passesBegun += 1
       if next.isComplete, !entry.root.place.hasChildren {
-        next.published = publish(1, [entry.root], &state)
+        entry.root.publish(&state)
+        next.published = endPublishing(1, &state)
       } else {
         next.children = entry.root.place.children
       }
@@ -234,9 +235,13 @@ extension Domain {
   private func publish(
     _ commits: UInt64, _ changed: [any GraphNode], _ state: inout State
   ) -> UInt64 {
+    for node in changed { node.publish(&state) }
+    return endPublishing(commits, &state)
+  }
+
+  private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
     state.passNumber += 1
     state.published += commits
-    for node in changed { node.publish(&state) }
     for node in state.joining { node.place.recordInputs() }
     return state.passNumber
   }

@@ -7,6 +7,10 @@ struct PendingCommits: Sendable {
     let root: any GraphNode
     var commit: Event
     var tickets: [Ticket]
+    /// The number of elements that it changes.
+    fileprivate var changes: Int
+    /// The position of the commit before it to the same root, or -1.
+    fileprivate let previous: Int
   }
 
   /// The number of commits to one root that may be pending before they are composed into one.
@@ -18,6 +22,10 @@ struct PendingCommits: Sendable {
   private var head = 0
   /// The position of `entries[0]`. An entry keeps its position as long as it is pending.
   private var base = 0
+  /// The positions of the pending entries that carry a ticket.
+  private var positions: [ObjectIdentifier: [Int]] = [:]
+  /// A Boolean value that indicates whether a root has reached the limit since there was no commit.
+  private var hasReachedLimit = false
 
   var isEmpty: Bool { head == entries.count }
 
@@ -29,26 +37,39 @@ struct PendingCommits: Sendable {
   mutating func append(
     _ commit: Event, to root: any GraphNode, changes: Int, limit: Int, tickets: [Ticket]
   ) -> (isAdded: Bool, released: Event?) {
-    root.place.pendingChanges += changes
-    if root.place.pendingCommits > 0, isBehind(root.place, limit: limit) {
-      let index = root.place.lastPending - base
+    let place = root.place
+    place.pendingChanges += changes
+    if isBehind(place, limit: limit) {
+      let index = place.lastPending - base
       guard var latest = entries[index] else {
         preconditionFailure("the latest commit of a root is pending, but was taken")
       }
       entries[index] = nil
       let released = root.compose(commit, with: &latest.commit)
       latest.tickets += tickets
+      latest.changes += changes
       entries[index] = latest
+      for ticket in tickets { note(ticket, at: place.lastPending) }
+      hasReachedLimit = true
       return (false, released)
     }
-    root.place.pendingCommits += 1
-    root.place.lastPending = base + entries.count
-    entries.append(Entry(root: root, commit: commit, tickets: tickets))
+    let position = base + entries.count
+    let previous = place.pendingCommits > 0 ? place.lastPending : -1
+    entries.append(
+      Entry(root: root, commit: commit, tickets: tickets, changes: changes, previous: previous))
+    for ticket in tickets { note(ticket, at: position) }
+    place.pendingCommits += 1
+    place.lastPending = position
+    if place.pendingCommits >= Self.limit { hasReachedLimit = true }
     return (true, nil)
   }
 
+  private mutating func note(_ ticket: Ticket, at position: Int) {
+    positions[ObjectIdentifier(ticket), default: []].append(position)
+  }
+
   private func isBehind(_ place: NodePlace, limit: Int) -> Bool {
-    place.composesCommits
+    place.pendingCommits > 0 && place.composesCommits
       && (place.pendingCommits >= Self.limit || place.pendingChanges > max(limit, Self.limit))
   }
 
@@ -56,12 +77,9 @@ struct PendingCommits: Sendable {
   ///
   /// - Parameter isAlone: Whether no other commit in this domain can carry the same ticket.
   mutating func takeSimple(isAlone: Bool) -> Entry? {
-    guard head < entries.count, let first = entries[head], isAlone || first.tickets.isEmpty,
-      !first.root.place.composesCommits || first.root.place.pendingCommits < Self.limit
-    else { return nil }
-    remove(at: head)
+    guard head < entries.count, isAlone || positions.isEmpty, !hasReachedLimit else { return nil }
     compact()
-    return first
+    return remove(at: head)
   }
 
   /// The result of a search for the commits of the next pass.
@@ -79,100 +97,87 @@ struct PendingCommits: Sendable {
   /// - Parameters:
   ///   - ready: Tickets that are ready.
   ///   - waiting: Tickets that are not ready.
-  /// - Complexity: O(p) for p pending commits and their tickets.
+  /// - Complexity: O(*w* + *g* log *g*) for *w* commits that wait and *g* commits that are taken.
   mutating func takeNext(
     ready: Set<ObjectIdentifier>, waiting: Set<ObjectIdentifier>
   ) -> Selection {
-    var search: GroupSearch?
+    compact()
     var blocked: Set<ObjectIdentifier> = []
     for index in head..<entries.count {
       guard let entry = entries[index], !blocked.contains(ObjectIdentifier(entry.root)) else {
         continue
       }
-      if search == nil { search = GroupSearch(entries, from: head, base: base) }
-      guard let group = search?.group(of: index, in: entries) else { continue }
+      let group = group(of: index)
       if group.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
       let unknown = group.tickets.filter { !ready.contains(ObjectIdentifier($0)) }
       if !unknown.isEmpty { return .unknown(unknown) }
-      let taken = group.indices.compactMap { entries[$0] }
-      for index in group.indices { remove(at: index) }
-      compact()
-      return .pass(taken)
+      return .pass(group.indices.compactMap { remove(at: $0) })
     }
     return .waiting
   }
 
-  private mutating func remove(at index: Int) {
-    guard let entry = entries[index] else { return }
-    entry.root.place.pendingCommits -= 1
-    if entry.root.place.pendingCommits == 0 { entry.root.place.pendingChanges = 0 }
-    entries[index] = nil
+  /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets.
+  ///
+  /// With a commit, the group contains all earlier commits to the same root, and all commits that carry one
+  /// of its tickets. If a root has reached the limit, the group contains all of its commits.
+  private func group(of first: Int) -> (indices: [Int], tickets: [Ticket]) {
+    guard let entry = entries[first] else { return ([], []) }
+    if entry.tickets.isEmpty, !hasReachedLimit { return ([first], []) }
+    var tickets: [Ticket] = []
+    var seen: Set<ObjectIdentifier> = []
+    var members: Set<Int> = []
+    var open = [base + first]
+    while let next = open.popLast() {
+      guard let place = self.entry(at: next)?.root.place else { continue }
+      let isBehind = place.composesCommits && place.pendingCommits >= Self.limit
+      var position = isBehind ? place.lastPending : next
+      while let entry = self.entry(at: position), members.insert(position - base).inserted {
+        for ticket in entry.tickets where seen.insert(ObjectIdentifier(ticket)).inserted {
+          tickets.append(ticket)
+          open += positions[ObjectIdentifier(ticket)] ?? []
+        }
+        position = entry.previous
+      }
+    }
+    return (members.sorted(), tickets)
   }
 
-  private mutating func compact() {
+  private func entry(at position: Int) -> Entry? {
+    position >= base + head ? entries[position - base] : nil
+  }
+
+  private mutating func remove(at index: Int) -> Entry? {
+    guard let entry = entries[index].take() else { return nil }
+    for ticket in entry.tickets { forget(ticket, at: base + index) }
+    let place = entry.root.place
+    place.pendingCommits -= 1
+    place.pendingChanges -= entry.changes
     while head < entries.count, entries[head] == nil { head += 1 }
     if head == entries.count {
       base += entries.count
       entries.removeAll(keepingCapacity: head <= 64)
       head = 0
-    } else if head >= 64, head > entries.count / 2 {
-      entries.removeFirst(head)
-      base += head
-      head = 0
+      hasReachedLimit = false
     }
-  }
-}
-
-/// Finds the commits that must be in one pass with another one.
-private struct GroupSearch {
-  /// The indices of the entries of each root, and of those that carry each ticket.
-  private var ofRoot: [ObjectIdentifier: [Int]] = [:]
-  private var ofTicket: [ObjectIdentifier: [Int]] = [:]
-  private let base: Int
-
-  init(_ entries: [PendingCommits.Entry?], from head: Int, base: Int) {
-    self.base = base
-    for index in head..<entries.count {
-      guard let entry = entries[index] else { continue }
-      ofRoot[ObjectIdentifier(entry.root), default: []].append(index)
-      for ticket in entry.tickets { ofTicket[ObjectIdentifier(ticket), default: []].append(index) }
-    }
+    return entry
   }
 
-  /// Returns the indices of a group, in order, and its tickets.
+  private mutating func forget(_ ticket: Ticket, at position: Int) {
+    let key = ObjectIdentifier(ticket)
+    positions[key]?.removeAll { $0 == position }
+    if positions[key]?.isEmpty == true { positions[key] = nil }
+  }
+
+  /// Releases the memory of entries that were taken.
   ///
-  /// With a commit, the group contains all earlier commits to the same root, and all commits that carry one
-  /// of its tickets. If a root is behind, the group contains all of its commits.
-  func group(
-    of first: Int, in entries: [PendingCommits.Entry?]
-  ) -> (indices: [Int], tickets: [Ticket]) {
-    var tickets: [Ticket] = []
-    var seen: Set<ObjectIdentifier> = []
-    var members: Set<Int> = []
-    // For each root, the number of its entries that are members.
-    var counts: [ObjectIdentifier: Int] = [:]
-    var open = [first]
-    while let index = open.popLast() {
-      guard let root = entries[index]?.root, !members.contains(index) else { continue }
-      let place = root.place
-      let isBehind = place.composesCommits && place.pendingCommits >= PendingCommits.limit
-      let last = isBehind ? place.lastPending - base : index
-      let indices = ofRoot[ObjectIdentifier(root)] ?? []
-      var count = counts[ObjectIdentifier(root)] ?? 0
-      while count < indices.count, indices[count] <= last {
-        members.insert(indices[count])
-        for ticket in entries[indices[count]]?.tickets ?? []
-        where seen.insert(ObjectIdentifier(ticket)).inserted {
-          tickets.append(ticket)
-          open += ofTicket[ObjectIdentifier(ticket)] ?? []
-        }
-        count += 1
-      }
-      counts[ObjectIdentifier(root)] = count
-    }
-    return (members.sorted(), tickets)
+  /// Indices change by this, so it is not part of `remove(at:)`.
+  private mutating func compact() {
+    guard head >= 64, head > entries.count / 2 else { return }
+    entries.removeFirst(head)
+    base += head
+    head = 0
   }
 }

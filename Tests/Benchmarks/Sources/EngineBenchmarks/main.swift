@@ -137,7 +137,9 @@ let all: [Benchmark] = [
 ]
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
-let benchmarks = (all + MillionRows.benchmarks + SharedStructure.benchmarks).filter { benchmark in
+let everything =
+  all + Graphs.benchmarks + MillionRows.benchmarks + SharedStructure.benchmarks
+let benchmarks = everything.filter { benchmark in
   CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
 }
 let results = measure(benchmarks, rounds: 31)
