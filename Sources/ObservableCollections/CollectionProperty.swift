@@ -11,14 +11,16 @@ import SwappablePrimitives
 /// Edits tell exactly what was done; several in one `transaction` are told as one change. Everything may
 /// be called from any thread.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft` and `prepared` are accessed only by the thread inside `gate`.
+  // Sendable: `openDraft`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
 
   public let collection: LiveCollection<Element>
   private let root: CollectionNode<Element>
   private let gate = RecursiveGate()
   private var openDraft: CollectionDraft<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
-  private var prepared: (draft: CollectionDraft<Element>?, update: CollectionUpdate<Element>?)?
+  private var prepared: CollectionUpdate<Element>?
+  /// The draft of that transaction, which is released after its commit.
+  private var preparedDraft: CollectionDraft<Element>?
 
   /// Makes a collection.
   ///
@@ -115,7 +117,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
     gate.enter(as: thread)
-    let draft = CollectionDraft(root.current.snapshot)
+    let draft = CollectionDraft(root.currentBox.state.snapshot)
     openDraft = draft
     context.transactionDepth += 1
     if let transaction = context.transaction {
@@ -165,8 +167,8 @@ extension CollectionProperty {
     draft.close()
     if contents == nil, status == nil { return nil }
     // Only the thread inside the gate commits.
-    let state = root.current
-    return state.advanced(to: contents, status: status ?? state.status)
+    let box = root.currentBox
+    return box.state.advanced(to: contents, status: status ?? box.state.status)
   }
 
   /// Commits an update and leaves the gate.
@@ -179,12 +181,13 @@ extension CollectionProperty {
       return false
     }
     // The update holds the snapshot before it. The status before it is held here.
-    let before = root.current
+    let before = root.currentBox
     let (mustDeliver, released) = root.domain.withLock { state in
       root.commit(update, tickets: tickets, by: thread, &state)
     }
     gate.leave(as: thread)
-    withExtendedLifetime((before, released)) {}
+    withExtendedLifetime(before) {}
+    withExtendedLifetime(released) {}
     return mustDeliver
   }
 
@@ -205,18 +208,17 @@ extension CollectionProperty: TransactionParticipant {
   package var domain: Domain { root.domain }
 
   package func prepareCommit() -> Bool {
-    let draft = openDraft
-    let update = prepare()
-    prepared = (draft, update)
-    return update != nil
+    preparedDraft = openDraft
+    prepared = prepare()
+    return prepared != nil
   }
 
   package func commitTransaction(tickets: [Ticket]) -> Bool {
     // The draft is released after the gate is left.
-    let prepared = prepared
-    self.prepared = nil
-    defer { withExtendedLifetime(prepared) {} }
-    return commit(prepared?.update, tickets: tickets)
+    let (update, draft) = (prepared, preparedDraft)
+    (prepared, preparedDraft) = (nil, nil)
+    defer { withExtendedLifetime(draft) {} }
+    return commit(update, tickets: tickets)
   }
 
   package func rollBackTransaction() -> Any {

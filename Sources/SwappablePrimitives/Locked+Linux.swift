@@ -33,7 +33,7 @@
     /// Calls a closure with the state while the lock is held.
     ///
     /// The lock is not recursive. The closure must not call this method on the same lock.
-    @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    @inlinable @inline(__always) package borrowing func withLock<Result: ~Copyable, Failure: Error>(
       _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
       pthread_mutex_lock(mutex)

@@ -8,7 +8,8 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 {
   // Sendable: `published` and `committed` are guarded by the domain's lock. The delivering thread alone
   // writes `published`, and so may read it without the lock. It owns `update`, `previous` and `kernel`.
-  // The creator of a derived node owns all of them until the node is live.
+  // The creator of a derived node owns all of them until the node is live. Access is not checked for
+  // exclusivity, as in `NodePlace`.
 
   package let place: NodePlace
   /// Boundaries to other domains, which receive updates before all observers.
@@ -23,14 +24,14 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   package let stateTracking = Tracking()
 
   /// The state that observers have received, or are receiving.
-  private var published: StateBox<Element>
+  @exclusivity(unchecked) private var published: StateBox<Element>
   /// The newest state of a root, delivered or not. It is `nil` for a derived node.
-  private var committed: StateBox<Element>?
+  @exclusivity(unchecked) private var committed: StateBox<Element>?
   /// What the present pass brings.
-  package private(set) var update: CollectionUpdate<Element>?
+  @exclusivity(unchecked) package private(set) var update: CollectionUpdate<Element>?
   /// The state before the update, which must not be released under the lock.
-  private var previous: StateBox<Element>?
-  private var kernel: OperatorKernel<Element>?
+  @exclusivity(unchecked) private var previous: StateBox<Element>?
+  @exclusivity(unchecked) private var kernel: OperatorKernel<Element>?
 
   /// Creates a root.
   ///

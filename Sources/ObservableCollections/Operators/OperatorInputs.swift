@@ -12,7 +12,8 @@ public final class CollectionInput<Element: Differentiable & Sendable>: @uncheck
   private var source: CollectionNode<Element>
   private let owner: any DataSource<Element>
   package var slot = -1
-  private var steps = RecordedSteps<CollectionUpdate<Element>?>()
+  /// The steps to replay while the derived node is joining, and `nil` when it is live.
+  private var steps: RecordedSteps<CollectionUpdate<Element>?>? = RecordedSteps()
   /// The state while the derived node is joining.
   private var replayed: StateBox<Element>?
 
@@ -28,11 +29,12 @@ public final class CollectionInput<Element: Differentiable & Sendable>: @uncheck
   public var change: CollectionChange<Element>? { update?.change }
 
   private var update: CollectionUpdate<Element>? {
-    steps.isReplaying ? steps.current.flatMap { $0 } : source.update
+    if let steps { return steps.current ?? nil }
+    return source.update
   }
 
   private var box: StateBox<Element> {
-    if steps.isReplaying, let replayed { return replayed }
+    if let replayed { return replayed }
     return source.update?.box ?? source.publishedForPass
   }
 }
@@ -47,22 +49,22 @@ extension CollectionInput: OperatorInput {
   package func recordState() {
     // It was not set before, so nothing is released here.
     replayed = source.publishedForPass
-    steps.record(nil)
+    steps?.record(nil)
   }
 
-  package func recordUpdate() { steps.record(source.update) }
+  package func recordUpdate() { steps?.record(source.update) }
 
-  package func takeRecorded() { steps.takeRecorded() }
+  package func takeRecorded() { steps?.takeRecorded() }
 
-  package var hasStep: Bool { steps.hasStep }
+  package var hasStep: Bool { steps?.hasStep == true }
 
   package func replayStep() {
-    steps.next()
+    steps?.next()
     if let update { replayed = update.box }
   }
 
   package func endReplay() {
-    steps.end()
+    steps = nil
     replayed = nil
   }
 

@@ -2,14 +2,15 @@ import SwappablePrimitives
 
 /// State of the delivering thread that is kept from one pass to the next.
 final class PassStorage: @unchecked Sendable {
-  // Sendable: owned by the delivering thread, of which there is one at a time.
+  // Sendable: owned by the delivering thread, of which there is one at a time. Access is not checked for
+  // exclusivity at run time: no code that reads a property runs while it is written.
 
   /// The tickets of the commits that the present pass delivers, one for each commit that carries it.
-  var tickets: [Ticket] = []
+  @exclusivity(unchecked) var tickets: [Ticket] = []
   /// The nodes to compute, by height.
-  var scheduled: [[any GraphNode]] = []
+  @exclusivity(unchecked) var scheduled: [[any GraphNode]] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
-  var visits = 0
+  @exclusivity(unchecked) var visits = 0
 }
 
 // MARK: Propagation passes
@@ -30,7 +31,8 @@ extension Domain {
     var finished: UInt64 = 0
     var tickets = TicketCheck()
     while true {
-      let next = withLock { state in begin(finishing: finished, &tickets, &state) }
+      var next = Next()
+      withLock { state in begin(finishing: finished, &tickets, &next, &state) }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
         for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
@@ -80,9 +82,9 @@ extension Domain {
 
   /// Ends the pass before, and takes the commits of the next one. If there are none, stops delivering.
   private func begin(
-    finishing finished: UInt64, _ tickets: inout TicketCheck, _ state: inout State
-  ) -> Next {
-    var next = Next()
+    finishing finished: UInt64, _ tickets: inout TicketCheck, _ next: inout Next,
+    _ state: inout State
+  ) {
     if finished > 0 {
       state.delivered += finished
       state.passesEnded = state.passesBegun
@@ -104,30 +106,29 @@ extension Domain {
       } else {
         next.children = entry.root.place.children
       }
-      return next
+      return
     }
     while true {
       if state.pending.isEmpty { break }
       switch state.pending.takeNext(ready: tickets.ready, waiting: tickets.waiting) {
       case .unknown(let unknown):
         next.unknownTickets = unknown
-        return next
+        return
       case .pass(let entries):
         take(entries, &next)
         state.passesBegun += 1
-        return next
+        return
       case .waiting:
         if !state.mustRecheckTickets {
           state.deliveringThread = nil
           state.isWaitingForTickets = true
-          return next
+          return
         }
         state.mustRecheckTickets = false
         tickets.waiting = []
       }
     }
     state.deliveringThread = nil
-    return next
   }
 
   private func take(_ entries: [PendingCommits.Entry], _ next: inout Next) {

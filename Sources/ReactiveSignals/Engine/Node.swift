@@ -11,7 +11,9 @@ import Synchronization
 package final class NodePlace: @unchecked Sendable {
   // Sendable: `inputs`, `children`, `vacantChildren` and the counts of pending commits are guarded by the
   // domain's lock; `mark` is owned by the delivering thread; `feed` is set once, by the creator or by
-  // `onStart`, which only the thread that sets `isStarted` accesses.
+  // `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
+  // at run time, which would be a tenth of a commit: no code that reads a property runs while it is
+  // written (`EngineBenchmarks commit`).
 
   package let domain: Domain
   /// 0 for a root. A derived node is higher than each of its inputs.
@@ -22,20 +24,20 @@ package final class NodePlace: @unchecked Sendable {
   var feed: Disposable?
 
   /// The nodes that this node is derived from, empty after it has released them.
-  fileprivate var inputs: [any NodeInput]
-  var children: [Child?] = []
-  private var vacantChildren = 0
+  @exclusivity(unchecked) fileprivate var inputs: [any NodeInput]
+  @exclusivity(unchecked) var children: [Child?] = []
+  @exclusivity(unchecked) private var vacantChildren = 0
 
   /// The pass that scheduled this node last.
-  var mark: UInt64 = 0
+  @exclusivity(unchecked) var mark: UInt64 = 0
 
   /// A Boolean value that indicates whether several pending commits may become one.
   let composesCommits: Bool
   /// The number of pending commits of this root, the elements that they change, and the position of the
   /// latest.
-  var pendingCommits = 0
-  var pendingChanges = 0
-  var lastPending = 0
+  @exclusivity(unchecked) var pendingCommits = 0
+  @exclusivity(unchecked) var pendingChanges = 0
+  @exclusivity(unchecked) var lastPending = 0
 
   fileprivate let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.

@@ -24,33 +24,25 @@ package protocol NodeInput: AnyObject, Sendable {
 }
 
 /// The steps that are recorded for an input while its derived node joins.
-package struct RecordedSteps<Step: Sendable>: Sendable {
-  /// Guarded by the domain's lock.
+package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
+  // Sendable: the domain's lock guards `recorded`. The creator of the derived node owns the rest.
+
   private var recorded: [Step] = []
-  /// Owned by the creator of the derived node.
   private var steps: ArraySlice<Step> = []
   /// The step that is replayed at present.
   package private(set) var current: Step?
-  /// A Boolean value that indicates whether the derived node is still joining.
-  package private(set) var isReplaying = true
 
   package init() {}
 
   package var hasStep: Bool { !steps.isEmpty }
 
-  package mutating func record(_ step: Step) { recorded.append(step) }
+  package func record(_ step: Step) { recorded.append(step) }
 
-  package mutating func takeRecorded() {
+  package func takeRecorded() {
     if recorded.isEmpty { return }
     steps = recorded[...]
     recorded = []
   }
 
-  package mutating func next() { current = steps.popFirst() }
-
-  package mutating func end() {
-    isReplaying = false
-    steps = []
-    current = nil
-  }
+  package func next() { current = steps.popFirst() }
 }

@@ -13,6 +13,6 @@ extension Signal {
   ///
   /// - Parameter step: Makes a value or none of each; called by one thread at a time.
   func derived<Output: Sendable>(_ step: @escaping (Value) -> Output?) -> Signal<Output> {
-    Signal<Output>(SignalNode([node], SignalKernel(step)), upstream: [self])
+    Signal<Output>(SignalNode(node, step), upstream: [self])
   }
 }

@@ -43,7 +43,10 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   }
 
   /// The current value, read without observation tracking.
-  var newest: Value { openDraft ?? signal.node.current }
+  var newest: Value {
+    if gate.isOwned(by: .current), let draft { return draft }
+    return signal.node.current
+  }
 
   /// The value inside a transaction of the calling thread.
   var openDraft: Value? { gate.isOwned(by: .current) ? draft : nil }

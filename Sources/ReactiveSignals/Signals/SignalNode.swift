@@ -8,37 +8,38 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   // Sendable: `committed`, `isFinished`, `latest`, `latestBox`, `hasEnded` and `lazyFeeders` are guarded
   // by the domain's lock. The delivering thread alone writes `latest` and `hasEnded`, and so may read them
   // without it. It owns the rest. The creator of a derived node owns all of it until the node is live.
+  // Access is not checked for exclusivity, as in `NodePlace`.
 
   package let place: NodePlace
   package let observers: ObserverList
-  private var lazyFeeders: ObserverList?
+  @exclusivity(unchecked) private var lazyFeeders: ObserverList?
   /// Tracks reads of a property's value. Each pass brings one.
   package let tracking = Tracking()
 
   /// The newest value of a root, delivered or not. Its type need not be looked up to read it.
-  private var committed: Event?
+  @exclusivity(unchecked) private var committed: Event?
   /// A Boolean value that indicates whether the end is committed. Nothing follows it.
-  private var isFinished = false
+  @exclusivity(unchecked) private var isFinished = false
   /// A Boolean value that indicates whether new observers receive the latest value first.
   package let remembers: Bool
   /// The value that a new observer receives first.
-  package private(set) var latest: Value?
+  @exclusivity(unchecked) package private(set) var latest: Value?
   /// The same value as an object, if there is one.
-  private var latestBox: SignalValue<Value>?
+  @exclusivity(unchecked) private var latestBox: SignalValue<Value>?
   /// A Boolean value that indicates whether the end is published.
-  package private(set) var hasEnded = false
+  @exclusivity(unchecked) package private(set) var hasEnded = false
 
   /// The value that the present pass brings.
-  package var update: Value?
+  @exclusivity(unchecked) package var update: Value?
   /// A Boolean value that indicates whether the present pass brings the end.
-  package var ends = false
+  @exclusivity(unchecked) package var ends = false
   /// The update as an object, if there is one.
-  private var box: SignalValue<Value>?
+  @exclusivity(unchecked) private var box: SignalValue<Value>?
   /// The value before, which must not be released under the lock.
-  private var previous: Value?
+  @exclusivity(unchecked) private var previous: Value?
 
   /// Computes the update of a derived node. It is `nil` for a root, and after the end.
-  private var kernel: ((SignalNode<Value>) -> Void)?
+  @exclusivity(unchecked) private var kernel: ((SignalNode<Value>) -> Void)?
 
   /// Creates a root.
   ///

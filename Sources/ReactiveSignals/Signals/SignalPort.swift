@@ -1,14 +1,12 @@
 /// An input of a derived node that is a signal.
 package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable {
-  // Sendable: `signal` is set before the derived node exists. `slot` and the recorded part of `steps` are guarded by the domain's lock. The creator of the
   // derived node owns the rest until that is live, and the delivering thread from then on.
 
   private var signal: SignalNode<Value>
   private let owner: Signal<Value>?
   package var slot = -1
-  private var steps = RecordedSteps<(value: Value?, ends: Bool)>()
-  /// The latest value while the derived node is joining.
-  private var replayed: Value?
+  /// The steps to replay while the derived node is joining, and `nil` when it is live.
+  @exclusivity(unchecked) private var replay: SignalReplay<Value>? = SignalReplay()
 
   /// - Parameters:
   ///   - signal: The node of the signal.
@@ -26,33 +24,46 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
   package var node: any GraphNode { signal }
 
   /// The value that the present pass brings.
-  package var update: Value? { steps.isReplaying ? steps.current?.value : signal.update }
+  package var update: Value? {
+    if let replay { return replay.steps.current?.value }
+    return signal.update
+  }
 
   /// A Boolean value that indicates whether the present pass brings the end.
-  package var ends: Bool { steps.isReplaying ? steps.current?.ends == true : signal.ends }
+  package var ends: Bool {
+    if let replay { return replay.steps.current?.ends == true }
+    return signal.ends
+  }
 
   /// The latest value of a signal with a memory, including that of the present pass.
   package var value: Value? {
-    steps.isReplaying ? replayed : signal.update ?? signal.latest
+    if let replay { return replay.latest }
+    return signal.update ?? signal.latest
   }
 
-  package func recordState() { steps.record((signal.latest, signal.hasEnded)) }
+  package func recordState() { replay?.steps.record((signal.latest, signal.hasEnded)) }
 
-  package func recordUpdate() { steps.record((signal.update, signal.ends)) }
+  package func recordUpdate() { replay?.steps.record((signal.update, signal.ends)) }
 
-  package func takeRecorded() { steps.takeRecorded() }
+  package func takeRecorded() { replay?.steps.takeRecorded() }
 
-  package var hasStep: Bool { steps.hasStep }
+  package var hasStep: Bool { replay?.steps.hasStep == true }
 
   package func replayStep() {
-    steps.next()
-    replayed = steps.current?.value ?? replayed
+    guard let replay else { return }
+    replay.steps.next()
+    replay.latest = replay.steps.current?.value ?? replay.latest
   }
 
-  package func endReplay() {
-    steps.end()
-    replayed = nil
-  }
+  package func endReplay() { replay = nil }
+}
+
+/// The recorded steps of a signal, and its latest value.
+private final class SignalReplay<Value: Sendable>: @unchecked Sendable {
+  // Sendable: the creator of the derived node owns `latest`.
+
+  let steps = RecordedSteps<(value: Value?, ends: Bool)>()
+  var latest: Value?
 }
 
 /// What an operator does with the values of its inputs. One thread at a time calls it.
@@ -73,10 +84,6 @@ package struct SignalKernel<Input: Sendable, Output: Sendable> {
     self.end = end
   }
 
-  /// Creates the kernel of an operator over one input, which ends with the input.
-  package init(_ step: @escaping (Input) -> Output?) {
-    self.init(take: { value, _, _ in step(value) })
-  }
 }
 
 extension SignalNode {
@@ -99,6 +106,22 @@ extension SignalNode {
         }
         if !node.ends, port.ends, kernel.end(index) { node.ends = true }
       }
+    }
+  }
+
+  /// Creates the node of an operator over one signal, which ends with it.
+  ///
+  /// - Parameters:
+  ///   - input: The node of the signal.
+  ///   - step: A closure that returns the value to send for a value of the input, or `nil`.
+  package convenience init<Input>(
+    _ input: SignalNode<Input>, _ step: @escaping (Input) -> Value?
+  ) {
+    let port = SignalPort(input)
+    self.init(over: [port], remembers: input.remembers) { node in
+      if node.hasEnded { return }
+      if let value = port.update { node.update = step(value) }
+      if port.ends { node.ends = true }
     }
   }
 }
