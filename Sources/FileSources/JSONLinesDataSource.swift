@@ -40,7 +40,7 @@ import SwappablePrimitives
 /// Of the file's text nothing is kept but what the elements hold.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
-  private let reloader: JSONLinesReloader<Element>
+  private let reloader: FileReloader<Element>
 
   /// Makes a source of elements that a closure decodes.
   ///
@@ -60,9 +60,9 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     contents = CollectionProperty(status: .idle)
-    reloader = JSONLinesReloader(
-      path: absolutePath(path), key: key, decoding: decoding, system: system, timing: timing,
-      contents: contents)
+    reloader = FileReloader(
+      path: absolutePath(path), queueLabel: "swappable.json-lines", system: system, timing: timing,
+      contents: contents, loader: JSONLinesLoader(key: key, decoding: decoding))
   }
 
   deinit { reloader.stop() }

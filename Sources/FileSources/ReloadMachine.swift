@@ -1,9 +1,10 @@
 import FileWatching
 import ObservableCollections
 
-/// Decides what an event, a timer or the outcome of a read means for a source on a file.
+/// Decides when a source reads its file, and when it shows an error.
 ///
-/// It performs nothing: its owner does what it returns, in order, and tells it what came of it.
+/// The machine performs nothing. Its owner performs the returned actions in order and reports the
+/// results.
 struct ReloadMachine {
   struct Timing: Sendable, Hashable {
     /// How long nothing must be written until a file that stays open is read.
@@ -25,7 +26,7 @@ struct ReloadMachine {
   }
 
   enum Action: Sendable, Hashable {
-    /// Read the file, and tell `readSucceeded` or `readFailed`.
+    /// Read the file, and report the result with `readSucceeded` or `readFailed`.
     case read
     case schedule(Ticket, Duration)
     /// Say that there is trouble.
@@ -46,24 +47,21 @@ struct ReloadMachine {
   private var hasLoaded = false
   /// What the status says.
   private var shown: Trouble?
-  /// Whether what is not as it should be counts now: its grace is over.
+  /// A Boolean value that indicates whether the grace period has ended.
   private(set) var isGraceOver = false
-  /// Whether a writer was at work when the file was last looked at.
+  /// A Boolean value that indicates whether a writer was active at the last event.
   private(set) var isBeingWritten = false
   private var quietDelays = 0
   private var graceDelays = 0
   private var tickets: [Timer: Int] = [:]
   private var lastTicket = 0
 
-  /// So often a wait may begin anew; somebody who writes without a pause must not stop all reading.
+  /// The number of times that a wait may restart, so a constant writer cannot block reading.
   private static let maximumDelays = 50
 
   init(timing: Timing) {
     self.timing = timing
   }
-
-  /// The first read.
-  mutating func begin() -> [Action] { [.read] }
 
   mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
     switch kind {
@@ -128,7 +126,8 @@ struct ReloadMachine {
     return [schedule(.grace, timing.grace)]
   }
 
-  private mutating func read() -> [Action] {
+  /// Reads now, and cancels a delayed read.
+  mutating func read() -> [Action] {
     tickets[.quiet] = nil
     quietDelays = 0
     return [.read]

@@ -2,12 +2,8 @@ import Diffing
 import FileWatching
 import ObservableCollections
 
-/// The working part of a source on a file of JSON Lines.
-final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<Element>,
-  @unchecked Sendable
-{
-  // Sendable: what changes is touched on the queue only.
-
+/// Loads a file of JSON Lines.
+final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
   private let reader: JSONLinesReader<Element>
   /// How far the contents go; nil where they are not known to be of this file.
   private var cursor: LineCursor?
@@ -17,22 +13,15 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// What was last told of the file.
   private var toldState: FileState?
 
-  init(
-    path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem,
-    timing: ReloadMachine.Timing, contents: CollectionProperty<Element>
-  ) {
+  init(key: String?, decoding: ElementDecoding<Element>) {
     reader = JSONLinesReader(key: key, decoding: decoding)
-    super.init(
-      path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
-      contents: contents)
   }
 
-  override var diagnostics: [SourceDiagnostic] {
-    super.diagnostics + (openLineDiagnostic.map { [$0] } ?? [])
-  }
+  var diagnostics: [SourceDiagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
 
-  /// A file that only grows need not rest before its complete lines count.
-  override func fileChanged(_ event: FileEvent) -> [ReloadMachine.Action] {
+  /// Handles an event of the file watch. If the file has only grown, it is read at once: its complete
+  /// lines count.
+  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
     toldState = event.state
     switch event.kind {
     case .replaced, .created, .removed:
@@ -45,24 +34,29 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
     {
       return machine.fileGrew()
     }
-    return super.fileChanged(event)
+    return machine.fileChanged(event.kind)
   }
 
-  override func read() {
+  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action] {
+    let path = reloader.path
     do throws(LineReadingFault) {
-      for _ in 0..<4 where try readOnce() { return }
+      for _ in 0..<4 {
+        if let actions = try readOnce(reloader) { return actions }
+      }
       let failure = FileFailure(
         cause: .unstable, operation: "read", path: path,
         reason: "it changed each time while it was being read")
       throw .file(failure)
     } catch {
-      perform(machine.readFailed(error.trouble(path: path)))
+      return reloader.machine.readFailed(error.trouble(path: path))
     }
   }
 
-  /// - Returns: whether that was all; otherwise the file changed meanwhile.
-  private func readOnce() throws(LineReadingFault) -> Bool {
-    let file = try system.files.open(path).mapError(LineReadingFault.file).get()
+  /// - Returns: The actions that follow; `nil` if the file changed during the read.
+  private func readOnce(
+    _ reloader: FileReloader<Element>
+  ) throws(LineReadingFault) -> [ReloadMachine.Action]? {
+    let file = try reloader.system.files.open(reloader.path).mapError(LineReadingFault.file).get()
     let stamp = try file.stamp().mapError(LineReadingFault.file).get()
     if let fault, try reader.margins(at: fault.cursor, in: file, stamp) != nil {
       throw .line(fault.error)
@@ -72,10 +66,9 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
     if let cursor, let same = try reader.margins(at: cursor, in: file, stamp) {
       (start, margins) = (cursor, same)
     }
-    // Who writes a file anew makes it one change by closing it, or by a rest.
-    if start == nil, isBeingWritten(stamp), !machine.isGraceOver {
-      perform(machine.waitForRest())
-      return true
+    // If a writer rewrites the file, it is read once the writer closes it or rests.
+    if start == nil, isBeingWritten(stamp, reloader.machine), !reloader.machine.isGraceOver {
+      return reloader.machine.waitForRest()
     }
     var lines: JSONLines<Element>
     switch try reader.read(file, from: start, margins: margins, stamp: stamp) {
@@ -84,25 +77,21 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       fault = (cursor, error)
       throw .line(error)
     }
-    guard try reader.isSettled(file, since: stamp, lines.cursor) else { return false }
+    guard try reader.isSettled(file, since: stamp, lines.cursor) else { return nil }
     fault = nil
-    let mustWait = takeOpenLine(of: &lines, after: start)
-    if mustWait, start == nil {
-      perform(machine.waitForRest())
-      return true
-    }
+    let mustWait = takeOpenLine(of: &lines, after: start, reloader)
+    if mustWait, start == nil { return reloader.machine.waitForRest() }
     cursor = lines.cursor
-    machine.readSucceeded()
-    // What reading took may be the time in which the source was let go.
-    if hasStopped { return true }
-    publish(lines, isContinued: start != nil)
-    if mustWait { perform(machine.waitForRest()) }
-    return true
+    reloader.machine.readSucceeded()
+    // The source may have been released during the read.
+    if reloader.hasStopped { return [] }
+    publish(lines, isContinued: start != nil, reloader)
+    return mustWait ? reloader.machine.waitForRest() : []
   }
 
-  /// Whether a writer is at work, or the file has changed since something was told of it, so that more
-  /// will be.
-  private func isBeingWritten(_ stamp: FileStamp) -> Bool {
+  /// Returns a Boolean value that indicates whether a writer is active, or the file has changed since the
+  /// last event, so another event will follow.
+  private func isBeingWritten(_ stamp: FileStamp, _ machine: ReloadMachine) -> Bool {
     if machine.isBeingWritten { return true }
     guard let told = toldState else { return false }
     guard let toldStamp = told.stamp else { return true }
@@ -112,7 +101,9 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
   /// Decides on a last line without a newline, and notes it.
   ///
   /// - Returns: whether it has to wait: for its newline, or until the file has rested.
-  private func takeOpenLine(of lines: inout JSONLines<Element>, after start: LineCursor?) -> Bool {
+  private func takeOpenLine(
+    of lines: inout JSONLines<Element>, after start: LineCursor?, _ reloader: FileReloader<Element>
+  ) -> Bool {
     // Blanks may have been written over a line that was taken.
     let isBlank = lines.elements.isEmpty && lines.openLine.isEmpty
     lines.replacesLast = start?.openLine != nil && (isBlank || !lines.elements.isEmpty)
@@ -122,7 +113,7 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       return false
     }
     if lines.openLine == lines.cursor.openLine { return false }
-    guard machine.isGraceOver else { return true }
+    guard reloader.machine.isGraceOver else { return true }
     do throws(JSONError) {
       let element = try reader.element(of: lines.openLine, after: lines.cursor)
       lines.replacesLast = lines.replacesLast || lines.cursor.openLine != nil
@@ -133,23 +124,25 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
       openLineDiagnostic = SourceDiagnostic(
         code: "incomplete-line",
         message:
-          "The last line of \(path) has no newline and is not complete, so it is not shown yet: "
-          + "\(error).")
+          "The last line of \(reloader.path) has no newline and is not complete, "
+          + "so it is not shown yet: \(error).")
     }
     return false
   }
 
-  private func publish(_ lines: JSONLines<Element>, isContinued: Bool) {
+  private func publish(
+    _ lines: JSONLines<Element>, isContinued: Bool, _ reloader: FileReloader<Element>
+  ) {
     guard isContinued else {
-      identities = IdentityCounts()
-      identities.update(removed: [], added: lines.elements)
-      duplicate = identities.diagnostic(for: lines.elements)
-      contents.publish(lines.elements, status: status(.loaded))
+      reloader.identities = IdentityCounts()
+      reloader.identities.update(removed: [], added: lines.elements)
+      reloader.duplicate = reloader.identities.diagnostic(for: lines.elements)
+      reloader.contents.publish(lines.elements, status: reloader.status(.loaded))
       return
     }
-    contents.edit { draft in
+    reloader.contents.edit { draft in
       let last = lines.replacesLast ? draft[draft.count - 1] : nil
-      identities.update(removed: last.map { [$0] } ?? [], added: lines.elements)
+      reloader.identities.update(removed: last.map { [$0] } ?? [], added: lines.elements)
       var added = lines.elements[...]
       if let last, let first = added.first,
         last.differenceIdentifier == first.differenceIdentifier
@@ -160,13 +153,13 @@ final class JSONLinesReloader<Element: Differentiable & Sendable>: FileReloader<
         draft.removeSubrange(draft.count - 1..<draft.count)
       }
       draft.append(contentsOf: added)
-      // The first two of one identity stay the first as long as elements are only added.
-      if !identities.hasDuplicates {
-        duplicate = nil
-      } else if duplicate == nil || last != nil {
-        duplicate = identities.diagnostic(for: draft.snapshot)
+      // While elements are only added, the first two of one identity stay the same.
+      if !reloader.identities.hasDuplicates {
+        reloader.duplicate = nil
+      } else if reloader.duplicate == nil || last != nil {
+        reloader.duplicate = reloader.identities.diagnostic(for: draft.snapshot)
       }
-      draft.newStatus = status(.loaded)
+      draft.newStatus = reloader.status(.loaded)
     }
   }
 }
