@@ -5,13 +5,13 @@ import ObservableCollections
 /// Loads a file of JSON Lines.
 final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
   private let reader: JSONLinesReader<Element>
-  /// How far the contents go; nil where they are not known to be of this file.
+  /// The end of the loaded contents; `nil` if they may be of another file.
   private var cursor: LineCursor?
-  /// Up to the end of a line that cannot be read: it stays so until the file is another one.
+  /// A malformed line. It stays malformed until the file is replaced or rewritten.
   private var fault: (cursor: LineCursor, error: JSONError)?
   private var openLineDiagnostic: SourceDiagnostic?
-  /// What was last told of the file.
-  private var toldState: FileState?
+  /// The state of the file at the last event.
+  private var lastState: FileState?
 
   init(key: String?, decoding: ElementDecoding<Element>) {
     reader = JSONLinesReader(key: key, decoding: decoding)
@@ -22,10 +22,10 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
   /// Handles an event of the file watch. If the file has only grown, it is read at once: its complete
   /// lines count.
   func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
-    toldState = event.state
+    lastState = event.state
     switch event.kind {
     case .replaced, .created, .removed:
-      // Another file may have the number of the one before, and begin and end like it.
+      // A new file may have the identity of the old one, and begin and end like it.
       (cursor, fault) = (nil, nil)
     case .written, .modified, .touched, .check: break
     }
@@ -93,18 +93,19 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
   /// last event, so another event will follow.
   private func isBeingWritten(_ stamp: FileStamp, _ machine: ReloadMachine) -> Bool {
     if machine.isBeingWritten { return true }
-    guard let told = toldState else { return false }
-    guard let toldStamp = told.stamp else { return true }
-    return stamp.differsInContents(from: toldStamp)
+    guard let last = lastState else { return false }
+    guard let lastStamp = last.stamp else { return true }
+    return stamp.differsInContents(from: lastStamp)
   }
 
-  /// Decides on a last line without a newline, and notes it.
+  /// Decides whether a last line without a newline counts, and updates its diagnostic.
   ///
-  /// - Returns: whether it has to wait: for its newline, or until the file has rested.
+  /// - Returns: A Boolean value that indicates whether the line must wait for its newline, or until the
+  ///   file has rested.
   private func takeOpenLine(
     of lines: inout JSONLines<Element>, after start: LineCursor?, _ reloader: FileReloader<Element>
   ) -> Bool {
-    // Blanks may have been written over a line that was taken.
+    // A writer may have replaced a loaded line with blanks.
     let isBlank = lines.elements.isEmpty && lines.openLine.isEmpty
     lines.replacesLast = start?.openLine != nil && (isBlank || !lines.elements.isEmpty)
     if !lines.replacesLast { lines.cursor.openLine = start?.openLine }

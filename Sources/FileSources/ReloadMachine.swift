@@ -7,11 +7,11 @@ import ObservableCollections
 /// results.
 struct ReloadMachine {
   struct Timing: Sendable, Hashable {
-    /// How long nothing must be written until a file that stays open is read.
+    /// The pause of a writer after which a file that stays open is read.
     var quiet = Duration.milliseconds(20)
-    /// How long a file may be missing, empty or malformed before the status says so.
+    /// The time for which a file may be missing, empty or malformed before the status shows it.
     var grace = Duration.milliseconds(250)
-    /// How long to wait until what the system refused is tried again.
+    /// The pause before a read that the system refused is repeated.
     var retry = Duration.seconds(1)
   }
 
@@ -19,7 +19,7 @@ struct ReloadMachine {
     case quiet, grace, retry
   }
 
-  /// A timer that was set; it counts only while it is the newest of its kind.
+  /// A timer that was set. Only the newest timer of a kind counts.
   struct Ticket: Sendable, Hashable {
     var timer: Timer
     var number: Int
@@ -29,23 +29,23 @@ struct ReloadMachine {
     /// Read the file, and report the result with `readSucceeded` or `readFailed`.
     case read
     case schedule(Ticket, Duration)
-    /// Say that there is trouble.
+    /// Show trouble in the status.
     case show(SourceStatus.State)
   }
 
-  /// Why a read gave no contents.
+  /// The reason why a read returned no contents.
   struct Trouble: Sendable, Hashable {
     /// Failed or missing.
     var state: SourceStatus.State
-    /// Whether a save may be in progress, so that it will pass.
+    /// A Boolean value that indicates whether the trouble may come from a save in progress.
     var isTransient: Bool
-    /// Whether it may pass without the file being changed.
+    /// A Boolean value that indicates whether the trouble may end without a change of the file.
     var needsRetry: Bool
   }
 
   private let timing: Timing
   private var hasLoaded = false
-  /// What the status says.
+  /// The trouble that the status shows.
   private var shown: Trouble?
   /// A Boolean value that indicates whether the grace period has ended.
   private(set) var isGraceOver = false
@@ -78,7 +78,7 @@ struct ReloadMachine {
     }
   }
 
-  /// Somebody appends who may not be done; what is complete already counts at once.
+  /// Reads at once because a writer appends: the complete lines count, even if more will follow.
   mutating func fileGrew() -> [Action] {
     isBeingWritten = true
     return read()
@@ -116,9 +116,9 @@ struct ReloadMachine {
     return [.show(trouble.state)] + retry(trouble)
   }
 
-  /// Waits for the grace before what was read counts, since its writer may not be done.
+  /// Waits for the grace period before the result counts, because the writer may not be done.
   mutating func waitForRest() -> [Action] {
-    // While a slow writer is at work, the grace begins anew with each part.
+    // While a slow writer is active, each part restarts the grace period.
     if tickets[.grace] != nil {
       guard isBeingWritten, graceDelays < Self.maximumDelays else { return [] }
       graceDelays += 1
