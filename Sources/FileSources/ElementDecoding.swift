@@ -1,21 +1,22 @@
 import Foundation
+import SwappablePrimitives
 
 /// An element that could not be decoded.
 ///
 /// Not nested: the optimizer of Swift 6.3 fails on thrown types that depend on a type parameter.
 struct UndecodableElement: Error {
-  /// Its offset among those that were to be decoded.
+  /// The offset of the element among the values to decode.
   var offset: Int
   var code = JSONError.Code.undecodable
   var reason: String
 }
 
-/// Turns JSON values into the elements of a source.
+/// Decodes JSON values to the elements of a source.
 struct ElementDecoding<Element: Sendable>: Sendable {
-  /// Decodes all of them, or none.
+  /// Decodes all values, or throws.
   var decode: @Sendable (JSONValues) throws(UndecodableElement) -> [Element]
 
-  /// Decodes one after the other.
+  /// Creates a decoding that decodes one value after the other.
   init(each decode: @escaping @Sendable (JSONElement) throws -> Element) {
     self.decode = { (values) throws(UndecodableElement) in
       let elements = try values.elements()
@@ -42,7 +43,7 @@ struct ElementDecoding<Element: Sendable>: Sendable {
         (context, "a value of type \(type) is expected, not null; give one, or make it optional")
       case .typeMismatch(let type, let context):
         (context, "a value of type \(type) is expected. \(context.debugDescription)")
-      // The text is valid, that was checked before. So the decoder speaks of a number.
+      // The text was checked before and is valid, so the decoder means a number.
       case .dataCorrupted(let context) where context.debugDescription.hasSuffix("not valid JSON."):
         (context, "a number does not fit its type; correct it, or take a wider type")
       case .dataCorrupted(let context):
@@ -58,14 +59,14 @@ struct ElementDecoding<Element: Sendable>: Sendable {
 }
 
 extension ElementDecoding where Element == JSONElement {
-  /// Takes the elements as they are.
+  /// Creates a decoding that returns the JSON elements themselves.
   init() {
     decode = { (values) throws(UndecodableElement) in try values.elements() }
   }
 }
 
 extension ElementDecoding where Element: Decodable {
-  /// Decodes many at a time, which saves most of what it costs to begin.
+  /// Creates a decoding that decodes batches of values, which amortizes the start of a decoder.
   init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
     decode = { (values) throws(UndecodableElement) in
       try values.inBatches { (batch) throws(UndecodableElement) in
@@ -80,8 +81,8 @@ extension ElementDecoding where Element: Decodable {
     do {
       return try decode(values, batch, configure)
     } catch {
-      // The path of an error does not tell which element it is: an element may decode text that it
-      // holds, and pass on what is wrong there.
+      // The path of an error does not identify the element: an element may decode text that it
+      // contains, and rethrow the error.
       for offset in batch {
         do {
           _ = try decode(values, offset..<offset + 1, configure)
@@ -100,4 +101,94 @@ extension ElementDecoding where Element: Decodable {
     configure(decoder)
     return try decoder.decode([Element].self, from: values.array(range))
   }
+}
+
+/// Valid JSON values in a text, in order.
+struct JSONValues: Sendable {
+  let text: [UInt8]
+  let spans: [Range<Int>]
+  /// The name of the member that identifies an element, if there is one.
+  let key: String?
+  /// The number of arrays and objects around each value.
+  var depth = 1
+
+  var count: Int { spans.count }
+
+  /// Returns the values as elements.
+  ///
+  /// - Throws: The fault of the first element without its key.
+  func elements() throws(UndecodableElement) -> [JSONElement] {
+    let key = key.map(JSONElement.quoted)
+    return try inBatches { (batch) throws(UndecodableElement) in
+      try elements(batch, key: key)
+    }
+  }
+
+  private func elements(
+    _ batch: Range<Int>, key: [UInt8]?
+  ) throws(UndecodableElement) -> [JSONElement] {
+    var elements: [JSONElement] = []
+    elements.reserveCapacity(batch.count)
+    let capacity = spans[batch].reduce(0) { max($0, $1.count) }
+    do throws(JSONScanner.Fault) {
+      let start = spans[batch.lowerBound].lowerBound
+      try JSONScanner.withScanner(of: text, from: start, capacity: capacity) {
+        (scanner) throws(JSONScanner.Fault) in
+        for span in spans[batch] {
+          scanner.jump(into: span)
+          elements.append(try JSONElement.scanElement(&scanner, depth: depth, key: key))
+        }
+      }
+    } catch {
+      throw UndecodableElement(
+        offset: batch.lowerBound + elements.count, code: error.code, reason: error.reason)
+    }
+    return elements
+  }
+}
+
+extension JSONValues {
+  /// The batch size: large enough to amortize the start, small enough to use all processors.
+  private static let batchSize = 256
+
+  /// Converts all values in batches, in parallel.
+  ///
+  /// - Throws: The error of the first batch that failed.
+  func inBatches<Value: Sendable>(
+    _ make: @Sendable (Range<Int>) throws(UndecodableElement) -> [Value]
+  ) throws(UndecodableElement) -> [Value] {
+    let size = Self.batchSize
+    let count = (self.count + size - 1) / size
+    if count == 0 { return [] }
+    if count == 1 { return try make(0..<self.count) }
+    let results = SharedResults(
+      Array(repeating: Result<[Value], UndecodableElement>.success([]), count: count))
+    DispatchQueue.concurrentPerform(iterations: count) { batch in
+      let range = (batch * size)..<min((batch + 1) * size, self.count)
+      let result = Result { () throws(UndecodableElement) in try make(range) }
+      results.values.withLock { $0[batch] = result }
+    }
+    var values: [Value] = []
+    values.reserveCapacity(self.count)
+    for result in results.values.withLock({ $0 }) { values += try result.get() }
+    return values
+  }
+
+  /// Returns the text of an array of some of the values.
+  func array(_ range: Range<Int>) -> Data {
+    var text = Data(capacity: spans[range].reduce(2) { $0 + $1.count + 1 })
+    text.append(UInt8(ascii: "["))
+    for span in spans[range] {
+      if text.count > 1 { text.append(UInt8(ascii: ",")) }
+      text.append(contentsOf: self.text[span])
+    }
+    text.append(UInt8(ascii: "]"))
+    return text
+  }
+}
+
+/// Results that several threads write.
+private final class SharedResults<Value: Sendable>: Sendable {
+  let values: Locked<[Value]>
+  init(_ values: [Value]) { self.values = Locked(values) }
 }

@@ -4,13 +4,39 @@ import FileWatching
 import ObservableCollections
 import SwappablePrimitives
 
+/// The part of a source that depends on the format of its file. It is used on the source's queue only.
+protocol FileLoader<Element>: AnyObject {
+  associatedtype Element: Differentiable & Sendable
+
+  /// Diagnostics of the format, which become part of the status.
+  var diagnostics: [SourceDiagnostic] { get }
+
+  /// Handles an event of the file watch.
+  ///
+  /// - Returns: The actions that the machine returned.
+  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action]
+
+  /// Reads the file, reports the result to the machine, and publishes new contents.
+  ///
+  /// - Returns: The actions that the machine returned.
+  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action]
+}
+
+extension FileLoader {
+  var diagnostics: [SourceDiagnostic] { [] }
+
+  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
+    machine.fileChanged(event.kind)
+  }
+}
+
 /// The working part of a source on a file: watches, reads, decodes and publishes on its own queue.
 ///
-/// What reading is, a subclass says. The watch and the timers hold it weakly, the source strongly, so
-/// that letting go of the source ends everything.
-class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `machine`, `identities` and `duplicate` are touched on the serial queue only; the rest is
-  // immutable or locked.
+/// The source keeps the reloader; the watch and the timers refer to it weakly. Releasing the source
+/// ends everything.
+final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: only the serial queue accesses `machine`, `identities`, `duplicate` and the contents of
+  // `loader`; `state` has a lock; all other properties are constant.
 
   private struct State {
     var hasStarted = false
@@ -22,6 +48,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
   let path: String
   let system: WatchSystem
   let contents: CollectionProperty<Element>
+  private let loader: any FileLoader<Element>
   private let queue: DispatchQueue
   private let state = Locked(State())
   var machine: ReloadMachine
@@ -30,11 +57,12 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   init(
     path: String, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
-    contents: CollectionProperty<Element>
+    contents: CollectionProperty<Element>, loader: any FileLoader<Element>
   ) {
     self.path = path
     self.system = system
     self.contents = contents
+    self.loader = loader
     queue = DispatchQueue(label: queueLabel)
     machine = ReloadMachine(timing: timing)
   }
@@ -63,36 +91,21 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   // MARK: - On the queue
 
-  /// Reads the file, tells the machine what came of it, and publishes.
-  func read() {
-    preconditionFailure("a reloader that does not say how it reads")
-  }
-
-  /// What the file's watch has to say.
-  func fileChanged(_ event: FileEvent) -> [ReloadMachine.Action] {
-    machine.fileChanged(event.kind)
-  }
-
-  /// What a user may want to know of how it works.
-  var diagnostics: [SourceDiagnostic] {
+  /// Returns the status for a state, with the present diagnostics.
+  func status(_ state: SourceStatus.State) -> SourceStatus {
     var diagnostics: [SourceDiagnostic] = []
-    if let polling = state.withLock({ $0.watch })?.diagnostic {
+    if let polling = self.state.withLock({ $0.watch })?.diagnostic {
       diagnostics.append(SourceDiagnostic(code: "polling", message: polling))
     }
     if let duplicate { diagnostics.append(duplicate) }
-    return diagnostics
+    return SourceStatus(state, diagnostics: diagnostics + loader.diagnostics)
   }
 
-  /// The status that goes with a state.
-  func status(_ state: SourceStatus.State) -> SourceStatus {
-    SourceStatus(state, diagnostics: diagnostics)
-  }
-
-  func perform(_ actions: [ReloadMachine.Action]) {
+  private func perform(_ actions: [ReloadMachine.Action]) {
     for action in actions {
       if hasStopped { return }
       switch action {
-      case .read: read()
+      case .read: perform(loader.read(for: self))
       case .schedule(let ticket, let delay): schedule(ticket, delay)
       case .show(let state): contents.setStatus(status(state))
       }
@@ -100,17 +113,17 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   private func begin() {
-    // Before the first read, so that no change is between the two.
+    // The watch begins before the first read, so no change is missed between them.
     let watch = FileWatch(path: path, queue: queue, system: system) { [weak self] event in
       guard let self else { return }
-      perform(fileChanged(event))
+      perform(loader.fileChanged(event, &machine))
     }
     let isStopped = state.withLock { state in
       if !state.hasStopped { state.watch = watch }
       return state.hasStopped
     }
     if isStopped { return }
-    perform(machine.begin())
+    perform(machine.read())
   }
 
   private func schedule(_ ticket: ReloadMachine.Ticket, _ delay: Duration) {
@@ -118,7 +131,7 @@ class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
       guard let self else { return }
       perform(machine.timerFired(ticket))
     }
-    // Only the newest of a kind counts.
+    // Only the newest timer of a kind counts.
     let unwanted = state.withLock { state in
       state.hasStopped ? alarm : state.alarms.updateValue(alarm, forKey: ticket.timer)
     }

@@ -1,15 +1,14 @@
-/// The text of a JSON array, and where its elements stand in it.
+/// The text of a JSON array, and the ranges of its elements.
 ///
-/// The next version of the text is told by what differs: `edit(for:)` says what becomes of the
-/// elements, and changes nothing, so that a version may still be refused; `apply(_:)` makes it so.
+/// `edit(for:)` computes the next version and changes nothing; `apply(_:)` applies it.
 struct JSONDocument: Sendable {
   private(set) var bytes: [UInt8]
-  /// Where each element stands, without white space around it.
+  /// The range of each element, without surrounding white space.
   private(set) var spans: [Range<Int>]
-  /// The name of the member by which elements are known, if there is one.
+  /// The name of the member that identifies an element, if there is one.
   let key: String?
 
-  /// Reads a text.
+  /// Parses a text.
   init(_ bytes: [UInt8], key: String?) throws(JSONError) {
     self.bytes = bytes
     self.key = key
@@ -34,7 +33,7 @@ struct JSONDocument: Sendable {
   /// The elements as values of a text.
   var values: JSONValues { JSONValues(text: bytes, spans: spans, key: key) }
 
-  /// Says of an element's fault where in the text it is.
+  /// Adds the position in the text to an element's fault.
   func error(_ fault: UndecodableElement) -> JSONError {
     JSONError(
       code: fault.code, reason: fault.reason,
@@ -80,7 +79,7 @@ struct JSONDocument: Sendable {
 }
 
 extension JSONDocument {
-  /// Puts a version in the place of this one.
+  /// Replaces this version with the next one.
   ///
   /// - Complexity: O(n) in small integers behind the first change, and in bytes behind it where their
   ///   number changes.
@@ -131,5 +130,61 @@ extension JSONScanner {
 extension Range<Int> {
   func shifted(by distance: Int) -> Range<Int> {
     Range(uncheckedBounds: (lowerBound + distance, upperBound + distance))
+  }
+}
+
+extension JSONElement {
+  /// Scans a text, and converts the offsets of faults to lines and columns.
+  ///
+  /// - Parameters:
+  ///   - capacity: The length of the longest value that the scanner copies; 0 if it copies none.
+  ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
+  ///     there, a byte order mark is skipped and the encoding is checked.
+  static func parse<Value>(
+    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
+    _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
+  ) throws(JSONError) -> Value {
+    let start = isWhole ? bodyStart(of: bytes) : 0
+    do throws(JSONScanner.Fault) {
+      if isWhole, isUTF16(bytes) {
+        throw JSONScanner.Fault(
+          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
+      }
+      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
+        (scanner) throws(JSONScanner.Fault) in
+        scanner.skipSpace()
+        if scanner.next == nil {
+          throw scanner.fault(.empty, "the text is empty; write [] for a list of nothing")
+        }
+        return try body(&scanner)
+      }
+    } catch {
+      throw JSONError(
+        code: error.code, reason: error.reason,
+        position: JSONError.Position(of: error.offset, in: bytes[start...]),
+        elementOffset: error.elementOffset)
+    }
+  }
+
+  /// The offset of the first byte after a byte order mark.
+  static func bodyStart(of bytes: [UInt8]) -> Int {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+  }
+
+  /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
+  /// encoding, indicates UTF-16 or UTF-32.
+  static func isUTF16(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
+      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
+  }
+
+  static func scanEnd(
+    _ scanner: inout JSONScanner, after what: String
+  ) throws(JSONScanner.Fault) {
+    scanner.skipSpace()
+    if scanner.next != nil {
+      throw scanner.unexpected(expecting: "the end of the text after the \(what)")
+    }
   }
 }

@@ -35,12 +35,7 @@ extension JSONElement {
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
   ) throws(JSONError) -> [JSONElement] {
-    let document = try JSONDocument(bytes, key: key)
-    do throws(UndecodableElement) {
-      return try document.values.elements()
-    } catch {
-      throw document.error(error)
-    }
+    try JSONDocument(bytes, key: key).elements(ElementDecoding())
   }
 
   /// Reads one element, and finds its key.
@@ -72,62 +67,10 @@ extension JSONElement {
     return JSONElement(canonical: bytes, key: value)
   }
 
-  static func scanEnd(
-    _ scanner: inout JSONScanner, after what: String
-  ) throws(JSONScanner.Fault) {
-    scanner.skipSpace()
-    if scanner.next != nil {
-      throw scanner.unexpected(expecting: "the end of the text after the \(what)")
-    }
-  }
-
   static func quoted(_ name: String) -> [UInt8] {
     var bytes: [UInt8] = []
     JSONText.append(name, to: &bytes)
     return bytes
-  }
-
-  /// Scans from the first byte that counts, and turns offsets of faults into lines and columns.
-  ///
-  /// - Parameters:
-  ///   - capacity: The length of the longest value that is written; 0 where none is.
-  ///   - isWhole: Whether the text has a beginning, which tells its encoding.
-  static func parse<Value>(
-    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
-    _ body: (inout JSONScanner) throws(JSONScanner.Fault) -> Value
-  ) throws(JSONError) -> Value {
-    let start = isWhole ? bodyStart(of: bytes) : 0
-    do throws(JSONScanner.Fault) {
-      if isWhole, isUTF16(bytes) {
-        throw JSONScanner.Fault(
-          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
-      }
-      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
-        (scanner) throws(JSONScanner.Fault) in
-        scanner.skipSpace()
-        if scanner.next == nil {
-          throw scanner.fault(.empty, "the text is empty; write [] for a list of nothing")
-        }
-        return try body(&scanner)
-      }
-    } catch {
-      throw JSONError(
-        code: error.code, reason: error.reason,
-        position: JSONError.Position(of: error.offset, in: bytes[start...]),
-        elementOffset: error.elementOffset)
-    }
-  }
-
-  /// Where the text begins, after a byte order mark.
-  static func bodyStart(of bytes: [UInt8]) -> Int {
-    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-  }
-
-  /// JSON begins with an ASCII character: a zero beside it, or another byte order mark, tells.
-  static func isUTF16(_ bytes: [UInt8]) -> Bool {
-    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
-      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
-      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
   }
 }
 

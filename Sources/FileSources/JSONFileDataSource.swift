@@ -4,15 +4,15 @@ public import Foundation
 public import ObservableCollections
 import SwappablePrimitives
 
-/// The elements of a JSON array in a file, live: whoever saves the file changes the collection.
+/// A live collection of the elements of a JSON array in a file.
 ///
 /// ```swift
 /// let people = JSONFileDataSource<Person>(path: "people.json")
 /// let observation = people.observe { print($0) }
 /// ```
 ///
-/// It is idle until it is first attached to. Then it reads, and watches, on a queue of its own. Every
-/// way to save gives one change with what differs:
+/// The source is idle until it is first observed. Then it reads and watches the file on its own queue.
+/// Each save causes one change, which contains only the differences:
 ///
 /// | the file | what happens |
 /// |---|---|
@@ -36,15 +36,15 @@ import SwappablePrimitives
 /// the decoding of elements whose text is new. The file is kept in memory once, as text.
 public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
-  private let reloader: JSONFileReloader<Element>
+  private let reloader: FileReloader<Element>
 
-  /// Makes a source of elements that a closure decodes.
+  /// Creates a source of elements that a closure decodes.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - decode: Makes an element of its JSON; called on the source's queue. What it throws is told by
-  ///     the status.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - decode: Returns the element for a JSON value. The source calls it on its queue. An error
+  ///     becomes the status `failed`.
   public convenience init(
     path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
@@ -56,9 +56,9 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     contents = CollectionProperty(status: .idle)
-    reloader = JSONFileReloader(
-      path: absolutePath(path), key: key, decoding: decoding, system: system, timing: timing,
-      contents: contents)
+    reloader = FileReloader(
+      path: absolutePath(path), queueLabel: "swappable.json-file", system: system, timing: timing,
+      contents: contents, loader: JSONFileLoader(key: key, decoding: decoding))
   }
 
   deinit { reloader.stop() }
@@ -67,17 +67,18 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
 
   public func start() { reloader.start() }
 
-  /// The file, as an absolute path.
+  /// The absolute path of the file.
   public var path: String { reloader.path }
 }
 
 extension JSONFileDataSource where Element: Decodable {
-  /// Makes a source of elements that `JSONDecoder` decodes.
+  /// Creates a source of elements that `JSONDecoder` decodes.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - configure: Sets up a decoder; called for each of several that work at the same time.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - configure: Configures a decoder. Several decoders work at the same time; the closure is called
+  ///     for each.
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
@@ -86,13 +87,81 @@ extension JSONFileDataSource where Element: Decodable {
 }
 
 extension JSONFileDataSource where Element == JSONElement {
-  /// Makes a source of elements as they stand in the file.
+  /// Creates a source of the JSON elements themselves.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - key: The name of the member by which elements are known; without it, by all that they hold.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - key: The name of the member that identifies an element. Without a key, the whole value
+  ///     identifies it.
   public convenience init(path: String, key: String? = nil) {
     self.init(path: path, key: key, decoding: ElementDecoding())
+  }
+}
+
+/// Loads a file that contains one JSON array.
+private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoader {
+  private let key: String?
+  private let decoding: ElementDecoding<Element>
+  /// The last version that was loaded. Its elements are only in the collection.
+  private var document: JSONDocument?
+
+  init(key: String?, decoding: ElementDecoding<Element>) {
+    self.key = key
+    self.decoding = decoding
+  }
+
+  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action] {
+    let path = reloader.path
+    switch reloader.system.files.read(path, comparingWith: document?.bytes) {
+    case .failure(let failure):
+      return reloader.machine.readFailed(failure.trouble(path: path))
+    case .success(let file):
+      do throws(JSONError) {
+        try load(file.bytes, reloader)
+        return []
+      } catch {
+        return reloader.machine.readFailed(error.trouble(path: path))
+      }
+    }
+  }
+
+  private func load(
+    _ bytes: FileDifference.Bytes, _ reloader: FileReloader<Element>
+  ) throws(JSONError) {
+    if case .whole(let bytes) = bytes, document == nil {
+      let first = try JSONDocument(bytes, key: key)
+      let elements = try first.elements(decoding)
+      document = first
+      reloader.identities.update(removed: [], added: elements)
+      return publish(reloader) { $0.replace(with: elements) }
+    }
+    guard var change = try document?.update(for: bytes, decoding: decoding) else {
+      return publish(reloader, nil)
+    }
+    let old = reloader.contents.collection.snapshot
+    change.pairUpdates(of: old)
+    reloader.identities.update(
+      removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
+    publish(reloader) {
+      $0.apply(change.changeset, inserted: change.inserted, updated: change.updated)
+    }
+  }
+
+  /// Ends a successful read.
+  ///
+  /// - Parameter edit: Changes the contents; `nil` if only the status changes.
+  private func publish(
+    _ reloader: FileReloader<Element>, _ edit: ((CollectionDraft<Element>) -> Void)?
+  ) {
+    reloader.machine.readSucceeded()
+    // The source may have been released during the read.
+    if reloader.hasStopped { return }
+    guard let edit else { return reloader.contents.setStatus(reloader.status(.loaded)) }
+    reloader.contents.edit { draft in
+      edit(draft)
+      reloader.duplicate = reloader.identities.diagnostic(for: draft.snapshot)
+      draft.newStatus = reloader.status(.loaded)
+    }
   }
 }

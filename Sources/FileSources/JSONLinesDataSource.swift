@@ -4,7 +4,7 @@ public import Foundation
 public import ObservableCollections
 import SwappablePrimitives
 
-/// The values in a file of JSON Lines, live.
+/// A live collection of the values in a file of JSON Lines.
 ///
 /// Each line is an element, and whoever appends to the file appends to the collection.
 ///
@@ -13,7 +13,7 @@ import SwappablePrimitives
 /// let observation = log.observe { print($0) }
 /// ```
 ///
-/// It is idle until it is first attached to. Then it reads, and watches, on a queue of its own:
+/// The source is idle until it is first observed. Then it reads and watches the file on its own queue:
 ///
 /// | the file | what happens |
 /// |---|---|
@@ -40,15 +40,15 @@ import SwappablePrimitives
 /// Of the file's text nothing is kept but what the elements hold.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
-  private let reloader: JSONLinesReloader<Element>
+  private let reloader: FileReloader<Element>
 
-  /// Makes a source of elements that a closure decodes.
+  /// Creates a source of elements that a closure decodes.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - decode: Makes an element of its JSON; called on the source's queue. What it throws is told by
-  ///     the status.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - decode: Returns the element for a JSON value. The source calls it on its queue. An error
+  ///     becomes the status `failed`.
   public convenience init(
     path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
@@ -60,9 +60,9 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     contents = CollectionProperty(status: .idle)
-    reloader = JSONLinesReloader(
-      path: absolutePath(path), key: key, decoding: decoding, system: system, timing: timing,
-      contents: contents)
+    reloader = FileReloader(
+      path: absolutePath(path), queueLabel: "swappable.json-lines", system: system, timing: timing,
+      contents: contents, loader: JSONLinesLoader(key: key, decoding: decoding))
   }
 
   deinit { reloader.stop() }
@@ -71,17 +71,18 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
 
   public func start() { reloader.start() }
 
-  /// The file, as an absolute path.
+  /// The absolute path of the file.
   public var path: String { reloader.path }
 }
 
 extension JSONLinesDataSource where Element: Decodable {
-  /// Makes a source of elements that `JSONDecoder` decodes.
+  /// Creates a source of elements that `JSONDecoder` decodes.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - configure: Sets up a decoder; called for each of several that work at the same time.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - configure: Configures a decoder. Several decoders work at the same time; the closure is called
+  ///     for each.
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
@@ -90,12 +91,13 @@ extension JSONLinesDataSource where Element: Decodable {
 }
 
 extension JSONLinesDataSource where Element == JSONElement {
-  /// Makes a source of elements as they stand in the file.
+  /// Creates a source of the JSON elements themselves.
   ///
   /// - Parameters:
-  ///   - path: The file, which may be missing; absolute, or relative to the working directory of this
-  ///     moment.
-  ///   - key: The name of the member by which elements are known; without it, by all that they hold.
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - key: The name of the member that identifies an element. Without a key, the whole value
+  ///     identifies it.
   public convenience init(path: String, key: String? = nil) {
     self.init(path: path, key: key, decoding: ElementDecoding(each: { $0 }))
   }

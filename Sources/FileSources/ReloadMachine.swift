@@ -1,16 +1,17 @@
 import FileWatching
 import ObservableCollections
 
-/// Decides what an event, a timer or the outcome of a read means for a source on a file.
+/// Decides when a source reads its file, and when it shows an error.
 ///
-/// It performs nothing: its owner does what it returns, in order, and tells it what came of it.
+/// The machine performs nothing. Its owner performs the returned actions in order and reports the
+/// results.
 struct ReloadMachine {
   struct Timing: Sendable, Hashable {
-    /// How long nothing must be written until a file that stays open is read.
+    /// The pause of a writer after which a file that stays open is read.
     var quiet = Duration.milliseconds(20)
-    /// How long a file may be missing, empty or malformed before the status says so.
+    /// The time for which a file may be missing, empty or malformed before the status shows it.
     var grace = Duration.milliseconds(250)
-    /// How long to wait until what the system refused is tried again.
+    /// The pause before a read that the system refused is repeated.
     var retry = Duration.seconds(1)
   }
 
@@ -18,52 +19,49 @@ struct ReloadMachine {
     case quiet, grace, retry
   }
 
-  /// A timer that was set; it counts only while it is the newest of its kind.
+  /// A timer that was set. Only the newest timer of a kind counts.
   struct Ticket: Sendable, Hashable {
     var timer: Timer
     var number: Int
   }
 
   enum Action: Sendable, Hashable {
-    /// Read the file, and tell `readSucceeded` or `readFailed`.
+    /// Read the file, and report the result with `readSucceeded` or `readFailed`.
     case read
     case schedule(Ticket, Duration)
-    /// Say that there is trouble.
+    /// Show trouble in the status.
     case show(SourceStatus.State)
   }
 
-  /// Why a read gave no contents.
+  /// The reason why a read returned no contents.
   struct Trouble: Sendable, Hashable {
     /// Failed or missing.
     var state: SourceStatus.State
-    /// Whether a save may be in progress, so that it will pass.
+    /// A Boolean value that indicates whether the trouble may come from a save in progress.
     var isTransient: Bool
-    /// Whether it may pass without the file being changed.
+    /// A Boolean value that indicates whether the trouble may end without a change of the file.
     var needsRetry: Bool
   }
 
   private let timing: Timing
   private var hasLoaded = false
-  /// What the status says.
+  /// The trouble that the status shows.
   private var shown: Trouble?
-  /// Whether what is not as it should be counts now: its grace is over.
+  /// A Boolean value that indicates whether the grace period has ended.
   private(set) var isGraceOver = false
-  /// Whether a writer was at work when the file was last looked at.
+  /// A Boolean value that indicates whether a writer was active at the last event.
   private(set) var isBeingWritten = false
   private var quietDelays = 0
   private var graceDelays = 0
   private var tickets: [Timer: Int] = [:]
   private var lastTicket = 0
 
-  /// So often a wait may begin anew; somebody who writes without a pause must not stop all reading.
+  /// The number of times that a wait may restart, so a constant writer cannot block reading.
   private static let maximumDelays = 50
 
   init(timing: Timing) {
     self.timing = timing
   }
-
-  /// The first read.
-  mutating func begin() -> [Action] { [.read] }
 
   mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
     switch kind {
@@ -80,7 +78,7 @@ struct ReloadMachine {
     }
   }
 
-  /// Somebody appends who may not be done; what is complete already counts at once.
+  /// Reads at once because a writer appends: the complete lines count, even if more will follow.
   mutating func fileGrew() -> [Action] {
     isBeingWritten = true
     return read()
@@ -118,9 +116,9 @@ struct ReloadMachine {
     return [.show(trouble.state)] + retry(trouble)
   }
 
-  /// Waits for the grace before what was read counts, since its writer may not be done.
+  /// Waits for the grace period before the result counts, because the writer may not be done.
   mutating func waitForRest() -> [Action] {
-    // While a slow writer is at work, the grace begins anew with each part.
+    // While a slow writer is active, each part restarts the grace period.
     if tickets[.grace] != nil {
       guard isBeingWritten, graceDelays < Self.maximumDelays else { return [] }
       graceDelays += 1
@@ -128,7 +126,8 @@ struct ReloadMachine {
     return [schedule(.grace, timing.grace)]
   }
 
-  private mutating func read() -> [Action] {
+  /// Reads now, and cancels a delayed read.
+  mutating func read() -> [Action] {
     tickets[.quiet] = nil
     quietDelays = 0
     return [.read]

@@ -1,13 +1,12 @@
 package import Dispatch
 import SwappablePrimitives
 
-/// Lets in a few of many pieces of work at a time, so that a thousand sources that start at once do not
-/// take a thread each.
+/// Limits how many closures start at the same time. If none finishes for 5 ms, one more starts.
 ///
-/// Work runs on queues of its own, and may call code of users that waits for other work. So nobody is kept
-/// out for long: if none has come out for a few milliseconds, one more is let in.
+/// Without the limit, a thousand sources that start at once would use a thread each. Closures run on their
+/// own queues, and may call code of users that waits for other closures, so the limit is not strict.
 package final class Admission: Sendable {
-  /// That of the process.
+  /// The shared instance of the process.
   package static let shared = Admission(timer: .live)
 
   private struct Work {
@@ -16,12 +15,12 @@ package final class Admission: Sendable {
   }
 
   private struct State {
-    /// In the order of their coming; those before `next` were let in.
+    /// The closures in the order of arrival. Those before `next` have started.
     var waiting: [Work?] = []
     var next = 0
-    /// The threads that do what waits, one piece after the other.
+    /// The number of running workers.
     var workers = 0
-    /// How many came out, and how many had when the alarm was set; nil while there is none.
+    /// The number of finished closures, now and when the timer was set; `nil` if no timer is set.
     var out = 0
     var outAtAlarm: Int?
     var alarm: ScheduledTimer?
@@ -49,7 +48,7 @@ package final class Admission: Sendable {
     self.timer = timer
   }
 
-  /// Runs work on a queue, soon.
+  /// Runs a closure on a queue, soon.
   package func enter(_ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     let isWanted = state.withLock { state in
       state.waiting.append(Work(queue: queue, body: body))
@@ -61,19 +60,19 @@ package final class Admission: Sendable {
     setAlarm()
   }
 
-  /// Begins a worker that was counted.
+  /// Starts a worker that is already counted.
   private func addWorker() {
-    // A queue of its own gets a thread also while all others are blocked.
+    // A new queue gets a thread even if all other threads are blocked.
     DispatchQueue(label: "swappable.admission.worker").async { [self] in
       while let work = nextWork() {
-        // On this thread, not on one more.
+        // `sync` runs the closure on this thread, not on another one.
         work.queue.sync(execute: work.body)
         state.withLock { $0.out += 1 }
       }
     }
   }
 
-  /// The next piece of work; nil ends the worker.
+  /// Returns the next closure; `nil` ends the worker.
   private func nextWork() -> Work? {
     state.withLock { state in
       let work = state.takeNext()
@@ -82,7 +81,7 @@ package final class Admission: Sendable {
     }
   }
 
-  /// Checks in a while whether work still waits.
+  /// Checks after a while whether closures still wait.
   private func setAlarm() {
     let number = state.withLock { state -> Int? in
       guard state.next < state.waiting.count, state.outAtAlarm == nil else { return nil }
@@ -102,7 +101,7 @@ package final class Admission: Sendable {
       setAlarm()
     }
     let unwanted = state.withLock { state -> ScheduledTimer? in
-      // This alarm may have rung already, and the next one may be set.
+      // This timer may have fired already, and the next one may be set.
       guard state.alarmCount == number else { return alarm }
       defer { state.alarm = alarm }
       return state.alarm

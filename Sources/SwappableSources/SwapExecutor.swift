@@ -8,7 +8,7 @@ import SwappablePrimitives
 /// Each input is handled under the lock of the container's domain. The steps of the decision are taken
 /// there as well, so commits happen in the order of the decisions. The actions follow after the lock is
 /// released, because they call sources, observers and comparisons of elements. The executor itself
-/// decides nothing. Its last section is the only place that calls the propagation engine.
+/// decides nothing.
 final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: the domain's lock guards `machine`, and `root` is constant.
 
@@ -39,14 +39,15 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   func start(with source: any DataSource<Element>) {
     let attachment = makeAttachment(source)
     // Nothing is derived from a new container yet, so this is no cycle.
-    _ = connect(attachment)
-    run { machine in machine.start(with: attachment) }
+    _ = DependencyGraph.connect(root, to: attachment.node)
+    handle(.start(attachment))
   }
 
   /// Requests a swap.
   func swap(to source: any DataSource<Element>) -> SwapHandle {
     let attachment = makeAttachment(source)
-    let isCycle = !connect(attachment)
+    // If the source is made from this container, the graph does not connect them.
+    let isCycle = !DependencyGraph.connect(root, to: attachment.node)
     handle(.swap(attachment, isCycle: isCycle))
     return attachment.handle
   }
@@ -69,50 +70,54 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
   }
 
+  /// Handles an input, and the inputs that answer its actions.
   private func handle(_ input: Machine.Input) {
-    run { machine in machine.handle(input) }
-  }
-
-  /// Runs the machine, and then whatever its actions lead to.
-  private func run(_ decide: (inout Machine) -> Machine.Decision) {
-    var turn = take(decide)
+    var turn = decide(input)
     while let action = turn.actions.popLast() {
       // An action that is answered by an input is the last of its decision.
-      if let input = perform(action, &turn) { turn = take { machine in machine.handle(input) } }
+      if let answer = perform(action, &turn) { turn = decide(answer) }
     }
   }
 
-  /// Decides and takes the steps of the decision, under the lock.
-  private func take(_ decide: (inout Machine) -> Machine.Decision) -> Turn {
+  /// Lets the machine decide, and carries out the steps of the decision, under the lock.
+  private func decide(_ input: Machine.Input) -> Turn {
     // The steps and the replaced states are released at the end, after the lock.
     let (turn, released) = withLock { state in
-      let decision = decide(&machine)
+      let decision = machine.handle(input)
       var turn = Turn(decision)
       var replaced: [Event] = []
-      for step in decision.steps { take(step, &turn, &replaced, &state) }
+      for step in decision.steps { carryOut(step, &turn, &replaced, &state) }
       return (turn, (decision, replaced))
     }
     withExtendedLifetime(released) {}
     return turn
   }
 
-  private func take(
+  private func carryOut(
     _ step: Machine.Step, _ turn: inout Turn, _ replaced: inout [Event],
     _ state: inout Domain.State
   ) {
     switch step {
     case .show(let contents, let changeset):
-      replaced += show(contents, changeset, &turn, &state)
+      let new = StateBox<Element>.read(contents.box).state
+      replaced += commit(changeset.map { (new.snapshot, $0) }, new, [], &turn, &state)
     case .replay(let updates):
-      for update in updates { replaced += replay(update, &turn, &state) }
+      for erased in updates {
+        let update = CollectionUpdate<Element>.read(erased.update)
+        replaced += commit(
+          update.change.map { ($0.after, $0.changeset) }, update.state, erased.tickets, &turn,
+          &state)
+      }
     case .adopt(let new, let attachment):
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
     case .share(let new, let staged):
       SourceAttachment<Element>.cast(new).share(.cast(staged))
     case .beginDifference(let attachment):
-      beginDifference(.cast(attachment), &state)
+      // From now on, a flush waits: changes of the shown source are not committed.
+      SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
     case .endDifference(let attachment):
-      endDifference(.cast(attachment), &turn, &state)
+      state.endJoin(SourceAttachment<Element>.cast(attachment).join)
+      turn.waiters += state.takeDueWaiters()
     }
   }
 
@@ -130,16 +135,19 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .computeDifference(let attachment, let contents):
       return computeDifference(.cast(attachment), .read(contents.box))
     case .leave(let attachment):
-      endObservation(of: .cast(attachment))
-      disconnect(.cast(attachment))
+      let attachment = SourceAttachment<Element>.cast(attachment)
+      endObservation(of: attachment)
+      DependencyGraph.disconnect(root, from: attachment.node)
     case .endObservation(let attachment):
       endObservation(of: .cast(attachment))
     case .resolve(let attachment, let outcome):
       SourceAttachment<Element>.cast(attachment).handle.resolve(outcome)
     case .deliver:
-      deliver(&turn)
+      if turn.mustDeliver { root.domain.deliver() }
+      turn.mustDeliver = false
     case .wakeWaiters:
-      wakeWaiters(&turn)
+      for waiter in turn.waiters { waiter.wake() }
+      turn.waiters = []
     case .discardUpdates, .discardContents:
       // Popping the action has released them.
       break
@@ -155,15 +163,6 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private func withLock<Result>(_ body: (inout Domain.State) -> Result) -> Result {
     root.domain.withLock(body)
-  }
-
-  /// Records that the container is made from a source, unless the source is made from the container.
-  private func connect(_ attachment: SourceAttachment<Element>) -> Bool {
-    DependencyGraph.connect(root, to: attachment.node)
-  }
-
-  private func disconnect(_ attachment: SourceAttachment<Element>) {
-    DependencyGraph.disconnect(root, from: attachment.node)
   }
 
   /// Starts a source and observes it.
@@ -193,15 +192,11 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     // If the source has loaded, the machine ignores the answer.
     let isDerived =
       contents.readiness != .loaded
-      && shown.map { isDownstream(attachment, of: .cast($0)) } ?? false
+      && shown.map {
+        DependencyGraph.isDerived(node, from: SourceAttachment<Element>.cast($0).node)
+      } ?? false
     root.domain.pause(at: .swapAttached)
     return .attached(attachment, contents, isDerivedFromShown: isDerived)
-  }
-
-  private func isDownstream(
-    _ attachment: SourceAttachment<Element>, of shown: SourceAttachment<Element>
-  ) -> Bool {
-    DependencyGraph.isDerived(attachment.node, from: shown.node)
   }
 
   private func endObservation(of attachment: SourceAttachment<Element>) {
@@ -211,22 +206,6 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       return feed
     }
     feed?.dispose()
-  }
-
-  private func show(
-    _ contents: Machine.Contents, _ changeset: Changeset?, _ turn: inout Turn,
-    _ state: inout Domain.State
-  ) -> [Event] {
-    let new = StateBox<Element>.read(contents.box).state
-    return commit(changeset.map { (new.snapshot, $0) }, new, [], &turn, &state)
-  }
-
-  private func replay(
-    _ update: Machine.Update, _ turn: inout Turn, _ state: inout Domain.State
-  ) -> [Event] {
-    let (update, tickets) = (CollectionUpdate<Element>.read(update.update), update.tickets)
-    return commit(
-      update.change.map { ($0.after, $0.changeset) }, update.state, tickets, &turn, &state)
   }
 
   /// Commits new contents, if there are any, and the status of a source.
@@ -246,30 +225,6 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     if mustDeliver { turn.mustDeliver = true }
     if let released { return [before, released] }
     return [before]
-  }
-
-  private func deliver(_ turn: inout Turn) {
-    if turn.mustDeliver { root.domain.deliver() }
-    turn.mustDeliver = false
-  }
-
-  /// From now on, a flush waits: changes of the shown source are not committed.
-  private func beginDifference(
-    _ attachment: SourceAttachment<Element>, _ state: inout Domain.State
-  ) {
-    attachment.join = state.beginJoin()
-  }
-
-  private func endDifference(
-    _ attachment: SourceAttachment<Element>, _ turn: inout Turn, _ state: inout Domain.State
-  ) {
-    state.endJoin(attachment.join)
-    turn.waiters += state.takeDueWaiters()
-  }
-
-  private func wakeWaiters(_ turn: inout Turn) {
-    for waiter in turn.waiters { waiter.wake() }
-    turn.waiters = []
   }
 
   /// Computes the difference from the shown contents, which stay as they are until it is done.

@@ -23,7 +23,7 @@ package protocol SwapPayload {
   static func contents(after update: Update) -> Contents
 }
 
-/// Whether a source can be shown.
+/// The readiness of a source to be shown.
 package enum SwapReadiness: Sendable, Hashable {
   /// The source has held good contents at some time.
   case loaded
@@ -33,7 +33,7 @@ package enum SwapReadiness: Sendable, Hashable {
   case failed(SourceError)
 }
 
-/// The decisions of a container: which source it shows, and what becomes of each swap.
+/// The decisions of a container: which source it shows, and how each swap ends.
 ///
 /// The machine is a pure value. It receives an ``Input``, moves to its next ``State``, and returns a
 /// ``Decision``: the steps to take under the lock, and the actions to perform after it. The machine
@@ -83,6 +83,8 @@ package struct SwapStateMachine<Payload: SwapPayload> {
 
   /// An event that the machine reacts to.
   package enum Input {
+    /// The container was created with a first source. In any other state than `empty`, this is a swap.
+    case start(Attachment)
     /// A swap to a source was requested. If the source is made from the container, it is a cycle and
     /// was not connected.
     case swap(Attachment, isCycle: Bool)
@@ -98,7 +100,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     case close
   }
 
-  /// What follows from an input.
+  /// The steps and actions that an input causes.
   package struct Decision {
     /// Steps to take in order, before the lock that guards the machine is released.
     package fileprivate(set) var steps: [Step] = []
@@ -136,7 +138,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     case leave(Attachment)
     /// Stop observing. The attachment was left while it was being attached.
     case endObservation(Attachment)
-    /// Tell the outcome of a swap.
+    /// Resolve the handle of a swap.
     case resolve(Attachment, SwapOutcome)
     /// Deliver the committed steps.
     case deliver
@@ -184,12 +186,6 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     }
   }
 
-  /// Begins to attach the first source of a container. Call this method on a new machine only.
-  package mutating func start(with first: Attachment) -> Decision {
-    state = .starting(first, pending: [])
-    return Decision(actions: [.attachFirst(first)])
-  }
-
   /// Moves to the next state.
   package mutating func handle(_ input: Input) -> Decision {
     // Move the old state out, so that pending updates are appended in place.
@@ -198,6 +194,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     var decision = Decision()
     state =
       switch input {
+      case .start(let first): started(old, with: first, &decision)
       case .swap(let new, let isCycle): swapped(old, to: new, isCycle, &decision)
       case .attached(let attachment, let contents, let isDerived):
         attached(old, attachment, contents, isDerived, &decision)
@@ -212,6 +209,14 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   // MARK: The table, one function for each kind of input
+
+  private func started(
+    _ old: State, with first: Attachment, _ decision: inout Decision
+  ) -> State {
+    guard case .empty = old else { return swapped(old, to: first, false, &decision) }
+    decision.actions.append(.attachFirst(first))
+    return .starting(first, pending: [])
+  }
 
   private func swapped(
     _ old: State, to new: Attachment, _ isCycle: Bool, _ decision: inout Decision

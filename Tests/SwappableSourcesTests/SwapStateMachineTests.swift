@@ -36,7 +36,7 @@ private typealias Machine = SwapStateMachine<Plain>
   }
 
   private enum InputKind: CaseIterable {
-    case swap, attached, update, compared, cancel, close
+    case start, swap, attached, update, compared, cancel, close
   }
 
   /// The attachment of an input: 1 is shown, 2 is staged, and 9 was left or never attached.
@@ -79,6 +79,7 @@ private typealias Machine = SwapStateMachine<Plain>
 
   private func inputs(_ kind: InputKind) -> [Machine.Input] {
     switch kind {
+    case .start: [3, 11, 12].map { .start($0) }
     case .swap:
       [3, 11, 12].map { .swap($0, isCycle: false) } + [.swap(3, isCycle: true)]
     case .attached:
@@ -117,6 +118,7 @@ private typealias Machine = SwapStateMachine<Plain>
 
   private func kind(of input: Machine.Input) -> InputKind {
     switch input {
+    case .start: .start
     case .swap: .swap
     case .attached: .attached
     case .update: .update
@@ -144,6 +146,7 @@ private typealias Machine = SwapStateMachine<Plain>
 
   private func text(_ input: Machine.Input) -> String {
     switch input {
+    case .start(let first): "start \(first)"
     case .swap(let new, let isCycle): "swap \(new)" + (isCycle ? " cycle" : "")
     case .attached(let attachment, let contents, let isDerived):
       "attached \(attachment) \(contents)" + (isDerived ? " derived" : "")
@@ -203,6 +206,7 @@ private typealias Machine = SwapStateMachine<Plain>
   /// readiness, and `*` is anything; `#` and `?` may occur again in the result.
   private static let table = """
     empty
+      start #: starting # [] | attach first #
       swap #: attaching # [] | attach #
       swap 3 cycle: same | 3 is a cycle
       attached # *: same | end observation #
@@ -211,8 +215,8 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | nothing
 
     starting 2 []
-      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 *: showing 2 | 2 is swapped
@@ -223,8 +227,9 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 2, 2 is canceled
 
     starting 2 [W1 L2]
-      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, discard W1 L2, attach #
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3, swap 11, start 3, start 11: attaching # [] | \
+            leave 2, 2 is superseded, discard W1 L2, attach #
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 *: showing 2 | replay W1 L2 / deliver, 2 is swapped
@@ -235,8 +240,8 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 2, 2 is canceled, discard W1 L2
 
     showing 1
-      swap 3, swap 12: attaching # over 1 [] | attach #
-      swap 11: same | adopt 11 by 1 / start 1, leave 11, 11 is unchanged
+      swap 3, swap 12, start 3, start 12: attaching # over 1 [] | attach #
+      swap 11, start 11: same | adopt 11 by 1 / start 1, leave 11, 11 is unchanged
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
       attached 2 *, attached 9 *: same | end observation #
@@ -246,8 +251,8 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 1
 
     attaching 2 []
-      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 L0, attached 2 L0 derived: diffing 2 L0 [] [] | begin 2 / compute 2 L0
@@ -261,10 +266,10 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 2, 2 is canceled
 
     attaching 2 over 1 []
-      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
-      swap 11: showing 1 | adopt 11 by 1 / \
+      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
       attached 9 *: same | end observation 9
@@ -280,10 +285,10 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 1, leave 2, 2 is canceled
 
     attaching 2 over 1 [W1 L2]
-      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach 3
-      swap 11: showing 1 | adopt 11 by 1 / \
+      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach 3
+      swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, discard W1 L2, start 1, leave 11, 11 is unchanged
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
       attached 9 *: same | end observation 9
@@ -296,8 +301,8 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 1, leave 2, 2 is canceled, discard W1 L2
 
     loading 2
-      swap 3, swap 11: attaching # [] | leave 2, 2 is superseded, attach #
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
@@ -309,10 +314,10 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 2, 2 is canceled
 
     loading 2 over 1
-      swap 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
-      swap 11: showing 1 | adopt 11 by 1 / \
+      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
       attached 9 *: same | end observation 9
@@ -325,9 +330,9 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 1, leave 2, 2 is canceled
 
     diffing 2 L0 [] []
-      swap 3, swap 11: attaching # [] | \
+      swap 3, swap 11, start 3, start 11: attaching # [] | \
             leave 2, 2 is superseded, discard contents L0, attach #
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
@@ -339,12 +344,12 @@ private typealias Machine = SwapStateMachine<Plain>
       close: closed | leave 2, 2 is canceled, discard contents L0
 
     diffing 2 L0 over 1 [L5 L6] [L1 L2]
-      swap 3: attaching 3 over 1 [] | replay L5 L6 / \
+      swap 3, start 3: attaching 3 over 1 [] | replay L5 L6 / \
             leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, attach 3
-      swap 11: showing 1 | replay L5 L6, adopt 11 by 1 / \
+      swap 11, start 11: showing 1 | replay L5 L6, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, \
             start 1, leave 11, 11 is unchanged
-      swap 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
       attached 9 *: same | end observation 9
@@ -361,7 +366,7 @@ private typealias Machine = SwapStateMachine<Plain>
             leave 1, leave 2, 2 is canceled, discard L1 L2, discard contents L0, discard L5 L6
 
     closed
-      swap #: same | leave #, # is canceled
+      swap #, start #: same | leave #, # is canceled
       swap 3 cycle: same | 3 is a cycle
       attached # *: same | end observation #
       update # *, cancel #, close: same | nothing
@@ -468,7 +473,7 @@ private typealias Machine = SwapStateMachine<Plain>
   @Test func `a new machine shows nothing until it starts`() {
     var machine = Machine()
     #expect(text(machine.state) == "empty")
-    #expect(text(machine.start(with: 2)) == "attach first 2")
+    #expect(text(machine.handle(.start(2))) == "attach first 2")
     #expect(text(machine.state) == "starting 2 []")
   }
 }

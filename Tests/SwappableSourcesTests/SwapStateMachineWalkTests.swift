@@ -55,7 +55,7 @@ private final class Walk {
     if random.oneIn(2) {
       let first = makeAttachment()
       connected.insert(first)
-      perform(machine.start(with: first), of: nil)
+      handle(.start(first))
     }
   }
 
@@ -149,12 +149,12 @@ private final class Walk {
     check(decision, from: before, input)
   }
 
-  private func perform(_ decision: Machine.Decision, of input: Machine.Input?) {
+  private func perform(_ decision: Machine.Decision, of input: Machine.Input) {
     for step in decision.steps {
       switch step {
       case .show(let contents, _):
         guard case .compared(let attachment, _) = input else {
-          return fail("shown by \(input as Any)")
+          return fail("shown by \(input)")
         }
         expect(outcomes[attachment] == nil, "\(attachment) is shown after its outcome")
         expect(contents.collection == attachment % 10, "\(attachment) shows \(contents)")

@@ -7,13 +7,13 @@ import Testing
 
 @testable import FileSources
 
-@Suite struct JSONFileContentsTests {
+@Suite struct JSONDocumentUpdateTests {
   @Test func randomVersionsAreAsReadFromTheStartAndTellTheirDifference() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
     var values = (0..<60).map { "{\"id\":\($0)}" }
-    var contents: JSONFileContents?
+    var document: JSONDocument?
     var elements: [JSONElement] = []
     for round in 0..<1_000 {
       for _ in 0..<Int.random(in: 0..<6, using: &random) where !values.isEmpty {
@@ -28,9 +28,9 @@ import Testing
       if round % 100 == 99 { values.shuffle(using: &random) }
       if values.isEmpty { values = ["{\"id\":0}"] }
       let bytes = Array(("[" + values.joined(separator: ",") + "]").utf8)
-      if let old = contents?.document.bytes {
+      if let old = document?.bytes {
         let isWhole = Bool.random(using: &random)
-        let change = try contents?.update(
+        let change = try document?.update(
           for: .init(from: old, to: bytes, isWhole: isWhole), decoding: decoding)
         if let change {
           let previous = elements
@@ -41,15 +41,17 @@ import Testing
             deleted.isDisjoint(with: change.inserted.map(\.description)), "seed \(seed)")
         }
       } else {
-        contents = try JSONFileContents(bytes, key: "id", decoding: decoding, into: &elements)
+        let first = try JSONDocument(bytes, key: "id")
+        elements = try first.elements(decoding)
+        document = first
       }
       try #require(elements.map(\.description) == values, "seed \(seed)")
     }
   }
 
-  /// Does what the contract says of a changeset.
+  /// Applies a changeset as the event contract defines it.
   private func applying(
-    _ change: JSONFileContents.Change<JSONElement>, to old: [JSONElement]
+    _ change: JSONDocument.Change<JSONElement>, to old: [JSONElement]
   ) -> [JSONElement] {
     let changeset = change.changeset
     var new = old
@@ -73,16 +75,16 @@ import Testing
     })
     var values = (0..<1_000).map { "{\"id\":\($0)}" }
     func bytes() -> [UInt8] { Array(("[" + values.joined(separator: ",") + "]").utf8) }
-    var elements: [JSONElement] = []
-    var contents = try JSONFileContents(bytes(), key: "id", decoding: decoding, into: &elements)
-    let old = contents.document.bytes
+    var document = try JSONDocument(bytes(), key: "id")
+    let elements = try document.elements(decoding)
+    let old = document.bytes
     #expect(decoded.value.withLock { $0 } == 1_000)
     values[10] = "{\"id\":10,\"v\":1}"
     values.insert("{\"id\":-1}", at: 500)
     values.append(values.remove(at: 2))
     values.remove(at: 700)
     let change = try #require(
-      try contents.update(
+      try document.update(
         for: .init(from: old, to: bytes(), isWhole: true), decoding: decoding))
     #expect(applying(change, to: elements).map(\.description) == values)
     #expect(change.changeset.deletions == [10, 700])
