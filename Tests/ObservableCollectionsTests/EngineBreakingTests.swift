@@ -1,0 +1,589 @@
+import DataSourceTesting
+import Diffing
+import Dispatch
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import SwappablePrimitives
+import TestSupport
+import Testing
+
+/// Attempts to break the propagation engine: each test began as a way to violate a rule of the contract.
+@Suite struct EngineBreakingConcurrencyTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
+
+  // MARK: Joining
+
+  @Test func `a change at the moment when an operator becomes live is not lost`() throws {
+    let items = Items([TestElement(1, 0)])
+    let property = Property(Numbered(0))
+    let rows = LiveCollection { inputs in
+      // The second of the recorded values is released when the replay ends.
+      Echo(value: inputs.property(property), items: inputs.collection(items)) {
+        property.value = Numbered(
+          1,
+          Token {
+            Worker { items.append(TestElement(2, 0)) }.finish()
+          })
+        property.value = Numbered(2)
+      }
+    }
+    items.flush()
+    #expect(items.count == 2)
+    #expect(rows.snapshot.map(\.id) == [1, 2])
+  }
+
+  @Test func `an operator that computes slower than another thread commits becomes live`() throws {
+    let rounds = Self.isLong ? 500 : 5
+    let items = Items([TestElement(0, 0)])
+    let isOver = Shared(false)
+    let worker = Worker {
+      var step = 0
+      while !isOver.value {
+        step += 1
+        items[0] = TestElement(0, step)
+      }
+    }
+    var wrong = 0
+    for _ in 0..<rounds {
+      let copy = items.map { $0 }
+      let many = copy.concatenated(with: Array(repeating: copy, count: 50))
+      for _ in 0..<20 where many.snapshot.map(\.content).contains(0) { items.flush() }
+      let events = RecordingObserver(many, expectsEveryRevision: false)
+      if Set(many.snapshot.map(\.content)).count != 1 { wrong += 1 }
+      if !events.violations.isEmpty { wrong += 1 }
+    }
+    isOver.value = true
+    try worker.join()
+    #expect(wrong == 0, "\(wrong) of \(rounds)")
+  }
+
+  // MARK: Transactions over domains
+
+  @Test func `two operators over the same properties in opposite orders see a transaction once`() {
+    let (first, second) = (Property(0), Property(0))
+    let rows = LiveCollection { inputs in
+      PairRow(first: inputs.property(first), second: inputs.property(second))
+    }
+    let turned = LiveCollection { inputs in
+      PairRow(first: inputs.property(second), second: inputs.property(first))
+    }
+    let (events, turnedEvents) = (RecordingObserver(rows), RecordingObserver(turned))
+    for number in 1...2 {
+      withTransaction {
+        first.value = number
+        second.value = number
+      }
+    }
+    #expect(events.changes.map { Array($0.after) } == [["1, 1"], ["2, 2"]])
+    #expect(turnedEvents.changes.map { Array($0.after) } == [["1, 1"], ["2, 2"]])
+  }
+
+  @Test func `collections of properties with each other's parameters see a transaction once`() {
+    let (first, second) = (Property(0), Property(0))
+    let rowsOfFirst = LiveCollection { SingleRow(value: $0.property(first)) }
+    let rowsOfSecond = LiveCollection { SingleRow(value: $0.property(second)) }
+    let one = LiveCollection { inputs in
+      Tagged(rows: inputs.collection(rowsOfFirst), tag: inputs.property(second))
+    }
+    let other = LiveCollection { inputs in
+      Tagged(rows: inputs.collection(rowsOfSecond), tag: inputs.property(first))
+    }
+    let (events, otherEvents) = (RecordingObserver(one), RecordingObserver(other))
+    withTransaction {
+      first.value = 1
+      second.value = 1
+    }
+    #expect(events.changes.map { Array($0.after) } == [["1, 1"]])
+    #expect(otherEvents.changes.map { Array($0.after) } == [["1, 1"]])
+  }
+
+  @Test func `one property that is a parameter of two operators in a chain causes one event`() {
+    let items = Items((0..<4).map { TestElement($0, $0) })
+    let limit = Property(1)
+    let small = LiveCollection { inputs in
+      Below(items: inputs.collection(items), limit: inputs.property(limit))
+    }
+    let tagged = LiveCollection { inputs in
+      Tagged(
+        rows: inputs.collection(small.map { "\($0.id)" }), tag: inputs.property(limit))
+    }
+    let events = RecordingObserver(tagged)
+    withKnownIssue("each operator has a boundary of its own, and each is a commit") {
+      limit.value = 2
+      #expect(events.changes.map { Array($0.after) } == [["0, 2", "1, 2"]])
+    }
+  }
+
+  @Test func `an operator that is created inside a transaction's delivery shows all of it or none`()
+  {
+    let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
+    let (mixtures, kept) = (Log<String>([]), Log<Disposable>([]))
+    let observation = left.observe { event in
+      guard case .change = event else { return }
+      let both = left.concatenated(with: right)
+      kept.append(
+        both.observe { event in
+          let contents = event.snapshot.map(\.content)
+          if Set(contents).count > 1 { mixtures.append("\(contents)") }
+        })
+    }
+    withTransaction {
+      left[0] = TestElement(1, 1)
+      right[0] = TestElement(2, 1)
+    }
+    withKnownIssue("the first state is captured from each domain at its own moment") {
+      #expect(mixtures.value == [])
+    }
+    withExtendedLifetime((observation, kept)) {}
+  }
+
+  // MARK: Drafts of properties
+
+  @Test func `a modification that throws inside a transaction is no event`() {
+    let property = Property(1)
+    let values = Log<Int>([])
+    let observation = property.observe { values.append($0) }
+    withTransaction {
+      try? property.modify { value in
+        value = 2
+        throw Refusal()
+      }
+      #expect(property.value == 1)
+    }
+    #expect(values.value == [1])
+    withTransaction {
+      try? property.modify { value in
+        value = 2
+        throw Refusal()
+      }
+      property.modify { $0 += 2 }
+    }
+    #expect(values.value == [1, 3])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a draft value that is released may set its property`() async {
+    await #expect(processExitsWith: .success) {
+      let property = Property<Token?>(nil)
+      let count = Shared(0)
+      withTransaction {
+        property.value = Token {
+          count.modify { $0 += 1 }
+          property.value = nil
+        }
+        property.value = Token()
+      }
+      precondition(count.value == 1 && property.value == nil)
+    }
+  }
+
+  @Test func `an element that a commit releases may edit another root of the transaction`() async {
+    await #expect(processExitsWith: .success) {
+      let left = CollectionProperty([Meddler(id: 1)])
+      let right = CollectionProperty<Meddler>([])
+      withTransaction {
+        left.remove(at: 0)
+        left.insert(
+          Meddler(id: 1, token: Token { right.append(Meddler(id: 3)) }), at: 0)
+        right.append(Meddler(id: 2))
+      }
+      precondition(right.snapshot.map(\.id) == [2, 3])
+    }
+  }
+
+  @Test func `edits of an observer that another thread caused do not join a transaction`() throws {
+    let input = SignalInput<Int>()
+    let log = Items([])
+    let observation = input.signal.observe { value in
+      if value == 1 {
+        Worker { input.send(2) }.finish()
+      } else {
+        log.append(TestElement(value, 0))
+      }
+    }
+    try? withTransaction {
+      input.send(1)
+      throw Refusal()
+    }
+    withKnownIssue("an observer that runs on a transaction's thread joins the transaction") {
+      #expect(log.snapshot.map(\.id) == [2])
+    }
+    withExtendedLifetime(observation) {}
+  }
+
+  // MARK: Composed commits
+
+  @Test func `a status step after commits that come to nothing leaves no gap`() throws {
+    let items = Items([TestElement(0, 0)])
+    let events = RecordingObserver(items, expectsEveryRevision: false)
+    let (statuses, held) = (Log<SourceStatus.State>([]), Held())
+    let statusObservation = items.observeStatus { statuses.append($0.state) }
+    let slow = items.observe { event in
+      if case .change(let change) = event, change.revision == 1 { held.hold() }
+    }
+    let worker = Worker { items[0] = TestElement(0, 1) }
+    held.wait()
+    for _ in 0..<1_000 {
+      items.append(TestElement(1, 0))
+      items.remove(at: 1)
+    }
+    held.release()
+    try worker.join()
+    items.setStatus(.loading)
+    items.append(TestElement(2, 0))
+    items.setStatus(.loaded)
+    items.append(TestElement(3, 0))
+    #expect(events.changes.map(\.after.count) == [1, 2, 3])
+    #expect(statuses.value == [.loaded, .loading, .loaded])
+    try events.check(against: items)
+    withExtendedLifetime((slow, statusObservation)) {}
+  }
+
+  @Test func `elements of commits that came to nothing are released without a lock`() throws {
+    let items = CollectionProperty([Meddler(id: 0)])
+    let other = Items([])
+    let (held, released) = (Held(), Shared(0))
+    let slow = items.observe { event in
+      if case .change(let change) = event, change.revision == 1 { held.hold() }
+    }
+    let worker = Worker { items.append(Meddler(id: 9)) }
+    held.wait()
+    items.remove(at: 0)
+    items.insert(
+      Meddler(
+        id: 0,
+        token: Token { [weak items] in
+          // This takes the domain's lock.
+          released.value = items?.count ?? -1
+        }), at: 0)
+    for _ in 0..<1_000 {
+      items.append(Meddler(id: 1))
+      items.remove(at: 2)
+    }
+    held.release()
+    try worker.join()
+    try Worker.run {
+      withTransaction {
+        items.remove(at: 0)
+        other.append(TestElement(1, 0))
+      }
+    }
+    #expect(released.value == 1)
+    withExtendedLifetime(slow) {}
+  }
+
+  @Test func `two domains may compose the same commits at the same time`() throws {
+    let items = Items([TestElement(0, 0)])
+    let others = [Items([]), Items([])]
+    let joins = others.map { items.concatenated(with: $0) }
+    let held = [Held(), Held()]
+    let observations = zip(joins, held).map { join, held in
+      join.observe { event in
+        if case .change(let change) = event, change.revision == 1 { held.hold() }
+      }
+    }
+    let events = joins.map { RecordingObserver($0, expectsEveryRevision: false) }
+    // Each join has a delivering thread of its own, which is held.
+    let workers = others.map { other in Worker { other.append(TestElement(9, 0)) } }
+    for held in held { held.wait() }
+    for number in 1...1_500 { items[0] = TestElement(0, number) }
+    for held in held { held.release() }
+    for worker in workers { try worker.join() }
+    for (event, join) in zip(events, joins) {
+      join.flush()
+      #expect(event.changes.count == 2)
+      try event.check(against: join)
+    }
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `the end of a signal does not replace its last value`() throws {
+    let node = SignalNode<Int>(domain: Domain(), latest: 0)
+    let (held, values) = (Held(), Log<Int>([]))
+    let observation = Signal(node).observe { value in
+      values.append(value)
+      if value == 1 { held.hold() }
+    } onCompletion: {
+      values.append(-1)
+    }
+    let worker = Worker { node.send(1) }
+    held.wait()
+    for value in 2...2_000 { node.send(value) }
+    node.finish()
+    held.release()
+    try worker.join()
+    #expect(values.value == [0, 1, 2_000, -1])
+    withExtendedLifetime(observation) {}
+  }
+
+  // MARK: Sizes
+
+  @Test func `a chain of a thousand joins needs no more than an ordinary stack`() async {
+    await #expect(processExitsWith: .success) {
+      let worker = Worker {
+        let items = Items([TestElement(1, 1)])
+        var last = items.concatenated(with: Items([]))
+        for _ in 1..<1_000 { last = last.concatenated(with: Items([])) }
+        let events = RecordingObserver(last)
+        items.append(TestElement(2, 2))
+        precondition(events.changes.count == 1)
+      }
+      try worker.join()
+    }
+  }
+
+  @Test func `a transaction is one event behind a chain of joins over both roots`() {
+    // Each join waits for the one before it, so the cost grows faster than the chain.
+    let (items, other) = (Items([TestElement(1, 1)]), Items([]))
+    var last = items.concatenated(with: other)
+    for _ in 1..<(Self.isLong ? 200 : 30) { last = last.concatenated(with: other) }
+    let events = RecordingObserver(last)
+    let start = ContinuousClock.now
+    withTransaction {
+      items.append(TestElement(2, 2))
+      other.append(TestElement(3, 3))
+    }
+    print("a chain of joins: \(ContinuousClock.now - start)")
+    #expect(events.changes.count == 1)
+  }
+
+  @Test func `a transaction over a parameter of many operators takes linear time`() {
+    // Of each operator one commit enters the domain. None may search all others.
+    let items = Items((0..<3).map { TestElement($0, $0) })
+    let limit = Property(1)
+    let count = Self.isLong ? 10_000 : 500
+    let all = (0..<count).map { _ in
+      LiveCollection { inputs in
+        Below(items: inputs.collection(items), limit: inputs.property(limit))
+      }
+    }
+    let start = ContinuousClock.now
+    withTransaction {
+      items.append(TestElement(3, 0))
+      limit.value = 2
+    }
+    print("a parameter of \(count) operators: \(ContinuousClock.now - start)")
+    #expect(all.allSatisfy { $0.snapshot.count == 3 })
+  }
+
+  @Test(.enabled(if: isLong)) func `transactions behind a slow observer need little memory`() throws
+  {
+    let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
+    let both = left.concatenated(with: right)
+    let held = Held()
+    let slow = left.observe { event in
+      if case .change(let change) = event, change.revision == 1 { held.hold() }
+    }
+    let worker = Worker { left[0] = TestElement(1, 1) }
+    held.wait()
+    var sizes: [Int] = []
+    for step in 0..<3 {
+      for number in 0..<100_000 {
+        withTransaction {
+          left[0] = TestElement(1, step * 100_000 + number)
+          right[0] = TestElement(2, step * 100_000 + number)
+        }
+      }
+      sizes.append(residentPages())
+    }
+    held.release()
+    try worker.join()
+    both.flush()
+    print("resident pages after each 100,000 transactions: \(sizes)")
+    withKnownIssue("a composed commit keeps the tickets of all its transactions") {
+      #expect(sizes[2] - sizes[0] < 2_000)
+    }
+    withExtendedLifetime(slow) {}
+  }
+
+  // MARK: Random
+
+  @Test func `random transactions over many roots are whole for each observer`() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("EngineBreaking seed \(seed)")
+    let rounds = Self.isLong ? 20_000 : 100
+    let roots = (0..<4).map { Items([TestElement($0, 0), TestElement($0 + 100, 0)]) }
+    let property = Property(0)
+    let first = roots[0].concatenated(with: roots[1])
+    let second = LiveCollection { inputs in
+      Stamps(
+        parts: [roots[2], roots[3]].map { inputs.collection($0) }, value: inputs.property(property))
+    }
+    let third = LiveCollection { inputs in
+      Stamps(
+        parts: [
+          first.map { $0 }.collection, roots[2].filter { _ in true }.collection,
+          second.map { $0 }.collection,
+        ]
+        .map { inputs.collection($0) }, value: inputs.property(property.map { $0 }))
+    }
+    let mixtures = Log<String>([])
+    let operations = Shared(0)
+    let all: [LiveCollection<TestElement>] = [first, second, third]
+    @Sendable func check(_ name: String, _ snapshot: Snapshot<TestElement>) {
+      let stamps = Set(snapshot.filter { $0.id < 100 }.map(\.content))
+      if stamps.count > 1 { mixtures.append("\(name): \(stamps.sorted())") }
+    }
+    let observations = all.enumerated().map { number, collection in
+      collection.observe { check("\(number)", $0.snapshot) }
+    }
+    let recorders = all.map { RecordingObserver($0, seed: seed, expectsEveryRevision: false) }
+    let gate = RecursiveGate()
+    let stamp = Shared(0)
+    let isOver = Shared(false)
+    let writers = (0..<2).map { thread in
+      Worker {
+        var random = SeededGenerator(seed: seed &+ UInt64(thread))
+        for _ in 0..<rounds {
+          operations.modify { $0 += 1 }
+          var order = Array(0...4)
+          order.shuffle(using: &random)
+          let fails = random.oneIn(8)
+          // One at a time, because the roots are edited in any order.
+          gate.enter(as: .current)
+          let number = stamp.modify { value in
+            value += 1
+            return value
+          }
+          try? withTransaction {
+            for index in order {
+              if index == 4 {
+                property.value = number
+              } else if random.oneIn(3) {
+                try? withTransaction {
+                  roots[index][0] = TestElement(index, -number)
+                  throw Refusal()
+                }
+                roots[index][0] = TestElement(index, number)
+              } else {
+                roots[index][0] = TestElement(index, number)
+              }
+            }
+            if fails { throw Refusal() }
+          }
+          gate.leave(as: .current)
+        }
+      }
+    }
+    let noise = (0..<2).map { thread in
+      Worker {
+        var random = SeededGenerator(seed: seed &+ 10 &+ UInt64(thread))
+        var kept: [Disposable] = []
+        while !isOver.value {
+          operations.modify { $0 += 1 }
+          let root = roots[random.below(4)]
+          switch random.below(6) {
+          case 0: kept.append(all[random.below(3)].observe { check("late", $0.snapshot) })
+          case 1: kept = []
+          case 2: _ = all[random.below(3)].map { $0 }.observe { check("map", $0.snapshot) }
+          default: root[1] = TestElement(root[1].id, random.below(1_000))
+          }
+        }
+      }
+    }
+    for writer in writers { try writer.join() }
+    isOver.value = true
+    for worker in noise { try worker.join() }
+    for collection in all { collection.flush() }
+    print("EngineBreaking operations \(operations.value)")
+    #expect(mixtures.value.prefix(5) == [], "seed \(seed)")
+    for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
+    #expect(first.snapshot.map(\.id) == [0, 100, 1, 101])
+    #expect(Array(first.snapshot) == roots[0].snapshot.array + roots[1].snapshot.array)
+    withExtendedLifetime(observations) {}
+  }
+}
+
+/// Holds a thread until a test lets it go on.
+private final class Held: Sendable {
+  private let (isHeld, mayGoOn) = (Signpost(), Signpost())
+
+  func hold() {
+    isHeld.open()
+    mayGoOn.pass()
+  }
+
+  func wait() { isHeld.pass() }
+
+  func release() { mayGoOn.open() }
+}
+
+extension Worker {
+  /// Waits for the end of the thread where nothing can be thrown.
+  fileprivate func finish() { #expect(throws: Never.self) { try join() } }
+}
+
+private func residentPages() -> Int {
+  let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
+  return text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+}
+
+private final class Numbered: Sendable {
+  let number: Int
+  let token: Token
+
+  init(_ number: Int, _ token: Token = Token()) {
+    self.number = number
+    self.token = token
+  }
+}
+
+/// The elements of a collection, with a property that changes nothing.
+private struct Echo: CollectionOperator {
+  let value: PropertyInput<Numbered>
+  let items: CollectionInput<TestElement>
+  let onStart: @Sendable () -> Void
+
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(with: items.snapshot)
+    onStart()
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) {
+    if items.change != nil { output.replace(with: items.snapshot) }
+  }
+}
+
+private struct PairRow: CollectionOperator {
+  let first: PropertyInput<Int>
+  let second: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<String>) {
+    output.replace(with: ["\(first.value), \(second.value)"])
+  }
+
+  func update(_ output: CollectionDraft<String>) { start(output) }
+}
+
+private struct SingleRow: CollectionOperator {
+  let value: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<String>) { output.replace(with: ["\(value.value)"]) }
+
+  func update(_ output: CollectionDraft<String>) { start(output) }
+}
+
+private struct Tagged: CollectionOperator {
+  let rows: CollectionInput<String>
+  let tag: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<String>) {
+    output.replace(with: rows.snapshot.map { "\($0), \(tag.value)" })
+  }
+
+  func update(_ output: CollectionDraft<String>) { start(output) }
+}
+
+/// The elements of several collections, and one with the value of a property.
+private struct Stamps: CollectionOperator {
+  let parts: [CollectionInput<TestElement>]
+  let value: PropertyInput<Int>
+
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(
+      with: parts.flatMap { Array($0.snapshot) } + [TestElement(50, value.value)])
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) { start(output) }
+}

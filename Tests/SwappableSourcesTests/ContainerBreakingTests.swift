@@ -1,0 +1,142 @@
+import DataSourceTesting
+import Diffing
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import TestSupport
+import Testing
+
+/// Attempts to break containers that take part in transactions over several roots.
+@Suite struct ContainerBreakingConcurrencyTests {
+  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
+
+  @Test(arguments: [PausePoint.swapFrozen, .swapComputed])
+  func `a transaction is one event although a container computes a difference`(
+    point: PausePoint
+  ) throws {
+    let control = PauseControl()
+    let old = ArrayDataSource([TestElement(1, 0)])
+    let new = ArrayDataSource([TestElement(1, 0), TestElement(5, 0)])
+    let other = ArrayDataSource([TestElement(2, 0)])
+    let container = SwappableContainer(old, pauseHook: control.hook)
+    let both = container.concatenated(with: other)
+    let mixtures = Log<String>([])
+    let observation = both.observe { event in
+      let contents = event.snapshot.filter { $0.id < 5 }.map(\.content)
+      if Set(contents).count > 1 { mixtures.append("\(contents)") }
+    }
+    let events = RecordingObserver(both)
+    let held = control.arm(point)
+    let worker = Worker { container.swap(to: new) }
+    try held.waitUntilReached()
+    withTransaction {
+      new[0] = TestElement(1, 7)
+      other[0] = TestElement(2, 7)
+    }
+    held.release()
+    try worker.join()
+    both.flush()
+    #expect(mixtures.value == [])
+    #expect(events.changes.map { $0.after.map(\.content) } == [[0, 0, 0], [7, 0, 7]])
+    try events.check(against: both)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a transaction of a source that is left is not waited for`() throws {
+    let control = PauseControl()
+    let old = ArrayDataSource([TestElement(1, 0)])
+    let new = ArrayDataSource([TestElement(1, 0), TestElement(5, 0)])
+    let other = ArrayDataSource([TestElement(2, 0)])
+    let container = SwappableContainer(old, pauseHook: control.hook)
+    let both = container.concatenated(with: other)
+    let events = RecordingObserver(both)
+    let held = control.arm(.swapFrozen)
+    let worker = Worker { container.swap(to: new) }
+    try held.waitUntilReached()
+    withTransaction {
+      old[0] = TestElement(1, 7)
+      other[0] = TestElement(2, 7)
+    }
+    held.release()
+    try worker.join()
+    both.flush()
+    #expect(both.snapshot.map(\.content) == [0, 0, 7])
+    try events.check(against: both)
+  }
+
+  @Test func `a chain of a thousand containers needs no more than an ordinary stack`() async {
+    await #expect(processExitsWith: .success) {
+      let worker = Worker {
+        let (items, other) = (ArrayDataSource<TestElement>([1]), ArrayDataSource<TestElement>([]))
+        var last = SwappableContainer<TestElement>(items)
+        for _ in 1..<1_000 { last = SwappableContainer(last) }
+        let both = last.concatenated(with: other)
+        let events = RecordingObserver(both)
+        withTransaction {
+          items.append(TestElement(2, 2))
+          other.append(TestElement(3, 3))
+        }
+        precondition(events.changes.count == 1)
+      }
+      try worker.join()
+    }
+  }
+
+  @Test func `swaps and transactions over the sources leave no commit behind`() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("ContainerBreaking seed \(seed)")
+    let rounds = Self.isLong ? 20_000 : 300
+    let sources = (0..<3).map { number in
+      ArrayDataSource([TestElement(number, 0), TestElement(number + 10, 0)])
+    }
+    let containers = (0..<2).map { SwappableContainer(sources[$0]) }
+    let nested = SwappableContainer<TestElement>(containers[0])
+    let all: [LiveCollection<TestElement>] = [
+      containers[0].concatenated(with: containers[1], sources[2]),
+      nested.map { TestElement($0.id + 100, $0.content) }
+        .concatenated(with: containers[1].filter { _ in true }),
+    ]
+    let recorders = all.map { RecordingObserver($0, seed: seed, expectsEveryRevision: false) }
+    let operations = Shared(0)
+    let workers = (0..<4).map { thread in
+      Worker {
+        var random = SeededGenerator(seed: seed &+ UInt64(thread))
+        for number in 0..<rounds {
+          operations.modify { $0 += 1 }
+          switch random.below(5) {
+          case 0: containers[0].swap(to: sources[random.below(3)])
+          case 1: containers[1].swap(to: sources[random.below(3)])
+          case 2:
+            if random.oneIn(2) {
+              nested.swap(to: containers[random.below(2)])
+            } else {
+              nested.swap(to: sources[random.below(3)].filter { _ in true }).cancel()
+            }
+          default:
+            withTransaction {
+              for index in 0..<3 where !random.oneIn(4) {
+                sources[index][random.below(2)].content = number
+              }
+              if random.oneIn(10) { containers[0].swap(to: sources[random.below(3)]) }
+            }
+          }
+        }
+      }
+    }
+    for worker in workers { try worker.join() }
+    for collection in all { collection.flush() }
+    print("ContainerBreaking operations \(operations.value)")
+    for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
+    let expected = containers[0].snapshot.array + containers[1].snapshot.array
+    #expect(Array(all[0].snapshot) == expected + sources[2].snapshot.array, "seed \(seed)")
+    // Nothing waits: each further transaction is delivered at once.
+    let count = recorders[0].eventCount
+    withTransaction {
+      sources[2].append(TestElement(50, 0))
+      sources[1].append(TestElement(51, 0))
+      sources[0].append(TestElement(52, 0))
+    }
+    #expect(recorders[0].eventCount == count + 1, "seed \(seed)")
+  }
+}
