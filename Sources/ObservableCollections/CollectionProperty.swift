@@ -140,7 +140,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.openTransactions.removeLast()
     context.transactionDepth -= 1
-    if commit(prepare(), tickets: []) { root.domain.deliver() }
+    let (mustDeliver, released) = commit(prepare(), tickets: [])
+    withExtendedLifetime(released) {}
+    if mustDeliver { root.domain.deliver() }
     return result
   }
 
@@ -173,12 +175,14 @@ extension CollectionProperty {
 
   /// Commits an update and leaves the gate.
   ///
-  /// - Returns: Whether this thread must deliver.
-  private func commit(_ update: CollectionUpdate<Element>?, tickets: [Ticket]) -> Bool {
+  /// - Returns: Whether this thread must deliver, and objects to be released.
+  private func commit(
+    _ update: CollectionUpdate<Element>?, tickets: [Ticket]
+  ) -> (mustDeliver: Bool, released: (Event, Event?)?) {
     let thread = ThreadID.current
     guard let update else {
       gate.leave(as: thread)
-      return false
+      return (false, nil)
     }
     // The update holds the snapshot before it. The status before it is held here.
     let before = root.currentBox
@@ -186,9 +190,7 @@ extension CollectionProperty {
       root.commit(update, tickets: tickets, by: thread, &state)
     }
     gate.leave(as: thread)
-    withExtendedLifetime(before) {}
-    withExtendedLifetime(released) {}
-    return mustDeliver
+    return (mustDeliver, (before, released))
   }
 
   /// Discards the draft and leaves the gate.
@@ -213,12 +215,11 @@ extension CollectionProperty: TransactionParticipant {
     return prepared != nil
   }
 
-  package func commitTransaction(tickets: [Ticket]) -> Bool {
-    // The draft is released after the gate is left.
+  package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
     let (update, draft) = (prepared, preparedDraft)
     (prepared, preparedDraft) = (nil, nil)
-    defer { withExtendedLifetime(draft) {} }
-    return commit(update, tickets: tickets)
+    let (mustDeliver, released) = commit(update, tickets: tickets)
+    return (mustDeliver, (draft, released))
   }
 
   package func rollBackTransaction() -> Any {

@@ -59,13 +59,14 @@ extension CollectionInput: OperatorInput {
   package var hasStep: Bool { steps?.hasStep == true }
 
   package func replayStep() {
-    steps?.next()
+    let released = (steps?.next(), replayed)
     if let update { replayed = update.box }
+    withExtendedLifetime(released) {}
   }
 
-  package func endReplay() {
-    steps = nil
-    replayed = nil
+  package func endReplay() -> Any {
+    defer { (steps, replayed) = (nil, nil) }
+    return (steps, replayed)
   }
 
   var isChanged: Bool { update?.hasChange == true }
@@ -104,7 +105,7 @@ extension PropertyInput: OperatorInput {
   package func takeRecorded() { port.takeRecorded() }
   package var hasStep: Bool { port.hasStep }
   package func replayStep() { port.replayStep() }
-  package func endReplay() { port.endReplay() }
+  package func endReplay() -> Any { port.endReplay() }
 
   var isChanged: Bool { isSet }
   var hasStatusStep: Bool { false }
@@ -157,12 +158,18 @@ public final class OperatorInputs {
   /// Connects all inputs in one domain.
   ///
   /// That is the domain of the collections, if they share one. A change of a property is then a commit in
-  /// that domain. If the collections are in several domains, the operator has a domain of its own.
+  /// that domain. If the collections are in several domains, the operator has a domain of its own. The
+  /// same applies if a property is downstream of the domain: domains in a cycle cannot wait for each
+  /// other, and so would show parts of a transaction.
   func connect() -> [any OperatorInput] {
     precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
     var candidates = collectionDomains
     if candidates.isEmpty { candidates = [inputs[0].node.domain] }
-    let domain = candidates.count == 1 ? candidates[0] : Domain()
+    var domain = candidates[0]
+    let isCycle = inputs.contains { input in
+      input.node.domain !== domain && DependencyGraph.isUpstream(domain, of: input.node.domain)
+    }
+    if candidates.count > 1 || isCycle { domain = Domain() }
     for input in inputs { input.connect(in: domain) }
     return inputs
   }

@@ -74,8 +74,10 @@ extension Domain {
     var otherRoots: [any GraphNode] = []
     /// The value of `NodePlace.mark` for nodes that this pass has scheduled.
     var mark: UInt64 = 0
-    /// Commits that were composed, to be released outside the lock.
+    /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
+    /// The commit of a pass that has only one.
+    var heldCommit: Event?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
   }
@@ -97,6 +99,7 @@ extension Domain {
     if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
       next.taken = 1
       next.root = entry.root
+      next.heldCommit = entry.commit
       next.isComplete = entry.root.take(entry.commit)
       if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
       state.passesBegun += 1
@@ -122,6 +125,7 @@ extension Domain {
         if !state.mustRecheckTickets {
           state.deliveringThread = nil
           state.isWaitingForTickets = true
+          state.waitingTickets = tickets.waiting
           return
         }
         state.mustRecheckTickets = false
@@ -254,6 +258,11 @@ extension Domain {
     if pass.tickets.isEmpty { return }
     let tickets = pass.tickets
     pass.tickets = []
+    finish(tickets)
+  }
+
+  /// Notes that commits are no longer in flight here, and lets the domains that waited for them go on.
+  func finish(_ tickets: [Ticket]) {
     var domains: [Domain] = []
     for ticket in tickets {
       for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {

@@ -35,11 +35,12 @@ struct PendingCommits: Sendable {
   ///
   /// - Returns: Whether an entry was added, and an event to be released outside the lock.
   mutating func append(
-    _ commit: Event, to root: any GraphNode, changes: Int, limit: Int, tickets: [Ticket]
+    _ commit: Event, to root: any GraphNode, composes: Bool, changes: Int, limit: Int,
+    tickets: [Ticket]
   ) -> (isAdded: Bool, released: Event?) {
     let place = root.place
     place.pendingChanges += changes
-    if isBehind(place, limit: limit) {
+    if composes, isBehind(place, limit: limit) {
       let index = place.lastPending - base
       guard var latest = entries[index] else {
         preconditionFailure("the latest commit of a root is pending, but was taken")
@@ -105,6 +106,10 @@ struct PendingCommits: Sendable {
     var blocked: Set<ObjectIdentifier> = []
     for index in head..<entries.count {
       guard let entry = entries[index], !blocked.contains(ObjectIdentifier(entry.root)) else {
+        continue
+      }
+      if entry.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {
+        blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
       let group = group(of: index)

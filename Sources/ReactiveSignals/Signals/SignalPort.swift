@@ -51,11 +51,15 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 
   package func replayStep() {
     guard let replay else { return }
-    replay.steps.next()
+    let released = (replay.steps.next(), replay.latest)
     replay.latest = replay.steps.current?.value ?? replay.latest
+    withExtendedLifetime(released) {}
   }
 
-  package func endReplay() { replay = nil }
+  package func endReplay() -> Any {
+    defer { replay = nil }
+    return replay as Any
+  }
 }
 
 /// The recorded steps of a signal, and its latest value.
