@@ -57,13 +57,14 @@ extension CollectionInput: OperatorInput {
   package var hasStep: Bool { steps.hasStep }
 
   package func replayStep() {
-    steps.next()
+    let released = (steps.next(), replayed)
     if let update { replayed = update.box }
+    withExtendedLifetime(released) {}
   }
 
-  package func endReplay() {
-    steps.end()
-    replayed = nil
+  package func endReplay() -> Any {
+    defer { replayed = nil }
+    return (steps.end(), replayed)
   }
 
   var isChanged: Bool { update?.hasChange == true }
@@ -102,7 +103,7 @@ extension PropertyInput: OperatorInput {
   package func takeRecorded() { port.takeRecorded() }
   package var hasStep: Bool { port.hasStep }
   package func replayStep() { port.replayStep() }
-  package func endReplay() { port.endReplay() }
+  package func endReplay() -> Any { port.endReplay() }
 
   var isChanged: Bool { isSet }
   var hasStatusStep: Bool { false }

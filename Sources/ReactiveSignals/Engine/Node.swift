@@ -190,32 +190,43 @@ extension GraphNode {
   ///
   /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
   /// live. The creator of the node calls this before anybody else knows the node.
+  ///
+  /// If other threads commit faster than the node computes, it would never catch up. After many steps the
+  /// creator therefore becomes the delivering thread, if there is none, and no further step follows.
   package func join() {
     let inputs = place.inputs
     domain.withLock { state in
       state.joining.append(self)
       for input in inputs { input.recordState() }
     }
-    var isFirst = true
+    let thread = ThreadID.current
+    var replayed = 0
+    var mustDeliver = false
     while true {
-      let isLive = domain.withLock { state in
+      let released = domain.withLock { state -> [Any]? in
         for input in inputs { input.takeRecorded() }
-        if inputs.contains(where: \.hasStep) { return false }
+        if inputs.contains(where: \.hasStep) {
+          if replayed > PendingCommits.limit, state.claim(as: thread) { mustDeliver = true }
+          return nil
+        }
         becomeLive(&state)
-        return true
+        // From here on, a delivering thread may read the inputs.
+        return inputs.map { $0.endReplay() }
       }
-      if isLive { break }
+      if let released {
+        withExtendedLifetime(released) {}
+        break
+      }
       while inputs.contains(where: \.hasStep) {
         for input in inputs { input.replayStep() }
-        if isFirst { computeFirst() } else { compute() }
-        isFirst = false
+        if replayed == 0 { computeFirst() } else { compute() }
+        replayed += 1
         domain.withLock { state in settle(&state) }
         endPass()
       }
       domain.pause(at: .caughtUp)
     }
-    // Nobody holds the recorded updates any more: release them outside the lock.
-    for input in inputs { input.endReplay() }
+    if mustDeliver { domain.deliver() }
   }
 
   private func becomeLive(_ state: inout Domain.State) {

@@ -19,8 +19,10 @@ package protocol NodeInput: AnyObject, Sendable {
   var hasStep: Bool { get }
   /// Shows the next step.
   func replayStep()
-  /// Shows the present pass from now on.
-  func endReplay()
+  /// Shows the present pass from now on, under the lock.
+  ///
+  /// - Returns: Recorded values, to be released outside the lock.
+  func endReplay() -> Any
 }
 
 /// The steps that are recorded for an input while its derived node joins.
@@ -46,11 +48,23 @@ package struct RecordedSteps<Step: Sendable>: Sendable {
     recorded = []
   }
 
-  package mutating func next() { current = steps.popFirst() }
+  /// Replays the next step.
+  ///
+  /// - Returns: Steps that were replayed before. Releasing them may call code that records a step here, so
+  ///   the caller releases them after this call.
+  package mutating func next() -> Any {
+    let replayed = (current, steps)
+    current = steps.popFirst()
+    if steps.isEmpty { steps = [] }
+    return replayed
+  }
 
-  package mutating func end() {
+  /// Ends the replay, under the lock.
+  ///
+  /// - Returns: Steps to be released outside the lock.
+  package mutating func end() -> Any {
     isReplaying = false
-    steps = []
-    current = nil
+    defer { (steps, current) = ([], nil) }
+    return (steps, current)
   }
 }

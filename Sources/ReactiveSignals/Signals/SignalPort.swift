@@ -45,13 +45,14 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
   package var hasStep: Bool { steps.hasStep }
 
   package func replayStep() {
-    steps.next()
+    let released = (steps.next(), replayed)
     replayed = steps.current?.value ?? replayed
+    withExtendedLifetime(released) {}
   }
 
-  package func endReplay() {
-    steps.end()
-    replayed = nil
+  package func endReplay() -> Any {
+    defer { replayed = nil }
+    return (steps.end(), replayed)
   }
 }
 
