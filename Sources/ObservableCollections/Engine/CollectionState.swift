@@ -48,8 +48,9 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
 
 /// What one commit or pass brings to a collection: a change, a status step, or both.
 package final class CollectionUpdate<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `recorded` is guarded by the domain's lock while the update is pending. The delivering
-  // thread owns it from then on, and publishes no update that has it.
+  // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the
+  // update is pending. The delivering thread owns it from then on, and publishes no update that has it.
+  // In all other updates, `recorded` is nil and is only read.
 
   package let before: Snapshot<Element>
   package let revisionBefore: Int
@@ -106,8 +107,9 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
   func composed(with later: CollectionUpdate<Element>) -> CollectionUpdate<Element> {
     let limit = before.count + later.state.snapshot.count
     var changes = recorded ?? ChangesetAccumulator(changeset)
-    // The array must not be copied.
-    recorded = nil
+    // The array must not be copied. Without one, this update may be pending in several domains, whose
+    // threads may only read it.
+    if recorded != nil { recorded = nil }
     if later.recorded == nil {
       changes.append(later.changeset, limit: limit)
     } else {
@@ -119,9 +121,15 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
 
   /// Returns an equal update that continues from a state with the same contents.
   func rebased(on state: CollectionState<Element>) -> CollectionUpdate<Element> {
-    CollectionUpdate(
-      state.snapshot, hasChange ? state.revision : box.state.revision, changeset, box, isStatusStep,
-      recorded)
+    if hasChange {
+      return CollectionUpdate(
+        state.snapshot, state.revision, changeset, box, isStatusStep, recorded)
+    }
+    // Observers of the contents receive nothing, so their next event continues from this revision.
+    var after = box.state
+    (after.snapshot, after.revision) = (state.snapshot, state.revision)
+    return CollectionUpdate(
+      state.snapshot, state.revision, changeset, StateBox(after), isStatusStep, recorded)
   }
 
   /// Returns the update that observers receive, or `nil` if nothing has changed in the end.

@@ -72,8 +72,10 @@ extension Domain {
     var otherRoots: [any GraphNode] = []
     /// The value of `NodePlace.mark` for nodes that this pass has scheduled.
     var mark: UInt64 = 0
-    /// Commits that were composed, to be released outside the lock.
+    /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
+    /// The commit of a pass that has only one.
+    var heldCommit: Event?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
   }
@@ -95,6 +97,7 @@ extension Domain {
     if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
       next.taken = 1
       next.root = entry.root
+      next.heldCommit = entry.commit
       next.isComplete = entry.root.take(entry.commit)
       pass.tickets = entry.tickets
       state.passesBegun += 1

@@ -27,10 +27,11 @@ struct PendingCommits: Sendable {
   ///
   /// - Returns: Whether an entry was added, and an event to be released outside the lock.
   mutating func append(
-    _ commit: Event, to root: any GraphNode, changes: Int, limit: Int, tickets: [Ticket]
+    _ commit: Event, to root: any GraphNode, composes: Bool, changes: Int, limit: Int,
+    tickets: [Ticket]
   ) -> (isAdded: Bool, released: Event?) {
     root.place.pendingChanges += changes
-    if root.place.pendingCommits > 0, isBehind(root.place, limit: limit) {
+    if composes, root.place.pendingCommits > 0, isBehind(root.place, limit: limit) {
       let index = root.place.lastPending - base
       guard var latest = entries[index] else {
         preconditionFailure("the latest commit of a root is pending, but was taken")

@@ -141,7 +141,8 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
     let (mustDeliver, released) = domain.withLock { state -> (Bool, Event?) in
       if isFinished { return (false, nil) }
       isFinished = true
-      return enqueue(SignalEnd.shared, tickets: [], by: thread, &state)
+      // The end must not replace the latest value.
+      return enqueue(SignalEnd.shared, composes: false, tickets: [], by: thread, &state)
     }
     _ = consume released
     if mustDeliver { domain.deliver() }
