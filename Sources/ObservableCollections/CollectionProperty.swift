@@ -138,7 +138,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.openTransactions.removeLast()
     context.transactionDepth -= 1
-    if commit(prepare(), tickets: []) { root.domain.deliver() }
+    let (mustDeliver, released) = commit(prepare(), tickets: [])
+    withExtendedLifetime(released) {}
+    if mustDeliver { root.domain.deliver() }
     return result
   }
 
@@ -171,21 +173,22 @@ extension CollectionProperty {
 
   /// Commits an update and leaves the gate.
   ///
-  /// - Returns: Whether this thread must deliver.
-  private func commit(_ update: CollectionUpdate<Element>?, tickets: [Ticket]) -> Bool {
+  /// - Returns: Whether this thread must deliver, and objects to be released.
+  private func commit(
+    _ update: CollectionUpdate<Element>?, tickets: [Ticket]
+  ) -> (mustDeliver: Bool, released: (StateBox<Element>, Event?)?) {
     let thread = ThreadID.current
     guard let update else {
       gate.leave(as: thread)
-      return false
+      return (false, nil)
     }
     // The update holds the snapshot before it. The status before it is held here.
-    let before = root.current
+    let before = root.currentBox
     let (mustDeliver, released) = root.domain.withLock { state in
       root.commit(update, tickets: tickets, by: thread, &state)
     }
     gate.leave(as: thread)
-    withExtendedLifetime((before, released)) {}
-    return mustDeliver
+    return (mustDeliver, (before, released))
   }
 
   /// Discards the draft and leaves the gate.
@@ -211,12 +214,11 @@ extension CollectionProperty: TransactionParticipant {
     return update != nil
   }
 
-  package func commitTransaction(tickets: [Ticket]) -> Bool {
-    // The draft is released after the gate is left.
+  package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
     let prepared = prepared
     self.prepared = nil
-    defer { withExtendedLifetime(prepared) {} }
-    return commit(prepared?.update, tickets: tickets)
+    let (mustDeliver, released) = commit(prepared?.update, tickets: tickets)
+    return (mustDeliver, (prepared, released))
   }
 
   package func rollBackTransaction() -> Any {

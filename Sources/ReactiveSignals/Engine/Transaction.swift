@@ -53,8 +53,9 @@ package protocol TransactionParticipant: AnyObject {
   /// Commits the net change, if there is one, and lets other threads edit the root again.
   ///
   /// - Parameter tickets: The ticket of a transaction over several domains.
-  /// - Returns: Whether the caller must call `domain.deliver()`.
-  func commitTransaction(tickets: [Ticket]) -> Bool
+  /// - Returns: Whether the caller must call `domain.deliver()`, and objects to be released after all
+  ///   participants are committed.
+  func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any)
 
   /// Discards the edits and lets other threads edit the root again.
   ///
@@ -105,8 +106,11 @@ package final class Transaction {
     }
     let changed = opened.filter { $0.prepareCommit() }
     let tickets = changed.count > 1 ? [Ticket(changed.map(\.domain))] : []
-    // Commit all before any observer is called.
-    let delivered = opened.filter { $0.commitTransaction(tickets: tickets) }
+    // Commit all before any observer is called, and before anything is released: released objects may
+    // edit a participant.
+    var committed = opened.map { $0.commitTransaction(tickets: tickets) }
+    let delivered = zip(opened, committed).filter(\.1.mustDeliver).map(\.0)
+    committed = []
     for participant in delivered { participant.domain.deliver() }
   }
 }

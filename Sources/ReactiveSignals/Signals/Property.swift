@@ -8,12 +8,12 @@ import SwappablePrimitives
 ///
 /// Its signal never ends.
 public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable {
-  // Sendable: `draft`, `isModifying` and `prepared` are accessed only by the thread inside `gate`.
+  // Sendable: `draft` and `isModifying` are accessed only by the thread inside `gate`.
 
   /// A signal that delivers the newest value to each new observer, and then each value that is set.
   public let signal: Signal<Value>
   private let gate = RecursiveGate()
-  /// The value inside a transaction over several roots.
+  /// The value that was set inside a transaction over several roots.
   private var draft: Value?
   private var isModifying = false
 
@@ -62,7 +62,6 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     gate.enter(as: thread)
     if let transaction = ThreadContext.current.transaction {
       // The transaction commits or rolls back at its end, and leaves the gate.
-      draft = signal.node.current
       transaction.add(self)
       return try modifyDraft(body)
     }
@@ -87,15 +86,14 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     precondition(!isModifying, "a property cannot be set inside its own modify(_:)")
-    guard var value = draft else {
-      preconditionFailure("a property is edited by a transaction that has no draft of it")
-    }
+    // Releasing the draft may set this property, so this happens after the end of the modification.
+    let replaced = draft
+    defer { withExtendedLifetime(replaced) {} }
+    var value = replaced ?? signal.node.current
     isModifying = true
     defer { isModifying = false }
     let result = try body(&value)
-    let replaced = draft
     draft = value
-    withExtendedLifetime(replaced) {}
     return result
   }
 
@@ -123,10 +121,12 @@ extension Property: TransactionParticipant {
 
   package func prepareCommit() -> Bool { draft != nil }
 
-  package func commitTransaction(tickets: [Ticket]) -> Bool {
-    guard let value = draft else { return false }
+  package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
+    defer { gate.leave(as: .current) }
+    guard let value = draft else { return (false, ()) }
     draft = nil
-    return signal.node.commit(value, tickets: tickets) { gate.leave(as: .current) }
+    let (mustDeliver, released) = signal.node.commit(value, tickets: tickets)
+    return (mustDeliver, (value, released))
   }
 
   package func rollBackTransaction() -> Any {

@@ -112,27 +112,40 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// Commits a value.
   ///
   /// - Parameters:
-  ///   - tickets: The ticket of a transaction over several domains.
+  ///   - value: The value.
   ///   - unlocked: A closure that is called after the commit.
   /// - Returns: Whether the caller must call `deliver()`.
-  package func commit(_ value: Value, tickets: [Ticket] = [], unlocked: () -> Void = {}) -> Bool {
-    commit(SignalValue(value), tickets: tickets, unlocked: unlocked)
+  package func commit(_ value: Value, unlocked: () -> Void = {}) -> Bool {
+    let (mustDeliver, released) = commit(value, tickets: [])
+    unlocked()
+    // Another thread may have delivered meanwhile, and these may be the last references.
+    withExtendedLifetime(released) {}
+    return mustDeliver
   }
 
-  private func commit(_ box: SignalValue<Value>, tickets: [Ticket], unlocked: () -> Void) -> Bool {
+  /// Commits a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - tickets: The ticket of a transaction over several domains.
+  /// - Returns: Whether the caller must call `deliver()`, and objects to be released.
+  package func commit(
+    _ value: Value, tickets: [Ticket]
+  ) -> (mustDeliver: Bool, released: (Event?, Event?)) {
+    commit(SignalValue(value), tickets: tickets)
+  }
+
+  private func commit(
+    _ box: SignalValue<Value>, tickets: [Ticket]
+  ) -> (mustDeliver: Bool, released: (Event?, Event?)) {
     let thread = ThreadID.current
-    let (mustDeliver, replaced, released) = domain.withLock { state -> (Bool, Event?, Event?) in
-      if isFinished { return (false, nil, nil) }
+    return domain.withLock { state -> (Bool, (Event?, Event?)) in
+      if isFinished { return (false, (nil, nil)) }
       let replaced = committed
       if remembers { committed = box }
       let (mustDeliver, released) = enqueue(box, tickets: tickets, by: thread, &state)
-      return (mustDeliver, replaced, released)
+      return (mustDeliver, (replaced, released))
     }
-    unlocked()
-    // Another thread may have delivered meanwhile, and these may be the last references.
-    _ = consume replaced
-    _ = consume released
-    return mustDeliver
   }
 
   /// Ends the signal after all pending values.
@@ -170,7 +183,10 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
     // A signal without memory cannot compose two values, so each has a pass of its own.
     let tickets = place.composesCommits ? tickets : []
     let box = unsafeDowncast(event, to: SignalValue<Value>.self)
-    if commit(box, tickets: tickets, unlocked: {}) { domain.deliver() }
+    let (mustDeliver, (replaced, released)) = commit(box, tickets: tickets)
+    _ = consume replaced
+    _ = consume released
+    if mustDeliver { domain.deliver() }
   }
 
   package func feeders(_ state: inout Domain.State) -> ObserverList {
