@@ -89,11 +89,14 @@ enum ErasedSwapPayload: SwapPayload {
     let update: Event
     /// The tickets of the transactions over several domains that the update is part of.
     let tickets: [Ticket]
+    /// Domains downstream wait for the update, although it may be pending in the machine.
+    private let hold: TicketHold?
     let contents: Contents
 
-    init<Element>(_ update: CollectionUpdate<Element>, _ tickets: [Ticket]) {
+    init<Element>(_ update: CollectionUpdate<Element>, _ tickets: [Ticket], in domain: Domain) {
       self.update = update
       self.tickets = tickets
+      hold = TicketHold(tickets, in: domain)
       contents = Contents(update.box)
     }
   }

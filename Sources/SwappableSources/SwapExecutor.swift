@@ -174,7 +174,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     let node = attachment.node
     let (box, observation) = node.attachFeeder { [weak self, weak attachment] update, tickets in
       if let self, let attachment {
-        handle(.update(attachment, Machine.Update(update, tickets)))
+        handle(.update(attachment, Machine.Update(update, tickets, in: root.domain)))
       }
     }
     // The attachment keeps the source.

@@ -156,12 +156,18 @@ public final class OperatorInputs {
   /// Connects all inputs in one domain.
   ///
   /// That is the domain of the collections, if they share one. A change of a property is then a commit in
-  /// that domain. If the collections are in several domains, the operator has a domain of its own.
+  /// that domain. If the collections are in several domains, the operator has a domain of its own. The
+  /// same applies if a property is downstream of the domain: domains in a cycle cannot wait for each
+  /// other, and so would show parts of a transaction.
   func connect() -> [any OperatorInput] {
     precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
     var candidates = collectionDomains
     if candidates.isEmpty { candidates = [inputs[0].node.domain] }
-    let domain = candidates.count == 1 ? candidates[0] : Domain()
+    var domain = candidates[0]
+    let isCycle = inputs.contains { input in
+      input.node.domain !== domain && DependencyGraph.isUpstream(domain, of: input.node.domain)
+    }
+    if candidates.count > 1 || isCycle { domain = Domain() }
     for input in inputs { input.connect(in: domain) }
     return inputs
   }

@@ -89,12 +89,17 @@ package enum DependencyGraph {
     return domains.reversed()
   }
 
-  /// Returns whether one of some other domains is upstream of a domain, and not also downstream of it.
-  static func mustWait(_ domain: Domain, for others: [Domain]) -> Bool {
-    if others.isEmpty { return false }
+  /// Returns whether commits of a domain can enter another one, over any number of steps.
+  package static func isUpstream(_ domain: Domain, of other: Domain) -> Bool {
+    !domains(among: [domain], upstreamOf: other).isEmpty
+  }
+
+  /// Returns one of some other domains that is upstream of a domain, and not also downstream of it.
+  static func blocker(of domain: Domain, among others: [Domain]) -> Domain? {
+    if others.isEmpty { return nil }
     let found = domains(among: others, upstreamOf: domain)
     // Domains in a cycle cannot wait for each other.
-    return found.contains { domains(among: [domain], upstreamOf: $0).isEmpty }
+    return found.first { !isUpstream(domain, of: $0) }
   }
 
   private static func domains(among candidates: [Domain], upstreamOf domain: Domain) -> [Domain] {

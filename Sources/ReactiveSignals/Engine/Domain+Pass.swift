@@ -122,6 +122,7 @@ extension Domain {
         if !state.mustRecheckTickets {
           state.deliveringThread = nil
           state.isWaitingForTickets = true
+          state.waitingTickets = tickets.waiting
           return next
         }
         state.mustRecheckTickets = false
@@ -251,6 +252,11 @@ extension Domain {
     if pass.tickets.isEmpty { return }
     let tickets = pass.tickets
     pass.tickets = []
+    finish(tickets)
+  }
+
+  /// Notes that commits are no longer in flight here, and lets the domains that waited for them go on.
+  func finish(_ tickets: [Ticket]) {
     var domains: [Domain] = []
     for ticket in tickets {
       for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {

@@ -44,6 +44,8 @@ package final class Domain: Sendable {
     /// A Boolean value that indicates whether every pending commit waits for a ticket. A commit to a root
     /// that has pending commits then waits too.
     var isWaitingForTickets = false
+    /// The tickets that were found not to be ready when the domain began to wait. Pending commits hold them.
+    var waitingTickets: Set<ObjectIdentifier> = []
 
     /// Nodes that have become live since the present pass began, in that order.
     var turnedLive: [any GraphNode] = []

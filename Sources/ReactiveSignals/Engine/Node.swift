@@ -281,7 +281,10 @@ extension GraphNode {
     if isAdded { state.committed += 1 }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
-    if state.isWaitingForTickets, isBehindOthers { return (false, released) }
+    if state.isWaitingForTickets {
+      let waits = tickets.contains { state.waitingTickets.contains(ObjectIdentifier($0)) }
+      if waits || isBehindOthers { return (false, released) }
+    }
     return (state.claim(as: thread), released)
   }
 

@@ -90,6 +90,10 @@ struct PendingCommits: Sendable {
       guard let entry = entries[index], !blocked.contains(ObjectIdentifier(entry.root)) else {
         continue
       }
+      if entry.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {
+        blocked.insert(ObjectIdentifier(entry.root))
+        continue
+      }
       if search == nil { search = GroupSearch(entries, from: head, base: base) }
       guard let group = search?.group(of: index, in: entries) else { continue }
       if group.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {

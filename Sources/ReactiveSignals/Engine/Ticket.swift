@@ -12,8 +12,8 @@ package final class Ticket: Sendable {
   private struct State: Sendable {
     /// One entry for each commit that carries the ticket.
     var inFlight: [Domain]
-    /// Domains that cannot deliver their part yet.
-    var waiting: [Domain] = []
+    /// Domains that cannot deliver their part yet, each with one that it waits for.
+    var waiting: [(domain: Domain, blocker: Domain)] = []
   }
 
   /// Creates a ticket that is in flight in the domains of a transaction's roots.
@@ -30,30 +30,51 @@ package final class Ticket: Sendable {
   ///
   /// - Returns: The domains that have waited, and must look again.
   func finish(_ domain: Domain) -> [Domain] {
-    let (waiting, removed) = state.withLock { state -> ([Domain], Domain?) in
+    let (waiting, removed) = state.withLock {
+      state -> ([(domain: Domain, blocker: Domain)], Domain?) in
       let index = state.inFlight.firstIndex { $0 === domain }
       let removed = index.map { state.inFlight.remove(at: $0) }
-      let waiting = state.waiting
-      state.waiting = []
+      if state.inFlight.contains(where: { $0 === domain }) { return ([], removed) }
+      let waiting = state.waiting.filter { $0.blocker === domain }
+      state.waiting.removeAll { $0.blocker === domain }
       return (waiting, removed)
     }
     withExtendedLifetime(removed) {}
-    return waiting
+    return waiting.map(\.domain)
   }
 
   /// Returns whether a domain can deliver its part. Otherwise, the domain is notified when it must look
   /// again.
   func isReady(for domain: Domain) -> Bool {
-    // Register first: a commit that is passed on during the search then causes another one.
-    let others = state.withLock { state in
-      if !state.waiting.contains(where: { $0 === domain }) { state.waiting.append(domain) }
-      return state.inFlight.filter { $0 !== domain }
+    while true {
+      let others = state.withLock { state in state.inFlight.filter { $0 !== domain } }
+      guard let blocker = DependencyGraph.blocker(of: domain, among: others) else { return true }
+      let mustWait = state.withLock { state in
+        // The blocker may have passed its commits on during the search.
+        guard state.inFlight.contains(where: { $0 === blocker }) else { return false }
+        let isKnown = state.waiting.contains { $0.domain === domain && $0.blocker === blocker }
+        if !isKnown { state.waiting.append((domain, blocker)) }
+        return true
+      }
+      if mustWait { return false }
     }
-    if DependencyGraph.mustWait(domain, for: others) { return false }
-    let released = state.withLock { state in
-      state.waiting.firstIndex { $0 === domain }.map { state.waiting.remove(at: $0) }
-    }
-    withExtendedLifetime(released) {}
-    return true
   }
+}
+
+/// Keeps transactions in flight in a domain while their commits are pending outside of its queue.
+///
+/// Release it without a lock, after the commits are queued or discarded.
+package final class TicketHold: Sendable {
+  private let tickets: [Ticket]
+  private let domain: Domain
+
+  /// Creates a hold, or returns `nil` if there are no tickets.
+  package init?(_ tickets: [Ticket], in domain: Domain) {
+    if tickets.isEmpty { return nil }
+    self.tickets = tickets
+    self.domain = domain
+    for ticket in tickets { ticket.enter(domain) }
+  }
+
+  deinit { domain.finish(tickets) }
 }
