@@ -58,6 +58,18 @@ import Testing
     #expect(wrong == 0, "\(wrong) of \(rounds)")
   }
 
+  @Test func `an operator does not keep the first value of its parameter`() {
+    let released = Shared(false)
+    let items = Items([TestElement(1, 0)])
+    let property = Property(Numbered(0, Token { released.value = true }))
+    let rows = LiveCollection { inputs in
+      Echo(value: inputs.property(property), items: inputs.collection(items)) {}
+    }
+    property.value = Numbered(1)
+    #expect(released.value)
+    withExtendedLifetime(rows) {}
+  }
+
   // MARK: Transactions over domains
 
   @Test func `two operators over the same properties in opposite orders see a transaction once`() {

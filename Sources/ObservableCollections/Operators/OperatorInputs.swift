@@ -79,15 +79,15 @@ extension CollectionInput: OperatorInput {
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
 public final class PropertyInput<Value: Sendable>: Sendable {
   private let port: SignalPort<Value>
-  private let first: Value
+  private let property: ReadOnlyProperty<Value>
 
   init(_ property: ReadOnlyProperty<Value>) {
     port = SignalPort(property.signal.node, keeping: property.signal)
-    first = property.newest
+    self.property = property
   }
 
   /// The value, after the present change.
-  public var value: Value { port.value ?? first }
+  public var value: Value { port.value ?? property.newest }
 
   /// A Boolean value that indicates whether the change that the operator must follow has set the value.
   public var isSet: Bool { port.update != nil }
