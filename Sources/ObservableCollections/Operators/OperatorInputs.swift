@@ -12,7 +12,7 @@ public final class CollectionInput<Element: Differentiable & Sendable>: @uncheck
   private var source: CollectionNode<Element>
   private let owner: any DataSource<Element>
   package var slot = -1
-  private var steps = RecordedSteps<CollectionUpdate<Element>?>()
+  private let steps = RecordedSteps<CollectionUpdate<Element>?>()
   /// The state while the derived node is joining.
   private var replayed: StateBox<Element>?
 

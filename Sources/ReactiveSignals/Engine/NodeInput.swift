@@ -26,23 +26,28 @@ package protocol NodeInput: AnyObject, Sendable {
 }
 
 /// The steps that are recorded for an input while its derived node joins.
-package struct RecordedSteps<Step: Sendable>: Sendable {
+///
+/// A class, because one thread records a step while another one replays the steps before it.
+package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
+  // Sendable: see each property.
+
   /// Guarded by the domain's lock.
   private var recorded: [Step] = []
   /// Owned by the creator of the derived node.
   private var steps: ArraySlice<Step> = []
-  /// The step that is replayed at present.
+  /// The step that is replayed at present. Owned like `steps`.
   package private(set) var current: Step?
-  /// A Boolean value that indicates whether the derived node is still joining.
+  /// A Boolean value that indicates whether the derived node is still joining. Its creator owns this, and
+  /// the delivering thread from the moment when the node is live.
   package private(set) var isReplaying = true
 
   package init() {}
 
   package var hasStep: Bool { !steps.isEmpty }
 
-  package mutating func record(_ step: Step) { recorded.append(step) }
+  package func record(_ step: Step) { recorded.append(step) }
 
-  package mutating func takeRecorded() {
+  package func takeRecorded() {
     if recorded.isEmpty { return }
     steps = recorded[...]
     recorded = []
@@ -52,7 +57,7 @@ package struct RecordedSteps<Step: Sendable>: Sendable {
   ///
   /// - Returns: Steps that were replayed before. Releasing them may call code that records a step here, so
   ///   the caller releases them after this call.
-  package mutating func next() -> Any {
+  package func next() -> Any {
     let replayed = (current, steps)
     current = steps.popFirst()
     if steps.isEmpty { steps = [] }
@@ -62,7 +67,7 @@ package struct RecordedSteps<Step: Sendable>: Sendable {
   /// Ends the replay, under the lock.
   ///
   /// - Returns: Steps to be released outside the lock.
-  package mutating func end() -> Any {
+  package func end() -> Any {
     isReplaying = false
     defer { (steps, current) = ([], nil) }
     return (steps, current)

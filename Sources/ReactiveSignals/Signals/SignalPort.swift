@@ -6,7 +6,7 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
   private var signal: SignalNode<Value>
   private let owner: Signal<Value>?
   package var slot = -1
-  private var steps = RecordedSteps<(value: Value?, ends: Bool)>()
+  private let steps = RecordedSteps<(value: Value?, ends: Bool)>()
   /// The latest value while the derived node is joining.
   private var replayed: Value?
 
