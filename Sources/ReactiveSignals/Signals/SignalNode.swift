@@ -12,6 +12,9 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   package let place: NodePlace
   package let observers: ObserverList
   private var lazyFeeders: ObserverList?
+  /// The same list during a pass that has something for it. The delivering thread owns this, because
+  /// another thread may create the list meanwhile.
+  private var feedersOfPass: ObserverList?
   /// Tracks reads of a property's value. Each pass brings one.
   package let tracking = Tracking()
 
@@ -234,6 +237,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
       if let lazyFeeders, !lazyFeeders.isEmpty(&state) {
         if box == nil { box = SignalValue(update) }
         lazyFeeders.publish(box ?? SignalValue(update), &state)
+        feedersOfPass = lazyFeeders
       }
       if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
@@ -244,10 +248,11 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   private func publishEnd(_ state: inout Domain.State) {
     hasEnded = true
     lazyFeeders?.finish(SignalEnd.shared, &state)
+    feedersOfPass = lazyFeeders
     observers.finish(SignalEnd.shared, &state)
   }
 
-  package func feed(_ pass: UInt64) { lazyFeeders?.deliver(pass) }
+  package func feed(_ pass: UInt64) { feedersOfPass?.deliver(pass) }
 
   package func deliver(_ pass: UInt64) {
     tracking.hasChanged()
@@ -255,7 +260,8 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   }
 
   package func endPass() {
-    lazyFeeders?.endPass()
+    feedersOfPass?.endPass()
+    feedersOfPass = nil
     observers.endPass()
     if ends, place.height > 0 { releaseInputs() }
     box = nil
