@@ -31,7 +31,7 @@ package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
 
   private var recorded: [Step] = []
   private var steps: ArraySlice<Step> = []
-  /// The step that is replayed at present.
+  /// The step that is replayed at present. Owned like `steps`.
   package private(set) var current: Step?
 
   package init() {}

@@ -235,6 +235,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
       if let lazyFeeders, !lazyFeeders.isEmpty(&state) {
         if box == nil { box = SignalValue(update) }
         lazyFeeders.publish(box ?? SignalValue(update), &state)
+        feedersOfPass = lazyFeeders
       }
       if !observers.isEmpty(&state) { observers.publish(box ?? SignalValue(update), &state) }
     }
@@ -245,10 +246,11 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   private func publishEnd(_ state: inout Domain.State) {
     hasEnded = true
     lazyFeeders?.finish(SignalEnd.shared, &state)
+    feedersOfPass = lazyFeeders
     observers.finish(SignalEnd.shared, &state)
   }
 
-  package func feed(_ pass: UInt64) { lazyFeeders?.deliver(pass) }
+  package func feed(_ pass: UInt64) { feedersOfPass?.deliver(pass) }
 
   package func deliver(_ pass: UInt64) {
     tracking.hasChanged()
@@ -256,7 +258,8 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   }
 
   package func endPass() {
-    lazyFeeders?.endPass()
+    feedersOfPass?.endPass()
+    feedersOfPass = nil
     observers.endPass()
     if ends, place.height > 0 { releaseInputs() }
     box = nil
