@@ -13,6 +13,9 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   package let place: NodePlace
   package let observers: ObserverList
   @exclusivity(unchecked) private var lazyFeeders: ObserverList?
+  /// The same list during a pass that has something for it. The delivering thread owns this, because
+  /// another thread may create the list meanwhile.
+  @exclusivity(unchecked) private var feedersOfPass: ObserverList?
   /// Tracks reads of a property's value. Each pass brings one.
   package let tracking = Tracking()
 
