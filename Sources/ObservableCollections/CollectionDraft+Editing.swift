@@ -11,27 +11,6 @@ extension CollectionDraft {
     snapshot.firstIndex(identifiedBy: identifier)
   }
 
-  /// Appends an element.
-  public func append(_ element: Element) {
-    insert(element, at: count)
-  }
-
-  /// Appends elements.
-  public func append(contentsOf elements: some Collection<Element>) {
-    // Read first: where the end is may change by it.
-    let elements = Array(elements)
-    insert(contentsOf: elements, at: count)
-  }
-
-  /// Inserts an element.
-  ///
-  /// - Parameters:
-  ///   - element: What to insert.
-  ///   - index: Where it is to stand; 0 up to and including `count`.
-  public func insert(_ element: Element, at index: Int) {
-    insert(contentsOf: CollectionOfOne(element), at: index)
-  }
-
   /// Removes an element.
   ///
   /// - Parameter index: Its offset; it traps if there is none.

@@ -40,7 +40,28 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return working.count
   }
 
-  // MARK: The five edits, on which all others stand
+  // MARK: The basic edits
+
+  /// Appends an element.
+  public func append(_ element: Element) {
+    insert(contentsOf: CollectionOfOne(element), at: count)
+  }
+
+  /// Appends elements.
+  public func append(contentsOf elements: some Collection<Element>) {
+    // Read the elements first, because reading them may change `count`.
+    let elements = Array(elements)
+    insert(contentsOf: elements, at: count)
+  }
+
+  /// Inserts an element.
+  ///
+  /// - Parameters:
+  ///   - element: The element to insert.
+  ///   - index: Its offset after the insertion, in `0...count`.
+  public func insert(_ element: Element, at index: Int) {
+    insert(contentsOf: CollectionOfOne(element), at: index)
+  }
 
   /// Inserts elements.
   ///
@@ -255,6 +276,18 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 }
 
 extension Changeset {
+  /// Returns the change that observers receive for recorded edits.
+  ///
+  /// Generic code for any collections would read snapshots slowly.
+  ///
+  /// - Complexity: That of one for any collections, times O(log n) for n elements.
+  package func normalForm<Element>(
+    from old: Snapshot<Element>, to new: Snapshot<Element>
+  ) -> Changeset {
+    let (old, new) = (old.storage, new.storage)
+    return normalForm(old: { old[$0] }, new: { new[$0] })
+  }
+
   /// Whether the contents are equal before and after, though elements changed places: equal ones may.
   ///
   /// - Complexity: O(1) where something was inserted or deleted alone, otherwise up to the first

@@ -144,21 +144,7 @@ extension PersistentArray where Element: Differentiable & Sendable {
   }
 }
 
-extension Changeset {
-  /// This change as observers are told it, when edits were recorded rather than compared.
-  ///
-  /// As any collections, snapshots would be read slowly by code that does not know the element.
-  ///
-  /// - Complexity: That of one for any collections, times O(log n) for n elements.
-  package func normalForm<Element>(
-    from old: Snapshot<Element>, to new: Snapshot<Element>
-  ) -> Changeset {
-    let (old, new) = (old.storage, new.storage)
-    return normalForm(old: { old[$0] }, new: { new[$0] })
-  }
-}
-
-/// Whether one element can stand for the other without anybody noticing.
+/// Returns whether two elements have the same identity and content.
 package func isSame<Element: Differentiable>(_ one: Element, _ other: Element) -> Bool {
   sameIdentity(one.differenceIdentifier, other.differenceIdentifier) && sameContent(one, other)
 }

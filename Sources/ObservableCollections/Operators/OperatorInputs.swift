@@ -1,6 +1,19 @@
 public import Diffing
 public import ReactiveSignals
 
+/// An input of an operator, as its kernel sees it.
+protocol OperatorInput: NodeInput {
+  /// Makes the input follow a node of a domain: its own node, or a boundary to that.
+  func connect(in domain: Domain)
+
+  /// A Boolean value that indicates whether the present pass changes the value or the contents.
+  var isChanged: Bool { get }
+  /// A Boolean value that indicates whether the present pass changes the status.
+  var hasStatusStep: Bool { get }
+  /// The status of a collection, and whether it has loaded. A property has none.
+  var status: (status: SourceStatus, hasLoaded: Bool)? { get }
+}
+
 /// A collection that an operator reads.
 ///
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.

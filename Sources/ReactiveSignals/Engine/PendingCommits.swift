@@ -1,3 +1,34 @@
+package import SwappablePrimitives
+
+extension GraphNode {
+  /// Queues a commit, under the lock. If too many commits are pending, it becomes part of the latest.
+  ///
+  /// - Parameters:
+  ///   - commit: The event, for `take(_:)`.
+  ///   - composes: Whether the commit may become part of the latest.
+  ///   - changes: The number of elements that it changes.
+  ///   - limit: The number of changed elements that may be pending before commits are composed.
+  ///   - tickets: The transactions over several domains that it is part of.
+  ///   - thread: The calling thread.
+  /// - Returns: Whether the caller must call `deliver()`, and an event to be released outside the lock.
+  package func enqueue(
+    _ commit: Event, composes: Bool = true, changes: Int = 1, limit: Int = .max, tickets: [Ticket],
+    by thread: ThreadID, _ state: inout Domain.State
+  ) -> (mustDeliver: Bool, released: Event?) {
+    let isBehindOthers = place.pendingCommits > 0
+    let (isAdded, released) = state.pending.append(
+      commit, to: self, composes: composes, changes: changes, limit: limit, tickets: tickets)
+    if isAdded { state.committed += 1 }
+    // A transaction is in flight in the domains of its own roots from its beginning.
+    if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
+    if state.isWaitingForTickets {
+      let waits = tickets.contains { state.waitingTickets.contains(ObjectIdentifier($0)) }
+      if waits || isBehindOthers { return (false, released) }
+    }
+    return (state.claim(as: thread), released)
+  }
+}
+
 /// The commits of a domain that wait for their pass, oldest first.
 ///
 /// Commits to one root keep their order. A commit that carries a ticket is taken together with all other
