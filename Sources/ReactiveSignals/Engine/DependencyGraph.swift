@@ -23,6 +23,36 @@ package enum DependencyGraph {
   /// other at the same time.
   fileprivate static let lock = Locked(())
 
+  /// The domains that wait for tickets, and the number of changes of the graph so far.
+  ///
+  /// A domain waits for domains upstream of it. If a container is swapped, others may be upstream, and two
+  /// domains could wait for each other. So each change of the graph makes all of them look again.
+  private static let waiting = Locked((domains: [Domain](), changes: UInt64(0)))
+
+  /// The number of changes of the graph so far.
+  static var changes: UInt64 { waiting.withLock { $0.changes } }
+
+  /// Notes that a domain waits for tickets.
+  ///
+  /// - Parameter changes: The number of changes before the domain found that it must wait.
+  /// - Returns: Whether the domain waits. Otherwise, the graph has changed, and it must look again.
+  static func waits(_ domain: Domain, since changes: UInt64) -> Bool {
+    waiting.withLock { state in
+      if state.changes != changes { return false }
+      if !state.domains.contains(where: { $0 === domain }) { state.domains.append(domain) }
+      return true
+    }
+  }
+
+  private static func notifyChange() {
+    let domains = waiting.withLock { state in
+      defer { state.domains = [] }
+      state.changes += 1
+      return state.domains
+    }
+    for domain in domains { domain.recheckTickets() }
+  }
+
   /// Connects a container's root to the node of a source, unless that would make a cycle.
   ///
   /// - Returns: Whether the nodes are connected now.
@@ -44,6 +74,7 @@ package enum DependencyGraph {
       return (true, visited)
     }
     withExtendedLifetime(visited) {}
+    if isConnected { notifyChange() }
     return isConnected
   }
 
@@ -55,6 +86,7 @@ package enum DependencyGraph {
       return index.map { entrance.connected.remove(at: $0) }
     }
     withExtendedLifetime(removed) {}
+    notifyChange()
   }
 
   /// Returns whether a node is made from another one at present, over any number of steps.

@@ -30,11 +30,13 @@ extension Domain {
     defer { context.deliveryDepth -= 1 }
     var finished: UInt64 = 0
     var tickets = TicketCheck()
+    var graphChanges: UInt64 = 0
     while true {
       var next = Next()
       withLock { state in begin(finishing: finished, &tickets, &next, &state) }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
+        if tickets.waiting.isEmpty { graphChanges = DependencyGraph.changes }
         for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
         finished = 0
       } else if next.taken > 0 {
@@ -42,6 +44,9 @@ extension Domain {
         finished = next.taken
         tickets = TicketCheck()
       } else {
+        let mustLookAgain =
+          !tickets.waiting.isEmpty && !DependencyGraph.waits(self, since: graphChanges)
+        if mustLookAgain { recheckTickets() }
         return
       }
     }
@@ -95,6 +100,10 @@ extension Domain {
     state.turnedLive = []
     state.isWaitingForTickets = false
     next.woken = state.takeDueWaiters()
+    if let successor = state.successor {
+      (state.deliveringThread, state.successor) = (successor, nil)
+      return
+    }
     next.mark = state.passesBegun + 1
     if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
       next.taken = 1
@@ -273,7 +282,7 @@ extension Domain {
   }
 
   /// Looks again which commits are ready, because a ticket has made progress.
-  private func recheckTickets() {
+  func recheckTickets() {
     let mustDeliver = withLock { state in
       state.isWaitingForTickets = false
       if state.pending.isEmpty { return false }

@@ -49,6 +49,9 @@ package final class Domain: Sendable {
 
     /// Nodes that have become live since the present pass began, in that order.
     var turnedLive: [any GraphNode] = []
+    /// The creator of a node that cannot catch up. It becomes the delivering thread after the present pass.
+    var successor: ThreadID?
+
     /// Nodes that are computing their first state.
     var joining: [any GraphNode] = []
 

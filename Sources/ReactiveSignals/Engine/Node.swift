@@ -194,23 +194,29 @@ extension GraphNode {
   /// live. The creator of the node calls this before anybody else knows the node.
   ///
   /// If other threads commit faster than the node computes, it would never catch up. After many steps the
-  /// creator therefore becomes the delivering thread, if there is none, and no further step follows.
+  /// creator therefore becomes the delivering thread, and no further step follows.
   package func join() {
     let inputs = place.inputs
-    domain.withLock { state in
+    let thread = ThreadID.current
+    let delivers = domain.withLock { state in
       state.joining.append(self)
       for input in inputs { input.recordState() }
+      return state.deliveringThread == thread
     }
-    let thread = ThreadID.current
     var replayed = 0
     var mustDeliver = false
     while true {
       let released = domain.withLock { state -> [Any]? in
         for input in inputs { input.takeRecorded() }
+        mustDeliver = !delivers && state.deliveringThread == thread
         if inputs.contains(where: \.hasStep) {
-          if replayed > PendingCommits.limit, state.claim(as: thread) { mustDeliver = true }
+          if replayed > PendingCommits.limit, !delivers, !mustDeliver {
+            mustDeliver = state.claim(as: thread)
+            if !mustDeliver, state.successor == nil { state.successor = thread }
+          }
           return nil
         }
+        if state.successor == thread { state.successor = nil }
         becomeLive(&state)
         // From here on, a delivering thread may read the inputs.
         return inputs.map { $0.endReplay() }

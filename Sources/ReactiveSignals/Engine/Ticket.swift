@@ -12,8 +12,8 @@ package final class Ticket: Sendable {
   private struct State: Sendable {
     /// One entry for each commit that carries the ticket.
     var inFlight: [Domain]
-    /// Domains that cannot deliver their part yet, each with one that it waits for.
-    var waiting: [(domain: Domain, blocker: Domain)] = []
+    /// Domains that cannot deliver their part yet.
+    var waiting: [Domain] = []
   }
 
   /// Creates a ticket that is in flight in the domains of a transaction's roots.
@@ -30,34 +30,31 @@ package final class Ticket: Sendable {
   ///
   /// - Returns: The domains that have waited, and must look again.
   func finish(_ domain: Domain) -> [Domain] {
-    let (waiting, removed) = state.withLock {
-      state -> ([(domain: Domain, blocker: Domain)], Domain?) in
+    let (waiting, removed) = state.withLock { state -> ([Domain], Domain?) in
       let index = state.inFlight.firstIndex { $0 === domain }
       let removed = index.map { state.inFlight.remove(at: $0) }
       if state.inFlight.contains(where: { $0 === domain }) { return ([], removed) }
-      let waiting = state.waiting.filter { $0.blocker === domain }
-      state.waiting.removeAll { $0.blocker === domain }
-      return (waiting, removed)
+      defer { state.waiting = [] }
+      return (state.waiting, removed)
     }
     withExtendedLifetime(removed) {}
-    return waiting.map(\.domain)
+    return waiting
   }
 
   /// Returns whether a domain can deliver its part. Otherwise, the domain is notified when it must look
   /// again.
   func isReady(for domain: Domain) -> Bool {
-    while true {
-      let others = state.withLock { state in state.inFlight.filter { $0 !== domain } }
-      guard let blocker = DependencyGraph.blocker(of: domain, among: others) else { return true }
-      let mustWait = state.withLock { state in
-        // The blocker may have passed its commits on during the search.
-        guard state.inFlight.contains(where: { $0 === blocker }) else { return false }
-        let isKnown = state.waiting.contains { $0.domain === domain && $0.blocker === blocker }
-        if !isKnown { state.waiting.append((domain, blocker)) }
-        return true
-      }
-      if mustWait { return false }
+    // Register first: a commit that is passed on during the search then causes another one.
+    let others = state.withLock { state in
+      if !state.waiting.contains(where: { $0 === domain }) { state.waiting.append(domain) }
+      return state.inFlight.filter { $0 !== domain }
     }
+    if DependencyGraph.blocker(of: domain, among: others) != nil { return false }
+    let released = state.withLock { state in
+      state.waiting.firstIndex { $0 === domain }.map { state.waiting.remove(at: $0) }
+    }
+    withExtendedLifetime(released) {}
+    return true
   }
 }
 
