@@ -21,10 +21,8 @@ import Testing
   private var tests: [(rule: String, tests: [String])] {
     lines.compactMap { line in
       guard let row = line.firstMatch(of: /^\| ([A-Z][0-9]+) \| (.+) \|$/) else { return nil }
-      // A name with spaces stands between two backticks on either side.
-      let raw = row.2.matches(of: /`` ?([A-Za-z0-9_]+)\.`([^`]+)` ?``/)
-      let plain = row.2.replacing(/``.+?``/, with: "").matches(of: /`([A-Za-z0-9_.]+)`/)
-      return (String(row.1), raw.map { "\($0.1).\($0.2)" } + plain.map { String($0.1) })
+      let tests = row.2.matches(of: /`([A-Za-z0-9_]+\.[^`]+)`/).map { String($0.1) }
+      return (String(row.1), tests)
     }
   }
 
