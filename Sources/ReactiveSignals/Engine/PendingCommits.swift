@@ -15,16 +15,11 @@ extension GraphNode {
     _ commit: Event, composes: Bool = true, changes: Int = 1, limit: Int = .max, tickets: [Ticket],
     by thread: ThreadID, _ state: inout Domain.State
   ) -> (mustDeliver: Bool, released: Event?) {
-    let isBehindOthers = place.pendingCommits > 0
     let (isAdded, released) = state.pending.append(
       commit, to: self, composes: composes, changes: changes, limit: limit, tickets: tickets)
     if isAdded { state.committed += 1 }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
-    if state.isWaitingForTickets {
-      let waits = tickets.contains { state.waitingTickets.contains(ObjectIdentifier($0)) }
-      if waits || isBehindOthers { return (false, released) }
-    }
     return (state.claim(as: thread), released)
   }
 }
