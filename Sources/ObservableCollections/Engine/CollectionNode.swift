@@ -62,7 +62,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     statusObservers = ObserverList(domain: domain)
     published = StateBox(CollectionState(unloaded: .idle))
     self.kernel = OperatorKernel(inputs, kernel)
-    place = NodePlace(domain: domain, inputs: inputs)
+    place = NodePlace(domain: domain, inputs: inputs, composesCommits: true)
     join()
   }
 

@@ -71,10 +71,17 @@ extension CollectionInput: OperatorInput {
 
   package var hasStep: Bool { steps?.hasStep == true }
 
-  package func replayStep() {
-    let released = (steps?.next(), replayed)
-    if let update { replayed = update.box }
-    withExtendedLifetime(released) {}
+  package func replayStep(composing: Bool) {
+    let compose = { (step: CollectionUpdate<Element>?, next: CollectionUpdate<Element>?) in
+      guard let step, let next else { return next ?? step }
+      return step.composed(with: next)
+    }
+    let released = (steps?.next(composing: composing ? compose : nil), replayed)
+    if let update {
+      replayed = update.box
+      steps?.current = update.resolved()
+    }
+    withExtendedLifetime((released, update)) {}
   }
 
   package func endReplay() -> Any {
@@ -117,7 +124,7 @@ extension PropertyInput: OperatorInput {
   package func recordUpdate() { port.recordUpdate() }
   package func takeRecorded() { port.takeRecorded() }
   package var hasStep: Bool { port.hasStep }
-  package func replayStep() { port.replayStep() }
+  package func replayStep(composing: Bool) { port.replayStep(composing: composing) }
   package func endReplay() -> Any { port.endReplay() }
 
   var isChanged: Bool { isSet }

@@ -1,4 +1,5 @@
 import SwappablePrimitives
+import Synchronization
 
 /// A root through which commits of other domains enter a domain.
 ///
@@ -23,34 +24,33 @@ package enum DependencyGraph {
   /// other at the same time.
   fileprivate static let lock = Locked(())
 
-  /// The domains that wait for tickets, and the number of changes of the graph so far.
+  /// The number of changes of the graph so far.
+  private static let changes = Atomic<UInt64>(0)
+
+  /// The domains that wait for tickets.
   ///
   /// A domain waits for domains upstream of it. If a container is swapped, others may be upstream, and two
-  /// domains could wait for each other. So each change of the graph makes all of them look again.
-  private static let waiting = Locked((domains: [Domain](), changes: UInt64(0)))
+  /// domains could wait for each other. So each change of the graph makes the domains downstream of it look
+  /// again.
+  private static let waiting = Locked<[Domain]>([])
 
-  /// The number of changes of the graph so far.
-  static var changes: UInt64 { waiting.withLock { $0.changes } }
+  /// Lets later changes of the graph call `recheckTickets()` of a domain.
+  static func addWaiting(_ domain: Domain) {
+    waiting.withLock { $0.append(domain) }
+  }
 
-  /// Notes that a domain waits for tickets.
-  ///
-  /// - Parameter changes: The number of changes before the domain found that it must wait.
-  /// - Returns: Whether the domain waits. Otherwise, the graph has changed, and it must look again.
-  static func waits(_ domain: Domain, since changes: UInt64) -> Bool {
-    waiting.withLock { state in
-      if state.changes != changes { return false }
-      if !state.domains.contains(where: { $0 === domain }) { state.domains.append(domain) }
-      return true
+  static func removeWaiting(_ domain: Domain) {
+    waiting.withLock { domains in
+      if let index = domains.firstIndex(where: { $0 === domain }) { domains.remove(at: index) }
     }
   }
 
-  private static func notifyChange() {
-    let domains = waiting.withLock { state in
-      defer { state.domains = [] }
-      state.changes += 1
-      return state.domains
+  /// Notes that a root of a domain follows other nodes from now on.
+  static func notifyChange(of domain: Domain) {
+    changes.add(1, ordering: .sequentiallyConsistent)
+    for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
+      other.recheckTickets()
     }
-    for domain in domains { domain.recheckTickets() }
   }
 
   /// Connects a container's root to the node of a source, unless that would make a cycle.
@@ -74,7 +74,7 @@ package enum DependencyGraph {
       return (true, visited)
     }
     withExtendedLifetime(visited) {}
-    if isConnected { notifyChange() }
+    if isConnected { notifyChange(of: root.domain) }
     return isConnected
   }
 
@@ -86,7 +86,7 @@ package enum DependencyGraph {
       return index.map { entrance.connected.remove(at: $0) }
     }
     withExtendedLifetime(removed) {}
-    notifyChange()
+    notifyChange(of: root.domain)
   }
 
   /// Returns whether a node is made from another one at present, over any number of steps.
@@ -123,32 +123,34 @@ package enum DependencyGraph {
 
   /// Returns whether commits of a domain can enter another one, over any number of steps.
   package static func isUpstream(_ domain: Domain, of other: Domain) -> Bool {
-    !domains(among: [domain], upstreamOf: other).isEmpty
+    domainsUpstream(of: other).contains(ObjectIdentifier(domain))
   }
 
-  /// Returns one of some other domains that is upstream of a domain, and not also downstream of it.
-  static func blocker(of domain: Domain, among others: [Domain]) -> Domain? {
-    if others.isEmpty { return nil }
-    let found = domains(among: others, upstreamOf: domain)
+  /// Returns whether a domain has one of some other domains upstream of it, and not also downstream.
+  static func hasUpstream(_ domain: Domain, among others: [Domain]) -> Bool {
+    if others.isEmpty { return false }
+    let upstream = domainsUpstream(of: domain)
     // Domains in a cycle cannot wait for each other.
-    return found.first { !isUpstream(domain, of: $0) }
+    return others.contains {
+      upstream.contains(ObjectIdentifier($0)) && !isUpstream(domain, of: $0)
+    }
   }
 
-  private static func domains(among candidates: [Domain], upstreamOf domain: Domain) -> [Domain] {
-    let sources = domain.withLock { $0.entrances }.flatMap(\.sources)
-    if sources.isEmpty { return [] }
-    var missing = candidates
-    var found: [Domain] = []
-    func check(_ node: any GraphNode) -> Bool {
-      missing.removeAll { candidate in
-        if candidate !== node.domain { return false }
-        found.append(candidate)
-        return true
-      }
-      return !missing.isEmpty
+  /// The domains upstream of a domain. They are searched again only after the graph has changed.
+  private static func domainsUpstream(of domain: Domain) -> Set<ObjectIdentifier> {
+    let present = changes.load(ordering: .sequentiallyConsistent)
+    let (entrances, known) = domain.withLock { state in
+      state.upstream.changes == present ? ([], state.upstream.domains) : (state.entrances, nil)
     }
-    for source in sources where !check(source) { return found }
-    visit(upstreamOf: sources, check)
+    if let known { return known }
+    var found: Set<ObjectIdentifier> = []
+    let sources = entrances.flatMap(\.sources)
+    for source in sources { found.insert(ObjectIdentifier(source.domain)) }
+    visit(upstreamOf: sources) { node in
+      found.insert(ObjectIdentifier(node.domain))
+      return true
+    }
+    domain.withLock { $0.upstream = (present, found) }
     return found
   }
 

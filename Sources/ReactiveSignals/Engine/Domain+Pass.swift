@@ -7,6 +7,9 @@ final class PassStorage: @unchecked Sendable {
 
   /// The tickets of the commits that the present pass delivers, one for each commit that carries it.
   @exclusivity(unchecked) var tickets: [Ticket] = []
+  /// A Boolean value that indicates whether the domain waits for tickets, so that changes of the dependency
+  /// graph concern it.
+  @exclusivity(unchecked) var isWaiting = false
   /// The nodes to compute, by height.
   @exclusivity(unchecked) var scheduled: [[any GraphNode]] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
@@ -30,23 +33,28 @@ extension Domain {
     defer { context.deliveryDepth -= 1 }
     var finished: UInt64 = 0
     var tickets = TicketCheck()
-    var graphChanges: UInt64 = 0
     while true {
       var next = Next()
       withLock { state in begin(finishing: finished, &tickets, &next, &state) }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
-        if tickets.waiting.isEmpty { graphChanges = DependencyGraph.changes }
         for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
+        if !tickets.waiting.isEmpty, !pass.isWaiting {
+          // Check them again after that: the graph may have changed before.
+          pass.isWaiting = true
+          DependencyGraph.addWaiting(self)
+          tickets = TicketCheck()
+        }
         finished = 0
       } else if next.taken > 0 {
         run(next, context)
         finished = next.taken
         tickets = TicketCheck()
+        if pass.isWaiting {
+          pass.isWaiting = false
+          DependencyGraph.removeWaiting(self)
+        }
       } else {
-        let mustLookAgain =
-          !tickets.waiting.isEmpty && !DependencyGraph.waits(self, since: graphChanges)
-        if mustLookAgain { recheckTickets() }
         return
       }
     }
@@ -98,7 +106,6 @@ extension Domain {
     }
     // Whoever releases one of these nodes removes it first, so nothing is deinitialized here.
     state.turnedLive = []
-    state.isWaitingForTickets = false
     next.woken = state.takeDueWaiters()
     if let successor = state.successor {
       (state.deliveringThread, state.successor) = (successor, nil)
@@ -133,8 +140,6 @@ extension Domain {
       case .waiting:
         if !state.mustRecheckTickets {
           state.deliveringThread = nil
-          state.isWaitingForTickets = true
-          state.waitingTickets = tickets.waiting
           return
         }
         state.mustRecheckTickets = false
@@ -284,7 +289,6 @@ extension Domain {
   /// Looks again which commits are ready, because a ticket has made progress.
   func recheckTickets() {
     let mustDeliver = withLock { state in
-      state.isWaitingForTickets = false
       if state.pending.isEmpty { return false }
       if state.claim(as: .current) { return true }
       state.mustRecheckTickets = true

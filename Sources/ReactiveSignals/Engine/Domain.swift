@@ -34,6 +34,8 @@ package final class Domain: Sendable {
     /// The nodes through which commits of other domains enter. They decide whether this domain must wait
     /// for a transaction's other participants.
     var entrances: [Entrance] = []
+    /// The domains upstream, after a number of changes of the dependency graph.
+    var upstream = (changes: UInt64.max, domains: Set<ObjectIdentifier>())
 
     var deliveringThread: ThreadID?
     /// The number of passes begun and ended. They differ during a pass.
@@ -41,11 +43,6 @@ package final class Domain: Sendable {
     var passesEnded: UInt64 = 0
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
-    /// A Boolean value that indicates whether every pending commit waits for a ticket. A commit to a root
-    /// that has pending commits then waits too.
-    var isWaitingForTickets = false
-    /// The tickets that were found not to be ready when the domain began to wait. Pending commits hold them.
-    var waitingTickets: Set<ObjectIdentifier> = []
 
     /// Nodes that have become live since the present pass began, in that order.
     var turnedLive: [any GraphNode] = []

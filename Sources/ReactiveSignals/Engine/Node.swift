@@ -31,7 +31,7 @@ package final class NodePlace: @unchecked Sendable {
   /// The pass that scheduled this node last.
   @exclusivity(unchecked) var mark: UInt64 = 0
 
-  /// A Boolean value that indicates whether several pending commits may become one.
+  /// A Boolean value that indicates whether several pending commits or recorded steps may become one.
   let composesCommits: Bool
   /// The number of pending commits of this root, the elements that they change, and the position of the
   /// latest.
@@ -53,7 +53,8 @@ package final class NodePlace: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - inputs: The nodes of the same domain that it is derived from. A root has none.
-  ///   - composesCommits: Whether several pending commits of a root may become one.
+  ///   - composesCommits: Whether several pending commits of a root, or several steps that are recorded
+  ///     for a derived node, may become one.
   ///   - entrance: The place where commits of other domains enter through this root.
   ///   - onStart: A closure that is called once, when the node or something derived from it is observed.
   package init(
@@ -75,6 +76,7 @@ package final class NodePlace: @unchecked Sendable {
       state.entrances.firstIndex { $0 === entrance }.map { state.entrances.remove(at: $0) }
     }
     withExtendedLifetime(removed) {}
+    DependencyGraph.notifyChange(of: domain)
   }
 
   /// The nodes of the same domain that this node is derived from.
@@ -193,8 +195,8 @@ extension GraphNode {
   /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
   /// live. The creator of the node calls this before anybody else knows the node.
   ///
-  /// If other threads commit faster than the node computes, it would never catch up. After many steps the
-  /// creator therefore becomes the delivering thread, and no further step follows.
+  /// If other threads commit faster than the node computes, it would never catch up. After several steps
+  /// the creator therefore becomes the delivering thread, and no further step follows.
   package func join() {
     let inputs = place.inputs
     let thread = ThreadID.current
@@ -209,13 +211,7 @@ extension GraphNode {
       let released = domain.withLock { state -> [Any]? in
         for input in inputs { input.takeRecorded() }
         mustDeliver = !delivers && state.deliveringThread == thread
-        if inputs.contains(where: \.hasStep) {
-          if replayed > PendingCommits.limit, !delivers, !mustDeliver {
-            mustDeliver = state.claim(as: thread)
-            if !mustDeliver, state.successor == nil { state.successor = thread }
-          }
-          return nil
-        }
+        if inputs.contains(where: \.hasStep) { return nil }
         if state.successor == thread { state.successor = nil }
         becomeLive(&state)
         // From here on, a delivering thread may read the inputs.
@@ -226,10 +222,16 @@ extension GraphNode {
         break
       }
       while inputs.contains(where: \.hasStep) {
-        for input in inputs { input.replayStep() }
+        for input in inputs { input.replayStep(composing: place.composesCommits) }
         if replayed == 0 { computeFirst() } else { compute() }
         replayed += 1
-        domain.withLock { state in settle(&state) }
+        domain.withLock { state in
+          settle(&state)
+          if replayed >= 32, !delivers, !mustDeliver {
+            mustDeliver = state.claim(as: thread)
+            if !mustDeliver, state.successor == nil { state.successor = thread }
+          }
+        }
         endPass()
       }
       domain.pause(at: .caughtUp)
@@ -265,6 +267,7 @@ extension GraphNode {
       return place.inputs
     }
     withExtendedLifetime(released) {}
+    DependencyGraph.notifyChange(of: domain)
   }
 
   // MARK: Boundaries
@@ -301,5 +304,6 @@ extension GraphNode {
   package func openEntrance() {
     guard let entrance = place.entrance else { return }
     domain.withLock { $0.entrances.append(entrance) }
+    DependencyGraph.notifyChange(of: domain)
   }
 }

@@ -18,7 +18,9 @@ package protocol NodeInput: AnyObject, Sendable {
   /// A Boolean value that indicates whether a step waits to be replayed.
   var hasStep: Bool { get }
   /// Shows the next step.
-  func replayStep()
+  ///
+  /// - Parameter composing: Whether to compose all steps into one.
+  func replayStep(composing: Bool)
   /// Shows the present pass from now on, under the lock.
   ///
   /// - Returns: Recorded values, to be released outside the lock.
@@ -32,7 +34,7 @@ package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
   private var recorded: [Step] = []
   private var steps: ArraySlice<Step> = []
   /// The step that is replayed at present. Owned like `steps`.
-  package private(set) var current: Step?
+  package var current: Step?
 
   package init() {}
 
@@ -48,12 +50,22 @@ package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
 
   /// Replays the next step.
   ///
+  /// - Parameter compose: A closure that composes a step with the next one, if all are replayed as one.
   /// - Returns: Steps that were replayed before. Releasing them may call code that records a step here, so
   ///   the caller releases them after this call.
-  package func next() -> Any {
+  package func next(composing compose: ((Step, Step) -> Step)?) -> Any {
     let replayed = (current, steps)
-    current = steps.popFirst()
-    if steps.isEmpty { steps = [] }
+    guard let first = steps.popFirst() else {
+      current = nil
+      return replayed
+    }
+    if let compose {
+      current = steps.reduce(first, compose)
+      steps = []
+    } else {
+      current = first
+      if steps.isEmpty { steps = [] }
+    }
     return replayed
   }
 }

@@ -49,7 +49,7 @@ package final class Ticket: Sendable {
       if !state.waiting.contains(where: { $0 === domain }) { state.waiting.append(domain) }
       return state.inFlight.filter { $0 !== domain }
     }
-    if DependencyGraph.blocker(of: domain, among: others) != nil { return false }
+    if DependencyGraph.hasUpstream(domain, among: others) { return false }
     let released = state.withLock { state in
       state.waiting.firstIndex { $0 === domain }.map { state.waiting.remove(at: $0) }
     }

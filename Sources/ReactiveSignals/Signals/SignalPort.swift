@@ -1,6 +1,8 @@
 /// An input of a derived node that is a signal.
 package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable {
-  // derived node owns the rest until that is live, and the delivering thread from then on.
+  // Sendable: `signal` is set before the derived node exists. `slot` and the recorded part of `replay` are
+  // guarded by the domain's lock. The creator of the derived node owns the rest until that is live, and
+  // the delivering thread from then on.
 
   private var signal: SignalNode<Value>
   private let owner: Signal<Value>?
@@ -49,9 +51,13 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 
   package var hasStep: Bool { replay?.steps.hasStep == true }
 
-  package func replayStep() {
+  package func replayStep(composing: Bool) {
     guard let replay else { return }
-    let released = (replay.steps.next(), replay.latest)
+    typealias Step = SignalReplay<Value>.Step
+    let compose = { (step: Step, next: Step) -> Step in
+      (value: next.value ?? step.value, ends: step.ends || next.ends)
+    }
+    let released = (replay.steps.next(composing: composing ? compose : nil), replay.latest)
     replay.latest = replay.steps.current?.value ?? replay.latest
     withExtendedLifetime(released) {}
   }
@@ -66,7 +72,9 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 private final class SignalReplay<Value: Sendable>: @unchecked Sendable {
   // Sendable: the creator of the derived node owns `latest`.
 
-  let steps = RecordedSteps<(value: Value?, ends: Bool)>()
+  typealias Step = (value: Value?, ends: Bool)
+
+  let steps = RecordedSteps<Step>()
   var latest: Value?
 }
 
