@@ -7,15 +7,23 @@ public import Diffing
 public final class CollectionDraft<Element: Differentiable & Sendable> {
   private var working: PersistentArray<Element>
   private var record = EditRecord()
-  private var isOpen = true
+  private var isOpen: Bool
   /// The contents before the transaction.
-  private let base: Snapshot<Element>
+  private var base: Snapshot<Element>
   /// The status that the transaction leaves; nil leaves it as it is.
   package var newStatus: SourceStatus?
 
   package init(_ base: Snapshot<Element>) {
     self.base = base
     working = base.storage
+    isOpen = true
+  }
+
+  /// Opens the draft again, after `close()`.
+  package func open(_ base: Snapshot<Element>) {
+    self.base = base
+    working = base.storage
+    isOpen = true
   }
 
   /// The elements as they are now, as an array.
@@ -170,15 +178,16 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
     let start = savepoint
-    let kept = updated.indices.filter { position in
+    func isEffective(_ position: Int) -> Bool {
       !isSame(start.working[changeset.updates[position].from], updated[position])
     }
     var (changeset, remaining) = (changeset, updated)
-    if kept.count < updated.count {
+    if let first = (0..<updated.count).first(where: { !isEffective($0) }) {
+      let effective = Array(0..<first) + (first + 1..<updated.count).filter(isEffective)
+      remaining = effective.map { updated[$0] }
       changeset = Changeset(
         deletions: changeset.deletions, insertions: changeset.insertions, moves: changeset.moves,
-        updates: kept.map { changeset.updates[$0] })
-      remaining = kept.map { updated[$0] }
+        updates: effective.map { changeset.updates[$0] })
     }
     var new = start.working
     new.apply(changeset, inserted: inserted, updated: remaining)
@@ -252,9 +261,15 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return dropped
   }
 
-  /// Ends the draft.
+  /// Ends the draft. From here on, it traps if it is used.
   package func close() {
     isOpen = false
+  }
+
+  /// Releases the contents if they were edited, after `close()`.
+  package func clear() {
+    if record.isEmpty { return }
+    (base, working, record) = (Snapshot(), .flat([]), EditRecord())
   }
 
   /// What the transaction comes to; nil where the contents are equal in the end.

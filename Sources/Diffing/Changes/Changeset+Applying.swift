@@ -72,9 +72,8 @@ extension Changeset {
       }
     }
     appendStayed(upTo: old.count + countChange)
-    for (update, element) in zip(updates, updated) {
-      result[update.to] = element
-    }
+    // By index: iterating allocates in code that is not specialized.
+    for position in 0..<updates.count { result[updates[position].to] = updated[position] }
     return result
   }
 

@@ -31,7 +31,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   @exclusivity(unchecked) package private(set) var update: CollectionUpdate<Element>?
   /// The state before the update, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: StateBox<Element>?
-  @exclusivity(unchecked) private var kernel: OperatorKernel<Element>?
+  private let kernel: OperatorKernel<Element>?
 
   /// Creates a root.
   ///
@@ -51,6 +51,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     statusObservers = ObserverList(domain: domain)
     published = state
     committed = state
+    kernel = nil
     place = NodePlace(domain: domain, composesCommits: true, entrance: entrance)
   }
 
@@ -164,7 +165,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     if kernel == nil {
       update = update?.resolved()
     } else {
-      update = kernel?.update(published.state)
+      update = kernel?.update(published)
     }
   }
 
@@ -225,38 +226,50 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 }
 
 /// An operator with its inputs: it computes the state of a derived node.
-private struct OperatorKernel<Output: Differentiable & Sendable> {
+private final class OperatorKernel<Output: Differentiable & Sendable> {
   private let inputs: [any OperatorInput]
-  private var wrapped: any CollectionOperator<Output>
+  @exclusivity(unchecked) private var wrapped: any CollectionOperator<Output>
+  /// The draft of all passes, unless the operator has kept it.
+  @exclusivity(unchecked) private var draft = CollectionDraft(Snapshot<Output>())
 
   init(_ inputs: [any OperatorInput], _ wrapped: any CollectionOperator<Output>) {
     self.inputs = inputs
     self.wrapped = wrapped
   }
 
-  mutating func start() -> CollectionState<Output> {
-    let draft = CollectionDraft(Snapshot<Output>())
+  func start() -> CollectionState<Output> {
     wrapped.start(draft)
     let snapshot = draft.snapshot
-    draft.close()
+    closeDraft()
     let (status, hasLoaded) = status
     return CollectionState(snapshot, revision: 0, status: status, hasLoaded: hasLoaded)
   }
 
   /// Computes what the present pass brings to the output.
-  mutating func update(_ state: CollectionState<Output>) -> CollectionUpdate<Output>? {
+  func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
     var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
     if inputs.contains(where: \.isChanged) {
-      let draft = CollectionDraft(state.snapshot)
+      draft.open(published.state.snapshot)
       wrapped.update(draft)
       contents = draft.outcome()
-      draft.close()
+      closeDraft()
     }
-    guard inputs.contains(where: \.hasStatusStep) else {
-      return state.advanced(to: contents, status: state.status, hasLoaded: state.hasLoaded)
+    let state = published.state
+    if inputs.contains(where: \.hasStatusStep) {
+      let (status, hasLoaded) = status
+      return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
     }
-    let (status, hasLoaded) = status
-    return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    guard let contents else { return nil }
+    return state.advanced(to: contents, status: state.status, hasLoaded: state.hasLoaded)
+  }
+
+  private func closeDraft() {
+    draft.close()
+    if isKnownUniquelyReferenced(&draft) {
+      draft.clear()
+    } else {
+      draft = CollectionDraft(Snapshot())
+    }
   }
 
   /// The worst status of the inputs, and whether all have loaded.

@@ -11,8 +11,7 @@ extension DataSource {
   /// | move | move, or nothing if it passes no other element of the output |
   ///
   /// - Parameter isIncluded: A closure that is called once for each inserted or updated element.
-  /// - Complexity: O(n) for a change. If only elements are updated that pass neither before nor after,
-  ///   O(k) for k elements.
+  /// - Complexity: O(n) for a change of the collection's *n* elements.
   public func filter(
     _ isIncluded: @escaping @Sendable (Element) -> Bool
   ) -> LiveCollection<Element> {
@@ -32,8 +31,12 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
   }
 
   mutating func start(_ output: CollectionDraft<Element>) {
-    passes = input.snapshot.map(isIncluded)
-    output.append(contentsOf: zip(input.snapshot, passes).compactMap { $1 ? $0 : nil })
+    let elements = input.snapshot.array
+    passes = elements.map(isIncluded)
+    var passing: [Element] = []
+    // By index: iterating over pairs allocates in code that is not specialized.
+    for offset in 0..<passes.count where passes[offset] { passing.append(elements[offset]) }
+    output.append(contentsOf: passing)
   }
 
   mutating func update(_ output: CollectionDraft<Element>) {
@@ -43,9 +46,10 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
     // The predicate runs once for each inserted or updated element, whatever else is to be done.
     let updatedPass = changeset.updates.map { isIncluded(after[$0.to]) }
     let hasOnlyUpdates = changeset.changeCount == changeset.updates.count
-    if hasOnlyUpdates, !updatedPass.contains(true),
-      changeset.updates.allSatisfy({ !passes[$0.from] })
+    if hasOnlyUpdates,
+      (0..<updatedPass.count).allSatisfy({ passes[changeset.updates[$0].from] == updatedPass[$0] })
     {
+      update(output, after, changeset.updates)
       return
     }
     // The offset in the output of each element of the input that was in it.
@@ -84,5 +88,24 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
     output.write(
       result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] }
     )
+  }
+
+  /// Follows updates that change nothing in which elements pass.
+  private func update(
+    _ output: CollectionDraft<Element>, _ after: Snapshot<Element>, _ updates: [Changeset.Update]
+  ) {
+    var passing: [Changeset.Update] = []
+    var elements: [Element] = []
+    var (offset, rank) = (0, 0)
+    for update in updates where passes[update.to] {
+      while offset < update.to {
+        if passes[offset] { rank += 1 }
+        offset += 1
+      }
+      passing.append(Changeset.Update(from: rank, to: rank))
+      elements.append(after[update.to])
+    }
+    if passing.isEmpty { return }
+    output.apply(Changeset(updates: passing), inserted: [], updated: elements)
   }
 }

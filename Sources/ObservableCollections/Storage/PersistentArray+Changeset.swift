@@ -14,6 +14,10 @@ extension PersistentArray {
     _ changeset: Changeset, inserted: [Element], updated: [Element],
     limits: NodeLimits = .standard
   ) {
+    if changeset.changeCount == 1 {
+      applySingle(changeset, inserted: inserted, updated: updated, limits)
+      return
+    }
     if array != nil && count <= limits.flat || limits.bulk * changeset.changeCount >= count {
       self = PersistentArray(
         changeset.applying(to: flattened(), inserted: inserted, updated: updated))
@@ -25,6 +29,21 @@ extension PersistentArray {
     for position in updated.indices {
       _ = exchangeElement(
         at: changeset.updates[position].to, with: updated[position], limits: limits)
+    }
+  }
+
+  /// Applies a changeset of one operation.
+  private mutating func applySingle(
+    _ changeset: Changeset, inserted: [Element], updated: [Element], _ limits: NodeLimits
+  ) {
+    if let update = changeset.updates.first {
+      _ = exchangeElement(at: update.to, with: updated[0], limits: limits)
+    } else if let offset = changeset.insertions.first {
+      replaceSubrange(offset..<offset, with: inserted, limits: limits)
+    } else if let offset = changeset.deletions.first {
+      replaceSubrange(offset..<offset + 1, with: [], limits: limits)
+    } else if let move = changeset.moves.first {
+      self.move(from: move.from, to: move.to, limits: limits)
     }
   }
 

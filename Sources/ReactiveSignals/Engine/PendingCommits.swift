@@ -157,6 +157,12 @@ struct PendingCommits: Sendable {
   private func group(of first: Int) -> (indices: [Int], tickets: [Ticket]) {
     guard let entry = entries[first] else { return ([], []) }
     if entry.tickets.isEmpty, !hasReachedLimit { return ([first], []) }
+    if positions.count == 1, !hasReachedLimit, count <= 16,
+      entries[head...].allSatisfy({ $0?.tickets.count == 1 })
+    {
+      // The most frequent case: nothing but one transaction is pending.
+      return (Array(head..<entries.count), entry.tickets)
+    }
     var tickets: [Ticket] = []
     var seen: Set<ObjectIdentifier> = []
     var members: Set<Int> = []
