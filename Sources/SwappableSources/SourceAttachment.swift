@@ -4,7 +4,7 @@ import ReactiveSignals
 
 /// A source that is attached to a container, without the type of its elements.
 class AnyAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant; for the rest see the subclass.
+  // Sendable: `collection` is constant. For the other properties, see the subclass.
 
   let collection: ObjectIdentifier
 
