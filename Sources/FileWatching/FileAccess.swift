@@ -189,7 +189,7 @@ extension FileAccess {
   /// The file is not mapped into memory because truncating a mapped file crashes the process.
   ///
   /// - Complexity: O(n) in the bytes of the file. It needs memory for a chunk and the difference,
-  ///   or of the whole file if much of it differs.
+  ///   or for the whole file if much of it differs.
   static func compareContents(
     of path: String, with known: [UInt8]
   ) -> Result<FileDifference, FileFailure> {
