@@ -136,7 +136,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     working.move(from: source, to: destination)
   }
 
-  /// Replaces all elements, and records the difference. Elements whose identity is in both are
+  /// Replaces all elements, and records the difference. Elements of the same identity are
   /// kept.
   ///
   /// - Complexity: O(n) if few elements are out of order.

@@ -75,7 +75,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   /// before the status.
   ///
   /// - Parameters:
-  ///   - elements: The new contents. Elements whose identity is in both are kept.
+  ///   - elements: The new contents. Elements of the same identity are kept.
   ///   - status: The new status.
   public func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
     edit { draft in

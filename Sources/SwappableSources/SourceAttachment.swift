@@ -23,7 +23,7 @@ final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
 
-  /// The source. Of several sources with this collection, it is the one that was passed last.
+  /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
   let node: CollectionNode<Element>
   private(set) var handle = SwapHandle()

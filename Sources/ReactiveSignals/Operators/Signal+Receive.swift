@@ -2,9 +2,9 @@ extension Signal {
   /// Creates a signal that delivers the values on a scheduler, such as the main actor or a queue.
   ///
   /// Operators over the result run there too. The result has a domain of its own, ends with this
-  /// signal, and has a memory if this signal has one. A new observer or operator receives a value
-  /// that was already delivered immediately, on its own thread. To receive every value on the
-  /// scheduler, observe on that scheduler instead.
+  /// signal, and has a memory if this signal has one. A value that was
+  /// already delivered reaches a new observer or operator immediately, on its own thread. To receive
+  /// every value on the scheduler, observe on that scheduler instead.
   ///
   /// - Parameters:
   ///   - scheduler: Where to deliver the values.
