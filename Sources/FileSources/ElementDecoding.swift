@@ -11,7 +11,7 @@ struct UndecodableElement: Error {
   var reason: String
 }
 
-/// Decodes JSON values to the elements of a source.
+/// A way to decode JSON values to the elements of a source.
 struct ElementDecoding<Element: Sendable>: Sendable {
   /// Decodes all values, or throws.
   var decode: @Sendable (JSONValues) throws(UndecodableElement) -> [Element]
@@ -43,7 +43,7 @@ struct ElementDecoding<Element: Sendable>: Sendable {
         (context, "a value of type \(type) is expected, not null; give one, or make it optional")
       case .typeMismatch(let type, let context):
         (context, "a value of type \(type) is expected. \(context.debugDescription)")
-      // The text was checked before and is valid, so the decoder means a number.
+      // The text was checked before and is valid JSON, so this error is about a number.
       case .dataCorrupted(let context) where context.debugDescription.hasSuffix("not valid JSON."):
         (context, "a number does not fit its type; correct it, or take a wider type")
       case .dataCorrupted(let context):
@@ -116,7 +116,7 @@ struct JSONValues: Sendable {
 
   /// Returns the values as elements.
   ///
-  /// - Throws: The fault of the first element without its key.
+  /// - Throws: An error for the first element without its key.
   func elements() throws(UndecodableElement) -> [JSONElement] {
     let key = key.map(JSONElement.quoted)
     return try inBatches { (batch) throws(UndecodableElement) in

@@ -30,13 +30,14 @@ extension FileLoader {
   }
 }
 
-/// The working part of a source on a file: watches, reads, decodes and publishes on its own queue.
+/// The implementation of a file source, which watches, reads, decodes and publishes on its own
+/// queue.
 ///
-/// The source keeps the reloader; the watch and the timers refer to it weakly. Releasing the source
-/// ends everything.
+/// The source retains the reloader. The watch and the timers refer to it weakly, so releasing the
+/// source ends everything.
 final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: only the serial queue accesses `machine`, `identities`, `duplicate` and the contents of
-  // `loader`; `state` has a lock; all other properties are constant.
+  // Sendable: only the serial queue accesses `machine`, `identities`, `duplicate` and the contents
+  // of `loader`. `state` has a lock. All other properties are constant.
 
   private struct State {
     var hasStarted = false

@@ -25,7 +25,7 @@ extension JSONDocument {
 
   /// Reads the next version, and decodes only elements whose text is new.
   ///
-  /// - Returns: The change; `nil` if no byte differs.
+  /// - Returns: The change, or `nil` if no byte differs.
   /// - Throws: The error of the next version. The document does not change.
   mutating func update<Element>(
     for difference: FileDifference.Bytes, decoding: ElementDecoding<Element>
@@ -68,7 +68,7 @@ extension JSONDocument.Change where Element: Differentiable & Sendable {
     while deletion < oldDeletions.count, insertion < oldInsertions.count {
       let (from, to, element) =
         (oldDeletions[deletion], oldInsertions[insertion], oldInserted[insertion])
-      // The number of kept elements before it.
+      // The number of kept elements before the element, in both versions.
       let (oldPlace, newPlace) = (from - deletion, to - insertion)
       let isUpdate =
         oldPlace == newPlace && old[from].differenceIdentifier == element.differenceIdentifier

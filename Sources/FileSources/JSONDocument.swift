@@ -1,6 +1,6 @@
 /// The text of a JSON array, and the ranges of its elements.
 ///
-/// `edit(for:)` computes the next version and changes nothing; `apply(_:)` applies it.
+/// `edit(for:)` computes the next version without changing the document. `apply(_:)` applies it.
 struct JSONDocument: Sendable {
   private(set) var bytes: [UInt8]
   /// The range of each element, without surrounding white space.
@@ -19,7 +19,7 @@ struct JSONDocument: Sendable {
       }
       self.spans = spans
     } catch {
-      // The first fault counts: an element before this one may be without its key.
+      // Report the first fault. An element before this one may lack its key.
       self.spans = spans
       do throws(UndecodableElement) {
         if key != nil { _ = try values.elements() }
@@ -30,10 +30,10 @@ struct JSONDocument: Sendable {
     }
   }
 
-  /// The elements as values of a text.
+  /// The elements, as values of the text.
   var values: JSONValues { JSONValues(text: bytes, spans: spans, key: key) }
 
-  /// Adds the position in the text to an element's fault.
+  /// Creates an error from the fault of an element, with its position in the text.
   func error(_ fault: UndecodableElement) -> JSONError {
     JSONError(
       code: fault.code, reason: fault.reason,
@@ -42,7 +42,7 @@ struct JSONDocument: Sendable {
       elementOffset: fault.offset)
   }
 
-  /// Passes over the whole text.
+  /// Splits the whole text into elements.
   private static func split(
     _ scanner: inout JSONScanner, into spans: inout [Range<Int>]
   ) throws(JSONScanner.Fault) {
@@ -55,9 +55,9 @@ struct JSONDocument: Sendable {
     try JSONElement.scanEnd(&scanner, after: "array")
   }
 
-  /// Passes the opening bracket, and an array of nothing as a whole.
+  /// Scans the opening bracket. If the array is empty, scans the whole array.
   ///
-  /// - Returns: whether there are elements.
+  /// - Returns: `true` if the array has elements.
   static func scanOpening(_ scanner: inout JSONScanner) throws(JSONScanner.Fault) -> Bool {
     let start = scanner.position
     guard let first = scanner.next, first == UInt8(ascii: "[") else {
@@ -81,7 +81,7 @@ struct JSONDocument: Sendable {
 extension JSONDocument {
   /// Replaces this version with the next one.
   ///
-  /// - Complexity: O(n) in small integers behind the first change, and in bytes behind it where their
+  /// - Complexity: O(n) in the elements after the first change, and in the bytes after it if their
   ///   number changes.
   mutating func apply(_ edit: JSONDocumentEdit) {
     guard let replaced = edit.replaced else {
@@ -90,7 +90,7 @@ extension JSONDocument {
       return
     }
     let count = bytes.count - replaced.count + edit.text.count
-    // Not twice the size of a large file, but not a copy at each insertion either.
+    // Do not double the memory of a large file, and do not copy it at each insertion.
     if count > bytes.capacity { bytes.reserveCapacity(count + count / 32) }
     bytes.replaceSubrange(replaced, with: edit.text)
     let (start, shift) = (replaced.lowerBound, edit.text.count - replaced.count)
@@ -112,7 +112,7 @@ extension JSONDocument {
 extension JSONScanner {
   /// Checks an element of the outermost array.
   ///
-  /// - Parameter offset: how many elements are before it.
+  /// - Parameter offset: The number of elements before it.
   mutating func scanElement(offset: Int) throws(Fault) -> Range<Int> {
     let start = position
     var noKey: KeyMatch?
@@ -137,7 +137,7 @@ extension JSONElement {
   /// Scans a text, and converts the offsets of faults to lines and columns.
   ///
   /// - Parameters:
-  ///   - capacity: The length of the longest value that the scanner copies; 0 if it copies none.
+  ///   - capacity: The length of the longest value that the scanner copies, or 0 if it copies none.
   ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
   ///     there, a byte order mark is skipped and the encoding is checked.
   static func parse<Value>(
@@ -166,11 +166,13 @@ extension JSONElement {
     }
   }
 
-  /// The offset of the first byte after a byte order mark.
+  /// Returns the offset of the first byte after a byte order mark.
   static func bodyStart(of bytes: [UInt8]) -> Int {
     bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
   }
 
+  /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.
+  ///
   /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
   /// encoding, indicates UTF-16 or UTF-32.
   static func isUTF16(_ bytes: [UInt8]) -> Bool {

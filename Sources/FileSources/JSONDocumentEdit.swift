@@ -1,26 +1,26 @@
 import FileWatching
 import SwappablePrimitives
 
-/// What becomes of a document when its file changes.
+/// A change of a document because of a change of its file.
 struct JSONDocumentEdit: Sendable {
-  /// The new text, or what takes the place of some of the old one.
+  /// The new text: all of it, or the part that replaces bytes of the old text.
   var text: [UInt8]
-  /// The bytes whose place it takes; nil for all of them.
+  /// The range of bytes to replace, or `nil` to replace all bytes.
   var replaced: Range<Int>?
-  /// The elements whose place others take.
+  /// The range of elements to replace.
   var elements: Range<Int>
-  /// Where in the text those others stand.
+  /// The ranges of the new elements in `text`.
   var spans: [Range<Int>]
-  /// For each of them the old element of the same text, or -1.
+  /// For each new element, the old element with the same text, or -1.
   var origins: [Int]
 }
 
 extension JSONDocument {
-  /// Finds out what a change of the file does; nil where that is nothing.
+  /// Computes the edit for a change of the file, or returns `nil` if nothing has changed.
   ///
-  /// What is outside of the bytes that differ was checked when it was read.
+  /// Bytes outside of the difference are not checked again.
   ///
-  /// - Throws: what is wrong with the new text, exactly as if it were read from the start.
+  /// - Throws: The same error as reading the new text from its start.
   func edit(for difference: FileDifference.Bytes) throws(JSONError) -> JSONDocumentEdit? {
     switch difference {
     case .same: return nil
@@ -32,17 +32,18 @@ extension JSONDocument {
     }
   }
 
-  /// Reads only the elements that the difference touches; nil where others are not what they were, too,
-  /// and where something is wrong.
+  /// Reads only the elements that the difference touches. Returns `nil` if other elements change
+  /// too, or if the text is not valid.
   private func windowEdit(prefix: Int, suffix: Int, middle: [UInt8]) -> JSONDocumentEdit? {
-    // The byte that an element begins with must be the same, too: it may be another one's end.
+    // The first byte of an element must be the same as well, because it may be the end of another
+    // element.
     let first = spans.partitioningIndex { $0.lowerBound >= prefix } - 1
     guard first >= 0 else { return nil }
     let suffixStart = bytes.count - suffix
     let last = spans.partitioningIndex { $0.lowerBound >= suffixStart }
     let isInside = last < spans.count
     let start = spans[first].lowerBound
-    // With the first byte of the element behind, so that the comma before it is not the end.
+    // Include the first byte of the next element, so the comma before it is not the end.
     let end = isInside ? spans[last].lowerBound + 1 : bytes.count
     var text: [UInt8] = []
     text.reserveCapacity(prefix - start + middle.count + end - suffixStart)
@@ -66,7 +67,7 @@ extension JSONDocument {
       return try walk.run(&scanner, upTo: nil)
     }
     if isValid { return edit }
-    // Says what is wrong as it is said of a new file.
+    // Report the same error as for a new file.
     let document = try JSONDocument(text, key: key)
     edit.spans = document.spans
     edit.origins = Array(repeating: -1, count: edit.spans.count)
@@ -77,7 +78,7 @@ extension JSONDocument {
 extension JSONDocumentEdit {
   /// Splits the text and finds old elements in it.
   ///
-  /// - Returns: whether all of it is valid.
+  /// - Returns: `true` if the whole text is valid.
   fileprivate mutating func match(
     _ old: JSONDocument,
     _ body: (inout JSONElementWalk, inout JSONScanner) throws(JSONScanner.Fault) -> Bool

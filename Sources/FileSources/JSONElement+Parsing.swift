@@ -1,20 +1,24 @@
 extension JSONElement {
-  /// Reads one JSON value of any kind.
+  /// Creates an element from a text with one JSON value of any kind.
   ///
   /// - Parameters:
-  ///   - text: the value; white space around it, and nothing else, is ignored.
-  ///   - key: the name of the member by which the element is known; nil for the whole element.
-  /// - Throws: an error that says where and why the text is not valid, or that the key is missing.
+  ///   - text: The value. White space around it is ignored.
+  ///   - key: The name of the member that identifies the element, or `nil` to identify it by the
+  ///     whole value.
+  /// - Throws: An error with the position and the reason, if the text is not valid or the key is
+  ///   missing.
   public init(parsing text: String, key: String? = nil) throws(JSONError) {
     try self.init(parsing: Array(text.utf8), key: key)
   }
 
-  /// Reads one JSON value of any kind from UTF-8.
+  /// Creates an element from UTF-8 with one JSON value of any kind.
   ///
   /// - Parameters:
-  ///   - bytes: the value; a byte order mark and white space around it are ignored.
-  ///   - key: the name of the member by which the element is known; nil for the whole element.
-  /// - Throws: an error that says where and why the text is not valid, or that the key is missing.
+  ///   - bytes: The value. A byte order mark and white space around it are ignored.
+  ///   - key: The name of the member that identifies the element, or `nil` to identify it by the
+  ///     whole value.
+  /// - Throws: An error with the position and the reason, if the text is not valid or the key is
+  ///   missing.
   public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
     self = try Self.parse(bytes, capacity: bytes.count) {
       (scanner) throws(JSONScanner.Fault) in
@@ -24,21 +28,23 @@ extension JSONElement {
     }
   }
 
-  /// Reads the elements of a JSON array from UTF-8.
+  /// Returns the elements of a JSON array in UTF-8.
   ///
   /// - Parameters:
-  ///   - bytes: the text of the array; a byte order mark and white space around it are ignored.
-  ///   - key: the name of the member by which elements are known; nil for whole elements.
-  /// - Returns: the elements in order.
-  /// - Throws: an error that says where and why the text is no array of such elements.
-  /// - Complexity: one pass over the text; two allocations for each element.
+  ///   - bytes: The text of the array. A byte order mark and white space around it are ignored.
+  ///   - key: The name of the member that identifies an element, or `nil` to identify it by the
+  ///     whole value.
+  /// - Returns: The elements in order.
+  /// - Throws: An error with the position and the reason, if the text is not an array of such
+  ///   elements.
+  /// - Complexity: One pass over the text, with two allocations for each element.
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
   ) throws(JSONError) -> [JSONElement] {
     try JSONDocument(bytes, key: key).elements(ElementDecoding())
   }
 
-  /// Reads one element, and finds its key.
+  /// Reads one element and finds its key.
   static func scanElement(
     _ scanner: inout JSONScanner, depth: Int, key: [UInt8]?
   ) throws(JSONScanner.Fault) -> JSONElement {
@@ -75,7 +81,7 @@ extension JSONElement {
 }
 
 extension JSONElement.Kind {
-  /// The kind of a valid value.
+  /// Creates the kind of a valid value from its first byte.
   init(startingWith byte: UInt8?) {
     self =
       switch byte {
@@ -118,7 +124,8 @@ extension JSONError {
 }
 
 extension JSONError.Position {
-  /// Counts lines, which end in a line feed or a carriage return or both, and the scalars in the last.
+  /// Counts the lines up to an offset, and the Unicode scalars in the last line. A line ends in a
+  /// line feed, a carriage return, or both.
   init(of offset: Int, in bytes: ArraySlice<UInt8>) {
     line = 1
     column = 1

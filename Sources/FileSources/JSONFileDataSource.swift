@@ -24,16 +24,16 @@ import SwappablePrimitives
 /// | missing for over 250 ms, or from the start | status `missing`; the last good contents stay |
 /// | good again | status `loaded`, and one change if something differs |
 ///
-/// Errors name the file, the line and column, and the element. Identities that occur twice, and
-/// a file system that has to be polled, are diagnostics of the status. Elements whose text has not
-/// changed are not decoded again.
+/// Errors name the file, the line and column, and the element. Duplicate identities, and a file
+/// system that must be polled, are reported as diagnostics of the status. Elements whose text has
+/// not changed are not decoded again.
 ///
-/// The file is UTF-8, with or without a byte order mark, and arrays and objects in it are nested at
-/// most 512 levels deep. Of several members of one name the last one counts; where `JSONDecoder` decodes,
-/// the one that it takes, which is the first.
+/// The file is UTF-8, with or without a byte order mark. Arrays and objects in it are nested at
+/// most 512 levels deep. If an object has several members of one name, the last one counts.
+/// `JSONDecoder`, if it decodes the elements, uses the first one.
 ///
-/// A save costs one pass over the bytes, which are compared with those before while they are read, and
-/// the decoding of elements whose text is new. The file is kept in memory once, as text.
+/// A save costs one pass over the bytes, which are compared with the previous bytes while they are
+/// read, and the decoding of elements whose text is new. The file is kept in memory once, as text.
 public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
   private let reloader: FileReloader<Element>
@@ -43,8 +43,8 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
-  ///   - decode: Returns the element for a JSON value. The source calls it on its queue. An error
-  ///     becomes the status `failed`.
+  ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
+  ///     queue. If the closure throws, the status becomes `failed`.
   public convenience init(
     path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
@@ -77,8 +77,8 @@ extension JSONFileDataSource where Element: Decodable {
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
-  ///   - configure: Configures a decoder. Several decoders work at the same time; the closure is called
-  ///     for each.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
+  ///     and the closure is called for each.
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
@@ -150,7 +150,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
 
   /// Ends a successful read.
   ///
-  /// - Parameter edit: Changes the contents; `nil` if only the status changes.
+  /// - Parameter edit: A closure that changes the contents, or `nil` if only the status changes.
   private func publish(
     _ reloader: FileReloader<Element>, _ edit: ((CollectionDraft<Element>) -> Void)?
   ) {

@@ -6,7 +6,7 @@ import SwappablePrimitives
 
 /// A live collection of the values in a file of JSON Lines.
 ///
-/// Each line is an element, and whoever appends to the file appends to the collection.
+/// Each line is an element. A line that is appended to the file is appended to the collection.
 ///
 /// ```swift
 /// let log = JSONLinesDataSource<Entry>(path: "service.jsonl")
@@ -19,25 +19,26 @@ import SwappablePrimitives
 /// |---|---|
 /// | grows by complete lines | insertions at the end, as soon as they are written |
 /// | ends in a line without a newline | the line waits for its newline, or until the file has rested for 250 ms |
-/// | is truncated, or written anew in place | one change with what differs, when its writer closes it or rests for 250 ms |
-/// | is replaced by a rename; is renamed away, and a new one is created | one change with what differs: the new file's lines replace the old ones |
+/// | is truncated, or written anew in place | one change with the differences, when its writer closes it or rests for 250 ms |
+/// | is replaced by a rename; is renamed away, and a new one is created | one change with the differences: the new file's lines replace the old ones |
 /// | is touched, or written with the same contents | no event |
 /// | has a malformed line, or is unreadable, for over 250 ms | status `failed` with the number of the line; the last good contents stay |
 /// | is missing for over 250 ms, or from the start | status `missing`; the last good contents stay |
 /// | is good again | status `loaded`, and one change if something differs |
 ///
-/// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and a byte order mark
-/// at the start, hold nothing. A value stands on one line of at most 256 MiB, in UTF-8, its arrays and
-/// objects nested at most 512 levels deep. A last line without a newline that is no complete value when
-/// the file rests is a diagnostic of the status, as are identities that occur twice and a file system
-/// that has to be polled.
+/// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and a byte order
+/// mark at the start, are ignored. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
+/// and objects are nested at most 512 levels deep. Diagnostics of the status report a last line
+/// that has no newline and is incomplete when the file rests, duplicate identities, and a file
+/// system that must be polled.
 ///
-/// A file that has grown is read from the last newline on, if it still begins and ends, up to there, with
-/// the same 8 KiB; any other change reads it from the start. So what escapes notice is a change in
-/// the middle of a file of over 16 KiB that leaves these bytes where they are, and that comes together
-/// with an appended line, or within the same tick of the file system's clock as the read before it.
+/// If a file has grown, it is read from the last known newline on, provided that its first 8 KiB,
+/// and the 8 KiB before that newline, are the same. After any other change, it is read from the
+/// start. The source therefore misses a change in the middle of a file of over 16 KiB that leaves
+/// these bytes as they are, if it comes together with an appended line, or within the same tick of
+/// the file system's clock as the previous read.
 ///
-/// Of the file's text nothing is kept but what the elements hold.
+/// The source keeps only its elements, and no other text of the file.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
   private let contents: CollectionProperty<Element>
   private let reloader: FileReloader<Element>
@@ -47,8 +48,8 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
-  ///   - decode: Returns the element for a JSON value. The source calls it on its queue. An error
-  ///     becomes the status `failed`.
+  ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
+  ///     queue. If the closure throws, the status becomes `failed`.
   public convenience init(
     path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
@@ -81,8 +82,8 @@ extension JSONLinesDataSource where Element: Decodable {
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
-  ///   - configure: Configures a decoder. Several decoders work at the same time; the closure is called
-  ///     for each.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
+  ///     and the closure is called for each.
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {

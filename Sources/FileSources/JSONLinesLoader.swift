@@ -5,7 +5,7 @@ import ObservableCollections
 /// Loads a file of JSON Lines.
 final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
   private let reader: JSONLinesReader<Element>
-  /// The end of the loaded contents; `nil` if they may be of another file.
+  /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   private var cursor: LineCursor?
   /// A malformed line. It stays malformed until the file is replaced or rewritten.
   private var fault: (cursor: LineCursor, error: JSONError)?
@@ -19,8 +19,8 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
 
   var diagnostics: [SourceDiagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
 
-  /// Handles an event of the file watch. If the file has only grown, it is read at once: its complete
-  /// lines count.
+  /// Handles an event of the file watch. If the file has only grown, it is read immediately, to
+  /// load its complete lines.
   func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
     lastState = event.state
     switch event.kind {
@@ -52,7 +52,7 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
     }
   }
 
-  /// - Returns: The actions that follow; `nil` if the file changed during the read.
+  /// - Returns: The actions that follow, or `nil` if the file changed during the read.
   private func readOnce(
     _ reloader: FileReloader<Element>
   ) throws(LineReadingFault) -> [ReloadMachine.Action]? {
@@ -66,7 +66,7 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
     if let cursor, let same = try reader.margins(at: cursor, in: file, stamp) {
       (start, margins) = (cursor, same)
     }
-    // If a writer rewrites the file, it is read once the writer closes it or rests.
+    // While a writer rewrites the file, wait until the writer closes it or rests.
     if start == nil, isBeingWritten(stamp, reloader.machine), !reloader.machine.isGraceOver {
       return reloader.machine.waitForRest()
     }
@@ -154,7 +154,7 @@ final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
         draft.removeSubrange(draft.count - 1..<draft.count)
       }
       draft.append(contentsOf: added)
-      // While elements are only added, the first two of one identity stay the same.
+      // While elements are only added, the first duplicate stays the same.
       if !reloader.identities.hasDuplicates {
         reloader.duplicate = nil
       } else if reloader.duplicate == nil || last != nil {

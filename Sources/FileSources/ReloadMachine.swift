@@ -1,7 +1,7 @@
 import FileWatching
 import ObservableCollections
 
-/// Decides when a source reads its file, and when it shows an error.
+/// A state machine that decides when a source reads its file, and when it shows an error.
 ///
 /// The machine performs nothing. Its owner performs the returned actions in order and reports the
 /// results.
@@ -29,13 +29,13 @@ struct ReloadMachine {
     /// Read the file, and report the result with `readSucceeded` or `readFailed`.
     case read
     case schedule(Ticket, Duration)
-    /// Show trouble in the status.
+    /// Show a failure in the status.
     case show(SourceStatus.State)
   }
 
   /// The reason why a read returned no contents.
   struct Trouble: Sendable, Hashable {
-    /// Failed or missing.
+    /// The status, which is failed or missing.
     var state: SourceStatus.State
     /// A Boolean value that indicates whether the trouble may come from a save in progress.
     var isTransient: Bool
@@ -78,7 +78,8 @@ struct ReloadMachine {
     }
   }
 
-  /// Reads at once because a writer appends: the complete lines count, even if more will follow.
+  /// Reads immediately because a writer appends. Complete lines count, even if more lines will
+  /// follow.
   mutating func fileGrew() -> [Action] {
     isBeingWritten = true
     return read()
@@ -126,7 +127,7 @@ struct ReloadMachine {
     return [schedule(.grace, timing.grace)]
   }
 
-  /// Reads now, and cancels a delayed read.
+  /// Reads the file now, and cancels a delayed read.
   mutating func read() -> [Action] {
     tickets[.quiet] = nil
     quietDelays = 0

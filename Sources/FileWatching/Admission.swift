@@ -1,10 +1,11 @@
 package import Dispatch
 import SwappablePrimitives
 
-/// Limits how many closures start at the same time. If none finishes for 5 ms, one more starts.
+/// A limit on how many closures start at the same time. If none finishes for 5 ms, one more starts.
 ///
-/// Without the limit, a thousand sources that start at once would use a thread each. Closures run on their
-/// own queues, and may call code of users that waits for other closures, so the limit is not strict.
+/// Without the limit, a thousand sources that start at once would use a thread each. Closures run
+/// on their own queues, and may call user code that waits for other closures, so the limit is not
+/// strict.
 package final class Admission: Sendable {
   /// The shared instance of the process.
   package static let shared = Admission(timer: .live)
@@ -15,7 +16,7 @@ package final class Admission: Sendable {
   }
 
   private struct State {
-    /// The closures in the order of arrival. Those before `next` have started.
+    /// The closures in the order of arrival. Closures before `next` have started.
     var waiting: [Work?] = []
     var next = 0
     /// The number of running workers.
@@ -72,7 +73,7 @@ package final class Admission: Sendable {
     }
   }
 
-  /// Returns the next closure; `nil` ends the worker.
+  /// Returns the next closure, or `nil` to end the worker.
   private func nextWork() -> Work? {
     state.withLock { state in
       let work = state.takeNext()
@@ -81,7 +82,7 @@ package final class Admission: Sendable {
     }
   }
 
-  /// Checks after a while whether closures still wait.
+  /// Starts another worker after a while if closures are pending and none has finished.
   private func setAlarm() {
     let number = state.withLock { state -> Int? in
       guard state.next < state.waiting.count, state.outAtAlarm == nil else { return nil }

@@ -1,10 +1,10 @@
 import Dispatch
 import SwappablePrimitives
 
-/// All timed calls of the process, made by one timer.
+/// A clock that makes all timed calls of the process with one timer.
 ///
-/// A long wait may last a sixteenth longer. The checks of a thousand files in each second are then made
-/// at a few moments of the second, not at a thousand.
+/// A long wait may last a sixteenth longer. The regular checks of a thousand files are then made at
+/// a few moments of each second, not at a thousand.
 final class AlarmClock: Sendable {
   static let shared = AlarmClock()
 
@@ -89,7 +89,7 @@ final class AlarmClock: Sendable {
     }
   }
 
-  /// Sets the timer to the first moment, or ends it.
+  /// Sets the timer to the first moment, or cancels it.
   private func setTimer(_ state: State) {
     guard let first = state.moments.first else {
       timer.cancel()
@@ -105,7 +105,7 @@ final class AlarmClock: Sendable {
     let delay = min(max(delay, .zero), .seconds(1 << 32))
     let wait = Self.milliseconds(delay + .nanoseconds(999_999))
     let time = Self.milliseconds(clock.now.offset) + 1 + wait
-    // Rounded up to a power of two, so that waits of different lengths end together, too.
+    // Round up to a power of two, so waits of different lengths end together.
     let step: UInt64 = wait < 64 ? 1 : 1 << (UInt64(wait.leadingZeroBitCount ^ 63) - 4)
     return (time + step - 1) & ~(step - 1)
   }

@@ -1,9 +1,9 @@
 import SwappablePrimitives
 
-/// Decides when a thread that is woken again and again pauses before it waits for more.
+/// A rule for when a thread that is woken repeatedly pauses before it waits again.
 ///
-/// Waking a thread costs the writer of a watched file about as much as a small write. Events that arrive
-/// while no thread waits cost little, and the kernel merges equal ones.
+/// Waking a thread costs the writer of a watched file about as much as a small write. Events that
+/// arrive while no thread waits cost little, and the kernel merges equal events.
 struct BurstCalm {
   /// The pause within a burst.
   static let napMilliseconds: Int32 = 1
@@ -14,8 +14,8 @@ struct BurstCalm {
   private var wakes = 0
   private var waitsSince: AnyClock.Instant?
 
-  /// A Boolean value that indicates whether the thread was woken often, and each time soon after it
-  /// had begun to wait.
+  /// A Boolean value that indicates whether the thread was woken often, each time soon after it had
+  /// begun to wait.
   var isBurst: Bool { wakes > BurstCalm.burst }
 
   /// Notes that the thread begins to wait.

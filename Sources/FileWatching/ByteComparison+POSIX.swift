@@ -4,12 +4,12 @@
   import Glibc
 #endif
 
-/// How far two texts are the same, at the speed of memory.
+/// Functions that compare bytes at the speed of memory.
 package enum ByteComparison {
-  /// So many are compared at once before the place of a difference is looked for.
+  /// The number of bytes to compare at once before locating a difference.
   private static let blockSize = 1_024
 
-  /// How many bytes two texts have in common at their starts.
+  /// Returns the number of equal bytes at the starts of two texts.
   package static func commonPrefix(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
   ) -> Int {
@@ -18,7 +18,7 @@ package enum ByteComparison {
       return 0
     }
     var offset = 0
-    // Most texts that differ at all differ at once.
+    // Most different texts differ in their first bytes.
     while offset + 8 <= min(count, 64) {
       if word(left, at: offset) != word(right, at: offset) { break }
       offset += 8
@@ -39,7 +39,7 @@ package enum ByteComparison {
     return offset
   }
 
-  /// How many bytes two texts have in common at their ends.
+  /// Returns the number of equal bytes at the ends of two texts.
   package static func commonSuffix(
     _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer
   ) -> Int {

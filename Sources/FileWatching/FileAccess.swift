@@ -1,17 +1,17 @@
-/// The file system that the watcher and the sources use. Tests replace it.
+/// The file system that the watcher and the sources use. Tests can replace it.
 package struct FileAccess: Sendable {
-  /// The stamp of a path, without following a symbolic link at its end.
+  /// Returns the stamp of a path, without following a symbolic link at its end.
   package var stamp: @Sendable (_ path: String) -> Result<FileStamp, FileFailure>
-  /// The target of a symbolic link.
+  /// Returns the target of a symbolic link.
   package var readLink: @Sendable (_ path: String) -> Result<String, FileFailure>
-  /// Reads all bytes of a regular file. The bytes are those of the moment of the stamp.
+  /// Reads all bytes of a regular file, as they are at the time of the stamp.
   package var read: @Sendable (_ path: String) -> Result<FileContents, FileFailure> {
     // A replaced `read` also replaces `compare`.
     didSet { compare = nil }
   }
   /// Opens a regular file to read parts of it.
   package var open: @Sendable (_ path: String) -> Result<OpenedFile, FileFailure>
-  /// Reads the bytes that differ from known bytes; `nil` if only `read` is available.
+  /// Reads the bytes that differ from known bytes. It is `nil` if only `read` is available.
   private var compare:
     (@Sendable (_ path: String, _ known: [UInt8]) -> Result<FileDifference, FileFailure>)?
 
@@ -141,7 +141,7 @@ extension FileAccess {
         for _ in 0..<4 {
           let before = try SystemCalls.stamp(of: descriptor, path: path).get()
           try checkIsRegular(before, path: path)
-          // One byte more than the size, to notice growth.
+          // Read one byte more than the size, to notice growth.
           let limit = Int(min(before.size, Int64.max - 1)) + 1
           let bytes = try SystemCalls.read(descriptor, limit: limit, path: path).get()
           let after = try SystemCalls.stamp(of: descriptor, path: path).get()
@@ -188,8 +188,8 @@ extension FileAccess {
   ///
   /// The file is not mapped into memory because truncating a mapped file crashes the process.
   ///
-  /// - Complexity: O(n) in the bytes of the file; memory for a chunk and for the difference, or for the
-  ///   whole file if much of it differs.
+  /// - Complexity: O(n) in the bytes of the file. It needs memory for a chunk and the difference,
+  ///   or for the whole file if much of it differs.
   static func compareContents(
     of path: String, with known: [UInt8]
   ) -> Result<FileDifference, FileFailure> {
@@ -212,7 +212,7 @@ extension FileAccess {
     }
   }
 
-  /// - Returns: The difference; `nil` if the file ends before its size.
+  /// - Returns: The difference, or `nil` if the file ends before its size.
   private static func compare(
     _ descriptor: Int32, size: Int64, with known: [UInt8], path: String
   ) throws(FileFailure) -> FileDifference.Bytes? {
@@ -237,7 +237,7 @@ extension FileAccess {
   }
 }
 
-/// Compares a file with bytes in chunks.
+/// A comparison of a file with known bytes, in chunks.
 private struct ChunkReader {
   let descriptor: Int32
   let path: String

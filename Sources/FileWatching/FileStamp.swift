@@ -1,6 +1,6 @@
 package import SwappablePrimitives
 
-/// What tells one state of a file from another without reading it.
+/// Attributes that distinguish the states of a file without reading it.
 package struct FileStamp: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case regular, directory, symbolicLink, other
@@ -8,11 +8,11 @@ package struct FileStamp: Sendable, Hashable {
 
   package var identity: FileIdentity
   package var kind: Kind
-  /// In bytes.
+  /// The size in bytes.
   package var size: Int64
-  /// Time of the last write, in nanoseconds since 1970.
+  /// The time of the last write, in nanoseconds since 1970.
   package var modified: Int64
-  /// Time of the last change of contents or attributes, in nanoseconds since 1970.
+  /// The time of the last change of contents or attributes, in nanoseconds since 1970.
   package var changed: Int64
 
   package init(
@@ -25,7 +25,8 @@ package struct FileStamp: Sendable, Hashable {
     self.changed = changed
   }
 
-  /// Whether the bytes may differ: everything but the time of the last change of attributes.
+  /// Returns a Boolean value that indicates whether the contents may differ. The time of the last
+  /// change of attributes is ignored.
   package func differsInContents(from other: FileStamp) -> Bool {
     identity != other.identity || kind != other.kind || size != other.size
       || modified != other.modified

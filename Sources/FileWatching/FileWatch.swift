@@ -1,15 +1,16 @@
 package import Dispatch
 import SwappablePrimitives
 
-/// Tells what happens to the file at a path, for as long as it is kept.
+/// A watch that reports the changes of the file at a path, until it is canceled or released.
 ///
-/// The path need not exist: the nearest directory that does is watched. Symbolic links are followed,
-/// and watched on the way. Events that come while one is being delivered are joined into one.
+/// The path need not exist: the nearest existing directory is watched. Symbolic links are followed,
+/// and each link on the path is watched. Events that arrive while one is being delivered are joined
+/// into one.
 package final class FileWatch: Sendable {
   package struct Intervals: Sendable, Hashable {
-    /// How often to look although the system tells of changes: it does not tell of all.
+    /// The interval of checks if the system notifies of changes. It does not notify of all changes.
     package var safety: Duration
-    /// How often to look where it does not tell.
+    /// The interval of checks if the system does not notify of changes.
     package var polling: Duration
 
     package init(safety: Duration = .seconds(1), polling: Duration = .milliseconds(250)) {
@@ -20,15 +21,15 @@ package final class FileWatch: Sendable {
 
   private let core: FileWatchCore
 
-  /// Begins to watch: whatever changes after this has returned is told.
+  /// Begins to watch a path. All changes after the initializer returns are reported.
   ///
   /// - Parameters:
-  ///   - path: absolute, or relative to the working directory of this moment.
-  ///   - queue: a serial queue on which `onEvent` is called; without one the watch has its own.
-  ///   - intervals: how often to look without having been told.
-  ///   - system: where files, time and the system's notifications come from.
-  ///   - onEvent: called for each event, one after the other, with nothing locked. It may cancel the
-  ///     watch or let go of it.
+  ///   - path: The path: absolute, or relative to the current working directory.
+  ///   - queue: A serial queue on which `onEvent` is called, or `nil` for a queue of its own.
+  ///   - intervals: The intervals of checks that need no notification.
+  ///   - system: The source of files, time and notifications.
+  ///   - onEvent: A closure that is called for each event, one after the other, without any lock.
+  ///     It may cancel or release the watch.
   package init(
     path: String, queue: DispatchQueue? = nil, intervals: Intervals = Intervals(),
     system: WatchSystem = .live, onEvent: @escaping @Sendable (FileEvent) -> Void
@@ -42,12 +43,13 @@ package final class FileWatch: Sendable {
 
   deinit { core.cancel() }
 
-  /// What stood at the path when it was last looked at.
+  /// The state of the file when it was last checked.
   package var state: FileState { core.fileState }
 
-  /// Why and how often it polls; nil where the system tells of changes.
+  /// The reason for polling and its interval, or `nil` if the system notifies of changes.
   package var diagnostic: String? { core.diagnostic }
 
-  /// Ends the watch: no call begins after this has returned; one begun by another thread may run on.
+  /// Ends the watch. No call of the closure begins afterwards, but a call that another thread has
+  /// begun may still finish.
   package func cancel() { core.cancel() }
 }

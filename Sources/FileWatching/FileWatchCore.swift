@@ -1,26 +1,28 @@
 import Dispatch
 import SwappablePrimitives
 
-/// The working part of a watch: kept by the system's registrations too, so that letting go of the
-/// `FileWatch` is what ends it.
+/// The implementation of a watch. The system's registrations retain it as well, so only the release
+/// of the `FileWatch` ends the watch.
 final class FileWatchCore: FileSignalReceiver {
   private struct State {
-    /// Nil after the end.
+    /// The closure to call, or `nil` after the end.
     var handler: (@Sendable (FileEvent) -> Void)?
     var pending: FileSignal = []
-    /// Whether somebody is about to look; at the start that is `start`.
+    /// A Boolean value that indicates whether a delivery is scheduled, or `start()` has not
+    /// finished.
     var isScheduled = true
     var resolution: PathResolution
     var tokens: [WatchSystem.Token] = []
     var diagnostic: String?
-    /// The next look that nobody asks for, and how many there were.
+    /// The timer of the next regular check. `ticks` is the number of checks that were scheduled.
     var alarm: ScheduledTimer?
     var ticks = 0
-    /// While what was found without being told may not have been all.
+    /// The doubt about a change that was found without a notification, because it may hide another
+    /// change.
     var doubt: WatchDoubt?
   }
 
-  /// What looking and watching anew gave.
+  /// The result of resolving the path and registering watches.
   private struct Armed {
     var resolution: PathResolution
     var tokens: [WatchSystem.Token]
@@ -50,14 +52,14 @@ final class FileWatchCore: FileSignalReceiver {
   var fileState: FileState { state.withLock { $0.resolution.state } }
   var diagnostic: String? { state.withLock { $0.diagnostic } }
 
-  /// Watches; to be called once, before anything else.
+  /// Registers the watches. Call this method once, before any other method.
   func start() {
     let armed = arm()
     let (stale, isDue) = state.withLock { state in
       state.resolution = armed.resolution
       state.diagnostic = armed.diagnostic
       if armed.diagnostic != nil { state.doubt = WatchDoubt() }
-      // Registrations may have spoken before they were stored.
+      // The registrations may have sent signals before they were stored.
       state.isScheduled = !state.pending.isEmpty
       return (Self.swapTokens(armed.tokens, in: &state), state.isScheduled)
     }
@@ -76,7 +78,7 @@ final class FileWatchCore: FileSignalReceiver {
     }
     alarm?.cancel()
     system.unwatch(tokens)
-    // What the handler holds is let go of here, with nothing locked.
+    // Release the values that the handler captured, without the lock.
     withExtendedLifetime(handler) {}
   }
 
@@ -90,10 +92,11 @@ final class FileWatchCore: FileSignalReceiver {
     if isFirst { queue.async { self.deliver() } }
   }
 
-  /// A look that nobody asks for, on one thread for all watches: it finds nothing, most often.
+  /// Schedules the next regular check.
   ///
-  /// Only where the system tells of nothing does each look on its own queue: there it finds more, and
-  /// a file system of another machine may take its time.
+  /// If the system notifies of changes, the checks of all watches share one queue, because they
+  /// rarely find a change. Otherwise, each watch uses its own queue: its checks find more changes,
+  /// and the file system of another machine may be slow.
   private func scheduleTick() {
     let (interval, isTold, number) = state.withLock { state in
       state.ticks += 1
@@ -116,7 +119,7 @@ final class FileWatchCore: FileSignalReceiver {
       scheduleTick()
     }
     let unwanted = state.withLock { state -> ScheduledTimer? in
-      // This alarm may have rung already, and the next one may be set.
+      // This timer may have fired already, and the next one may be set.
       guard state.ticks == number, state.handler != nil else { return alarm }
       defer { state.alarm = alarm }
       return state.alarm
@@ -128,7 +131,7 @@ final class FileWatchCore: FileSignalReceiver {
 
   private var isLive: Bool { state.withLock { $0.handler != nil } }
 
-  /// Looks at the file and reports; runs on the queue, so never twice at a time.
+  /// Checks the file and reports an event. The queue runs one call at a time.
   private func deliver() {
     let (signal, before, diagnostic) = state.withLock { state in
       let taken = (state.pending, state.resolution, state.diagnostic)
@@ -174,7 +177,8 @@ final class FileWatchCore: FileSignalReceiver {
     }
   }
 
-  /// Stores new registrations and returns those to hand back: after the end, the new ones.
+  /// Stores new registrations and returns the registrations to remove. After the end, these are the
+  /// new ones.
   private static func swapTokens(
     _ tokens: [WatchSystem.Token], in state: inout State
   ) -> [WatchSystem.Token] {
@@ -183,12 +187,12 @@ final class FileWatchCore: FileSignalReceiver {
     return state.tokens
   }
 
-  /// Watches everything that decides what stands at the path, and then looks: what changed before
-  /// the last look is in it, what changes after it is told.
+  /// Watches every directory and file that the path depends on, and then resolves the path again.
+  /// The resolution includes all earlier changes, and the watches notify of all later ones.
   private func arm() -> Armed {
     var resolution = PathResolution(absolutePath: path, in: system.files)
     var failure: FileFailure?
-    // Somebody who renames in a loop must not keep this busy for ever.
+    // A program that renames files in a loop must not keep this method busy forever.
     for _ in 0..<8 {
       var tokens: [WatchSystem.Token] = []
       failure = nil

@@ -3,17 +3,18 @@
   import SwappablePrimitives
   import Synchronization
 
-  /// One inotify descriptor and the thread that reads it.
+  /// An inotify descriptor and the thread that reads it.
   ///
-  /// All but `stop` is called under the lock of the owner or by the reader's own thread.
+  /// All methods except `stop()` are called under the owner's lock or by the reader's own thread.
   final class InotifyReader: Sendable {
     struct Event {
       var watch: Int
       var signal: FileSignal
       var name: String?
-      /// The kernel's queue was full: events of any watch were lost.
+      /// A Boolean value that indicates whether the kernel's queue was full. Events of any watch
+      /// may be lost.
       var isOverflow: Bool
-      /// The kernel has ended the watch.
+      /// A Boolean value that indicates whether the kernel has ended the watch.
       var isEnd: Bool
     }
 
@@ -21,7 +22,7 @@
     private let owner: WatchCenter
     private let clock: AnyClock
     private let isStopped = Atomic<Bool>(false)
-    /// Zero until the thread runs.
+    /// The thread, or 0 before it runs.
     private let thread = Atomic<UInt>(0)
 
     private init(descriptor: Int32, owner: WatchCenter, clock: AnyClock) {
@@ -30,11 +31,11 @@
       self.clock = clock
     }
 
-    /// Starts the thread.
+    /// Creates a reader and starts its thread.
     ///
     /// - Parameters:
     ///   - owner: The center that receives the events.
-    ///   - clock: The clock by which bursts are recognized.
+    ///   - clock: The clock that measures bursts.
     static func start(
       for owner: WatchCenter, clock: AnyClock = .continuous
     ) -> Result<InotifyReader, FileFailure> {
@@ -62,8 +63,8 @@
       return .success(reader)
     }
 
-    /// Adds to the mask of the watch that the file has, if any: replacing it would lose the events
-    /// of its other users.
+    /// Adds a watch. If the file already has one, its mask is extended: replacing the mask would
+    /// lose the events of its other users.
     func add(_ path: String, mask: UInt32) -> Result<Int, FileFailure> {
       let watch = inotify_add_watch(descriptor, path, mask | Self.additionalMask)
       guard watch >= 0 else {
@@ -78,7 +79,7 @@
       inotify_rm_watch(descriptor, Int32(watch))
     }
 
-    /// Ends the thread and closes the descriptor; to be called once, with nothing locked.
+    /// Ends the thread and closes the descriptor. Call this method once, without any lock.
     func stop() {
       isStopped.store(true, ordering: .releasing)
       // The end of a watch is an event, which wakes the thread without a second descriptor.
@@ -89,7 +90,7 @@
     }
 
     private func run() {
-      // The process's signals are for its other threads.
+      // Other threads of the process handle its signals.
       var signals = sigset_t()
       sigfillset(&signals)
       pthread_sigmask(SIG_SETMASK, &signals, nil)
@@ -100,7 +101,7 @@
       var calm = BurstCalm()
       while !isStopped.load(ordering: .acquiring) {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // The limit is for the case that not even the waking watch was to be had.
+        // The timeout ends the wait if `stop()` cannot add the watch that wakes the thread.
         _ = poll(&request, 1, 1_000)
         calm.woken(at: clock.now)
         let count = read(descriptor, buffer.baseAddress, size)
@@ -113,7 +114,7 @@
       }
     }
 
-    /// The kernel writes whole events only.
+    /// Returns the events in a buffer. The kernel writes only complete events.
     private static func events(in bytes: UnsafeRawBufferPointer) -> [Event] {
       let headerSize = MemoryLayout<inotify_event>.size
       var events: [Event] = []

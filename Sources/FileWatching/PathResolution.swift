@@ -1,32 +1,33 @@
 import SwappablePrimitives
 
-/// Where a path leads: every name that decides it, and what stands at its end.
+/// The resolution of a path: every name that determines the file, and the state of the file.
 struct PathResolution: Sendable, Hashable {
-  /// A name in a directory whose change changes where the path leads.
+  /// A name in a directory. If the name changes, the path may lead to another file.
   struct Place: Sendable, Hashable {
     var directory: String
     var identity: FileIdentity?
     var name: String
   }
 
-  /// In the order in which they are met; their directories hold no symbolic links.
+  /// The places in the order of the path. Their directories contain no symbolic links.
   var places: [Place] = []
-  /// The path of the file without symbolic links, where there is one.
+  /// The path of the file without symbolic links, or `nil` if there is no file.
   var target: String?
   var state: FileState
 
-  /// Whether the same directories and the same file have to be watched.
+  /// Returns a Boolean value that indicates whether another resolution needs the same watches.
   func needsSameWatches(as other: PathResolution) -> Bool {
     places == other.places && target == other.target
       && state.stamp?.identity == other.state.stamp?.identity
   }
 
-  /// Follows a path name by name.
+  /// Resolves a path, one name after the other.
   ///
-  /// A missing name is the last place: whatever is created there later is seen.
-  /// - Complexity: one look-up for each name on the way, one more for each symbolic link.
+  /// A missing name is the last place, so its creation will be noticed.
+  ///
+  /// - Complexity: One look-up for each name of the path, and one more for each symbolic link.
   init(absolutePath path: String, in files: FileAccess) {
-    // The names still to be followed, the next one last.
+    // The remaining names, the next one last.
     var names = Self.names(of: path)
     var directory = "/"
     var identity = (try? files.stamp("/").get())?.identity

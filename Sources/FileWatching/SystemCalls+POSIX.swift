@@ -6,9 +6,9 @@
 
 import SwappablePrimitives
 
-/// The system calls that the watcher needs, each with its error.
+/// The system calls of the watcher, which return their errors.
 enum SystemCalls {
-  /// The stamp of a path, or of the symbolic link that it is.
+  /// Returns the stamp of a path, without following a symbolic link at its end.
   static func stamp(_ path: String) -> Result<FileStamp, FileFailure> {
     var status = stat()
     guard lstat(path, &status) == 0 else {
@@ -36,7 +36,7 @@ enum SystemCalls {
     return .success(String(decoding: buffer[..<count], as: UTF8.self))
   }
 
-  /// Opens for reading, without waiting: a pipe that nobody writes to would never be opened.
+  /// Opens a file without blocking. Otherwise, opening a pipe without a writer would never return.
   static func openForReading(_ path: String) -> Result<Int32, FileFailure> {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -49,7 +49,7 @@ enum SystemCalls {
     _ = close(descriptor)
   }
 
-  /// Reads from an offset to the end, or as many bytes as a limit says.
+  /// Reads bytes from an offset, up to a limit or to the end of the file.
   static func read(
     _ descriptor: Int32, from start: Int = 0, limit: Int, path: String
   ) -> Result<[UInt8], FileFailure> {
@@ -59,7 +59,8 @@ enum SystemCalls {
           cause: .other, operation: "read", path: path, code: ENOMEM,
           reason: "it is larger than the memory that is to be had"))
     }
-    // An array made of no memory writes to the empty one, which all threads share.
+    // With a capacity of 0, the array would write its count to the empty array, which all threads
+    // share.
     if limit == 0 { return .success([]) }
     var failure: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -71,9 +72,10 @@ enum SystemCalls {
     return .success(bytes)
   }
 
-  /// Fills memory from an offset on.
+  /// Reads bytes from an offset into memory.
   ///
-  /// - Returns: how many bytes there were.
+  /// - Returns: The number of bytes, which is less than the size of the memory only at the end of
+  ///   the file.
   static func read(
     _ descriptor: Int32, from start: Int, into memory: UnsafeMutableRawBufferPointer, path: String
   ) -> Result<Int, FileFailure> {
@@ -98,8 +100,10 @@ enum SystemCalls {
     return (count, 0)
   }
 
-  /// Whether so much memory is to be had: an array that gets none ends the process. A sparse file may
-  /// be larger than any memory.
+  /// Returns a Boolean value that indicates whether enough memory is available.
+  ///
+  /// A sparse file may be larger than the memory, and an array that cannot be allocated ends the
+  /// process.
   private static func hasMemory(for count: Int) -> Bool {
     guard count > 1 << 28 else { return true }
     let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -132,10 +136,12 @@ extension FileStamp {
 }
 
 extension FileFailure {
+  /// Creates a failure from an error code.
+  ///
   /// - Parameters:
-  ///   - code: `errno`, read before anything else could set it.
-  ///   - operation: what was attempted.
-  ///   - path: to which file.
+  ///   - code: The value of `errno`, read before another call can change it.
+  ///   - operation: The operation that failed.
+  ///   - path: The path of the file.
   init(_ code: Int32, operation: String, path: String) {
     let cause: Cause =
       switch code {
@@ -151,7 +157,7 @@ extension FileFailure {
       reason: String(cString: strerror(code)))
   }
 
-  /// More symbolic links than any system follows.
+  /// Returns the failure for a path with more symbolic links than any system follows.
   static func linkLoop(_ path: String) -> FileFailure {
     FileFailure(ELOOP, operation: "find", path: path)
   }

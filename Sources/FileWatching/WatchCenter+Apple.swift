@@ -3,9 +3,10 @@
   import Dispatch
   import SwappablePrimitives
 
-  /// All watches of the process: one descriptor for each watched file or directory.
+  /// All watches of the process, with one descriptor for each watched file or directory.
   ///
-  /// The kernel's queue knows files by descriptor and says that a directory changed, not which name.
+  /// The kernel's queue identifies files by descriptor. It reports that a directory has changed,
+  /// but not which name.
   final class WatchCenter: Sendable {
     static let shared = WatchCenter()
 
@@ -27,7 +28,8 @@
 
     init() {}
 
-    /// Adds a watch, or a user to the one there is: the same directory under another path shares it.
+    /// Adds a watch, or another user of an existing watch. All paths of one directory share a
+    /// watch.
     func watch(
       _ path: String, name: String?, for receiver: any FileSignalReceiver
     ) -> Result<WatchSystem.Token, FileFailure> {
@@ -81,12 +83,12 @@
       let object = DispatchSource.makeFileSystemObjectSource(
         fileDescriptor: descriptor,
         eventMask: [.write, .extend, .attrib, .delete, .rename, .link, .revoke], queue: queue)
-      // The source is kept by the state alone; its handler must not keep it.
+      // Only the state retains the source. The handler must not retain it.
       object.setEventHandler { [weak self, weak object] in
         guard let self, let object else { return }
         take(object.data, of: watch, isDirectory: isDirectory)
       }
-      // Only after this may the descriptor's number be given to another file.
+      // The number of the descriptor may be reused only after this.
       object.setCancelHandler { close(descriptor) }
       object.resume()
       return Source(object: object, identity: identity)
@@ -101,7 +103,7 @@
       }
       if !event.isDisjoint(with: [.attrib, .link]) { signal.formUnion(.attributes) }
       if event.contains(.rename) { signal.formUnion(.displaced) }
-      // A name was removed, perhaps the last: its users find out what stands there now.
+      // A name was removed, perhaps the last one. The receivers resolve their paths again.
       let isEnd = !event.isDisjoint(with: [.delete, .revoke])
       if isEnd { signal.formUnion([.displaced, .lost]) }
       let (receivers, ended) = state.withLock {
@@ -121,7 +123,8 @@
       return source
     }
 
-    /// Whether a directory is on a file system that other machines write to.
+    /// Returns a Boolean value that indicates whether other machines can write to a directory's
+    /// file system.
     static func isRemote(directory: String, device _: UInt64) -> Bool {
       var status = statfs()
       guard statfs(directory, &status) == 0 else { return false }

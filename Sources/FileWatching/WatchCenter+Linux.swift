@@ -2,9 +2,10 @@
   import Glibc
   import SwappablePrimitives
 
-  /// All watches of the process, on one inotify descriptor: a process may have but few of these.
+  /// All watches of the process, on one inotify descriptor, because a process may have only a few
+  /// of these.
   ///
-  /// The descriptor and the thread that reads it begin with the first watch and end with the last.
+  /// The descriptor and the thread that reads it exist as long as there are watches.
   final class WatchCenter: Sendable {
     static let shared = WatchCenter()
 
@@ -20,9 +21,9 @@
     /// The inotify descriptor, while there are watches.
     var descriptor: Int32? { state.withLock { $0.reader?.descriptor } }
 
-    /// Adds a watch, or a user to the one there is.
+    /// Adds a watch, or another user of an existing watch.
     ///
-    /// The system knows watches by inode: the same directory under another path is the same watch.
+    /// The system identifies watches by inode, so all paths of one directory share a watch.
     func watch(
       _ path: String, name: String?, for receiver: any FileSignalReceiver
     ) -> Result<WatchSystem.Token, FileFailure> {
@@ -63,10 +64,10 @@
       withExtendedLifetime(released) {}
     }
 
-    /// Passes on what was read; called by the reader's thread.
+    /// Passes events on to the receivers. The reader's thread calls this method.
     func take(_ events: [InotifyReader.Event], from reader: InotifyReader) {
       let calls = state.withLock { state -> [(any FileSignalReceiver, FileSignal)] in
-        // A reader that is being stopped has nothing to say about the watches of the next one.
+        // A reader that is being stopped knows nothing of the present reader's watches.
         guard state.reader === reader else { return [] }
         var calls: [(any FileSignalReceiver, FileSignal)] = []
         for event in events {
@@ -97,7 +98,8 @@
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF
         | IN_MOVE_SELF)
 
-    /// Whether the device is a file system that other machines write to, or that a process provides.
+    /// Returns a Boolean value that indicates whether other machines can write to a device's file
+    /// system, or another process provides it.
     static func isRemote(directory _: String, device: UInt64) -> Bool {
       if let known = remoteDevices.withLock({ $0[device] }) { return known }
       let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF

@@ -1,7 +1,7 @@
 package import Dispatch
 package import SwappablePrimitives
 
-/// The time of the file watcher and of the file sources.
+/// The timer of the file watcher and of the file sources.
 package struct WatchTimer: Sendable {
   /// Calls a closure once on a queue, after a delay. The call is canceled if its handle is released.
   package var call:

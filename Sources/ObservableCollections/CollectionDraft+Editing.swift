@@ -1,20 +1,20 @@
 public import Diffing
 
 extension CollectionDraft {
-  /// Whether there is no element.
+  /// A Boolean value that indicates whether the collection is empty.
   public var isEmpty: Bool { count == 0 }
 
-  /// Finds the first element of an identity.
+  /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
   /// - Complexity: O(n).
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
     snapshot.firstIndex(identifiedBy: identifier)
   }
 
-  /// Removes an element.
+  /// Removes the element at an offset.
   ///
-  /// - Parameter index: Its offset; it traps if there is none.
-  /// - Returns: The element.
+  /// - Parameter index: The offset of the element, in `0..<count`.
+  /// - Returns: The removed element.
   @discardableResult
   public func remove(at index: Int) -> Element {
     let element = self[index]
@@ -22,9 +22,9 @@ extension CollectionDraft {
     return element
   }
 
-  /// Removes the first element of an identity.
+  /// Removes the first element with an identity.
   ///
-  /// - Returns: The element; nil where there is none.
+  /// - Returns: The removed element, or `nil` if no element has the identity.
   @discardableResult
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
     firstIndex(identifiedBy: identifier).map { remove(at: $0) }
@@ -32,7 +32,8 @@ extension CollectionDraft {
 
   /// Removes all elements that satisfy a predicate.
   ///
-  /// If the predicate throws, nothing is removed. Edits that it makes itself are written over.
+  /// If the predicate throws, no element is removed. Edits that the predicate makes to this draft
+  /// are overwritten.
   public func removeAll<Failure: Error>(
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
@@ -47,16 +48,16 @@ extension CollectionDraft {
     write(kept, over: start) { _ in changeset }
   }
 
-  /// Removes everything.
+  /// Removes all elements.
   public func removeAll() {
     removeSubrange(0..<count)
   }
 
-  /// Changes an element in place: an update, or nothing where it is equal afterwards.
+  /// Changes an element in place. This is an update, or nothing if the element is equal afterwards.
   ///
   /// - Parameters:
-  ///   - index: Its offset; it traps if there is none.
-  ///   - body: Changes it. If it throws, the element stays.
+  ///   - index: The offset of the element, in `0..<count`.
+  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
@@ -65,12 +66,12 @@ extension CollectionDraft {
     self[index] = element
   }
 
-  /// Changes the first element of an identity in place.
+  /// Changes the first element with an identity in place.
   ///
   /// - Parameters:
   ///   - identifier: The identity.
-  ///   - body: Changes it. If it throws, the element stays.
-  /// - Returns: Whether there is one.
+  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  /// - Returns: `true` if an element has the identity; otherwise, `false`.
   @discardableResult
   public func update<Failure: Error>(
     identifiedBy identifier: Element.DifferenceIdentifier,

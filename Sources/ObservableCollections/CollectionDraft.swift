@@ -1,16 +1,16 @@
 public import Diffing
 
-/// The contents of a collection inside a transaction: only the transaction sees them.
+/// The contents of a collection inside a transaction. Only the transaction sees them.
 ///
-/// It keeps track of what becomes of each element, so that the transaction's one change says exactly
-/// what was done. It is used inside the body that it was passed to, and traps afterwards.
+/// The draft records each edit, and the transaction delivers the net change of all edits. Use a
+/// draft only inside the closure that receives it. Using it afterwards traps.
 public final class CollectionDraft<Element: Differentiable & Sendable> {
   private var working: PersistentArray<Element>
   private var record = EditRecord()
   private var isOpen: Bool
   /// The contents before the transaction.
   private var base: Snapshot<Element>
-  /// The status that the transaction leaves; nil leaves it as it is.
+  /// The status that the transaction sets, or `nil` to keep the status.
   package var newStatus: SourceStatus?
 
   package init(_ base: Snapshot<Element>) {
@@ -26,15 +26,16 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     isOpen = true
   }
 
-  /// The elements as they are now, as an array.
+  /// The current elements, as an array.
   ///
-  /// - Complexity: O(n) for a long collection that was edited, otherwise O(1): see ``snapshot``.
+  /// - Complexity: O(n) for a long collection that was edited, otherwise O(1). To read the elements
+  ///   in O(1), use ``snapshot``.
   public var elements: [Element] {
     checkOpen()
     return working.flattened()
   }
 
-  /// The elements as they are now. Later edits leave it as it is.
+  /// The current elements. Later edits do not change the snapshot.
   ///
   /// - Complexity: O(1).
   public var snapshot: Snapshot<Element> {
@@ -66,7 +67,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// - Parameters:
   ///   - element: The element to insert.
-  ///   - index: Its offset after the insertion, in `0...count`.
+  ///   - index: The offset of the element after the insertion, in `0...count`.
   public func insert(_ element: Element, at index: Int) {
     insert(contentsOf: CollectionOfOne(element), at: index)
   }
@@ -74,12 +75,12 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Inserts elements.
   ///
   /// - Parameters:
-  ///   - elements: What to insert.
-  ///   - index: Where the first of them is to stand; 0 up to and including `count`.
+  ///   - elements: The elements to insert.
+  ///   - index: The offset of the first new element after the insertion, in `0...count`.
   /// - Complexity: O(k + log n) for k new elements.
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     checkOpen()
-    // Elements that are only made as they are read may look at the draft, which is not being edited yet.
+    // Reading lazy elements may read this draft, so read all of them before the edit.
     let elements = Array(elements)
     precondition(
       index >= 0 && index <= working.count,
@@ -89,10 +90,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     working.replaceSubrange(index..<index, with: elements)
   }
 
-  /// Removes elements.
+  /// Removes the elements in a range.
   ///
-  /// - Parameter range: The offsets of what to remove, within 0..<`count`.
-  /// - Complexity: O(k + log n) for k elements that are removed.
+  /// - Parameter range: The offsets of the elements to remove, within `0..<count`.
+  /// - Complexity: O(k + log n) for k removed elements.
   public func removeSubrange(_ range: Range<Int>) {
     checkOpen()
     precondition(
@@ -100,15 +101,16 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       "remove \(range), which is not within 0..<\(working.count)")
     guard !range.isEmpty else { return }
     record.append(.removal(range))
-    // Elements are let go when the list is complete again: a deinitialiser may look at it.
+    // Release the removed elements after the edit: a deinitializer may read this draft.
     let removed = working.elements(in: range)
     working.replaceSubrange(range, with: [])
     withExtendedLifetime(removed) {}
   }
 
-  /// Replaces one element: an update, whatever the identity of the new one.
+  /// Accesses the element at an offset, in `0..<count`.
   ///
-  /// An element of the same identity and content changes nothing and is not stored.
+  /// Setting an element is an update, even if the new element has another identity. If the new
+  /// element has the same identity and content, it is not stored and nothing is recorded.
   ///
   /// - Complexity: O(log n).
   public subscript(index: Int) -> Element {
@@ -130,8 +132,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Moves one element.
   ///
   /// - Parameters:
-  ///   - source: Where it stands, within 0..<`count`.
-  ///   - destination: Where it stands afterwards, within 0..<`count`.
+  ///   - source: The offset of the element, in `0..<count`.
+  ///   - destination: The offset of the element after the move, in `0..<count`.
   /// - Complexity: O(log n).
   public func move(from source: Int, to destination: Int) {
     checkOpen()
@@ -142,9 +144,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     working.move(from: source, to: destination)
   }
 
-  /// Replaces everything, and finds out what differs: an element of the same identity is kept.
+  /// Replaces all elements, and records the difference. Elements of the same identity are
+  /// kept.
   ///
-  /// - Complexity: O(n) where little is out of order.
+  /// - Complexity: O(n) if few elements are out of order.
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
     let new = PersistentArray(elements)
@@ -192,21 +195,23 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     var new = start.working
     new.apply(changeset, inserted: inserted, updated: remaining)
     write(new, over: start) {
-      // Else nothing is paired, and what is updated has been compared.
+      // Without both deletions and insertions, there is nothing to pair. Equal updates are dropped
+      // above.
       changeset.deletions.isEmpty || changeset.insertions.isEmpty
         ? changeset : changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
     }
   }
 
-  /// Writes contents over those of a moment before, by what differs between the two.
+  /// Replaces the contents at a savepoint by new contents, and records their difference.
   ///
-  /// Finding that out may run code of the elements that edits this very draft: such edits are written
-  /// over.
+  /// Computing the difference may call code of the elements that edits this draft. Such edits are
+  /// overwritten.
   ///
   /// - Parameters:
   ///   - new: The new contents.
-  ///   - start: The moment that the difference begins at.
-  ///   - difference: Makes the changeset that leads from the contents at that moment to the new ones.
+  ///   - start: The savepoint.
+  ///   - difference: A closure that returns the changeset from the contents at the savepoint to the
+  ///     new contents.
   package func write(
     _ new: PersistentArray<Element>, over start: Savepoint,
     _ difference: (PersistentArray<Element>) -> Changeset
@@ -220,7 +225,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Writes elements over those of a savepoint, with a changeset that an operator has computed.
+  /// Replaces the elements at a savepoint, with a changeset that an operator has computed.
   ///
   /// - Parameters:
   ///   - new: The new elements.
@@ -234,13 +239,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   // MARK: The end
 
-  /// What a body that throws goes back to, and what a difference begins at.
+  /// A state of a draft, which can be restored, or compared with later contents.
   package struct Savepoint {
     fileprivate let working: PersistentArray<Element>
     fileprivate let record: EditRecord
     fileprivate let status: SourceStatus?
 
-    /// The contents at that moment.
+    /// The contents at the savepoint.
     package var snapshot: Snapshot<Element> { Snapshot(working) }
   }
 
@@ -249,9 +254,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return Savepoint(working: working, record: record, status: newStatus)
   }
 
-  /// Goes back to what was.
+  /// Restores a savepoint.
   ///
-  /// - Returns: The elements until now, which are let go of last.
+  /// - Returns: The discarded contents. The caller releases them last.
   @discardableResult
   package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
     let dropped = Snapshot(working)
@@ -261,7 +266,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return dropped
   }
 
-  /// Ends the draft. From here on, it traps if it is used.
+  /// Ends the draft. Using it afterwards traps.
   package func close() {
     isOpen = false
   }
@@ -272,7 +277,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     (base, working, record) = (Snapshot(), .flat([]), EditRecord())
   }
 
-  /// What the transaction comes to; nil where the contents are equal in the end.
+  /// Returns the net change of the transaction, or `nil` if the contents are equal in the end.
   package func outcome() -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
     if record.isEmpty { return nil }
     let after = Snapshot(working)
@@ -293,9 +298,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 extension Changeset {
   /// Returns the change that observers receive for recorded edits.
   ///
-  /// Generic code for any collections would read snapshots slowly.
+  /// The method reads the storage of the snapshots directly, because generic code reads snapshots
+  /// slowly.
   ///
-  /// - Complexity: That of one for any collections, times O(log n) for n elements.
+  /// - Complexity: The complexity of `normalForm(old:new:)`, times O(log n) for n elements.
   package func normalForm<Element>(
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset {
@@ -303,14 +309,15 @@ extension Changeset {
     return normalForm(old: { old[$0] }, new: { new[$0] })
   }
 
-  /// Whether the contents are equal before and after, though elements changed places: equal ones may.
+  /// Returns whether the contents are equal before and after. Even moves of equal elements may
+  /// leave them equal.
   ///
-  /// - Complexity: O(1) where something was inserted or deleted alone, otherwise up to the first
-  ///   difference within the stretch that moves span.
+  /// - Complexity: O(1) if there are only deletions or only insertions. Otherwise, elements are
+  ///   compared from the first to the last affected offset, up to the first difference.
   package func hasNoEffect<Element>(
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
-    // Updates alone have an effect, each of them.
+    // Without moves and insertions, each deletion and each update has an effect.
     if moves.isEmpty && insertions.isEmpty { return isEmpty }
     guard before.count == after.count else { return false }
     var affected = deletions + insertions

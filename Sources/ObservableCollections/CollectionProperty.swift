@@ -2,14 +2,14 @@ public import Diffing
 package import ReactiveSignals
 import SwappablePrimitives
 
-/// A collection that can be edited and observed.
+/// A collection that you can edit and observe.
 ///
 ///     let names = CollectionProperty(["Ada", "Grace"])
 ///     let observation = names.observe { event in … }   // initial
 ///     names.append("Edsger")                           // change: inserted at 2
 ///
-/// Edits tell exactly what was done; several in one `transaction` are told as one change. Everything may
-/// be called from any thread.
+/// Observers receive exactly the edits that you make. To deliver several edits as one change, make
+/// them in a ``transaction(_:)``. All methods can be called from any thread.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `openDraft`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
 
@@ -22,18 +22,19 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   /// The draft of that transaction, which is released after its commit.
   private var preparedDraft: CollectionDraft<Element>?
 
-  /// Makes a collection.
+  /// Creates a collection.
   ///
   /// - Parameters:
-  ///   - elements: What it holds at first.
-  ///   - status: How the source that feeds it is doing; `.loaded` for one that is its own source.
+  ///   - elements: The initial elements.
+  ///   - status: The initial status. The default, `.loaded`, fits a collection that no other source
+  ///     feeds.
   public convenience init(_ elements: some Sequence<Element>, status: SourceStatus = .loaded) {
     self.init(elements, status: status, pauseHook: nil)
   }
 
-  /// Makes an empty collection.
+  /// Creates an empty collection.
   ///
-  /// - Parameter status: How the source that feeds it is doing.
+  /// - Parameter status: The initial status.
   public convenience init(status: SourceStatus = .loaded) {
     self.init(EmptyCollection(), status: status, pauseHook: nil)
   }
@@ -50,14 +51,14 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     collection = LiveCollection(root)
   }
 
-  /// Edits the collection in one step: one revision and one event for all that `body` does.
+  /// Edits the collection in one step. All edits in the closure are one revision and one event.
   ///
-  /// The body is synchronous and works on a draft that nobody else sees. Inside it, edits of this
-  /// collection on the same thread join the same draft; other threads' edits wait. If it throws, its
-  /// own part is rolled back and nothing is sent.
+  /// The closure is synchronous and edits a draft that only the transaction sees. If the closure
+  /// edits this collection directly, on the same thread, those edits join the draft. Edits on other
+  /// threads wait. If the closure throws, its own edits are rolled back and nothing is delivered.
   ///
-  /// - Parameter body: Edits the draft.
-  /// - Returns: What `body` returns.
+  /// - Parameter body: A closure that edits the draft.
+  /// - Returns: The return value of `body`.
   @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
@@ -65,16 +66,17 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     try perform(canFail: true, body)
   }
 
-  /// Like `transaction`, for a body that cannot fail: it needs no savepoint.
+  /// Like ``transaction(_:)``, but for a closure that cannot fail, which needs no savepoint.
   package func edit<Result>(_ body: (CollectionDraft<Element>) -> Result) -> Result {
     perform(canFail: false, body)
   }
 
-  /// Sets contents and status in one step: what differs is one change, and the status step follows it.
+  /// Sets the contents and the status in one step. The difference is one change, which is delivered
+  /// before the status.
   ///
   /// - Parameters:
-  ///   - elements: The new contents; elements of the same identity are kept.
-  ///   - status: How the source is doing now.
+  ///   - elements: The new contents. Elements of the same identity are kept.
+  ///   - status: The new status.
   public func publish(_ elements: some Sequence<Element>, status: SourceStatus) {
     edit { draft in
       draft.replace(with: elements)
@@ -82,13 +84,14 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
   }
 
-  /// Does what a changeset says and sets the status, in one step.
+  /// Applies a changeset and sets the status in one step.
   ///
   /// - Parameters:
-  ///   - changeset: What to do. Its offsets fit the newest committed contents, or the open draft's.
-  ///   - inserted: What comes at its insertions, in their order.
-  ///   - updated: What its updated elements become, in their order.
-  ///   - status: How the source is doing now.
+  ///   - changeset: The changeset. Its offsets must fit the open draft, or the newest committed
+  ///     contents if no draft is open.
+  ///   - inserted: The elements for its insertions, in their order.
+  ///   - updated: The new elements for its updates, in their order.
+  ///   - status: The new status.
   /// - Complexity: O(k log n) for k operations on n elements.
   package func publish(
     _ changeset: Changeset, inserted: some Collection<Element>,
@@ -100,7 +103,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
   }
 
-  /// Sets the status, leaving the contents as they are.
+  /// Sets the status and keeps the contents.
   public func setStatus(_ status: SourceStatus) {
     edit { $0.newStatus = status }
   }
@@ -127,7 +130,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
     context.openTransactions.append(self)
-    // What the draft lets go of last may run code that edits this collection: the gate is left then.
+    // Releasing the draft may run code that edits this collection, so this happens after the gate
+    // is left.
     defer { withExtendedLifetime(draft) {} }
     let result: Result
     do {
@@ -175,7 +179,7 @@ extension CollectionProperty {
 
   /// Commits an update and leaves the gate.
   ///
-  /// - Returns: Whether this thread must deliver, and objects to be released.
+  /// - Returns: `true` if this thread must deliver, and objects to be released.
   private func commit(
     _ update: CollectionUpdate<Element>?, tickets: [Ticket]
   ) -> (mustDeliver: Bool, released: (Event, Event?)?) {

@@ -3,11 +3,11 @@ import ReactiveSignals
 import SwappablePrimitives
 
 extension DataSource {
-  /// Waits until the source has loaded for the first time, starting it if it is idle.
+  /// Waits until the source has loaded for the first time. If the source is idle, it is started.
   ///
   /// - Returns: The contents.
-  /// - Throws: The `SourceError` of a source that fails or is missing before it has loaded;
-  ///   `CancellationError` if the task is cancelled.
+  /// - Throws: A `SourceError` if the source fails or is missing before it has loaded, or a
+  ///   `CancellationError` if the task is canceled.
   @discardableResult
   public func loaded() async throws -> Snapshot<Element> {
     let wait = LoadWait<Element>()
@@ -20,9 +20,10 @@ extension DataSource {
     }
   }
 
-  /// Waits until everything committed before, upstream first, has reached the immediate observers.
+  /// Waits until all earlier commits, upstream first, have reached the immediate observers.
   ///
-  /// Traps inside an observer or a transaction: it would wait for itself.
+  /// Do not call this method inside an observer or a transaction. It would wait for itself, and
+  /// traps.
   public func flush() {
     let context = ThreadContext.current
     precondition(
@@ -31,9 +32,8 @@ extension DataSource {
     collection.node.flush()
   }
 
-  /// Waits until everything committed before has reached all observers, those called elsewhere included.
-  ///
-  /// What is upstream comes first.
+  /// Waits until all earlier commits, upstream first, have reached all observers, including
+  /// scheduled ones.
   public func flush() async {
     await collection.node.flushed()
     let node = collection.node
@@ -43,18 +43,18 @@ extension DataSource {
 }
 
 extension GraphNode {
-  /// Waits for the domains upstream, and then for this one.
+  /// Waits until the domains upstream, and then the domain of this node, have delivered.
   package func flush() {
     for domain in DependencyGraph.domains(upTo: self) { domain.waitUntilDelivered() }
   }
 
-  /// Waits like ``flush()``, without blocking the thread.
+  /// Waits like ``flush()``, but suspends the task instead of blocking the thread.
   package func flushed() async {
     for domain in DependencyGraph.domains(upTo: self) { await domain.delivered() }
   }
 }
 
-/// The wait for a first load.
+/// The state of a call that waits for the first load.
 private final class LoadWait<Element: Differentiable & Sendable>: Sendable {
   typealias Outcome = Result<Snapshot<Element>, any Error>
   typealias Continuation = CheckedContinuation<Snapshot<Element>, any Error>

@@ -2,11 +2,12 @@ public import Diffing
 
 /// An immutable view of a whole collection at one revision.
 ///
-/// Copying one takes O(1); it never changes, whatever becomes of the collection. Snapshots of one
-/// collection share what has not been edited between them.
+/// Copying a snapshot takes O(1). Later edits of the collection do not change it. Snapshots of one
+/// collection share the elements that were not edited between them.
 ///
-/// What was loaded or replaced in one go is one array, and so is a short collection. A long one that was
-/// edited since is a tree: reading an offset takes O(log n) there, and reading all in order O(n).
+/// A short collection is stored as one array, and so are elements that were loaded or replaced
+/// together. A long collection that was edited since is stored as a tree. There, reading one
+/// element takes O(log n), and reading all in order takes O(n).
 public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   @usableFromInline package let storage: PersistentArray<Element>
 
@@ -15,14 +16,14 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
     self.storage = storage
   }
 
-  /// Makes a snapshot of some elements.
+  /// Creates a snapshot of a sequence.
   ///
   /// - Complexity: O(1) for an array or another snapshot, otherwise O(n).
   public init(_ elements: some Sequence<Element>) {
     storage = PersistentArray(elements)
   }
 
-  /// Makes an empty snapshot.
+  /// Creates an empty snapshot.
   public init() {
     storage = PersistentArray([])
   }
@@ -32,7 +33,7 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// - Complexity: O(n) for a tree, otherwise O(1).
   package var array: [Element] { storage.flattened() }
 
-  /// Finds the first element of an identity.
+  /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
   /// - Complexity: O(n).
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
@@ -55,13 +56,13 @@ extension Snapshot: RandomAccessCollection {
   @inlinable public var count: Int { storage.count }
   @inlinable public var isEmpty: Bool { storage.count == 0 }
 
-  // Those that all collections of such indices have cost ten times as much in generic code.
+  // The default implementations for integer indices take ten times as long in generic code.
   @inlinable public func index(after i: Int) -> Int { i + 1 }
   @inlinable public func index(before i: Int) -> Int { i - 1 }
   @inlinable public func index(_ i: Int, offsetBy distance: Int) -> Int { i + distance }
   @inlinable public func distance(from start: Int, to end: Int) -> Int { end - start }
 
-  /// The element at an offset.
+  /// Accesses the element at an offset.
   ///
   /// - Complexity: O(log n) for a long collection that was edited, otherwise O(1).
   @inlinable public subscript(position: Int) -> Element { storage[position] }
@@ -69,10 +70,10 @@ extension Snapshot: RandomAccessCollection {
   @inlinable
   public func makeIterator() -> Iterator { Iterator(storage) }
 
-  /// Calls a closure with all elements side by side in memory, if that is how they are stored.
+  /// Calls a closure with the elements in contiguous memory, if they are stored as one array.
   ///
-  /// - Parameter body: Reads them.
-  /// - Returns: What `body` returns; nil for a long collection that was edited.
+  /// - Parameter body: A closure that reads the elements.
+  /// - Returns: The return value of `body`, or `nil` for a long collection that was edited.
   @inlinable
   public func withContiguousStorageIfAvailable<Result>(
     _ body: (UnsafeBufferPointer<Element>) throws -> Result
@@ -80,12 +81,12 @@ extension Snapshot: RandomAccessCollection {
     try storage.array?.withContiguousStorageIfAvailable(body)
   }
 
-  /// Reads the elements in order.
+  /// An iterator over the elements of a snapshot.
   public struct Iterator: IteratorProtocol {
-    // What is read next is mostly in the leaf at hand.
+    // Keep the present leaf, because the next element is usually in the same leaf.
     @usableFromInline var chunk: [Element]
     @usableFromInline var position = 0
-    /// The offset behind the leaf at hand.
+    /// The offset after the last element of the present leaf.
     @usableFromInline var end: Int
     @usableFromInline let storage: PersistentArray<Element>
 
@@ -96,7 +97,7 @@ extension Snapshot: RandomAccessCollection {
       end = chunk.count
     }
 
-    /// The next element, if there is one.
+    /// Returns the next element, or `nil` at the end.
     @inlinable
     public mutating func next() -> Element? {
       if position == chunk.count {
@@ -125,7 +126,7 @@ extension Snapshot: CustomStringConvertible {
 }
 
 extension Array where Element: Differentiable & Sendable {
-  /// Makes an array of a snapshot's elements.
+  /// Creates an array of the elements of a snapshot.
   ///
   /// - Complexity: O(n) for a long collection that was edited, otherwise O(1).
   public init(_ snapshot: Snapshot<Element>) {
@@ -134,7 +135,7 @@ extension Array where Element: Differentiable & Sendable {
 }
 
 extension PersistentArray where Element: Differentiable & Sendable {
-  /// Makes one of some elements, sharing what a snapshot holds.
+  /// Creates a list of the elements of a sequence. The list shares the storage of a snapshot.
   init(_ elements: some Sequence<Element>) {
     if let snapshot = elements as? Snapshot<Element> {
       self = snapshot.storage

@@ -1,20 +1,21 @@
 import Synchronization
 
-/// What keeps an observation going, and ends it.
+/// A handle to an observation.
 ///
-/// Letting the last reference go disposes. While it lives, it keeps alive what is observed and
-/// everything upstream of that.
+/// The observation lasts until you call ``dispose()`` or release the handle. While it lasts, it
+/// keeps the observed source, and everything upstream of it, alive.
 public final class Disposable: @unchecked Sendable {
-  // Sendable: `closure`, `waiting` and `kept` are touched by whoever turns `isOpen` off, and by nobody
-  // else; the rest is set by the initialiser alone.
+  // Sendable: only the thread that sets `isOpen` to false accesses `closure`, `waiting` and `kept`.
+  // All other properties are set once, in the initializer.
 
   private let isOpen = Atomic<Bool>(true)
   private var closure: (@Sendable () -> Void)?
   private let observation: ObserverList.Reference?
-  /// Strong: the end may still wait to be told when the observation has gone.
+  /// The mailbox. It is retained because the end may be pending after the observers are removed.
   private var waiting: (any MailboxFlushing)?
   private var kept: AnyObject?
-  /// Where calls may still be under way after the end; neither holds what the observer captured.
+  /// The domain that may still be delivering after the end. Like `mailbox`, it does not retain what
+  /// the observer captured.
   private let domain: Domain?
   private weak let mailbox: (any MailboxFlushing)?
 
@@ -26,9 +27,9 @@ public final class Disposable: @unchecked Sendable {
     mailbox = waiting
   }
 
-  /// Makes one that calls a closure once, when it is disposed or let go.
+  /// Creates a handle that calls a closure once, when the handle is disposed of or released.
   ///
-  /// - Parameter dispose: Called on the thread that disposes.
+  /// - Parameter dispose: The closure to call, on the thread that disposes of the handle.
   public init(_ dispose: @escaping @Sendable () -> Void) {
     closure = dispose
     observation = nil
@@ -40,24 +41,27 @@ public final class Disposable: @unchecked Sendable {
     dispose()
   }
 
-  /// Whether it was disposed.
+  /// A Boolean value that indicates whether the observation has ended.
   public var isDisposed: Bool { !isOpen.load(ordering: .acquiring) }
 
   /// Ends the observation without waiting.
   ///
-  /// The observer is not called afterwards, except that a call that another thread has already begun
-  /// may still run; it is the last. Disposed where the observer runs, it is exact. What the observer
-  /// captured is released, at the latest at the end of the round of delivery in progress.
+  /// No new call of the observer begins after this method returns. A call that another thread has
+  /// already begun may still finish. If you call this method inside the observer, the present call
+  /// is the last one.
+  ///
+  /// Values captured by the observer are released when the current propagation pass ends, at the
+  /// latest.
   public func dispose() {
     end()
   }
 
-  /// Ends the observation, and waits for the round of delivery in progress on another thread.
+  /// Ends the observation and waits for a propagation pass in progress on another thread.
   ///
-  /// It waits also where it was disposed before.
+  /// The method also waits if the handle was disposed of before. Inside the observer itself, it
+  /// returns immediately.
   ///
-  /// Returns at once inside the observer itself. Must not be called while holding anything that an
-  /// observer needs: that would wait for ever.
+  /// - Warning: Do not hold a lock that the observer needs. The call would deadlock.
   public func disposeAndWait() {
     end()
     let mailbox = mailbox
@@ -66,7 +70,7 @@ public final class Disposable: @unchecked Sendable {
     mailbox?.waitForCall()
   }
 
-  /// Keeps it in a bag, to be disposed with the bag.
+  /// Adds the handle to a bag, which disposes of it together with its other handles.
   public func store(in bag: DisposeBag) {
     bag.add(self)
   }

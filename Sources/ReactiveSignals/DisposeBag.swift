@@ -1,23 +1,23 @@
 import SwappablePrimitives
 
-/// Holds disposables and disposes them together: when it is let go, or when told to.
+/// A collection of handles that are disposed of together, when the bag is released or on request.
 public final class DisposeBag: Sendable {
   private let state = Locked(State())
 
   private struct State: Sendable {
     var disposables: [Disposable] = []
-    /// Disposed ones are swept out when the bag has grown to this.
+    /// The number of handles at which disposed ones are removed.
     var sweepAt = 32
   }
 
-  /// Makes an empty bag.
+  /// Creates an empty bag.
   public init() {}
 
   deinit {
     dispose()
   }
 
-  /// Puts a disposable into the bag.
+  /// Adds a handle to the bag.
   public func add(_ disposable: Disposable) {
     let swept = state.withLock { state -> [Disposable] in
       state.disposables.append(disposable)
@@ -30,7 +30,7 @@ public final class DisposeBag: Sendable {
     _ = consume swept
   }
 
-  /// Disposes what the bag holds and empties it; it can be used on.
+  /// Disposes of all handles in the bag and removes them. You can add more handles afterwards.
   public func dispose() {
     let disposables = state.withLock { state in
       let disposables = state.disposables

@@ -57,7 +57,7 @@ package func callLater(
   return ScheduledTimer { if claim.take() { task.cancel() } }
 }
 
-/// The right to make or to cancel one call, for whoever takes it first.
+/// The right to make or cancel one call. Only the first `take()` receives it.
 private final class CallClaim: Sendable {
   private let isOpen = Atomic<Bool>(true)
 

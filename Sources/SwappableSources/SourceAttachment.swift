@@ -4,7 +4,7 @@ import ReactiveSignals
 
 /// A source that is attached to a container, without the type of its elements.
 class AnyAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant; for the rest see the subclass.
+  // Sendable: `collection` is constant. For the other properties, see the subclass.
 
   let collection: ObjectIdentifier
 
@@ -23,7 +23,7 @@ final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
 
-  /// The source. Of several sources with this collection, it is the one that was passed last.
+  /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
   let node: CollectionNode<Element>
   private(set) var handle = SwapHandle()

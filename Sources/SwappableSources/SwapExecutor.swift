@@ -46,7 +46,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   /// Requests a swap.
   func swap(to source: any DataSource<Element>) -> SwapHandle {
     let attachment = makeAttachment(source)
-    // If the source is made from this container, the graph does not connect them.
+    // If the source is derived from this container, the graph does not connect them.
     let isCycle = !DependencyGraph.connect(root, to: attachment.node)
     handle(.swap(attachment, isCycle: isCycle))
     return attachment.handle
@@ -60,8 +60,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   /// The rest of a decision that one thread is carrying out.
   private struct Turn {
-    /// The actions that are left, the next one last. An action is released when it is done: delivery,
-    /// which lasts as long as other threads commit, must not keep a source that was left.
+    /// The remaining actions, the next one last. An action is released when it is done: delivery
+    /// lasts as long as other threads commit, and must not keep a source that was left.
     var actions: [Machine.Action] = []
     /// A Boolean value that indicates whether this thread must deliver the commits.
     var mustDeliver = false
@@ -233,7 +233,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) -> Machine.Input {
     let old = root.currentBox.state.snapshot
     root.domain.pause(at: .swapFrozen)
-    // A flush inside a comparison would wait for itself: it traps, as inside an observer.
+    // A flush inside a comparison would wait for itself. It must trap, as inside an observer.
     let context = ThreadContext.current
     context.deliveryDepth += 1
     let changeset = old.changeset(to: new.state.snapshot)

@@ -20,7 +20,7 @@ public enum SwapOutcome: Sendable, Hashable {
   case cycle
 }
 
-/// A handle to a swap, which tells its outcome and cancels it.
+/// A handle to a swap. It provides the outcome of the swap and can cancel it.
 ///
 /// A handle does not keep the container or the new source alive.
 public final class SwapHandle: Sendable {
@@ -50,7 +50,7 @@ public final class SwapHandle: Sendable {
     }
   }
 
-  /// The outcome of the swap, or nil if it is not known yet.
+  /// The outcome of the swap, or `nil` if it is not known yet.
   public var outcomeIfKnown: SwapOutcome? {
     state.withLock { $0.outcome }
   }

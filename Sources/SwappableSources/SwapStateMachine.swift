@@ -128,7 +128,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   package enum Action {
     /// Start the source and observe it. Answered by the input `attached`.
     case attach(Attachment)
-    /// The same for the first source: its contents become those that the container begins with.
+    /// The same for the first source. The container begins with its contents.
     case attachFirst(Attachment)
     /// Start the source that an attachment has adopted.
     case start(Attachment)
@@ -188,7 +188,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
 
   /// Moves to the next state.
   package mutating func handle(_ input: Input) -> Decision {
-    // Move the old state out, so that pending updates are appended in place.
+    // Move the old state out, so pending updates are appended in place.
     var old = State.closed
     Swift.swap(&old, &state)
     var decision = Decision()
@@ -269,7 +269,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
       return evaluateReadiness(
         of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
     case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
-      // If it is not attached now, it was left while it was being attached.
+      // An attachment that is not attached now was left while it was being attached.
       if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
         decision.actions.append(.endObservation(attachment))
       }
@@ -391,7 +391,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
 
   /// Lets a new attachment take part in the swap of an attachment of the same collection.
   ///
-  /// - Returns: Whether the two attachments observe one collection.
+  /// - Returns: `true` if the two attachments observe one collection.
   private func share(
     _ new: Attachment, with staged: Attachment, _ decision: inout Decision
   ) -> Bool {
@@ -401,7 +401,8 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     return true
   }
 
-  /// Shows the staged source if it can be shown, waits if it may wait, and lets it go if it failed.
+  /// Shows the staged source if it can be shown, waits if it may wait, and abandons it if it
+  /// failed.
   private func evaluateReadiness(
     of staged: Attachment, _ contents: Contents, over shown: Attachment?, mayWait: Bool,
     _ decision: inout Decision
@@ -421,7 +422,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     }
   }
 
-  /// Lets the staged source go.
+  /// Abandons the staged source.
   private func abandon(
     _ staged: Attachment, _ outcome: SwapOutcome, discarding pending: [Update] = [],
     and contents: Contents? = nil, _ decision: inout Decision

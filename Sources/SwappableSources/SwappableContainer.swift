@@ -8,9 +8,9 @@ package import ReactiveSignals
 ///     let observation = container.observe { event in … }
 ///     container.swap(to: remote)   // at most one change: the difference between the two sources
 ///
-/// Observers do not learn of a swap. They receive one change at most: elements of both sources are
-/// kept, updated or moved, and all other elements are deleted or inserted. You can call all methods on
-/// any thread, and inside observers.
+/// Observers do not learn of a swap. They receive at most one change: elements of both sources are
+/// kept, updated or moved, and all other elements are deleted or inserted. You can call all methods
+/// on any thread, and inside observers.
 public final class SwappableContainer<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
   private let executor: SwapExecutor<Element>
@@ -34,7 +34,7 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
     if let source { executor.start(with: source) }
   }
 
-  /// The source that is shown, or nil if there is none yet.
+  /// The source that is shown, or `nil` if there is none yet.
   public var source: (any DataSource<Element>)? { executor.currentSource }
 
   /// Swaps to another source.
@@ -47,7 +47,7 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   /// even if it is still loading. The container then has the status of the new source.
   ///
   /// - Parameter source: The new source. If the source is idle, the container starts it.
-  /// - Returns: A handle that tells the outcome of the swap and cancels it.
+  /// - Returns: A handle that provides the outcome of the swap and can cancel it.
   /// - Complexity: The cost of one difference, which is O(*n*) if few elements are out of order.
   @discardableResult
   public func swap(to source: any DataSource<Element>) -> SwapHandle {

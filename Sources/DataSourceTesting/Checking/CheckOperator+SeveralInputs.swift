@@ -4,9 +4,9 @@ public import ReactiveSignals
 
 /// Compares an operator over two collections and a property with a pure function.
 ///
-/// Each seed is a run of random transactions. Each transaction changes some of the inputs, and may cause at
-/// most one event. After it, the operator must have the result of the function (O1, T12), and its events
-/// must keep the contract.
+/// Each seed is a run of random transactions. Each transaction changes some of the inputs, and may
+/// cause at most one event. After it, the operator must have the result of the function (O1, T12),
+/// and its events must follow the contract.
 ///
 /// - Parameters:
 ///   - makeOutput: A closure that creates the operator. The collections have different roots.

@@ -10,7 +10,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
   let calls: (() -> Int)?
   var editor: RandomEditor<Input>
 
-  /// An output that was attached at some time, and what it tells.
+  /// An output that was created during the run, and the events that it has delivered.
   private struct Attached: Sendable {
     let output: LiveCollection<Output>
     let recorder: RecordingObserver<Output>
@@ -58,7 +58,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     return Attached(output: output, recorder: RecordingObserver(output, seed: seed))
   }
 
-  /// Attaches while something is edited that nobody else is to see yet.
+  /// Creates an output inside a transaction, whose edits it must not show yet.
   private mutating func attachInsideTransaction(
     _ source: CollectionProperty<Input>
   ) throws(ContractViolation) -> Attached {
@@ -78,7 +78,7 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     return attached
   }
 
-  /// Attaches while a change is being delivered.
+  /// Creates an output while a change is being delivered.
   private mutating func attachInsideObserver(
     _ source: CollectionProperty<Input>
   ) throws(ContractViolation) -> Attached {
@@ -112,14 +112,15 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     do {
       try attached.recorder.check(against: attached.output)
     } catch {
-      // Identity is lost where an operator deletes and inserts what it should keep.
+      // An operator that deletes and inserts an element instead of keeping it breaks the rule of
+      // identity.
       var error = error.rule == "C7" ? violation("O2", error.message) : error
       error.step = editor.step
       throw error
     }
   }
 
-  /// Looks for what was deleted by one event and inserted by another, for one and the same change.
+  /// Checks that no element is deleted by one event and inserted by another because of one change.
   private func checkIdentity(_ attached: Attached, since count: Int) throws(ContractViolation) {
     let changes = attached.recorder.changes.dropFirst(count - 1)
     guard changes.count > 1 else { return }

@@ -3,15 +3,16 @@ package import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// Two observers that check in which order they are called.
+/// Two observers that check the order in which they are called.
 package final class OrderWatch<Element: Differentiable & Sendable>: Sendable {
   private let observations: [Disposable]
   private let calls: Calls
-  /// What the second had been told when it had joined: on its own thread, so perhaps before the first.
+  /// The revision of the second observer's initial event. That event is delivered on the observing
+  /// thread, so it may come before the same event of the first observer.
   private let joined: Int
 
   private final class Calls: Sendable {
-    /// For each call the observer, and the revision that it was told.
+    /// The observer and the revision of each call.
     let made = Locked<[(observer: Int, revision: Int)]>([])
   }
 
@@ -26,7 +27,8 @@ package final class OrderWatch<Element: Differentiable & Sendable>: Sendable {
     joined = calls.made.withLock { $0.last { $0.observer == 1 }?.revision ?? 0 }
   }
 
-  /// What was wrong: the first to subscribe is called first, with each event (T3).
+  /// The first violation: the observers must be called in order of subscription, for each event
+  /// (T3).
   package var fault: (rule: String, message: String)? {
     let both = calls.made.withLock { $0 }.filter { $0.revision > joined }
     for (offset, call) in both.enumerated() where call.observer != offset % 2 {

@@ -4,7 +4,7 @@ package import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// Follows the status of a source, and holds it against rules E6 and E7.
+/// An observer of the status of a source, which checks rules E6 and E7.
 package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
   private let progress = Progress()
   private let observation: Disposable
@@ -16,17 +16,18 @@ package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
 
   private struct State: Sendable {
     var latest: CollectionState<Element>?
-    /// Whether it is told together with the other observers, and no longer what it has missed.
+    /// A Boolean value that indicates whether `observeState` has returned. From then on, states arrive
+    /// together with the events of the recorder.
     var hasJoined = false
     var fault: (rule: String, message: String)?
   }
 
-  /// Follows a source that is observed already.
+  /// Observes a source that is already observed by a recorder.
   package init(_ source: any DataSource<Element>, behind recorder: RecordingObserver<Element>) {
     let progress = progress
     observation = source.observeState { state in
       let (previous, hasJoined) = progress.state.withLock { ($0.latest, $0.hasJoined) }
-      // Who joins is told at once what others are being told meanwhile (rule T7).
+      // Until the observation has joined, a state may arrive before the recorder's event (rule T7).
       let fault =
         (hasJoined ? Self.fault(of: state, before: recorder) : nil)
         ?? Self.fault(of: state, after: previous)
@@ -53,7 +54,7 @@ package final class StatusWatch<Element: Differentiable & Sendable>: Sendable {
 
   /// Waits until a state meets a condition.
   ///
-  /// - Returns: Whether one did in time.
+  /// - Returns: `true` if a state met the condition in time.
   func wait(
     _ timeout: Duration, until condition: (CollectionState<Element>) -> Bool
   ) async -> Bool {

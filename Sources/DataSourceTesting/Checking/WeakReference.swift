@@ -1,7 +1,7 @@
 import Dispatch
 import SwappablePrimitives
 
-/// Looks whether an object is still there.
+/// A weak reference that can wait for the release of its object.
 final class WeakReference: @unchecked Sendable {
   // Sendable: reading a weak reference is atomic, and it is written once, before it is shared.
   private(set) weak var object: AnyObject?
@@ -10,7 +10,7 @@ final class WeakReference: @unchecked Sendable {
     self.object = object
   }
 
-  /// Waits until it is gone; its last reference may be that of a thread that is about to end.
+  /// Waits until the object is released. A thread that is about to end may hold its last reference.
   func isReleased(_ timeout: Duration) async -> Bool {
     let deadline = DispatchTime.after(timeout)
     while object != nil {

@@ -1,7 +1,7 @@
 import ReactiveSignals
 import SwappablePrimitives
 
-/// What a signal has brought, tick by tick; letting it go ends the recording.
+/// A recording of the values of a signal, tick by tick. Release it to stop recording.
 public final class MarbleRecording: Sendable {
   private let recorded: Recorded
   private let observation: Disposable
@@ -18,7 +18,7 @@ public final class MarbleRecording: Sendable {
     observation = observe { marble, tick in recorded.line.withLock { $0.add(marble, at: tick) } }
   }
 
-  /// What has come, as a marble line without silence at its end.
+  /// The recorded values, as a marble line without silence at its end.
   public var line: String { recorded.line.withLock { $0 }.description }
 
   /// Stops recording.
@@ -26,10 +26,10 @@ public final class MarbleRecording: Sendable {
     observation.dispose()
   }
 
-  /// Compares what has come with a line.
+  /// Compares the recorded values with a line.
   ///
-  /// - Parameter expected: What was to come; silence at its end means nothing.
-  /// - Throws: ``MarbleMismatch`` where something else has come.
+  /// - Parameter expected: The expected line. Silence at its end is ignored.
+  /// - Throws: A ``MarbleMismatch`` if the recorded line is different.
   public func check(_ expected: String) throws(MarbleMismatch) {
     let expected = MarbleLine(expected)
     let received = recorded.line.withLock { $0 }

@@ -1,7 +1,7 @@
 public import ReactiveSignals
 import SwappablePrimitives
 
-/// Plays signals that are written as text, and compares what comes out.
+/// A player of signals that are written as text, which compares their results with text.
 ///
 ///     let marbles = Marbles()
 ///     let letters = marbles.input("-a-b-|")
@@ -17,29 +17,30 @@ import SwappablePrimitives
 /// | `\|` | the end |
 /// | `(a[bc]\|)` | several of these, one after the other |
 ///
-/// Blanks mean nothing, but in a name. What a timed operator does at a tick comes before what the
-/// inputs bring then. All happens on the thread that plays, so that a test is the same each time.
+/// Blanks are ignored, except in a name. At each tick, timed operators act before the inputs send
+/// their values. Everything happens on the thread that plays, so a test has the same result each
+/// time.
 public final class Marbles: Sendable {
   /// The clock of the operators under test.
   public let clock = ManualClock()
-  /// How far apart two ticks are.
+  /// The time between two ticks.
   public let tick: Duration
   private let inputs = Locked<[(input: SignalInput<String>, line: MarbleLine)]>([])
 
-  /// Makes a stage without inputs.
+  /// Creates a player without inputs.
   ///
-  /// - Parameter tick: How far apart two ticks are; more than zero.
+  /// - Parameter tick: The time between two ticks, which must be positive.
   public init(tick: Duration = .seconds(1)) {
     precondition(tick > .zero, "marbles with a tick of \(tick)")
     self.tick = tick
   }
 
-  /// Makes a signal that plays a line: the names of its values, as strings.
+  /// Creates a signal that plays a line. Its values are their names, as strings.
   ///
-  /// Each has a domain of its own; of several at one tick, the one that was made first comes first. A
-  /// line that is not well formed traps.
+  /// Each signal has a domain of its own. If several signals send a value at one tick, the signal
+  /// that was created first is the first to send. A line that is not well formed traps.
   ///
-  /// - Parameter line: What it plays, from now on.
+  /// - Parameter line: The line to play.
   public func input(_ line: String) -> Signal<String> {
     let input = SignalInput<String>()
     let line = MarbleLine(line)
@@ -47,11 +48,11 @@ public final class Marbles: Sendable {
     return input.signal
   }
 
-  /// Records what a signal brings from now on.
+  /// Records the values of a signal from now on.
   ///
   /// - Parameters:
-  ///   - signal: What is observed, by an immediate observer.
-  ///   - name: Names its values; by default as they describe themselves.
+  ///   - signal: The signal. The recording observes it immediately.
+  ///   - name: A closure that returns the name of a value. The default is the value's description.
   public func record<Value>(
     _ signal: Signal<Value>,
     _ name: @escaping @Sendable (Value) -> String = { String(describing: $0) }
@@ -66,9 +67,9 @@ public final class Marbles: Sendable {
     }
   }
 
-  /// Plays the inputs from their first tick on, and so many ticks more.
+  /// Plays the inputs from their first tick to their last, and then a number of further ticks.
   ///
-  /// - Parameter further: How many ticks follow the end of the longest input.
+  /// - Parameter further: The number of ticks after the end of the longest input.
   public func play(further: Int = 20) {
     let played = inputs.withLock { inputs in
       defer { inputs = [] }
@@ -88,13 +89,13 @@ public final class Marbles: Sendable {
     }
   }
 
-  /// Records a signal, plays the inputs, and compares.
+  /// Records a signal, plays the inputs, and compares the values with a line.
   ///
   /// - Parameters:
-  ///   - signal: What is observed.
-  ///   - line: What is to come; silence at its end means nothing.
-  ///   - name: Names the values; by default as they describe themselves.
-  /// - Throws: ``MarbleMismatch`` where something else has come.
+  ///   - signal: The signal.
+  ///   - line: The expected line. Silence at its end is ignored.
+  ///   - name: A closure that returns the name of a value. The default is the value's description.
+  /// - Throws: A ``MarbleMismatch`` if the recorded line is different.
   public func check<Value>(
     _ signal: Signal<Value>, _ line: String,
     _ name: @escaping @Sendable (Value) -> String = { String(describing: $0) }

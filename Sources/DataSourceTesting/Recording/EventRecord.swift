@@ -4,7 +4,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
 
-/// What one observer has been told, and what was wrong with it.
+/// The events that one observer has received, and the violations in them.
 final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   let notice = ChangeNotice()
   private let options: RecordingOptions
@@ -16,7 +16,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     var events: [CollectionEvent<Element>] = []
     var latest: CollectionEvent<Element>?
     var violations: [ContractViolation] = []
-    /// The number of the first event kept whose replay was not checked.
+    /// The number of the first recorded event whose replay was not checked.
     var unchecked = 0
   }
 
@@ -28,7 +28,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   var events: [CollectionEvent<Element>] { state.withLock { $0.events } }
   var latest: CollectionEvent<Element>? { state.withLock { $0.latest } }
 
-  /// What was wrong, replays put off included.
+  /// Returns the violations, including violations in replays that are checked at the end.
   func violations() -> [ContractViolation] {
     if case .atEnd = options.checksReplay { checkRest() }
     return state.withLock { $0.violations }
@@ -40,7 +40,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     state.withLock { $0.violations.append(violation) }
   }
 
-  /// Takes an event, as an observer does.
+  /// Records and checks an event.
   func receive(_ event: CollectionEvent<Element>) {
     let (previous, step) = state.withLock { ($0.latest, $0.count) }
     if isInside.exchange(true, ordering: .acquiringAndReleasing) {
@@ -51,7 +51,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
       check(event, after: previous, step)
       isInside.store(false, ordering: .releasing)
     }
-    // Whatever is dropped is released unlocked.
+    // Release the dropped events after the lock is left.
     let dropped = state.withLock { state in
       state.count += 1
       let replaced = state.latest
@@ -107,7 +107,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     }
   }
 
-  /// Checks the replays that were put off.
+  /// Checks the replays that are checked at the end.
   private func checkRest() {
     let (events, first) = state.withLock { state in
       let kept = state.count - state.events.count
@@ -123,13 +123,13 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     }
   }
 
-  /// What is wrong with a change, whatever came before.
+  /// Returns the violations in a change, without regard to the events before it.
   private static func faults(
     of change: CollectionChange<Element>
   ) -> [(rule: String, message: String)] {
     let (before, after, changeset) = (change.before, change.after, change.changeset)
     if let fault = changeset.invariantViolation(oldCount: before.count, newCount: after.count) {
-      // It begins with the rule; nothing can be applied.
+      // The text begins with the rule. Do not apply such a changeset.
       return [
         (String(fault.prefix(2)), String(fault.dropFirst(4)) + " in \(Contents.text(changeset))")
       ]

@@ -4,28 +4,30 @@ public import ObservableCollections
 public import ReactiveSignals
 import SwappablePrimitives
 
-/// Observes a data source, records each event, and holds it against the event contract.
+/// An observer that records each event of a data source, and checks it against the event contract.
 ///
 ///     let recorder = RecordingObserver(source)
 ///     source.append("Ada")
 ///     try recorder.check(against: source)
 ///
-/// It checks rules E1 to E5, C1 to C5, that no revision is left out, and that it is never called
-/// concurrently with itself (T3).
+/// The observer checks rules E1 to E5 and C1 to C5, that no revision is missing, and that it is
+/// never called concurrently with itself (T3).
 public final class RecordingObserver<Element: Differentiable & Sendable>: Sendable {
   private let record: EventRecord<Element>
   private let observation: Disposable?
   private let isImmediate: Bool
 
-  /// Observes a source on the thread that delivers; the initial is recorded when this returns.
+  /// Observes a source on the delivering thread. The initial event is recorded when the initializer
+  /// returns.
   ///
   /// - Parameters:
-  ///   - source: What to observe.
-  ///   - checksReplay: How often changes are applied, at O(n) each.
-  ///   - keeps: How many events are kept; older ones are dropped, once they are checked.
-  ///   - seed: Told with each violation.
-  ///   - expectsEveryRevision: Whether each event must have the next revision. Pass `false` if delivery may
-  ///     fall behind, because pending changes then become one event (T11).
+  ///   - source: The source to observe.
+  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
+  ///   - seed: The seed to report with each violation.
+  ///   - expectsEveryRevision: A Boolean value that indicates whether each event must have the next
+  ///     revision. Pass `false` if delivery may fall behind, because pending changes then become
+  ///     one event (T11).
   public init(
     _ source: any DataSource<Element>, checksReplay: ReplayChecking = .every, keeps: Int = .max,
     seed: UInt64? = nil, expectsEveryRevision: Bool = true
@@ -42,18 +44,18 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
     }
   }
 
-  /// Observes a source elsewhere.
+  /// Observes a source on a scheduler.
   ///
   /// - Parameters:
-  ///   - source: What to observe.
-  ///   - scheduler: Where it is observed.
-  ///   - policy: What becomes of changes that wait.
-  ///   - checksReplay: How often changes are applied, at O(n) each.
-  ///   - keeps: How many events are kept; older ones are dropped, once they are checked.
-  ///   - seed: Told with each violation.
-  ///   - expectsEveryRevision: Whether each event must have the next revision, if the policy keeps
-  ///     everything. Pass `false` if delivery may fall behind, because pending changes then become one
-  ///     event (T11).
+  ///   - source: The source to observe.
+  ///   - scheduler: Where to call the observer.
+  ///   - policy: How pending changes are buffered.
+  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
+  ///   - seed: The seed to report with each violation.
+  ///   - expectsEveryRevision: A Boolean value that indicates whether each event must have the next
+  ///     revision, if the policy keeps everything. Pass `false` if delivery may fall behind,
+  ///     because pending changes then become one event (T11).
   public init(
     _ source: any DataSource<Element>, on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce,
     checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil,
@@ -68,12 +70,12 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
     observation = source.observe(on: scheduler, policy: policy) { record.receive($0) }
   }
 
-  /// Observes nothing: events are given to ``receive(_:)``.
+  /// Creates an observer without a source. Pass events to ``receive(_:)``.
   ///
   /// - Parameters:
-  ///   - checksReplay: How often changes are applied, at O(n) each.
-  ///   - keeps: How many events are kept; older ones are dropped, once they are checked.
-  ///   - seed: Told with each violation.
+  ///   - checksReplay: How often changes are applied, which takes O(n) each time.
+  ///   - keeps: The number of events to keep. Older events are dropped after they are checked.
+  ///   - seed: The seed to report with each violation.
   public init(checksReplay: ReplayChecking = .every, keeps: Int = .max, seed: UInt64? = nil) {
     record = EventRecord(
       RecordingOptions(checksReplay: checksReplay, keeps: keeps, seed: seed))
@@ -81,48 +83,49 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
     observation = nil
   }
 
-  /// Records and checks an event that comes from elsewhere, for example from an asynchronous sequence.
+  /// Records and checks an event from another origin, for example from an asynchronous sequence.
   public func receive(_ event: CollectionEvent<Element>) {
     record.receive(event)
   }
 
-  /// Ends the observation; what was recorded stays.
+  /// Ends the observation. The recorded events stay.
   public func dispose() {
     observation?.dispose()
   }
 }
 
 extension RecordingObserver {
-  /// The events in order; those that are kept.
+  /// The events that are kept, in order.
   public var events: [CollectionEvent<Element>] { record.events }
 
-  /// The changes in order; of those events that are kept.
+  /// The changes among the events that are kept, in order.
   public var changes: [CollectionChange<Element>] {
     record.events.compactMap { event in
       if case .change(let change) = event { change } else { nil }
     }
   }
 
-  /// How many events there were, kept or not.
+  /// The number of events so far, kept or not.
   public var eventCount: Int { record.count }
 
-  /// The contents after the latest event; empty before the first.
+  /// The contents after the latest event, which are empty before the first event.
   public var snapshot: Snapshot<Element> { record.latest?.snapshot ?? Snapshot() }
 
-  /// The revision after the latest event; nil before the first.
+  /// The revision after the latest event, or `nil` before the first event.
   public var revision: Int? { record.latest?.revision }
 
-  /// What was wrong with the events, in order.
+  /// The violations in the events, in order.
   public var violations: [ContractViolation] { record.violations() }
 
-  /// Throws the first violation, if there is any.
+  /// Throws the first violation, if there is one.
   public func check() throws(ContractViolation) {
     if let violation = violations.first { throw violation }
   }
 
-  /// Throws the first violation, or one of E4 where the recorded contents are not the source's own.
+  /// Throws the first violation, or a violation of E4 or E2 if the recorded contents or the revision
+  /// differ from the source.
   ///
-  /// - Parameter source: What was observed. Nothing may be on its way any more.
+  /// - Parameter source: The observed source. All its events must have been delivered.
   public func check(against source: any DataSource<Element>) throws(ContractViolation) {
     try check()
     let state = source.state
@@ -135,7 +138,7 @@ extension RecordingObserver {
           step: eventCount))
       return try check()
     }
-    // Merged changes that come to nothing raise the revision and are no event.
+    // Merged changes without a net effect increase the revision, but are no event.
     guard isImmediate, let revision, revision != state.revision else { return }
     record.add(
       ContractViolation(
@@ -146,12 +149,12 @@ extension RecordingObserver {
 }
 
 extension RecordingObserver {
-  /// Waits until a condition holds, looked at after each event.
+  /// Waits until a condition holds. The condition is checked after each event.
   ///
   /// - Parameters:
-  ///   - timeout: For how long.
-  ///   - condition: Looks at what is recorded.
-  /// - Throws: ``WaitTimeout``.
+  ///   - timeout: The time to wait.
+  ///   - condition: A closure that checks the recorder.
+  /// - Throws: A ``WaitTimeout`` if the condition does not hold in time.
   public func wait(
     timeout: Duration = .seconds(60), until condition: (RecordingObserver<Element>) -> Bool
   ) async throws {
@@ -161,19 +164,19 @@ extension RecordingObserver {
       if condition(self) { return }
       guard await record.notice.wait(after: seen, until: deadline) else {
         try Task.checkCancellation()
-        // On a busy machine the answer may come long after what was waited for.
+        // On a busy machine, the timeout may be noticed long after the condition began to hold.
         if condition(self) { return }
         throw late("for a condition", timeout)
       }
     }
   }
 
-  /// Blocks until a condition holds, looked at after each event.
+  /// Blocks until a condition holds. The condition is checked after each event.
   ///
   /// - Parameters:
-  ///   - timeout: For how long.
-  ///   - condition: Looks at what is recorded.
-  /// - Throws: ``WaitTimeout``.
+  ///   - timeout: The time to wait.
+  ///   - condition: A closure that checks the recorder.
+  /// - Throws: A ``WaitTimeout`` if the condition does not hold in time.
   public func wait(
     timeout: Duration = .seconds(60), until condition: (RecordingObserver<Element>) -> Bool
   ) throws {
@@ -188,23 +191,23 @@ extension RecordingObserver {
     }
   }
 
-  /// Waits until there were so many events, the initial included.
+  /// Waits until a number of events is recorded, including the initial event.
   ///
-  /// - Throws: ``WaitTimeout``.
+  /// - Throws: A ``WaitTimeout`` if there are fewer events in time.
   public func wait(forEvents count: Int, timeout: Duration = .seconds(60)) async throws {
     try await wait(timeout: timeout) { $0.eventCount >= count }
   }
 
-  /// Blocks until there were so many events, the initial included.
+  /// Blocks until a number of events is recorded, including the initial event.
   ///
-  /// - Throws: ``WaitTimeout``.
+  /// - Throws: A ``WaitTimeout`` if there are fewer events in time.
   public func wait(forEvents count: Int, timeout: Duration = .seconds(60)) throws {
     try wait(timeout: timeout) { $0.eventCount >= count }
   }
 
-  /// Waits until the recorded contents are these.
+  /// Waits until the recorded contents are equal to the given elements.
   ///
-  /// - Throws: ``WaitTimeout``.
+  /// - Throws: A ``WaitTimeout`` if they are not equal in time.
   public func wait(
     forContents contents: some Sequence<Element>, timeout: Duration = .seconds(60)
   ) async throws {

@@ -1,7 +1,7 @@
 import Dispatch
 import SwappablePrimitives
 
-/// Counts what happens, and wakes those who wait for more.
+/// A counter of notifications that wakes waiting threads and tasks.
 final class ChangeNotice: Sendable {
   private let state = Locked(State())
 
@@ -11,10 +11,10 @@ final class ChangeNotice: Sendable {
     var waiters: [Int: @Sendable (Bool) -> Void] = [:]
   }
 
-  /// How often something has happened.
+  /// The number of notifications.
   var count: Int { state.withLock { $0.count } }
 
-  /// Says that something has happened.
+  /// Adds a notification and wakes all waiters.
   func notify() {
     let woken = state.withLock { state in
       state.count += 1
@@ -25,9 +25,9 @@ final class ChangeNotice: Sendable {
     for wake in woken.values { wake(true) }
   }
 
-  /// Blocks until more than `seen` has happened, or the deadline has passed.
+  /// Blocks until there are more than `seen` notifications, or the deadline has passed.
   ///
-  /// - Returns: Whether more has happened.
+  /// - Returns: `true` if there are more.
   func wait(after seen: Int, until deadline: DispatchTime) -> Bool {
     let semaphore = DispatchSemaphore(value: 0)
     guard let waiter = register(after: seen, { _ in semaphore.signal() }) else { return true }
@@ -35,9 +35,10 @@ final class ChangeNotice: Sendable {
     return take(waiter) == nil
   }
 
-  /// Waits until more than `seen` has happened, or the deadline has passed, or the task is cancelled.
+  /// Waits until there are more than `seen` notifications, the deadline has passed, or the task is
+  /// canceled.
   ///
-  /// - Returns: Whether more has happened.
+  /// - Returns: `true` if there are more.
   func wait(after seen: Int, until deadline: DispatchTime) async -> Bool {
     let handle = Locked<(waiter: Int?, isCancelled: Bool)>((nil, false))
     return await withTaskCancellationHandler {

@@ -1,21 +1,21 @@
 import Dispatch
 package import SwappablePrimitives
 
-/// A clock that stands still until it is advanced, to test with instead of waiting.
+/// A clock that advances only on request, for tests that do not wait.
 ///
 ///     let clock = ManualClock()
 ///     let task = Task { try await clock.sleep(for: .seconds(5)) }
 ///     try await clock.waitForSleepers(1)
 ///     clock.advance(by: .seconds(5))   // the task goes on
 public final class ManualClock: Clock {
-  /// A moment of the clock: the time since it was made.
+  /// A moment of the clock: the time since the clock was created.
   public struct Instant: InstantProtocol {
-    /// The time since the clock was made.
+    /// The time since the clock was created.
     public let offset: Duration
 
-    /// Makes a moment.
+    /// Creates a moment.
     ///
-    /// - Parameter offset: The time since the clock was made.
+    /// - Parameter offset: The time since the clock was created.
     public init(_ offset: Duration) {
       self.offset = offset
     }
@@ -31,16 +31,17 @@ public final class ManualClock: Clock {
   private struct Sleeper: Sendable {
     let id: Int
     let deadline: Instant
-    /// Called unlocked: without an error when its time has come.
+    /// A closure that is called without the lock. It receives an error if the sleep was canceled.
     let wake: @Sendable ((any Error)?) -> Void
   }
 
   private struct State: Sendable {
     var now = Instant(.zero)
     var lastID = 0
-    /// By deadline; those of one deadline in the order in which they went to sleep.
+    /// The sleepers by deadline. Sleepers with the same deadline are in the order in which they
+    /// began to sleep.
     var sleepers: [Sleeper] = []
-    /// Those who were cancelled before they went to sleep.
+    /// The identifiers of tasks that were canceled before they began to sleep.
     var cancelled: Set<Int> = []
 
     mutating func insert(_ sleeper: Sleeper) {
@@ -53,25 +54,26 @@ public final class ManualClock: Clock {
     }
   }
 
-  /// Makes a clock that stands at zero.
+  /// Creates a clock at zero.
   public init() {}
 
   public var now: Instant { state.withLock { $0.now } }
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// How many tasks sleep by this clock.
+  /// The number of sleepers of this clock.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// When the next sleeper wakes; nil where nobody sleeps.
+  /// The deadline of the next sleeper, or `nil` if there is none.
   public var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
-  /// Moves on, and wakes each whose time comes, by time and then in the order of going to sleep.
+  /// Advances the clock and wakes all sleepers that are due, by deadline and then in the order in
+  /// which they began to sleep.
   ///
-  /// The clock stands at a sleeper's own deadline when that is woken. A task that is to sleep again
-  /// within the same stretch needs ``advanceToNextDeadline()``.
+  /// While a sleeper is woken, the time of the clock is the sleeper's deadline. If a task must
+  /// sleep again within the same interval, use ``advanceToNextDeadline()``.
   ///
-  /// - Parameter duration: How far; not negative.
+  /// - Parameter duration: The time to advance by, which must not be negative.
   public func advance(by duration: Duration) {
     precondition(duration >= .zero, "a clock is advanced by \(duration)")
     let end = now.advanced(by: duration)
@@ -79,9 +81,9 @@ public final class ManualClock: Clock {
     state.withLock { $0.now = max($0.now, end) }
   }
 
-  /// Moves on to the next sleeper's deadline, and wakes all who sleep until then.
+  /// Advances the clock to the next deadline, and wakes all sleepers that are due.
   ///
-  /// - Returns: That moment; nil where nobody sleeps.
+  /// - Returns: The deadline, or `nil` if there is no sleeper.
   @discardableResult
   public func advanceToNextDeadline() -> Instant? {
     guard let deadline = nextDeadline else { return nil }
@@ -89,9 +91,9 @@ public final class ManualClock: Clock {
     return deadline
   }
 
-  /// Waits, without the clock moving on, until at least so many tasks sleep by it.
+  /// Waits until the clock has at least a number of sleepers. The clock does not advance.
   ///
-  /// - Throws: ``WaitTimeout`` after a real minute, or what else is told.
+  /// - Throws: A ``WaitTimeout`` if there are fewer sleepers after `timeout` of real time.
   public func waitForSleepers(_ count: Int, timeout: Duration = .seconds(60)) async throws {
     let limit = DispatchTime.after(timeout)
     while true {
@@ -99,7 +101,7 @@ public final class ManualClock: Clock {
       if sleeperCount >= count { return }
       guard await notice.wait(after: seen, until: limit) else {
         try Task.checkCancellation()
-        // On a busy machine the answer may come long after what was waited for.
+        // On a busy machine, the timeout may be noticed long after the tasks began to sleep.
         if sleeperCount >= count { return }
         throw WaitTimeout(
           "waited \(timeout) for \(count) tasks to sleep by a manual clock; \(sleeperCount) do")
@@ -135,7 +137,7 @@ public final class ManualClock: Clock {
       }
       sleeper?.wake(CancellationError())
     }
-    // A cancellation that came after the time was up has left its mark.
+    // Remove the mark of a cancellation that came after the deadline.
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
@@ -148,7 +150,7 @@ public final class ManualClock: Clock {
   }
 }
 
-/// Operators that are timed by this clock go on inside ``ManualClock/advance(by:)``, on its thread.
+/// Operators with this clock run inside ``ManualClock/advance(by:)``, on the thread that calls it.
 extension ManualClock: TimerClock {
   package func call(
     after interval: Duration, _ action: @escaping @Sendable () -> Void

@@ -2,9 +2,9 @@ import Dispatch
 package import ReactiveSignals
 import SwappablePrimitives
 
-/// One pause that was armed.
+/// A pause point that holds one thread.
 package final class Pause: Sendable {
-  /// Where a thread is held.
+  /// The point at which a thread is held.
   package let point: PausePoint
   private let thread: ThreadID?
   private let notice = ChangeNotice()
@@ -12,7 +12,7 @@ package final class Pause: Sendable {
   private let gate = DispatchSemaphore(value: 0)
 
   private struct State: Sendable {
-    /// How many are still to come until the one that is held.
+    /// The number of arrivals up to and including the one to hold.
     var remaining: Int
     var isHeld = false
     var isReleased = false
@@ -24,12 +24,12 @@ package final class Pause: Sendable {
     state = Locked(State(remaining: arrival))
   }
 
-  /// Whether a thread has come that is, or was, held here.
+  /// A Boolean value that indicates whether a thread is, or was, held here.
   package var isReached: Bool { state.withLock { $0.isHeld } }
 
   /// Blocks until a thread is held here.
   ///
-  /// - Throws: `WaitTimeout`.
+  /// - Throws: A ``WaitTimeout`` if no thread is held in time.
   package func waitUntilReached(timeout: Duration = .seconds(60)) throws(WaitTimeout) {
     let deadline = DispatchTime.after(timeout)
     while true {
@@ -41,7 +41,7 @@ package final class Pause: Sendable {
 
   /// Waits until a thread is held here.
   ///
-  /// - Throws: `WaitTimeout`.
+  /// - Throws: A ``WaitTimeout`` if no thread is held in time.
   package func waitUntilReached(timeout: Duration = .seconds(60)) async throws(WaitTimeout) {
     let deadline = DispatchTime.after(timeout)
     while true {
@@ -52,7 +52,7 @@ package final class Pause: Sendable {
     }
   }
 
-  /// Lets the thread go on; if none has come yet, none will be held.
+  /// Releases the thread. If none has arrived yet, none is held.
   package func release() {
     let isFirst = state.withLock { state in
       let isFirst = !state.isReleased
@@ -62,7 +62,7 @@ package final class Pause: Sendable {
     if isFirst { gate.signal() }
   }
 
-  /// Counts an arrival, and tells whether it is the one to hold.
+  /// Counts an arrival, and returns whether to hold the thread.
   func counts(_ point: PausePoint, _ thread: ThreadID) -> Bool {
     guard point == self.point, self.thread == nil || self.thread == thread else { return false }
     return state.withLock { state in

@@ -2,7 +2,7 @@ import Dispatch
 package import ReactiveSignals
 package import SwappablePrimitives
 
-/// Holds threads at the engine's pause points, so that a race is played out on purpose.
+/// A controller that holds threads at the engine's pause points, to reproduce a race.
 ///
 ///     let control = PauseControl()
 ///     let names = CollectionProperty(["Ada"], pauseHook: control.hook)
@@ -20,18 +20,19 @@ package final class PauseControl: Sendable {
     releaseAll()
   }
 
-  /// What the engine is given.
+  /// The hook to pass to the engine.
   package var hook: PauseHook {
     { [weak self] point in self?.arrive(at: point) }
   }
 
-  /// Holds the next thread that comes to a point.
+  /// Holds the next thread that arrives at a point.
   ///
   /// - Parameters:
-  ///   - point: Where.
-  ///   - arrival: Which of those that come from now on, counted from one.
-  ///   - thread: Whose arrivals count; nil: anybody's.
-  /// - Returns: Waits for it and releases it; letting the control go releases it too.
+  ///   - point: The point.
+  ///   - arrival: The number of the arrival to hold, counted from 1.
+  ///   - thread: The thread whose arrivals count, or `nil` to count all threads.
+  /// - Returns: A pause that waits for the thread and releases it. Releasing this object releases
+  ///   the thread as well.
   package func arm(
     _ point: PausePoint, arrival: Int = 1, thread: ThreadID? = nil
   ) -> Pause {
@@ -41,7 +42,7 @@ package final class PauseControl: Sendable {
     return pause
   }
 
-  /// Lets everybody go on who is held, and holds nobody any more.
+  /// Releases all held threads, and holds no more threads.
   package func releaseAll() {
     let pauses = armed.withLock { armed in
       let pauses = armed
@@ -52,7 +53,8 @@ package final class PauseControl: Sendable {
   }
 
   private func arrive(at point: PausePoint) {
-    // Each counts the arrivals that it was armed for; the first to be due holds the thread.
+    // Each pause counts the arrivals since it was armed. The first one that is due holds the
+    // thread.
     let pauses = armed.withLock { $0 }
     let thread = ThreadID.current
     for pause in pauses where pause.counts(point, thread) {

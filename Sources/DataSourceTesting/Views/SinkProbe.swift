@@ -3,11 +3,11 @@ import Dispatch
 import ListViews
 import SwappablePrimitives
 
-/// Stands in front of a view, hands it everything on, and watches how it performs batches.
+/// A view that forwards everything to another view, and checks how that view performs batches.
 @MainActor
 final class SinkProbe<View: BatchUpdatingListView> {
   let view: View
-  /// What was wrong first, if anything.
+  /// The first violation.
   private(set) var fault: String?
   private var begun = 0
   private let rested = ChangeNotice()
@@ -16,9 +16,9 @@ final class SinkProbe<View: BatchUpdatingListView> {
     self.view = view
   }
 
-  /// Waits until all batches that were begun have come to rest.
+  /// Waits until all batches that were begun are completed.
   ///
-  /// - Returns: Whether they have.
+  /// - Returns: `true` if all batches are completed in time.
   func settle(_ timeout: Duration) async -> Bool {
     let deadline = DispatchTime.after(timeout)
     while rested.count < begun {

@@ -1,12 +1,12 @@
 import SwappablePrimitives
 
 extension Changeset {
-  /// Finds a broken rule of the event contract.
+  /// Returns a description of a rule of the event contract that the changeset breaks.
   ///
   /// - Parameters:
   ///   - oldCount: The number of elements in the old version.
   ///   - newCount: The number of elements in the new version.
-  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if all are kept.
+  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if no rule is broken.
   /// - Complexity: O(*n* + *k* log *k*).
   package func invariantViolation(oldCount: Int, newCount: Int) -> String? {
     if let violation = orderViolation ?? boundsViolation(oldCount: oldCount, newCount: newCount) {
@@ -27,7 +27,7 @@ extension Changeset {
     return nil
   }
 
-  /// What is wrong whatever the counts are: order and disjointness.
+  /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: deletions) {
       return "C1: the deletions \(pair.0) and \(pair.1) do not ascend"
@@ -60,9 +60,9 @@ extension Changeset {
     return nil
   }
 
-  /// What does not fit the counts.
+  /// Returns a violation that depends on the counts.
   private func boundsViolation(oldCount: Int, newCount: Int) -> String? {
-    // All ascend, so that the ends speak for all but the origins of moves and updates.
+    // Check only the ends of ascending lists. The origins of moves and updates do not ascend.
     if let offset = outlier(of: deletions, count: oldCount) {
       return "C1: the deletion \(offset) is not one of \(oldCount) old offsets"
     }
@@ -87,7 +87,7 @@ extension Changeset {
   }
 }
 
-/// The first two neighbours of which the second is not greater.
+/// Returns the first two neighbors of which the second is not greater than the first.
 private func firstDescent(in offsets: [Int]) -> (Int, Int)? {
   guard offsets.count > 1 else { return nil }
   for position in 1..<offsets.count where offsets[position - 1] >= offsets[position] {
@@ -96,7 +96,7 @@ private func firstDescent(in offsets: [Int]) -> (Int, Int)? {
   return nil
 }
 
-/// An offset outside 0..<count, if some ascending offsets hold one.
+/// Returns an offset outside of `0..<count` in an ascending list, if there is one.
 private func outlier(of offsets: [Int], count: Int) -> Int? {
   if let first = offsets.first, first < 0 { return first }
   if let last = offsets.last, last >= count { return last }

@@ -1,7 +1,8 @@
-/// What changed between two versions of a collection, as offsets that all hold at the same time.
+/// The difference between two versions of a collection, as offsets that are all valid at the same
+/// time.
 ///
-/// Offsets of what left are those in the old version, offsets of what came are those in the new one. A
-/// changeset carries no elements, and means nothing without the two versions that it was made from. Its
+/// Deletions are offsets in the old version, and insertions are offsets in the new version. A
+/// changeset contains no elements, and has a meaning only together with its two versions. Its
 /// sequential counterpart is `Patch`.
 ///
 /// ```swift
@@ -9,7 +10,7 @@
 /// // deletions: [1], insertions: [2], moves: [2->0]
 /// ```
 public struct Changeset: Sendable, Hashable {
-  /// An element that left the order of those that stayed.
+  /// A kept element that left the order of the other kept elements.
   public struct Move: Sendable, Hashable {
     /// The offset in the old version.
     public let from: Int
@@ -24,7 +25,7 @@ public struct Changeset: Sendable, Hashable {
     }
   }
 
-  /// An element that was kept, whose content differs.
+  /// A kept element whose content differs.
   public struct Update: Sendable, Hashable {
     /// The offset in the old version.
     public let from: Int
@@ -39,21 +40,22 @@ public struct Changeset: Sendable, Hashable {
     }
   }
 
-  /// Offsets in the old version of what is gone, ascending.
+  /// The offsets in the old version of deleted elements, ascending.
   public let deletions: [Int]
 
-  /// Offsets in the new version of what came, ascending.
+  /// The offsets in the new version of inserted elements, ascending.
   public let insertions: [Int]
 
-  /// What was kept and left the order of the rest, by ascending offset in the new version.
+  /// The moved elements, by ascending offset in the new version.
   ///
-  /// No fewer elements could have moved; an element that is only pushed along by others is not here.
+  /// The number of moves is minimal. An element that only shifts because of other elements is not a
+  /// move.
   public let moves: [Move]
 
-  /// What was kept and whose content differs, moved or not, by ascending offset in the new version.
+  /// The kept elements whose content differs, moved or not, by ascending offset in the new version.
   public let updates: [Update]
 
-  /// The changeset that changes nothing.
+  /// The empty changeset.
   public static let empty = Changeset(
     unchecked: (deletions: [], insertions: [], moves: [], updates: []))
 
@@ -64,9 +66,9 @@ public struct Changeset: Sendable, Hashable {
   /// - Parameters:
   ///   - deletions: Offsets in the old version, ascending.
   ///   - insertions: Offsets in the new version, ascending.
-  ///   - moves: Kept elements, by ascending destination; no origin is a deletion, no destination an
-  ///     insertion.
-  ///   - updates: Kept elements, by ascending offset in the new version.
+  ///   - moves: The moved elements, by ascending destination. No origin is a deletion, and no
+  ///     destination is an insertion.
+  ///   - updates: The updated elements, by ascending offset in the new version.
   public init(
     deletions: [Int] = [], insertions: [Int] = [], moves: [Move] = [], updates: [Update] = []
   ) {
@@ -89,12 +91,12 @@ public struct Changeset: Sendable, Hashable {
 }
 
 extension Changeset {
-  /// Tells whether nothing changed.
+  /// A Boolean value that indicates whether nothing has changed.
   public var isEmpty: Bool {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
   }
 
-  /// How much the collection grows by this change; negative where it shrinks.
+  /// The number of elements that the collection grows by, which is negative if it shrinks.
   public var countChange: Int { insertions.count - deletions.count }
 
   /// The change from the new version back to the old one.
@@ -102,7 +104,7 @@ extension Changeset {
   /// - Complexity: O(*k* log *k*) in the *k* offsets.
   public var inverse: Changeset {
     var updates = updates.map { Update(from: $0.to, to: $0.from) }
-    // Without moves, the kept elements are in one order on both sides.
+    // Without moves, the kept elements are in the same order on both sides.
     if !moves.isEmpty { updates.sort { $0.to < $1.to } }
     return Changeset(
       unchecked: (
@@ -113,7 +115,7 @@ extension Changeset {
       ))
   }
 
-  /// The offsets in the old version of all that is taken out, deletions and origins of moves, ascending.
+  /// The offsets in the old version of all deletions and origins of moves, ascending.
   @usableFromInline package var removals: [Int] {
     guard !moves.isEmpty else { return deletions }
     return (deletions + moves.map(\.from)).sorted()

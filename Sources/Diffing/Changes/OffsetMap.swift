@@ -1,13 +1,14 @@
-/// Where the elements of the old version stand in the new one, asked for one by one.
+/// A map from the offsets of the old version to the offsets of the new version.
 ///
-/// It takes O(k log k) for k operations and O(log k) for each question, however many elements there are.
+/// Creating the map takes O(k log k) for k operations, and each lookup takes O(log k), for any
+/// number of elements.
 package struct OffsetMap {
   private let deletions: [Int]
-  /// New offsets of moved elements, by their old ones.
+  /// The new offsets of moved elements, by their old offsets.
   private let destinations: [Int: Int]
-  /// Old offsets of what was deleted or moved away, ascending.
+  /// The old offsets of deleted and moved elements, ascending.
   private let departures: [Int]
-  /// New offsets of what was inserted or moved there, ascending.
+  /// The new offsets of inserted and moved elements, ascending.
   private let arrivals: [Int]
 
   package init(_ changeset: Changeset) {
@@ -18,19 +19,25 @@ package struct OffsetMap {
     arrivals = (changeset.insertions + changeset.moves.map(\.to)).sorted()
   }
 
-  /// The new offset of what stood at an old one; nil where it was deleted.
+  /// The new offset of the element at an old offset, or `nil` if the element was deleted.
   package subscript(old: Int) -> Int? {
     if let destination = destinations[old] { return destination }
     if deletions.hasAscending(old) { return nil }
-    // The rank of the element among those that stayed is the same in both versions.
+    // The rank of the element among the elements that stayed is the same in both versions.
     let rank = old - departures.ascendingCount(below: old)
     return arrivals.offset(ofUnlistedRank: rank)
   }
 
-  /// The new offset of the element at an old offset, or else of the next one that was kept, or else of
-  /// the last one before it.
+  /// Returns the new offset of the nearest kept element.
   ///
-  /// - Parameter count: How many elements the old version has; none is nearest in an empty one.
+  /// This is the element at the old offset, or else the next kept element, or else the last kept
+  /// element before it.
+  ///
+  /// - Parameters:
+  ///   - old: The old offset.
+  ///   - count: The number of elements in the old version.
+  /// - Returns: The new offset, or `nil` if no element was kept or the old offset is not below
+  ///   `count`.
   package func nearest(to old: Int, count: Int) -> Int? {
     guard old < count else { return nil }
     var next = old

@@ -1,20 +1,21 @@
-/// The moves of a changeset as steps, each at its offset at that moment, after the deletions and before
-/// the insertions.
+/// Returns the moves of a changeset as sequential steps, between the deletions and the insertions.
+/// Each step has the offsets that are valid at its time.
 ///
-/// By ascending destination, each element is put behind the one that it follows in the new version. That
-/// one has stayed, or has been put there already. So elements that moved gather right behind one that
-/// stayed, their *anchor*, and the list at any moment is: each old offset that is still in place,
-/// followed by what gathered behind it. An offset is a count of what stands to the left in that order.
+/// By ascending destination, each element is put behind its predecessor in the new version. The
+/// predecessor has stayed, or has already been moved. Moved elements thus gather behind an element
+/// that stayed, their *anchor*. At any time, the list consists of each old offset that is still in
+/// place, followed by the elements that gathered behind it. An offset is the number of elements to
+/// its left in that order.
 ///
 /// - Complexity: O(*k* log *k*) in the offsets of the changeset.
 func sequentialMoves(of changeset: Changeset) -> [(from: Int, to: Int)] {
   let moves = changeset.moves
   let anchors = anchors(of: changeset)
-  // Only origins and anchors ever change what stands to their right.
+  // A move changes offsets only to the right of its origin and of its anchor.
   let places = Set(moves.map(\.from)).union(anchors).sorted()
   var balance = PrefixSums(count: places.count)
 
-  /// What remains of the old elements left of an offset, before any move.
+  /// Returns the number of remaining old elements left of an offset, before any move.
   func initialCount(before old: Int) -> Int {
     old - changeset.deletions.ascendingCount(below: old)
   }
@@ -24,14 +25,15 @@ func sequentialMoves(of changeset: Changeset) -> [(from: Int, to: Int)] {
     let from = initialCount(before: move.from) + balance.sum(before: origin)
     balance.add(-1, at: origin)
     let place = places.ascendingCount(below: anchor)
-    // The anchor itself counts, and all that has gathered behind it.
+    // Count the anchor itself, and all elements that have gathered behind it.
     let to = initialCount(before: anchor + 1) + balance.sum(before: place + 1)
     balance.add(1, at: place)
     return (from, to)
   }
 }
 
-/// For each move the old offset of the last element before its destination that stayed, or -1.
+/// Returns the anchor of each move: the old offset of the last element before its destination that
+/// stayed, or -1.
 private func anchors(of changeset: Changeset) -> [Int] {
   let removals = changeset.removals
   var insertion = 0
@@ -45,9 +47,10 @@ private func anchors(of changeset: Changeset) -> [Int] {
   }
 }
 
-/// Numbers of which any one can be changed, and the first ones summed, in logarithmic time.
+/// A list of numbers that can change one number, and sum a prefix, in logarithmic time.
 ///
-/// The structure is that of P. Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994.
+/// This is the structure of P. Fenwick, "A New Data Structure for Cumulative Frequency Tables",
+/// 1994.
 private struct PrefixSums {
   private var tree: [Int]
 

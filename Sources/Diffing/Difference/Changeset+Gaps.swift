@@ -23,9 +23,9 @@ extension Changeset {
   /// - Parameters:
   ///   - parts: The gaps in ascending order, each with the difference of its old and new elements.
   ///   - oldCount: The number of elements in the old list.
-  ///   - difference: Returns the difference between some old and some new elements, which are given by
-  ///     ascending offsets. It is called at most once, with all elements that are unpaired inside
-  ///     their own gap.
+  ///   - difference: A closure that returns the difference between some old and some new elements,
+  ///     given by their ascending offsets. It is called at most once, with all elements that are
+  ///     unpaired inside their own gap.
   /// - Complexity: O(*k* log *k*) for *k* operations in all parts, and the call of `difference`.
   package init(
     joining parts: [(gap: Gap, difference: Changeset)], oldCount: Int,

@@ -1,8 +1,9 @@
 extension ChangeRecord: Decodable where Element: Decodable {
-  /// Reads a change as `livelist` writes it.
+  /// Reads a change in the format of `livelist`.
   ///
-  /// - Throws: A `DecodingError` with the path to what is wrong: a list or a member that is missing, an
-  ///   offset that is negative, named twice or out of order, an update of what is not kept.
+  /// - Throws: A `DecodingError` with the path of the error. Errors are a missing list or member,
+  ///   an offset that is negative, duplicate or out of order, and an update of an element that is
+  ///   not kept.
   /// - Complexity: O(*k* log *k*) in the *k* offsets of the change.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: ChangePart.self)
@@ -25,7 +26,7 @@ extension ChangeRecord: Decodable where Element: Decodable {
       moves.append(
         Changeset.Move(
           from: try item.offset(.from), to: try item.offset(.to, after: moves.last?.to)))
-      // Null can be an element.
+      // An element can be null, so test for the member itself.
       moved.append(
         item.contains(.element) ? .some(try item.decode(Element.self, forKey: .element)) : nil)
     }
@@ -68,7 +69,7 @@ extension KeyedDecodingContainer<ChangePart> {
 extension KeyedDecodingContainer<ChangeMember> {
   /// Reads an offset.
   ///
-  /// - Parameter last: The offset before it in an ascending list.
+  /// - Parameter last: The previous offset in an ascending list.
   fileprivate func offset(_ member: ChangeMember, after last: Int? = nil) throws -> Int {
     let offset = try decode(Int.self, forKey: member)
     func fault(_ description: String) -> DecodingError {
@@ -86,7 +87,7 @@ extension KeyedDecodingContainer<ChangeMember> {
   }
 }
 
-/// Looks whether lists of offsets that were read fit one another.
+/// A check that decoded lists of offsets fit each other.
 private struct OffsetCheck {
   struct Fault {
     let path: [any CodingKey]
@@ -98,7 +99,7 @@ private struct OffsetCheck {
     }
   }
 
-  /// A place in a list, as it stands in the path of an error.
+  /// A position in a list, as part of the path of an error.
   struct Position: CodingKey {
     let intValue: Int?
     var stringValue: String { "Index \(intValue ?? 0)" }
@@ -113,7 +114,7 @@ private struct OffsetCheck {
   let moves: [Changeset.Move]
   let updates: [Changeset.Update]
 
-  /// The first thing that is wrong.
+  /// The first error.
   var fault: Fault? {
     moveFault ?? updateFault(origins: moves.sorted { $0.from < $1.from })
   }
@@ -153,7 +154,7 @@ private struct OffsetCheck {
       if move < moves.count, moves[move].to == update.to {
         origin = moves[move].from
       } else {
-        // The rank of an element among those that stay is the same on both sides.
+        // The rank of an element among the elements that stay is the same on both sides.
         let rank = update.to - arrivals.ascendingCount(below: update.to)
         origin = removals.offset(ofUnlistedRank: rank)
       }

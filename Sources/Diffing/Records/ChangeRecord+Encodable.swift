@@ -1,9 +1,9 @@
 import SwappablePrimitives
 
 extension ChangeRecord: Encodable where Element: Encodable {
-  /// Writes the change as `livelist` does.
+  /// Writes the change in the format of `livelist`.
   ///
-  /// - Throws: What the encoder or an element throws.
+  /// - Throws: The errors of the encoder and of the elements.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: ChangePart.self)
     try encode(deleted, at: changeset.deletions, as: .deletes, in: &container)

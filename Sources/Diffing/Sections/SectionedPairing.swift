@@ -1,23 +1,23 @@
 import SwappablePrimitives
 
-/// Which section and element of the new version each one of the old version is, by what a changeset says.
+/// The pairing of the sections and elements of two versions, as a changeset describes it.
 @usableFromInline
 package struct SectionedPairing {
-  /// For each section of the new version its offset in the old one, or -1 for what was inserted.
+  /// The offset in the old version of each new section, or -1 for an inserted section.
   @usableFromInline package let origins: [Int]
 
-  /// For each section of the old version its offset in the new one, or -1 for what was deleted.
+  /// The offset in the new version of each old section, or -1 for a deleted section.
   @usableFromInline package let targets: [Int]
 
   private let changeset: SectionedChangeset
 
-  /// The moves by ascending origin.
+  /// The origins of the moves, ascending.
   private let departures: [ElementPath]
 
-  /// Reads a changeset.
+  /// Creates the pairing of a changeset.
   ///
   /// - Parameters:
-  ///   - changeset: The changeset; it breaks no rule.
+  ///   - changeset: The changeset, which must be valid.
   ///   - oldCount: The number of sections in the old version.
   /// - Complexity: O(*n* + *k* log *k*) for *n* sections and *k* moves.
   @usableFromInline
@@ -30,9 +30,10 @@ package struct SectionedPairing {
     self.targets = targets
   }
 
-  /// Tells whether elements left or came to a section, or changed places in it.
+  /// Returns a Boolean value that indicates whether elements left a section, entered it, or moved
+  /// inside it.
   ///
-  /// - Parameter target: The offset in the new version of a section that was kept.
+  /// - Parameter target: The offset in the new version of a kept section.
   /// - Complexity: O(log *k*).
   @usableFromInline
   package func isRearranged(_ target: Int) -> Bool {
@@ -43,7 +44,7 @@ package struct SectionedPairing {
       || !range(in: changeset.elementMoves, section: target, path: \.to).isEmpty
   }
 
-  /// The offsets in the new version of the updated elements of a section, ascending.
+  /// Returns the offsets in the new version of the updated elements of a section, ascending.
   @usableFromInline
   package func updatedElements(of target: Int) -> [Int] {
     changeset.elementUpdates[
@@ -51,7 +52,7 @@ package struct SectionedPairing {
     ].map(\.to.element)
   }
 
-  /// The offsets in the old version of the elements that are no more in a section or not in order,
+  /// Returns the offsets in the old version of the deleted and moved elements of a section,
   /// ascending.
   package func removedElements(of origin: Int) -> [Int] {
     let deletions = deletedElements(of: origin)
@@ -59,19 +60,19 @@ package struct SectionedPairing {
     return departures.isEmpty ? deletions : (deletions + departures).sorted()
   }
 
-  /// The offsets in the old version of the deleted elements of a section, ascending.
+  /// Returns the offsets in the old version of the deleted elements of a section, ascending.
   @usableFromInline
   package func deletedElements(of origin: Int) -> [Int] {
     changeset.elementDeletions[range(in: changeset.elementDeletions, section: origin)]
       .map(\.element)
   }
 
-  /// For each element of a kept section in the new version its path in the old one.
+  /// Returns the path in the old version of each element of a kept section in the new version.
   ///
   /// - Parameters:
   ///   - target: The offset of the section in the new version.
   ///   - oldCount: The number of elements that the section had in the old version.
-  /// - Returns: The paths; `nil` stands for an element that was inserted.
+  /// - Returns: The paths, with `nil` for each inserted element.
   /// - Complexity: O(*n*) in the elements of the section.
   @usableFromInline
   package func elementOrigins(of target: Int, oldCount: Int) -> [ElementPath?] {
@@ -122,7 +123,7 @@ private func range<Value>(
   }
   if values.isEmpty { return 0..<0 }
   let start = firstPosition(notBefore: section)
-  // Most sections have nothing in them.
+  // Most sections have no changes.
   if start == values.count || path(values[start]).section != section { return start..<start }
   return start..<firstPosition(notBefore: section + 1)
 }

@@ -1,7 +1,7 @@
 import SwappablePrimitives
 
 extension StagedChangeset where Change == SectionedChangeset, Item: DifferentiableSection {
-  /// Finds what changed between two versions of a collection of sections, in stages.
+  /// Creates the difference between two versions of a collection of sections, in stages.
   ///
   /// ```swift
   /// let old = [ArraySection(model: "a", elements: [1, 2])]
@@ -13,13 +13,13 @@ extension StagedChangeset where Change == SectionedChangeset, Item: Differentiab
   /// - Parameters:
   ///   - old: The earlier version.
   ///   - new: The later version.
-  /// - Complexity: That of the difference, and O(*n*) for each stage but the last.
+  /// - Complexity: The complexity of the difference, and O(*n*) for each stage but the last.
   @inlinable
   public init(from old: some Collection<Item>, to new: some Collection<Item>) {
     self.init(SectionedChangeset(from: old, to: new), from: old, to: new)
   }
 
-  /// Breaks a change of a collection of sections into stages.
+  /// Creates the stages of a change of a collection of sections.
   ///
   /// ```swift
   /// let change = SectionedChangeset(from: old, to: new)
@@ -28,9 +28,9 @@ extension StagedChangeset where Change == SectionedChangeset, Item: Differentiab
   ///
   /// - Parameters:
   ///   - changeset: The change.
-  ///   - old: The version that the changeset was made from.
-  ///   - new: The version that it leads to.
-  /// - Precondition: The changeset fits the two in count.
+  ///   - old: The version before the change.
+  ///   - new: The version after the change.
+  /// - Precondition: The counts of the versions fit the changeset.
   /// - Complexity: O(*n*) for each stage but the last, O(*k* log *k*) for *k* operations.
   @inlinable
   public init(
@@ -81,7 +81,7 @@ extension StagedChangeset where Change == SectionedChangeset, Item: Differentiab
 }
 
 extension SectionedPairing {
-  /// The elements of the old version, those that are kept with their new value.
+  /// Returns the elements of the old version, with kept elements replaced by their new values.
   @inlinable
   func renewedElements<Section: DifferentiableSection>(
     from old: [Section], to new: [Section]
@@ -90,7 +90,7 @@ extension SectionedPairing {
     for target in new.indices where origins[target] >= 0 {
       let origin = origins[target]
       let elements = Array(new[target].elements)
-      // Counted in the old version: by now elements may have been renewed, but none has come or gone.
+      // Elements may have been replaced by now, but their number is still that in the old version.
       let oldCount = result[origin].count
       if isRearranged(target) {
         let origins = elementOrigins(of: target, oldCount: oldCount)
@@ -115,8 +115,8 @@ extension SectionedPairing {
 }
 
 extension SectionedChangeset {
-  /// What changes in each stage: element updates; deletions; section insertions and moves; element
-  /// insertions and moves; section updates.
+  /// Returns the changes of each stage: element updates, then deletions, section insertions and
+  /// moves, element insertions and moves, and section updates.
   @usableFromInline
   func stages(_ pairing: SectionedPairing) -> [SectionedChangeset] {
     let deletions = sections.deletions

@@ -3,16 +3,16 @@ package import ReactiveSignals
 
 /// An event on its way to an observer.
 ///
-/// Merging keeps the ends and what was recorded between them; it is composed by the receiver, outside of
-/// any lock.
+/// Merging keeps the contents at both ends and the changesets between them. The receiver composes
+/// the changesets outside of any lock.
 package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
-  /// An observed moment.
+  /// The contents at one revision.
   package struct Moment: Sendable {
     let snapshot: Snapshot<Element>
     let revision: Int
   }
 
-  /// What is let go of by merging.
+  /// Objects that merging drops. They are released outside of the lock.
   package struct Released: Sendable {
     fileprivate let event: PendingEvent<Element>
     fileprivate let changesets: [Changeset]
@@ -22,13 +22,13 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
   case change(CollectionChange<Element>)
   case changes(from: Moment, to: Moment, ChangesetAccumulator)
 
-  /// What is to be told first.
+  /// Returns the first event of an observer.
   package static func initial(_ event: Event) -> PendingEvent<Element> {
     let state = StateBox<Element>.read(event).state
     return .initial(Moment(snapshot: state.snapshot, revision: state.revision))
   }
 
-  /// What a round has brought; nil where that is no change.
+  /// Returns the event for the update of a pass, or `nil` if the contents stay the same.
   package static func change(_ event: Event) -> PendingEvent<Element>? {
     CollectionUpdate<Element>.read(event).change.map { .change($0) }
   }
@@ -41,7 +41,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  /// The moment that it leads to.
+  /// The contents after the event.
   package var end: Moment {
     switch self {
     case .initial(let moment): moment
@@ -50,7 +50,7 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  /// How much waits in it besides two snapshots, in words.
+  /// The memory that the recorded changesets take, in words.
   package var footprint: Int {
     switch self {
     case .initial: 0
@@ -59,10 +59,11 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  /// Takes in the event after it.
+  /// Merges the next event into this one.
   ///
-  /// What was recorded is dropped where it takes more than the elements of both ends: so memory stays
-  /// bounded however long the observer sleeps, and comparing these costs less than composing would.
+  /// Recorded changesets are dropped if they take more memory than the elements at both ends.
+  /// Memory stays bounded however slow the observer is, and comparing the ends then costs less than
+  /// composing would.
   package mutating func merge(with later: PendingEvent<Element>) -> Released {
     let end = later.end
     guard let start else {
@@ -81,7 +82,8 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     return Released(event: self, changesets: dropped)
   }
 
-  /// Takes what is recorded out, so that adding to it copies nothing.
+  /// Removes the recorded changesets and returns them, because appending to a shared array would
+  /// copy it.
   private mutating func takeChanges(from start: Moment) -> ChangesetAccumulator {
     switch self {
     case .initial: return ChangesetAccumulator()
@@ -92,24 +94,26 @@ package enum PendingEvent<Element: Differentiable & Sendable>: Mergeable {
     }
   }
 
-  /// The event as the observer gets it.
+  /// Returns the event that the observer receives, or `nil` if nothing has changed in the end.
   ///
-  /// - Parameter shown: What the observer was told last; nil before its first event. It differs from
-  ///   where this event begins if merged changes in between came to nothing.
-  /// - Returns: The event; nil where nothing has changed in the end.
+  /// - Parameter shown: The contents after the last event that the observer has received, or `nil`
+  ///   before its first event. If merged changes had no net effect, their revision is older than
+  ///   the start of this event.
   package func resolved(after shown: Moment?) -> CollectionEvent<Element>? {
     switch self {
     case .initial(let moment):
       return .initial(moment.snapshot, revision: moment.revision)
     case .change(let change):
       guard let shown, shown.revision != change.revisionBefore else { return .change(change) }
-      // What was merged before it came to nothing: it goes on from equal contents.
+      // Merged changes before this one had no net effect, so the contents shown are equal to its
+      // start.
       return .change(
         CollectionChange(
           before: shown.snapshot, after: change.after, revisionBefore: shown.revision,
           revision: change.revision, changeset: change.changeset))
     case .changes(let start, let end, let changes):
-      // Where it differs from the start, contents are equal: what was recorded holds for it as well.
+      // If `shown` is not the start, its contents are equal, so the recorded changesets fit it as
+      // well.
       let from = shown ?? start
       guard let changeset = changes.normalForm(from: from.snapshot, to: end.snapshot) else {
         return nil
@@ -145,7 +149,7 @@ extension ChangesetAccumulator {
 }
 
 extension CollectionNode {
-  /// Subscribes with events that can wait.
+  /// Observes the collection with events that can be merged.
   package func observe(
     mailbox: (any MailboxFlushing)? = nil,
     _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
@@ -156,9 +160,9 @@ extension CollectionNode {
   }
 }
 
-/// Turns pending events into those that an observer gets, one after the other.
+/// Converts pending events into the events that an observer receives, one after the other.
 package final class EventReceiver<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `shown` is touched by one call at a time; the mailbox hands it on under its lock.
+  // Sendable: one call at a time accesses `shown`. The mailbox passes it on under its lock.
 
   private var shown: PendingEvent<Element>.Moment?
 

@@ -1,9 +1,9 @@
 public import Diffing
 
-/// An operator: it keeps its output in step with its inputs by editing it.
+/// An operator, which edits its output whenever its inputs change.
 ///
-/// An operator holds its inputs and whatever state it needs between two changes. The engine calls it from
-/// one thread at a time, and takes care of order, revisions, status and delivery.
+/// An operator stores its inputs and the state that it needs between two changes. The engine calls
+/// it from one thread at a time, and takes care of order, revisions, status and delivery.
 ///
 ///     struct RunningTotal: CollectionOperator {
 ///       let amounts: CollectionInput<Amount>
@@ -26,7 +26,7 @@ public protocol CollectionOperator<Output>: Sendable {
 
   /// Edits the output after at least one input has changed.
   ///
-  /// - Parameter output: The output as it was after the change before.
+  /// - Parameter output: The output as the previous call left it.
   mutating func update(_ output: CollectionDraft<Output>)
 }
 
@@ -35,8 +35,8 @@ extension DataSource {
   ///
   ///     let reversed = source.transformed { Reversed(input: $0) }
   ///
-  /// A change of this source causes at most one event there. Both are computed before any observer is
-  /// called.
+  /// A change of this source causes at most one event of the derived collection. Both collections
+  /// are up to date before any observer is called.
   ///
   /// - Parameter makeOperator: A closure that creates the operator.
   public func transformed<Operator: CollectionOperator>(

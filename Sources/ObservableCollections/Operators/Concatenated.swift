@@ -1,15 +1,15 @@
 import Diffing
 
 extension DataSource {
-  /// Derives a collection of the elements of this one, followed by those of others.
+  /// Derives a collection of the elements of this collection, followed by the elements of others.
   ///
   /// | in | out |
   /// |---|---|
-  /// | insert, delete, update, move in one | the same, after the elements of those before it |
-  /// | deleted in one and inserted in another by one change | a move |
+  /// | insert, delete, update, move in one part | the same, after the elements of the parts before it |
+  /// | deleted in one part and inserted in another by one change | a move |
   ///
-  /// If all are derived from one root, a change of the root causes one event. Otherwise, the result has a
-  /// domain of its own, and a transaction over several roots causes one event.
+  /// If all are derived from one root, a change of the root causes one event. Otherwise, the result
+  /// has a domain of its own, and a transaction over several roots causes one event.
   ///
   /// - Parameter others: The collections that follow, in order.
   /// - Complexity: O(k log n) for a change of k elements.
@@ -19,7 +19,8 @@ extension DataSource {
     concatenated(with: others)
   }
 
-  /// Derives a collection of the elements of this one, followed by those of any number of others.
+  /// Derives a collection of the elements of this collection, followed by the elements of any
+  /// number of others.
   ///
   /// Events are the same as for collections that are listed one by one.
   ///

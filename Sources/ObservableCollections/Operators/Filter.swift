@@ -22,7 +22,7 @@ extension DataSource {
 private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
   let input: CollectionInput<Element>
   let isIncluded: @Sendable (Element) -> Bool
-  /// For each element of the input, whether it is in the output.
+  /// Indicates for each element of the input whether it is in the output.
   private var passes: [Bool] = []
 
   init(input: CollectionInput<Element>, isIncluded: @escaping @Sendable (Element) -> Bool) {
@@ -43,7 +43,8 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
     guard let change = input.change else { return }
     let changeset = change.changeset
     let after = change.after
-    // The predicate runs once for each inserted or updated element, whatever else is to be done.
+    // Call the predicate once for each inserted or updated element, even if the output stays the
+    // same.
     let updatedPass = changeset.updates.map { isIncluded(after[$0.to]) }
     let hasOnlyUpdates = changeset.changeCount == changeset.updates.count
     if hasOnlyUpdates,
@@ -52,7 +53,8 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
       update(output, after, changeset.updates)
       return
     }
-    // The offset in the output of each element of the input that was in it.
+    // The offsets in the output of the input's elements, or -1 for elements that are not in the
+    // output.
     var rank = 0
     let ranks = passes.map { passed -> Int in
       defer { if passed { rank += 1 } }

@@ -3,7 +3,7 @@ public import ReactiveSignals
 
 /// An input of an operator, as its kernel sees it.
 protocol OperatorInput: NodeInput {
-  /// Makes the input follow a node of a domain: its own node, or a boundary to that.
+  /// Connects the input to a node of a domain: its own node, or a boundary to its own node.
   func connect(in domain: Domain)
 
   /// A Boolean value that indicates whether the present pass changes the value or the contents.
@@ -145,7 +145,7 @@ public final class OperatorInputs {
   /// Adds a collection.
   ///
   /// - Parameter source: The collection. If it is idle, it is started.
-  /// - Returns: An input that shows its contents and changes.
+  /// - Returns: An input that provides the contents and the changes of the collection.
   public func collection<Element>(_ source: any DataSource<Element>) -> CollectionInput<Element> {
     source.start()
     let input = CollectionInput(source)
@@ -159,7 +159,7 @@ public final class OperatorInputs {
   /// Adds a property.
   ///
   /// - Parameter property: The property.
-  /// - Returns: An input that shows its value.
+  /// - Returns: An input that provides the value of the property.
   public func property<Value>(_ property: ReadOnlyProperty<Value>) -> PropertyInput<Value> {
     let input = PropertyInput(property)
     inputs.append(input)
@@ -170,17 +170,18 @@ public final class OperatorInputs {
   /// Adds a property.
   ///
   /// - Parameter property: The property.
-  /// - Returns: An input that shows its value.
+  /// - Returns: An input that provides the value of the property.
   public func property<Value>(_ property: Property<Value>) -> PropertyInput<Value> {
     self.property(property.readOnly)
   }
 
   /// Connects all inputs in one domain.
   ///
-  /// That is the domain of the collections, if they share one. A change of a property is then a commit in
-  /// that domain. If the collections are in several domains, the operator has a domain of its own. The
-  /// same applies if a property is downstream of the domain: domains in a cycle cannot wait for each
-  /// other, and so would show parts of a transaction.
+  /// The inputs are connected in the domain of the collections, if they share one. A change of a
+  /// property is then a commit in that domain. If the collections are in several domains, the
+  /// operator has a domain of its own. The same applies if a property is downstream of the domain:
+  /// domains in a cycle cannot wait for each other, and observers would receive parts of a
+  /// transaction.
   func connect() -> [any OperatorInput] {
     precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
     var candidates = collectionDomains

@@ -32,7 +32,7 @@ extension DataSource where Element: Comparable {
 private struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
   let input: CollectionInput<Element>
   let areInIncreasingOrder: @Sendable (Element, Element) -> Bool
-  /// For each element of the output its offset in the input.
+  /// The offset in the input of each element of the output.
   private var order: [Int] = []
 
   init(
@@ -79,7 +79,8 @@ private struct SortOperator<Element: Differentiable & Sendable>: CollectionOpera
       ) { _, new in isUpdated[order[new]] })
   }
 
-  /// Returns whether the element at one offset is before that at another. Ties keep the order of the input.
+  /// Returns whether one element is before another. Elements that compare as equal keep the input's
+  /// order.
   private func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
     if areInIncreasingOrder(input[one], input[other]) { return true }
     return one < other && !areInIncreasingOrder(input[other], input[one])
@@ -94,7 +95,7 @@ private struct SortOperator<Element: Differentiable & Sendable>: CollectionOpera
     merged.reserveCapacity(one.count + other.count)
     var rest = one[...]
     for offset in other {
-      // Few are merged into many, so search for the place of each.
+      // A few elements are merged into many, so find each place by binary search.
       var low = rest.startIndex
       var high = rest.endIndex
       while low < high {

@@ -100,7 +100,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     }
   }
 
-  /// Appends what the next child holds to a child.
+  /// Appends the contents of the next child to a child.
   private func append<Element>(
     _ next: TreeChild, to index: Int, _: Element.Type, _ limits: NodeLimits
   ) {
@@ -114,7 +114,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     let border = left.children.count
     left.count += right.count
     left.children += right.children
-    // An only child may have had less than the limits allow.
+    // An only child may have had fewer elements or children than the limits allow.
     left.repair(at: border, Element.self, limits)
     left.repair(at: border - 1, Element.self, limits)
   }
@@ -139,7 +139,8 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
 
   // MARK: Finding leaves
 
-  /// The child that an offset lies in; the offset is then counted from that child's start.
+  /// Returns the position of the child that contains an offset, and makes the offset relative to
+  /// that child.
   @inlinable
   func position(of offset: inout Int) -> Int {
     var index = 0
@@ -150,7 +151,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     return index
   }
 
-  /// The leaf that an offset lies in; the offset is then counted from its start.
+  /// Returns the leaf that contains an offset, and makes the offset relative to that leaf.
   @inlinable
   package func leaf(at offset: inout Int) -> TreeNode {
     var node = self
@@ -160,10 +161,10 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     return node.children[node.position(of: &offset)].node
   }
 
-  /// Returns the leaf that contains an offset, after it has replaced the leaf, and the nodes on the path
-  /// to it, by copies if other trees have them. The offset is then counted from the leaf's start.
+  /// Returns the leaf that contains an offset, and makes the offset relative to that leaf.
   ///
-  /// No other tree has this node.
+  /// If other trees have the leaf or nodes on the path to it, the method first replaces them by
+  /// copies. No other tree has this node.
   func ownLeaf<Element>(at offset: inout Int, _: Element.Type) -> LeafNode<Element> {
     var node = self
     while true {
@@ -174,7 +175,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     }
   }
 
-  /// Calls a closure with all leaves that a range has a part of, each with that part.
+  /// Calls a closure with each leaf that overlaps a range, and with the overlapping part.
   package func forEachLeaf(in range: Range<Int>, _ body: (TreeNode, Range<Int>) -> Void) {
     var start = 0
     for child in children {

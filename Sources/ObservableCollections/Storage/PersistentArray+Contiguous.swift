@@ -1,7 +1,7 @@
 extension PersistentArray {
   /// Calls a closure with the elements of a range in contiguous memory.
   ///
-  /// The memory is borrowed: the closure neither keeps nor changes it.
+  /// The memory is borrowed. The closure must not keep or change it.
   ///
   /// - Complexity: O(*k*) for *k* elements of several leaves; O(log *n*) in one leaf, O(1) in one array.
   func withContiguousElements<Result>(
@@ -23,7 +23,8 @@ extension PersistentArray {
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: range.count * MemoryLayout<Element>.stride,
       alignment: MemoryLayout<Element>.alignment)
-    // Not deinitialized: the elements belong to the tree, which nobody edits while this holds it.
+    // Not deinitialized: the elements belong to the tree, which is not edited while this method
+    // retains it.
     defer { memory.deallocate() }
     var end = 0
     root.forEachLeaf(in: range) { leaf, part in

@@ -1,15 +1,15 @@
-// What an edit takes out must be held by whoever calls it until the edit is over: letting it go may run
-// code that looks at the list.
+// The caller of an edit must hold the removed elements until the edit is over: releasing them may
+// run code that reads the list.
 
 extension PersistentArray {
-  /// Replaces elements by others.
+  /// Replaces the elements in a range.
   ///
   /// - Parameters:
-  ///   - range: The offsets of those to replace, within 0...`count`.
-  ///   - new: What comes in their place.
-  ///   - limits: How large nodes become.
-  /// - Complexity: O(log *n*), and what the removed and the new elements take; O(*n*) once for what was
-  ///   made in one go.
+  ///   - range: The offsets of the elements to replace, within `0..<count`.
+  ///   - new: The new elements.
+  ///   - limits: The sizes of nodes.
+  /// - Complexity: O(log *n*), plus the time for the removed and the new elements. The first edit
+  ///   of a list that is one long array takes O(*n*).
   package mutating func replaceSubrange(
     _ range: Range<Int>, with new: [Element], limits: NodeLimits = .standard
   ) {
@@ -25,8 +25,8 @@ extension PersistentArray {
 
   /// Replaces one element.
   ///
-  /// - Returns: The one that was there.
-  /// - Complexity: O(log *n*); O(*n*) once for what was made in one go.
+  /// - Returns: The replaced element.
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   package mutating func exchangeElement(
     at offset: Int, with new: Element, limits: NodeLimits = .standard
   ) -> Element {
@@ -49,9 +49,9 @@ extension PersistentArray {
   /// Moves one element.
   ///
   /// - Parameters:
-  ///   - source: Where it stands.
-  ///   - destination: Where it stands afterwards.
-  /// - Complexity: O(log *n*); O(*n*) once for what was made in one go.
+  ///   - source: The offset of the element.
+  ///   - destination: The offset of the element after the move.
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   package mutating func move(
     from source: Int, to destination: Int, limits: NodeLimits = .standard
   ) {
@@ -68,14 +68,14 @@ extension PersistentArray {
     put(root, limits)
   }
 
-  /// Whether the elements are one array, and are to stay so.
+  /// Returns whether the list is one array and stays one array after an edit.
   private func staysFlat(count: Int, effort: Int, _ limits: NodeLimits) -> Bool {
     guard case .flat = self else { return false }
-    // Where much is edited at once, copying the rest costs no more than that.
+    // If many elements are edited at once, copying the rest costs no more than the edit.
     return count <= limits.flat || limits.bulk * effort >= count
   }
 
-  /// Edits what is one array, in place where nobody else has it.
+  /// Edits a list that is one array. If no other list shares the array, it is edited in place.
   private mutating func editFlat<Result>(_ body: (inout [Element]) -> Result) -> Result {
     guard case .flat(var elements) = self else {
       preconditionFailure("a tree is edited as one array")
@@ -85,7 +85,7 @@ extension PersistentArray {
     return body(&elements)
   }
 
-  /// Takes the root of the tree out, to be edited; nobody else has it.
+  /// Takes the root out of the list to edit it. No other list has the returned node.
   private mutating func takeRoot(_ limits: NodeLimits) -> InnerNode {
     switch self {
     case .flat(let elements):
@@ -96,7 +96,7 @@ extension PersistentArray {
     }
   }
 
-  /// Puts the root in, with as many levels as it takes.
+  /// Puts the root back, and adds or removes levels as necessary.
   private mutating func put(_ root: InnerNode, _ limits: NodeLimits) {
     var root = root
     while root.children.count > limits.inner {

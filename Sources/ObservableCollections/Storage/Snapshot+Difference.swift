@@ -7,8 +7,9 @@ extension Snapshot {
   /// memory are not read. Where an identity occurs more than once, elements pair inside their gap
   /// between two shared parts before they pair across gaps.
   ///
-  /// - Complexity: O(1) for the same snapshot, O(*k* log *n*) for *k* edits between two long snapshots
-  ///   that share the rest of their *n* elements, otherwise that of ``Changeset/init(from:to:)``.
+  /// - Complexity: O(1) for the same snapshot. O(*k* log *n*) for *k* edits between two long
+  ///   snapshots that share the rest of their *n* elements. Otherwise, the complexity of
+  ///   ``Changeset/init(from:to:)``.
   package func changeset(to new: Snapshot) -> Changeset {
     if storage.isIdentical(to: new.storage) { return .empty }
     if let old = storage.array, let new = new.storage.array { return Changeset(from: old, to: new) }
@@ -71,8 +72,8 @@ extension PersistentArray where Element: Differentiable {
     }
     let comparison = TreeComparison(oldRoot, newRoot)
     guard let first = comparison.gaps.first, let last = comparison.gaps.last else { return [] }
-    // If less than a quarter is shared, one difference of everything costs less ("EngineBenchmarks
-    // shared", with 10,000 to 40,000 updates of a million rows).
+    // If less than a quarter is shared, one difference of everything costs less (`EngineBenchmarks
+    // shared`, with 10,000 to 40,000 updates of a million rows).
     if 4 * comparison.gapElementCount > 3 * (count + new.count) {
       return [
         Gap(

@@ -6,7 +6,8 @@ package import Diffing
 /// nodes in common. The comparison descends both trees at once, skips each node that both trees have,
 /// and never looks below it.
 package struct TreeComparison {
-  /// The parts that are not shared, in ascending order; at least one shared leaf lies between two.
+  /// The parts that are not shared, in ascending order. At least one shared leaf lies between two
+  /// parts.
   package private(set) var gaps: [Gap] = []
   /// The number of nodes that the comparison has looked at, in both trees together.
   package private(set) var visitCount = 0
@@ -147,7 +148,7 @@ package struct TreeComparison {
       return
     }
     var (lowerOld, lowerNew) = (old, new)
-    // The taller nodes first, until both are of equal height.
+    // Descend from the taller nodes first, until both are of equal height.
     if old.height >= new.height { lowerOld.descend() }
     if new.height >= old.height { lowerNew.descend() }
     compare(lowerOld, lowerNew)
@@ -233,7 +234,8 @@ struct ParallelLeaves: IteratorProtocol {
       height -= 1
     }
 
-    /// Goes to the highest node that begins where this one ends; stays put at the end of the tree.
+    /// Moves to the highest node that begins at the end of this one. At the end of the tree, it
+    /// becomes empty.
     mutating func advance() {
       start = end
       child.count = 0

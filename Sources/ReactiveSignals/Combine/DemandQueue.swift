@@ -1,15 +1,16 @@
 import SwappablePrimitives
 
-/// Items on their way to a receiver that says how many it takes.
+/// Items on their way to a receiver that limits how many it takes.
 ///
-/// The receiver is called by one thread at a time, and never inside a call of it: what comes, or is
-/// demanded, meanwhile is for the loop that is calling it.
+/// One thread at a time calls the receiver, and calls are never nested. If an item or a demand
+/// arrives during a call, the loop that makes the call handles it afterwards.
 package final class DemandQueue<Item: Mergeable>: Sendable {
-  /// Who is called.
+  /// The closures that receive items and the end.
   package struct Receiver: Sendable {
-    /// Takes an item; returns how many more it demands, or nil where it needs not have counted.
+    /// Takes an item. Returns the additional demand, or `nil` if the item does not count against
+    /// the demand.
     package let take: @Sendable (Item) -> Int?
-    /// Told of the end, after the last item.
+    /// A closure that is called at the end, after the last item.
     package let end: @Sendable () -> Void
 
     package init(
@@ -22,11 +23,11 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
 
   private struct State: Sendable {
     var waiting: WaitingEvents<Item>
-    /// `Int.max` is without limit.
+    /// The number of items that may be delivered. `Int.max` means no limit.
     var demand = 0
     var isDelivering = false
     var isFinished = false
-    /// Nil once it is over: told the end, or cancelled.
+    /// The receiver, or `nil` after the end or a cancellation.
     var receiver: Receiver?
 
     mutating func add(_ demanded: Int) {
@@ -43,17 +44,19 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
 
   private let state: Locked<State>
 
+  /// Creates a queue.
+  ///
   /// - Parameters:
-  ///   - policy: What becomes of items that wait for demand.
-  ///   - receiver: Who is called; let go of at the end, and when it cancels.
+  ///   - policy: How items are buffered until they are demanded.
+  ///   - receiver: The receiver. It is released at the end or when it cancels.
   package init(_ policy: DeliveryPolicy, _ receiver: Receiver) {
     state = Locked(State(waiting: WaitingEvents(policy), receiver: receiver))
   }
 
-  /// Whether nothing is to be told any more.
+  /// A Boolean value that indicates whether the receiver is no longer called.
   package var isOver: Bool { state.withLock { $0.receiver == nil } }
 
-  /// Adds an item; delivered at once where it is demanded.
+  /// Adds an item. If there is demand, the item is delivered immediately.
   package func post(_ item: Item) {
     let replaced = state.withLock { state in
       state.receiver == nil || state.isFinished ? nil : state.waiting.append(item)
@@ -62,21 +65,21 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
     deliver()
   }
 
-  /// Ends it, once what waits was taken.
+  /// Ends the queue after all pending items are taken.
   package func finish() {
     state.withLock { $0.isFinished = true }
     deliver()
   }
 
-  /// Demands more.
+  /// Adds demand.
   ///
-  /// - Parameter count: How many, at least one; `Int.max` is without limit.
+  /// - Parameter count: The number of additional items, at least 1. `Int.max` means no limit.
   package func request(_ count: Int) {
     state.withLock { $0.add(count) }
     deliver()
   }
 
-  /// Drops what waits, and calls no more.
+  /// Drops the pending items. The receiver is not called again.
   package func cancel() {
     let dropped = state.withLock { state in
       let dropped = (state.receiver, state.waiting.takeAll())
@@ -97,7 +100,7 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
       switch state.withLock(next) {
       case .item(let item, let receiver, let released):
         let demanded = receiver.take(item)
-        // An item that was none is given back what it took.
+        // An item that the receiver does not count returns its demand.
         if demanded != 0 { state.withLock { $0.add(demanded ?? 1) } }
         withExtendedLifetime(released) {}
       case .end(let receiver): receiver.end()
@@ -106,7 +109,7 @@ package final class DemandQueue<Item: Mergeable>: Sendable {
     }
   }
 
-  /// What is to be done next, under the lock; with nothing to do, the delivery is over.
+  /// Returns the next step, under the lock. If there is none, delivery is over.
   private func next(_ state: inout State) -> Step {
     if let receiver = state.receiver {
       if state.waiting.isEmpty, state.isFinished {

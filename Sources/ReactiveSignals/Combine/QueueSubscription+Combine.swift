@@ -2,9 +2,10 @@
   package import Combine
   import SwappablePrimitives
 
-  /// A subscriber's hold on an observation: it demands, and cancels.
+  /// A subscription that connects a Combine subscriber to an observation.
   ///
-  /// What is observed holds it, until it is cancelled or ended: not every subscriber does.
+  /// The observation retains the subscription until it is canceled or has ended, because not every
+  /// subscriber retains it.
   package final class QueueSubscription<Item: Mergeable>: Subscription, Sendable {
     private struct State: Sendable {
       var observation: Disposable?
@@ -18,13 +19,15 @@
       self.queue = queue
     }
 
-    /// Gives a subscriber its subscription, and then observes for it.
+    /// Passes a subscription to a subscriber, and then begins the observation.
     ///
     /// - Parameters:
-    ///   - subscriber: Who is told.
-    ///   - policy: What becomes of items that it has not demanded yet.
-    ///   - value: Makes what it is told of an item; nil where that is nothing.
-    ///   - observe: Subscribes to what the subscription is to be given, and holds it for that.
+    ///   - subscriber: The subscriber.
+    ///   - policy: How items are buffered until the subscriber demands them.
+    ///   - value: A closure that returns the value for the subscriber, or `nil` if an item has
+    ///     none.
+    ///   - observe: A closure that begins an observation, which posts its items to the subscription
+    ///     and retains it.
     package static func open<Target: Subscriber>(
       _ subscriber: Target, _ policy: DeliveryPolicy,
       _ value: @escaping @Sendable (Item) -> Target.Input?,
@@ -39,13 +42,14 @@
       let queue = DemandQueue<Item>(
         policy, DemandQueue.Receiver(take: { target.take($0) }, end: { target.end() }))
       let subscription = QueueSubscription(queue)
-      // Before any value; it may demand and cancel already.
+      // Call this before any value. The subscriber may demand and cancel inside the call.
       subscriber.receive(subscription: subscription)
       if queue.isOver { return }
       subscription.keep(observe(subscription))
     }
 
-    /// Keeps the observation, unless all is over meanwhile: then letting it go disposes it.
+    /// Stores the observation. If the subscription is already over, disposes of the observation
+    /// instead.
     private func keep(_ disposable: Disposable) {
       let isKept = state.withLock { state in
         if state.isOver { return false }
@@ -55,12 +59,12 @@
       if !isKept { disposable.dispose() }
     }
 
-    /// Adds an item, for when it is demanded.
+    /// Adds an item, which is delivered when there is demand for it.
     package func post(_ item: Item) {
       queue.post(item)
     }
 
-    /// Ends it, behind what waits; nothing is to be observed any more.
+    /// Ends the subscription after all pending items, and ends the observation.
     package func finish() {
       queue.finish()
       letGo()
@@ -85,9 +89,9 @@
     }
   }
 
-  /// What a subscriber does, called by whichever thread delivers.
+  /// The closures that call a subscriber, on the thread that delivers.
   private final class Handed<Item>: @unchecked Sendable {
-    // Sendable: the queue calls it by one thread at a time, handed on under the queue's lock.
+    // Sendable: the queue calls this from one thread at a time, and passes it on under its lock.
 
     let take: (Item) -> Int?
     let end: () -> Void

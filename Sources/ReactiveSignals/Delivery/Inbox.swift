@@ -1,9 +1,9 @@
 import SwappablePrimitives
 
-/// The events that wait for an asynchronous loop, or the loop that waits for them.
+/// The pending events of an asynchronous loop, or the task that waits for the next event.
 ///
-/// One task reads; posting never waits. When the reading task is cancelled, the inbox is over: it drops
-/// what waits, and takes nothing more.
+/// One task reads the events. Posting never blocks. If the reading task is canceled, the inbox is
+/// finished: it drops pending events and accepts no more.
 package final class Inbox<Event: Mergeable>: Sendable {
   private let state: Locked<State>
 
@@ -15,12 +15,14 @@ package final class Inbox<Event: Mergeable>: Sendable {
     var isOver = false
   }
 
-  /// - Parameter policy: What becomes of events that wait.
+  /// Creates an inbox.
+  ///
+  /// - Parameter policy: How pending events are buffered.
   package init(_ policy: DeliveryPolicy) {
     state = Locked(State(waiting: WaitingEvents(policy)))
   }
 
-  /// Gives an event to the reader, or lets it wait.
+  /// Resumes the reader with an event, or buffers the event.
   package func post(_ event: Event) {
     let (reader, replaced) = state.withLock { state -> (Reader?, Event.Released?) in
       if let reader = state.reader {
@@ -33,7 +35,7 @@ package final class Inbox<Event: Mergeable>: Sendable {
     _ = consume replaced
   }
 
-  /// Waits for the next event; nil once the task is cancelled.
+  /// Waits for the next event. Returns `nil` after the task is canceled.
   package func next(isolation actor: isolated (any Actor)? = #isolation) async -> Event? {
     await withTaskCancellationHandler {
       await take()
@@ -57,7 +59,8 @@ package final class Inbox<Event: Mergeable>: Sendable {
     }
   }
 
-  /// Ends it: who waits gets nil, as does who asks from now on, and what waits is dropped.
+  /// Finishes the inbox. The reader, and any later one, receives `nil`, and pending events are
+  /// dropped.
   package func finish() {
     let (reader, dropped) = state.withLock { state -> (Reader?, [Event]) in
       state.isOver = true

@@ -2,19 +2,21 @@ import Dispatch
 import SwappablePrimitives
 import Synchronization
 
-/// An event that can wait for a slow observer.
+/// An event that can be merged with a later one while it is pending.
 package protocol Mergeable: Sendable {
-  /// What is let go of by merging.
+  /// The objects that merging drops.
   associatedtype Released: Sendable
 
-  /// Takes in the event after it. Called under a lock: it runs no user code, and takes O(1) on average.
+  /// Merges the next event into this one.
   ///
-  /// - Returns: All that it let go of, to be released unlocked.
+  /// This method is called under a lock. It runs no user code and takes O(1) on average.
+  ///
+  /// - Returns: All dropped objects, to be released after the lock is left.
   mutating func merge(with later: Self) -> Released
 }
 
 extension Mergeable where Released == Self {
-  /// The later one stands for both.
+  /// Replaces this event by the later one.
   package mutating func merge(with later: Self) -> Self {
     let earlier = self
     self = later
@@ -22,10 +24,10 @@ extension Mergeable where Released == Self {
   }
 }
 
-/// The events that wait for one observer, no more of them than its policy allows.
+/// The pending events of one observer, at most as many as its policy allows.
 package struct WaitingEvents<Event: Mergeable>: Sendable {
   private let limit: Int
-  /// The events from `head` on; those before are taken.
+  /// The events from `head` on. Events before `head` are already taken.
   private var events: [Event] = []
   private var head = 0
 
@@ -35,12 +37,12 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
 
   package var isEmpty: Bool { head == events.count }
 
-  /// The event that came last, with what was merged into it.
+  /// The latest event, including the events that were merged into it.
   package var newest: Event? { isEmpty ? nil : events.last }
 
-  /// Adds an event, merging it into the newest where no more may wait.
+  /// Adds an event. If the limit is reached, the event is merged into the latest one.
   ///
-  /// - Returns: What merging let go of, to be released unlocked.
+  /// - Returns: The objects that merging dropped, to be released after the lock is left.
   package mutating func append(_ event: Event) -> Event.Released? {
     guard events.count - head >= limit, !isEmpty else {
       events.append(event)
@@ -56,8 +58,10 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
     return taken
   }
 
-  /// Takes the oldest event. Its copies here are let go with the queue's storage, which is returned
-  /// once half of it is taken: to be released unlocked.
+  /// Takes the oldest event.
+  ///
+  /// The storage keeps taken events until they are more than half of it. It is then replaced and
+  /// returned, to be released after the lock is left.
   package mutating func takeFirst() -> (event: Event?, released: [Event]) {
     guard head < events.count else { return (nil, []) }
     let first = events[head]
@@ -70,28 +74,29 @@ package struct WaitingEvents<Event: Mergeable>: Sendable {
   }
 }
 
-/// A mailbox as its observation sees it.
+/// The interface of a mailbox for its observation.
 package protocol MailboxFlushing: AnyObject, Sendable {
-  /// Drops what waits, and calls no more.
+  /// Drops the pending events. No further call of the observer begins.
   func close()
-  /// Whether the observer is being called on this very thread.
+  /// A Boolean value that indicates whether the calling thread is inside the observer.
   var isCalling: Bool { get }
-  /// Waits for a call under way on another thread.
+  /// Waits for a call of the observer in progress on another thread.
   func waitForCall()
-  /// Waits until what waits now was delivered.
+  /// Waits until all events that are pending now are delivered.
   func settled() async
 }
 
-/// Holds the events of one observer that is called elsewhere.
+/// The pending events of one observer that is called on a scheduler.
 ///
-/// It decides how many wait, and merges the rest by its policy; one piece of work at a time is with
-/// the scheduler, so that the observer is called in order and never concurrently with itself.
+/// The mailbox limits the number of pending events, and merges the rest according to its policy. At
+/// most one turn is scheduled at a time, so the observer is called in order and never concurrently
+/// with itself.
 package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Sendable {
-  // Sendable: `handler` and `isRetired` are owned by the turn, of which there is one at a time, handed
-  // on under the lock of `state`.
+  // Sendable: the present turn owns `handler` and `isRetired`. There is one turn at a time, and one
+  // passes them on to the next under the lock of `state`.
 
   private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
-  /// Nil once it has told the end.
+  /// The observer, or `nil` after it has received the end.
   private var handler: (@Sendable (Event, Mailbox<Event>) -> Void)?
   private var isRetired = false
   private let isClosed = Atomic<Bool>(false)
@@ -101,19 +106,22 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     var waiting: WaitingEvents<Event>
     var isScheduled = false
     var caller: ThreadID?
-    /// Who waits for the call under way.
+    /// The threads that wait for the call in progress.
     var callWaiters: [DispatchSemaphore] = []
-    /// How many events were ever posted, and how many of these were delivered, merged or not.
+    /// The number of events posted so far. `delivered` is the number of these that were delivered,
+    /// merged or not.
     var posted: UInt64 = 0
     var delivered: UInt64 = 0
-    /// Who waits until so many were delivered.
+    /// The tasks that wait until a given number of events is delivered.
     var settling: [(count: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
+  /// Creates a mailbox.
+  ///
   /// - Parameters:
-  ///   - scheduler: Where the handler is called; not immediate.
-  ///   - policy: What becomes of events that wait.
-  ///   - handler: Called with each event or merged events, and this mailbox.
+  ///   - scheduler: A closure that runs work where the handler is to be called.
+  ///   - policy: How pending events are buffered.
+  ///   - handler: A closure that is called with each event, merged or not, and this mailbox.
   package init(
     on scheduler: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     policy: DeliveryPolicy, _ handler: @escaping @Sendable (Event, Mailbox<Event>) -> Void
@@ -123,10 +131,10 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     self.handler = handler
   }
 
-  /// Whether the observer was disposed: nothing is to be called any more.
+  /// A Boolean value that indicates whether the observer was disposed of, and is not called again.
   package var isOver: Bool { isClosed.load(ordering: .acquiring) }
 
-  /// Adds an event; it never waits.
+  /// Adds an event. This method never blocks.
   package func post(_ event: Event) {
     if isOver { return }
     let (isFirst, replaced) = state.withLock { state -> (Bool, Event.Released?) in
@@ -141,14 +149,15 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
   }
 
   private func scheduleTurn() {
-    // Weakly: once disposed, the observer is let go though its turn has not come.
+    // Weak: after disposal, the observer is released even if its turn has not begun.
     scheduler { [weak self] in self?.takeTurn() }
   }
 
-  /// Delivers what waits by now; what comes meanwhile gets a turn of its own.
+  /// Delivers all pending events. Events that arrive meanwhile are delivered in another turn.
   private func takeTurn() {
     let context = ThreadContext.current
-    // Turns that are run at once follow each other: nested, they would fill the stack.
+    // If the scheduler runs turns immediately, run them in a loop. Nested turns could overflow the
+    // stack.
     if context.rescheduling === self {
       context.rescheduling = nil
       return
@@ -156,7 +165,8 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     while deliverTurn(context), isNextRunAtOnce(context) {}
   }
 
-  /// Asks for the next turn, unless the scheduler would run it at once.
+  /// Schedules the next turn, and returns whether the scheduler runs it immediately. The caller
+  /// then does so instead.
   private func isNextRunAtOnce(_ context: ThreadContext) -> Bool {
     let outer = context.rescheduling
     defer { context.rescheduling = outer }
@@ -165,7 +175,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     return context.rescheduling == nil
   }
 
-  /// - Returns: Whether something has come meanwhile.
+  /// - Returns: `true` if more events have arrived meanwhile.
   private func deliverTurn(_ context: ThreadContext) -> Bool {
     let thread = ThreadID.current
     let (events, posted) = state.withLock { state in
@@ -192,7 +202,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     return again
   }
 
-  /// Lets go of the handler when this call of it is over; nothing is to be posted any more.
+  /// Releases the handler after the present call. No events may be posted afterwards.
   package func retire() {
     isRetired = true
   }

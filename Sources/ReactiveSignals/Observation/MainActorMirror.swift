@@ -2,41 +2,43 @@ public import Observation
 import SwappablePrimitives
 import Synchronization
 
-/// Follows a property or a collection on the main actor, for views.
+/// A copy of a property or a collection on the main actor, for use in views.
 ///
 ///     let name = MainActorMirror(person.map(\.name))
 ///     var body: some View { Text(name.value) }
 ///
-/// It is changed on the main actor alone, so that the Observation framework misses nothing there,
-/// whatever thread sets what it follows. It holds a value from its beginning, that which a new observer
-/// is told first, and then the newest of those that come while the main actor is busy. It keeps what it
-/// follows alive; letting it go ends that.
+/// The mirror changes only on the main actor, so the Observation framework misses no change there,
+/// whichever thread sets the source. It has a value from the beginning: the value that a new
+/// observer receives first. If several values arrive while the main actor is busy, the mirror
+/// receives the latest. It keeps its source alive until it is released.
 @MainActor public final class MainActorMirror<Value: Sendable> {
   private let contents = TrackedContents()
   private var newest: Value
   private var observation: Disposable?
 
-  /// Makes one that follows a property.
+  /// Creates a mirror of a read-only property.
   ///
-  /// - Parameter property: What it follows; of a part of another one it is a projection's `readOnly`.
+  /// - Parameter property: The property. To mirror a part of a property, pass the `readOnly` view
+  ///   of a projection.
   public convenience init(_ property: ReadOnlyProperty<Value>) {
     self.init(property.newest) { scheduler, handler in
       property.observe(on: scheduler, handler)
     }
   }
 
-  /// Makes one that follows a property.
+  /// Creates a mirror of a property.
   ///
-  /// - Parameter property: What it follows.
+  /// - Parameter property: The property.
   public convenience init(_ property: Property<Value>) {
     self.init(property.readOnly)
   }
 
-  /// Makes one that follows anything.
+  /// Creates a mirror of any source.
   ///
   /// - Parameters:
-  ///   - value: What it holds until it is told something.
-  ///   - observe: Subscribes, with the newest of values that wait; the first one comes at once.
+  ///   - value: The value until the first one is received.
+  ///   - observe: A closure that observes the source and keeps only the latest pending value. The
+  ///     first value is delivered before it returns.
   package init(
     _ value: Value,
     following observe: (Scheduler, @escaping @Sendable (Value) -> Void) -> Disposable
@@ -50,14 +52,14 @@ import Synchronization
     beginning.isOver.store(true, ordering: .relaxed)
   }
 
-  /// The newest value that has reached the main actor; reading it is tracked.
+  /// The latest value that has reached the main actor. Reading it is tracked.
   public var value: Value {
     contents.access()
     return newest
   }
 
   private func take(_ value: Value) {
-    // What was held is let go after the change: it may run code that reads this.
+    // Release the old value after the change: its deinitializer may read this mirror.
     let replaced = newest
     contents.mutate { newest = value }
     withExtendedLifetime(replaced) {}
@@ -66,14 +68,15 @@ import Synchronization
 
 extension MainActorMirror: Observable {}
 
-/// Tells the subscription itself, which is told its first value at once, from what comes after it.
+/// Distinguishes the first value, which is delivered immediately, from all later values.
 private final class Beginning: Sendable {
   let isOver = Atomic<Bool>(false)
   private let thread = ThreadID.current
 
   var scheduler: Scheduler {
     Scheduler { [self] work in
-      // Only the thread that subscribes ends the beginning; what others are told goes the long way.
+      // Only the observing thread ends the beginning. Values from other threads are sent to the
+      // main actor.
       if ThreadID.current == thread, !isOver.load(ordering: .relaxed) {
         work()
       } else {

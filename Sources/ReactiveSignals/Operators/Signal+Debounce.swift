@@ -1,15 +1,15 @@
 import SwappablePrimitives
 
 extension Signal {
-  /// Makes a signal that sends a value when none has followed it for a while.
+  /// Creates a signal that sends a value after no other value has followed it for an interval.
   ///
-  /// At the end the value that waits is sent at once. The result is a domain of its own, and has a
-  /// memory if this signal has. It sends where the clock wakes it; use ``receive(on:policy:)`` to have
-  /// the values elsewhere.
+  /// At the end of this signal, the pending value is sent immediately. The result has a domain of
+  /// its own, and has a memory if this signal has one. Values are sent on the thread on which the
+  /// clock wakes. To receive them elsewhere, use ``receive(on:policy:)``.
   ///
   /// - Parameters:
-  ///   - interval: How long nothing must have come.
-  ///   - clock: What measures it.
+  ///   - interval: The time that must pass without another value.
+  ///   - clock: The clock that measures the interval.
   /// - Complexity: O(1) for each value.
   public func debounce(
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -22,14 +22,17 @@ extension Signal {
   }
 }
 
-/// There is one timer, that is set again for the rest: one for each value would pile up, as a task that
-/// is cancelled in its sleep leaves something with its clock until the time is up.
+/// The state of a debounced signal.
+///
+/// There is only one timer, which is restarted for the remaining time. Timers for each value would
+/// accumulate: a task that is canceled in its sleep leaves an entry with its clock until the time
+/// is up.
 private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOperation {
   private(set) var waiting: Value?
   var timer: ScheduledTimer?
   private let interval: Duration
   private let clock: Time
-  /// When the value that waits came, if that was after the timer was set.
+  /// The time at which the pending value arrived, if that was after the timer was started.
   private var arrival: Time.Instant?
 
   init(_ interval: Duration, _ clock: Time) {
@@ -48,8 +51,8 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
   }
 
   func timeIsUp(for root: TimedRoot<Value>) -> Value? {
-    // Where nothing has come since, the timer is believed and not the clock's time: by that, one that
-    // wakes too early, or stands, would be asked again and again.
+    // If no value has arrived since, trust the timer instead of comparing times. With a clock that
+    // wakes too early, or does not advance, the timer would be restarted again and again.
     if let arrival {
       self.arrival = nil
       // The clock may have been set back.

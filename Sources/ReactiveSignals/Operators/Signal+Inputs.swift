@@ -8,8 +8,8 @@ enum InputValue<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
 extension Signal {
   /// Creates a signal over several inputs.
   ///
-  /// If they share a domain, it belongs to that domain, and a commit there brings one value at most.
-  /// Otherwise, it has a domain of its own.
+  /// If the inputs share a domain, the signal belongs to that domain, and a commit there causes at
+  /// most one value. Otherwise, it has a domain of its own.
   static func over<Input: Sendable>(
     _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
   ) -> Signal<Value> {
@@ -20,9 +20,11 @@ extension Signal {
     return boundary(inputs, kernel)
   }
 
-  /// Creates a signal over several inputs in a domain of its own. Each value of an input is a step there.
+  /// Creates a signal over several inputs in a domain of its own. Each value of an input is a
+  /// commit there.
   ///
-  /// - Parameter joinsTransactions: Whether values of one transaction are one step.
+  /// - Parameter joinsTransactions: A Boolean value that indicates whether values of one
+  ///   transaction are one commit.
   static func boundary<Input: Sendable>(
     _ inputs: [Signal<Input>], joinsTransactions: Bool = true, _ kernel: SignalKernel<Input, Value>
   ) -> Signal<Value> {

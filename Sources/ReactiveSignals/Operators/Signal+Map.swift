@@ -1,7 +1,8 @@
 extension Signal {
-  /// Makes a signal of transformed values.
+  /// Creates a signal of transformed values.
   ///
-  /// - Parameter transform: Called once for each value, however many observe the result.
+  /// - Parameter transform: A closure that is called once for each value, for any number of
+  ///   observers.
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
@@ -9,9 +10,10 @@ extension Signal {
     derived { transform($0) }
   }
 
-  /// Makes a signal that ends with this one and has a memory if this one has.
+  /// Creates a signal that ends with this signal, and has a memory if this signal has one.
   ///
-  /// - Parameter step: Makes a value or none of each; called by one thread at a time.
+  /// - Parameter step: A closure that returns the value to send for a value, or `nil`. One thread
+  ///   at a time calls it.
   func derived<Output: Sendable>(_ step: @escaping (Value) -> Output?) -> Signal<Output> {
     Signal<Output>(SignalNode(node, step), upstream: [self])
   }

@@ -1,22 +1,23 @@
 extension Signal {
-  /// Makes a signal of this one's values and those of others, as they come.
+  /// Creates a signal of the values of this signal and of others, in order of arrival.
   ///
-  /// Each value is a step of its own, also where several come from one commit: nothing is lost. Hence
-  /// the result is a domain of its own, and not one step with what it comes from. It ends when all have
-  /// ended, and has a memory if all have.
+  /// Each value is sent on its own, even if several come from one commit, so no value is lost. For
+  /// that reason, the result has a domain of its own, and does not change in one pass with its
+  /// inputs. It ends when all inputs have ended, and has a memory if all inputs have one.
   ///
-  /// - Parameter others: The other signals. Of values that come from one commit, that of a signal is
-  ///   before those of what was made of it.
+  /// - Parameter others: The other signals. If values come from one commit, the value of a signal
+  ///   is sent before the values of signals derived from it.
   /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
   public func merge(with others: Signal<Value>...) -> Signal<Value> {
     merge(with: others)
   }
 
-  /// Makes a signal of this one's values and those of any number of others, as they come.
+  /// Creates a signal of the values of this signal and of any number of others, in order of
+  /// arrival.
   ///
-  /// Each value is a step of its own, in a domain of its own, as with signals that are named one by one.
+  /// Values are sent in the same way as for signals that are listed one by one.
   ///
-  /// - Parameter others: The other signals; none is legal.
+  /// - Parameter others: The other signals. The array may be empty.
   /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
   public func merge(with others: [Signal<Value>]) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)

@@ -1,13 +1,14 @@
 extension Signal {
-  /// Makes a signal that brings the values elsewhere: to the main actor, to a queue.
+  /// Creates a signal that delivers the values on a scheduler, such as the main actor or a queue.
   ///
-  /// Operators over the result run there too. It is a domain of its own, ends with this signal, and has
-  /// a memory if this signal has: a value that was brought before is told to a new observer or operator
-  /// at once, on its own thread. To be called elsewhere each time, observe on a scheduler.
+  /// Operators over the result run there too. The result has a domain of its own, ends with this
+  /// signal, and has a memory if this signal has one. A value that was
+  /// already delivered reaches a new observer or operator immediately, on its own thread. To receive
+  /// every value on the scheduler, observe on that scheduler instead.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the values are brought.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is brought.
+  ///   - scheduler: Where to deliver the values.
+  ///   - policy: How to buffer pending values. The default keeps only the latest value.
   /// - Complexity: O(1) for each value.
   public func receive(
     on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce

@@ -1,11 +1,11 @@
 import SwappablePrimitives
 
 extension Signal {
-  /// Makes a signal of the values of the newest signal that this one has brought.
+  /// Creates a signal of the values of the latest signal that this signal has sent.
   ///
-  /// The newest one is observed before the one before it is let go, whose values are left out from then
-  /// on. The result is a domain of its own. It ends when this signal and the newest it has brought have
-  /// ended, and has a memory if this signal has.
+  /// The latest signal is observed before the observation of the previous one ends. Values of the
+  /// previous signal are ignored from then on. The result has a domain of its own. It ends when
+  /// this signal and the latest signal have ended, and has a memory if this signal has one.
   ///
   /// - Complexity: O(1) for each value and each signal.
   public func switchToLatest<Inner: Sendable>() -> Signal<Inner> where Value == Signal<Inner> {
@@ -14,7 +14,7 @@ extension Signal {
       node.start()
       newest.start()
     }
-    // The delivering thread owns these.
+    // The delivering thread owns these variables.
     var (number, hasEnded, hasOuterEnded) = (0, true, false)
     let kernel = SignalKernel<SwitchItem<Inner>, Inner>(take: { item, _, ends in
       defer { ends = hasEnded && hasOuterEnded }
@@ -44,25 +44,25 @@ private enum SwitchItem<Inner: Sendable>: Sendable {
   /// The number of the signal whose values follow.
   case next(Int)
   case outerEnd
-  /// With the number of the signal that it comes from.
+  /// An event, and the number of the signal that it comes from.
   case inner(SignalEvent<Inner>, Int)
 }
 
-/// Holds the signal that was brought last, and the observation of it.
+/// The latest inner signal, and its observation.
 private final class NewestSignal<Inner: Sendable>: Sendable {
   private let state = Locked(State())
 
   private struct State: Sendable {
     var isStarted = false
     var number = 0
-    /// The number of the last that is known to have ended.
+    /// The number of the latest signal that is known to have ended.
     var ended = 0
     var held: (signal: Signal<Inner>, feed: Disposable)?
   }
 
-  /// Observes another signal, at once: what it brings from now on is not lost.
+  /// Observes another signal immediately, so none of its values is lost from then on.
   ///
-  /// Called by one thread at a time.
+  /// One thread at a time calls this method.
   func replace(by signal: Signal<Inner>, for root: SignalNode<SwitchItem<Inner>>) {
     let number = state.withLock { state in
       state.number += 1
@@ -81,7 +81,7 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
     replaced?.feed.dispose()
   }
 
-  /// Sets the newest signal going, and each that follows.
+  /// Starts the latest signal, and each signal that follows.
   func start() {
     let signal = state.withLock { state in
       state.isStarted = true
@@ -90,7 +90,7 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
     signal?.node.start()
   }
 
-  /// Lets a signal go that has ended.
+  /// Releases a signal that has ended.
   func end(_ number: Int) {
     let released = state.withLock { state in
       state.ended = number

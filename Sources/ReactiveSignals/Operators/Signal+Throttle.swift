@@ -1,18 +1,21 @@
 import SwappablePrimitives
 
 extension Signal {
-  /// Makes a signal that sends at most one value in each interval.
+  /// Creates a signal that sends at most one value in each interval.
   ///
-  /// A value that comes when none was sent for the interval is sent at once. Of those that come within
-  /// it one waits, and is sent at its end, where the next interval begins. At the end of the signal
-  /// the value that waits is sent at once. The result is a domain of its own, and has a memory if this
-  /// signal has. It sends where the clock wakes it; use ``receive(on:policy:)`` to have the values
-  /// elsewhere.
+  /// A value is sent immediately if no value was sent during the last interval. Of the values that
+  /// arrive within an interval, one is pending. It is sent at the end of the interval, which is the
+  /// start of the next one. At the end of this signal, the pending value is sent immediately.
+  ///
+  /// The result has a domain of its own, and has a memory if this signal has one. Values are sent
+  /// on the thread on which the clock wakes. To receive them elsewhere, use
+  /// ``receive(on:policy:)``.
   ///
   /// - Parameters:
-  ///   - interval: How far apart two values are at least.
-  ///   - clock: What measures it.
-  ///   - latest: Which value waits: the newest, or else the first that came.
+  ///   - interval: The least time between two values.
+  ///   - clock: The clock that measures the interval.
+  ///   - latest: A Boolean value that indicates whether the latest value is pending, instead of the
+  ///     first one that arrived.
   /// - Complexity: O(1) for each value.
   public func throttle(
     for interval: Duration, clock: any Clock<Duration> = ContinuousClock(), latest: Bool = true
@@ -23,7 +26,7 @@ extension Signal {
 
 private final class Throttling<Value: Sendable>: TimedOperation {
   private(set) var waiting: Value?
-  /// Runs as long as nothing may be sent.
+  /// The running timer. While it runs, no value is sent.
   var timer: ScheduledTimer?
   private let interval: Duration
   private let clock: any Clock<Duration>

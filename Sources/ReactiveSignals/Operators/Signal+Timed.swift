@@ -14,7 +14,7 @@ typealias TimedRoot<Value: Sendable> = SignalNode<TimedItem<Value>>
 protocol TimedOperation<Value>: AnyObject {
   associatedtype Value: Sendable
 
-  /// The value that waits for the timer.
+  /// The pending value, which is sent when the timer fires.
   var waiting: Value? { get }
   /// The running timer.
   var timer: ScheduledTimer? { get set }
@@ -27,9 +27,10 @@ protocol TimedOperation<Value>: AnyObject {
 }
 
 extension Signal {
-  /// Creates a signal in a domain of its own, whose steps are values and timers.
+  /// Creates a signal in a domain of its own. It receives the values of this signal and timer
+  /// events.
   ///
-  /// At its end, the value that waits is sent immediately.
+  /// At the end of this signal, the pending value is sent immediately.
   func timed(_ operation: some TimedOperation<Value>) -> Signal<Value> {
     let root = TimedRoot<Value>(domain: Domain(), remembers: false) { [node] _ in node.start() }
     let kernel = SignalKernel<TimedItem<Value>, Value>(take: { [weak root] item, _, ends in

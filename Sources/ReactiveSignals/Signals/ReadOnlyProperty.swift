@@ -1,16 +1,17 @@
-/// A property that can be read and observed, and is set by its owner alone.
+/// A property that you can read and observe. Only its owner can set it.
 public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
-  /// The values as a signal: the newest for each new observer, and then each that is set.
+  /// A signal that delivers the latest value to each new observer, and then each value that is set.
   public let signal: Signal<Value>
   private let read: @Sendable () -> Value
-  /// Tracks a read of the property itself: the signal of a view may be released before it changes.
+  /// Tracks a read of the property itself, because the signal of a view may be released before it
+  /// changes.
   private let willRead: @Sendable () -> Void
   /// Returns whether the calling thread has set the property in a transaction that is still open.
   private let isEdited: @Sendable () -> Bool
 
-  /// Makes a read-only view.
+  /// Creates a read-only view of a property.
   ///
-  /// - Parameter property: What it shows.
+  /// - Parameter property: The property.
   public init(_ property: Property<Value>) {
     signal = property.signal
     read = { property.newest }
@@ -28,7 +29,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     self.isEdited = isEdited
   }
 
-  /// The newest value that was set.
+  /// The current value.
   public var value: Value {
     willRead()
     return read()
@@ -37,14 +38,17 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   /// The current value, read without observation tracking.
   package var newest: Value { read() }
 
-  /// Subscribes: the observer is told the newest value at once, and then each that is set.
+  /// Observes the property.
+  ///
+  /// The observer receives the current value before this method returns, and then each new value.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
-  ///     matters only where the observer is called elsewhere.
-  ///   - handler: Called with each value.
-  /// - Returns: What keeps the observation and the values alive; letting it go ends it.
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread
+  ///     that sets the value.
+  ///   - policy: How to buffer values for an observer that is not called immediately. The default
+  ///     keeps only the latest value.
+  ///   - handler: The observer. It is never called concurrently with itself.
+  /// - Returns: A handle that keeps the observation and its source alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
@@ -53,12 +57,13 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     signal.observe(on: scheduler, policy: policy, handler)
   }
 
-  /// Makes a view of what becomes of the value.
+  /// Derives a read-only property by transforming the value.
   ///
-  /// It agrees with this property at each moment, also while a value is on its way to observers.
+  /// The derived property always agrees with this one, also while a value is being delivered.
   ///
-  /// - Parameter transform: Called once for each value that is set, however many observe the result,
-  ///   and for each reading while a value is on its way. It must depend on nothing but the value.
+  /// - Parameter transform: A closure that is called once for each value that is set, for any
+  ///   number of observers, and for each read while a value is being delivered. The result must
+  ///   depend only on the value.
   /// - Complexity: O(1) to read, and for each value.
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output

@@ -1,14 +1,14 @@
 /// A stream of values that can be observed.
 ///
-/// All immediate observers get the same values in the same order, and none is called concurrently
-/// with itself. A signal that comes from a ``Property`` tells a new observer the newest value first: it
-/// has a *memory*. A signal may end; nothing comes after that.
+/// All immediate observers receive the same values in the same order. An observer is never called
+/// concurrently with itself. A signal that comes from a ``Property`` has a *memory*: a new observer
+/// first receives the latest value. A signal may end. No values follow the end.
 ///
-/// What operators make is computed once for each value, however many observe the result, and also while
-/// nobody does: to share a signal among observers needs no operator.
+/// A derived signal computes each value once, for any number of observers, and also without
+/// observers. You do not need an operator to share a signal.
 public final class Signal<Value: Sendable>: Sendable {
   package let node: SignalNode<Value>
-  /// The signals and observations that feed this signal.
+  /// The signals and observations that this signal depends on.
   private let upstream: [any AnyObject & Sendable]
 
   package init(_ node: SignalNode<Value>, upstream: [any AnyObject & Sendable] = []) {
@@ -20,14 +20,14 @@ public final class Signal<Value: Sendable>: Sendable {
     node.leave()
   }
 
-  /// Subscribes to the values.
+  /// Observes the values.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
-  ///     matters only where the observer is called elsewhere.
-  ///   - handler: Called with each value.
-  /// - Returns: What keeps the observation and this signal alive; letting it go ends it.
+  ///   - scheduler: Where to call the observer.
+  ///   - policy: How to buffer values for an observer that is not called immediately. The default
+  ///     keeps only the latest value.
+  ///   - handler: The observer.
+  /// - Returns: A handle that keeps the observation, and this signal, alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
@@ -37,18 +37,18 @@ public final class Signal<Value: Sendable>: Sendable {
     return node.observe(on: scheduler, policy: policy, keeping: self, handler)
   }
 
-  /// Subscribes to the values and the end.
+  /// Observes the values and the end.
   ///
-  /// An observer that comes after the end is told the newest value, if the signal has a memory, and the
-  /// end. What both closures captured is released once the end is told.
+  /// After the end, a new observer receives the latest value, if the signal has a memory, and the
+  /// end. Values captured by both closures are released after the end is delivered.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
-  ///     matters only where the observer is called elsewhere.
-  ///   - handler: Called with each value.
-  ///   - onCompletion: Called once, after the last value.
-  /// - Returns: What keeps the observation and this signal alive; letting it go ends it.
+  ///   - scheduler: Where to call the observer.
+  ///   - policy: How to buffer values for an observer that is not called immediately. The default
+  ///     keeps only the latest value.
+  ///   - handler: The observer.
+  ///   - onCompletion: A closure that is called once, after the last value.
+  /// - Returns: A handle that keeps the observation, and this signal, alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,

@@ -2,13 +2,14 @@ import SwappablePrimitives
 
 /// The node of a signal.
 ///
-/// The update of a pass stays in the node. It becomes an object only if somebody observes it, so a chain
-/// of operators costs one allocation for each value, however long the chain is.
+/// The update of a pass is stored in the node. It becomes an object only if the node has observers,
+/// so a chain of operators costs one allocation for each value, however long the chain is.
 package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable {
-  // Sendable: `committed`, `isFinished`, `latest`, `latestBox`, `hasEnded` and `lazyFeeders` are guarded
-  // by the domain's lock. The delivering thread alone writes `latest` and `hasEnded`, and so may read them
-  // without it. It owns the rest. The creator of a derived node owns all of it until the node is live.
-  // Access is not checked for exclusivity, as in `NodePlace`.
+  // Sendable: `committed`, `isFinished`, `latest`, `latestBox`, `hasEnded` and `lazyFeeders` are
+  // guarded by the domain's lock. Only the delivering thread writes `latest` and `hasEnded`, so it
+  // may read them without the lock. It owns all other properties. The creator of a derived node
+  // owns everything until the node is live. Access is not checked for exclusivity, as in
+  // `NodePlace`.
 
   package let place: NodePlace
   package let observers: ObserverList
@@ -16,10 +17,11 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// The same list during a pass that has something for it. The delivering thread owns this, because
   /// another thread may create the list meanwhile.
   @exclusivity(unchecked) private var feedersOfPass: ObserverList?
-  /// Tracks reads of a property's value. Each pass brings one.
+  /// Tracks reads of a property's value. Each pass is a change.
   package let tracking = Tracking()
 
-  /// The newest value of a root, delivered or not. Its type need not be looked up to read it.
+  /// The newest value of a root, delivered or not. Its static type is `Event`, which can be read
+  /// without a lookup of generic metadata.
   @exclusivity(unchecked) private var committed: Event?
   /// A Boolean value that indicates whether the end is committed. Nothing follows it.
   @exclusivity(unchecked) private var isFinished = false
@@ -32,13 +34,13 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// A Boolean value that indicates whether the end is published.
   @exclusivity(unchecked) package private(set) var hasEnded = false
 
-  /// The value that the present pass brings.
+  /// The update of the present pass.
   @exclusivity(unchecked) package var update: Value?
-  /// A Boolean value that indicates whether the present pass brings the end.
+  /// A Boolean value that indicates whether the signal ends in the present pass.
   @exclusivity(unchecked) package var ends = false
   /// The update as an object, if there is one.
   @exclusivity(unchecked) private var box: SignalValue<Value>?
-  /// The value before, which must not be released under the lock.
+  /// The previous value, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: Value?
 
   /// Computes the update of a derived node. It is `nil` for a root, and after the end.
@@ -58,7 +60,9 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   ///
   /// - Parameters:
   ///   - domain: The domain of the root.
-  ///   - remembers: Whether new observers receive the latest value first.
+  ///   - remembers: A Boolean value that indicates whether new observers receive the latest value
+  ///     first.
+  ///   - entrance: The entrance of a boundary, or `nil` for other roots.
   ///   - onStart: A closure that is called once, when the signal is observed for the first time.
   package init(
     domain: Domain, remembers: Bool, entrance: Entrance? = nil,
@@ -74,7 +78,8 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   ///
   /// - Parameters:
   ///   - inputs: The inputs of the node. There is at least one, and all are in one domain.
-  ///   - remembers: Whether new observers receive the latest value first.
+  ///   - remembers: A Boolean value that indicates whether new observers receive the latest value
+  ///     first.
   ///   - kernel: A closure that sets the update of the node in a pass in which an input has one.
   package init(
     over inputs: [any NodeInput], remembers: Bool, _ kernel: @escaping (SignalNode<Value>) -> Void
@@ -118,7 +123,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// - Parameters:
   ///   - value: The value.
   ///   - unlocked: A closure that is called after the commit.
-  /// - Returns: Whether the caller must call `deliver()`.
+  /// - Returns: `true` if the caller must call `deliver()`.
   package func commit(_ value: Value, unlocked: () -> Void = {}) -> Bool {
     let (mustDeliver, released) = commit(value, tickets: [])
     unlocked()
@@ -132,7 +137,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// - Parameters:
   ///   - value: The value.
   ///   - tickets: The ticket of a transaction over several domains.
-  /// - Returns: Whether the caller must call `deliver()`, and objects to be released.
+  /// - Returns: `true` if the caller must call `deliver()`, and objects to be released.
   package func commit(
     _ value: Value, tickets: [Ticket]
   ) -> (mustDeliver: Bool, released: (Event?, Event?)) {

@@ -18,26 +18,26 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
     self.owner = owner
   }
 
-  /// Makes the input follow a node of a domain: the signal's own, or a boundary to it.
+  /// Connects the input to a node of a domain: the signal's own node, or a boundary to it.
   package func connect(in domain: Domain) {
     if signal.domain !== domain { signal = signal.makeBoundary(in: domain, keeping: owner) }
   }
 
   package var node: any GraphNode { signal }
 
-  /// The value that the present pass brings.
+  /// The update of the present pass.
   package var update: Value? {
     if let replay { return replay.steps.current?.value }
     return signal.update
   }
 
-  /// A Boolean value that indicates whether the present pass brings the end.
+  /// A Boolean value that indicates whether the signal ends in the present pass.
   package var ends: Bool {
     if let replay { return replay.steps.current?.ends == true }
     return signal.ends
   }
 
-  /// The latest value of a signal with a memory, including that of the present pass.
+  /// The latest value of a signal with a memory, including the update of the present pass.
   package var value: Value? {
     if let replay { return replay.latest }
     return signal.update ?? signal.latest
@@ -78,12 +78,12 @@ private final class SignalReplay<Value: Sendable>: @unchecked Sendable {
   var latest: Value?
 }
 
-/// What an operator does with the values of its inputs. One thread at a time calls it.
+/// The computation of an operator over signals. One thread at a time calls it.
 package struct SignalKernel<Input: Sendable, Output: Sendable> {
   /// Takes a value of one of the inputs, and returns a value to send or `nil`.
   ///
-  /// If several inputs bring a value in one pass, the last result is the update of the pass. The closure
-  /// sets `ends` if the output ends with this value.
+  /// If several inputs have an update in one pass, the last result is the update of the output. The
+  /// closure sets `ends` if the output ends with this value.
   package let take: (_ value: Input, _ input: Int, _ ends: inout Bool) -> Output?
   /// Takes the end of an input, and returns whether the output ends too.
   package let end: (_ input: Int) -> Bool
@@ -103,7 +103,8 @@ extension SignalNode {
   ///
   /// - Parameters:
   ///   - inputs: The nodes of the signals. There is at least one, and all are in one domain.
-  ///   - remembers: Whether new observers receive the latest value first. By default, if all inputs do.
+  ///   - remembers: A Boolean value that indicates whether new observers receive the latest value
+  ///     first. The default is `true` if all inputs do so.
   ///   - kernel: The operator.
   package convenience init<Input>(
     _ inputs: [SignalNode<Input>], remembers: Bool? = nil, _ kernel: SignalKernel<Input, Value>
