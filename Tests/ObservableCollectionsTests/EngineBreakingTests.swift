@@ -112,10 +112,8 @@ import Testing
         rows: inputs.collection(small.map { "\($0.id)" }), tag: inputs.property(limit))
     }
     let events = RecordingObserver(tagged)
-    withKnownIssue("each operator has a boundary of its own, and each is a commit") {
-      limit.value = 2
-      #expect(events.changes.map { Array($0.after) } == [["0, 2", "1, 2"]])
-    }
+    limit.value = 2
+    #expect(events.changes.map { Array($0.after) } == [["0, 2", "1, 2"]])
   }
 
   @Test func `an operator that is created inside a transaction's delivery shows all of it or none`()
@@ -195,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func `edits of an observer that another thread caused do not join a transaction`() throws {
+  @Test func `edits of an observer do not join a transaction of its thread`() throws {
     let input = SignalInput<Int>()
     let log = Items([])
     let observation = input.signal.observe { value in
@@ -209,9 +207,7 @@ import Testing
       input.send(1)
       throw Refusal()
     }
-    withKnownIssue("an observer that runs on a transaction's thread joins the transaction") {
-      #expect(log.snapshot.map(\.id) == [2])
-    }
+    #expect(log.snapshot.map(\.id) == [2])
     withExtendedLifetime(observation) {}
   }
 

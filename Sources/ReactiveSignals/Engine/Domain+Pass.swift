@@ -30,7 +30,13 @@ extension Domain {
     pause(at: .committed)
     let context = ThreadContext.current
     context.deliveryDepth += 1
-    defer { context.deliveryDepth -= 1 }
+    // The edits of observers are no part of a transaction inside of which this thread delivers.
+    let transaction = context.transaction
+    context.transaction = nil
+    defer {
+      context.deliveryDepth -= 1
+      context.transaction = transaction
+    }
     var finished: UInt64 = 0
     var tickets = TicketCheck()
     while true {

@@ -9,9 +9,9 @@ import Synchronization
 /// domain's lock, or is owned by the delivering thread, of which there is one at a time and which hands
 /// over under that lock.
 package final class NodePlace: @unchecked Sendable {
-  // Sendable: `inputs`, `children`, `vacantChildren` and the counts of pending commits are guarded by the
-  // domain's lock; `mark` is owned by the delivering thread; `feed` is set once, by the creator or by
-  // `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
+  // Sendable: `inputs`, `children`, `vacantChildren`, `followers`, `owners` and the counts of pending
+  // commits are guarded by the domain's lock; `mark` is owned by the delivering thread; `feed` is set once,
+  // by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
   // at run time, which would be a tenth of a commit: no code that reads a property runs while it is
   // written (`EngineBenchmarks commit`).
 
@@ -22,6 +22,10 @@ package final class NodePlace: @unchecked Sendable {
   package let entrance: Entrance?
   /// Keeps alive the observation or the task that feeds this root.
   var feed: Disposable?
+  /// Objects that this root keeps alive, because they feed the node that it follows.
+  fileprivate var owners: [AnyObject] = []
+  /// The roots that follow this node, by domain.
+  fileprivate var followers: [ObjectIdentifier: Follower] = [:]
 
   /// The nodes that this node is derived from, empty after it has released them.
   @exclusivity(unchecked) fileprivate var inputs: [any NodeInput]
@@ -42,6 +46,10 @@ package final class NodePlace: @unchecked Sendable {
   fileprivate let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.
   fileprivate var onStart: (@Sendable (any GraphNode) -> Void)?
+
+  fileprivate struct Follower {
+    weak var node: (any GraphNode)?
+  }
 
   /// A derived node, and the input through which it is derived from this one.
   struct Child {
@@ -77,6 +85,14 @@ package final class NodePlace: @unchecked Sendable {
     }
     withExtendedLifetime(removed) {}
     DependencyGraph.notifyChange(of: domain)
+    for source in entrance.sources { source.place.removeFollower(in: domain) }
+  }
+
+  private func removeFollower(in other: Domain) {
+    let key = ObjectIdentifier(other)
+    domain.withLock { _ in
+      if let follower = followers[key], follower.node == nil { followers[key] = nil }
+    }
   }
 
   /// The nodes of the same domain that this node is derived from.
@@ -272,28 +288,42 @@ extension GraphNode {
 
   // MARK: Boundaries
 
-  /// Creates a root in another domain that follows this node: the boundary between the two domains.
+  /// Returns a root in another domain that follows this node: the boundary between the two domains.
+  ///
+  /// All nodes of that domain share one, so a commit of this node is one commit there.
   ///
   /// - Parameters:
   ///   - domain: The other domain.
   ///   - owner: An object that the boundary keeps alive, in addition to the node.
   ///   - joinsTransactions: Whether updates of one transaction that enter the domain through several
-  ///     boundaries arrive in one pass. Otherwise, each has a pass of its own.
+  ///     boundaries arrive in one pass. Otherwise, each has a pass of its own, and the boundary is new.
   package func makeBoundary(
     in domain: Domain, keeping owner: AnyObject?, joinsTransactions: Bool = true
   ) -> Self {
     let entrance = Entrance([self])
     let source = self.domain
-    let (follower, observation) = source.withLock { state in
+    let key = ObjectIdentifier(domain)
+    let (follower, observation) = source.withLock { state -> (Self, Observation?) in
+      if joinsTransactions, let shared = place.followers[key]?.node as? Self { return (shared, nil) }
       let follower = makeFollower(in: domain, entrance, &state)
+      if joinsTransactions { place.followers[key] = NodePlace.Follower(node: follower) }
       let observation = feeders(&state).attach(
         { [weak follower, unowned source] event in
           follower?.receive(event, tickets: joinsTransactions ? source.pass.tickets : [])
         }, &state)
       return (follower, observation)
     }
-    follower.place.feed = Disposable(observation, keeping: owner)
-    follower.openEntrance()
+    if let owner {
+      domain.withLock { _ in
+        if !follower.place.owners.contains(where: { $0 === owner }) {
+          follower.place.owners.append(owner)
+        }
+      }
+    }
+    if let observation {
+      follower.place.feed = Disposable(observation, keeping: nil)
+      follower.openEntrance()
+    }
     return follower
   }
 

@@ -8,7 +8,8 @@
 ///
 /// Every collection and property that `body` edits on this thread takes part. All are committed together
 /// when `body` returns, and then their observers are called. A collection or signal that is derived from
-/// several of them delivers one event. If `body` throws, nothing changes.
+/// several of them delivers one event. If `body` throws, nothing changes. Edits of observers that are
+/// called inside `body`, for example because it sends a signal, do not take part.
 ///
 /// Inside `body`, this thread reads the edited value of a property. Other threads read the committed value
 /// until `body` has returned.
