@@ -1,4 +1,5 @@
 import SwappablePrimitives
+import Synchronization
 
 /// A value that can be observed.
 ///
@@ -15,6 +16,9 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   private let gate = RecursiveGate()
   /// The value that was set inside a transaction over several roots.
   private var draft: Value?
+  /// A Boolean value that indicates whether a thread has set the draft. Other threads need not look for it:
+  /// asking for the calling thread would take as long as the rest of a read.
+  private let hasDraft = Atomic<Bool>(false)
   private var isModifying = false
 
   /// Creates a property.
@@ -44,12 +48,14 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 
   /// The current value, read without observation tracking.
   var newest: Value {
-    if gate.isOwned(by: .current), let draft { return draft }
-    return signal.node.current
+    openDraft ?? signal.node.current
   }
 
   /// The value inside a transaction of the calling thread.
-  var openDraft: Value? { gate.isOwned(by: .current) ? draft : nil }
+  var openDraft: Value? {
+    guard hasDraft.load(ordering: .relaxed) else { return nil }
+    return gate.isOwned(by: .current) ? draft : nil
+  }
 
   /// Changes the value in place, atomically with respect to other threads.
   ///
@@ -97,6 +103,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     defer { isModifying = false }
     let result = try body(&value)
     draft = value
+    hasDraft.store(true, ordering: .relaxed)
     return result
   }
 
@@ -128,6 +135,7 @@ extension Property: TransactionParticipant {
     defer { gate.leave(as: .current) }
     guard let value = draft else { return (false, ()) }
     draft = nil
+    hasDraft.store(false, ordering: .relaxed)
     let (mustDeliver, released) = signal.node.commit(value, tickets: tickets)
     return (mustDeliver, (value, released))
   }
@@ -135,6 +143,7 @@ extension Property: TransactionParticipant {
   package func rollBackTransaction() -> Any {
     let dropped = draft
     draft = nil
+    hasDraft.store(false, ordering: .relaxed)
     gate.leave(as: .current)
     return dropped as Any
   }

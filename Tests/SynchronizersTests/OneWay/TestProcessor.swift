@@ -113,6 +113,8 @@ final class Subject: Sendable {
 
   func waitUntilIdle() async {
     await synchronizer.status.wait { $0 == .idle }
+    // The thread that publishes the status calls its observers after that.
+    await synchronizer.status.signal.node.domain.delivered()
   }
 
   /// The error of the latest answer.
