@@ -304,7 +304,9 @@ extension GraphNode {
     let source = self.domain
     let key = ObjectIdentifier(domain)
     let (follower, observation) = source.withLock { state -> (Self, Observation?) in
-      if joinsTransactions, let shared = place.followers[key]?.node as? Self { return (shared, nil) }
+      if joinsTransactions, let shared = place.followers[key]?.node as? Self {
+        return (shared, nil)
+      }
       let follower = makeFollower(in: domain, entrance, &state)
       if joinsTransactions { place.followers[key] = NodePlace.Follower(node: follower) }
       let observation = feeders(&state).attach(
