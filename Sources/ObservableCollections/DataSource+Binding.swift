@@ -5,12 +5,11 @@ import Synchronization
 extension DataSource {
   /// Makes another collection follow this one.
   ///
-  /// The other one is made equal at once, and then gets each change as it is: what is moved or updated
-  /// here is moved or updated there. Edits made to it otherwise are legal; the next change here makes
-  /// it equal again.
+  /// The target is made equal at once, and then receives each change: moves stay moves, and updates stay
+  /// updates. The target may be edited meanwhile. The next change of this collection makes it equal again.
   ///
-  /// - Parameter target: What follows; it is not kept alive.
-  /// - Returns: What keeps the binding and this source alive; letting it go ends it.
+  /// - Parameter target: The collection that follows. The binding does not keep it alive.
+  /// - Returns: A handle that keeps the binding and this source alive. Releasing it ends the binding.
   public func bind(to target: some EditableDataSource<Element>) -> Disposable {
     let follower = Follower(target.property)
     return observe { follower.follow($0) }
@@ -19,10 +18,10 @@ extension DataSource {
 
 /// A collection that is written by a binding.
 private final class Follower<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `written` is touched by one call at a time, as an observer is.
+  // Sendable: one call of the observer at a time accesses `written`.
 
   private weak let target: CollectionProperty<Element>?
-  /// What the binding has written last.
+  /// The contents that the binding has written last.
   private var written: Snapshot<Element>?
 
   init(_ target: CollectionProperty<Element>) {

@@ -3,7 +3,7 @@ public import ReactiveSignals
 
 /// A live, ordered, read-only collection that can be observed, and its status.
 ///
-/// One requirement makes a data source: the read-only end of a collection that it feeds.
+/// A data source has one requirement: a live collection, which it feeds.
 ///
 ///     final class ClockSource: DataSource {
 ///       private let contents = CollectionProperty<Int>()
@@ -11,23 +11,23 @@ public import ReactiveSignals
 ///       func tick(_ now: Int) { contents.append(now) }
 ///     }
 public protocol DataSource<Element>: AnyObject, Sendable {
-  /// What it holds: identity and content of an element tell what becomes of it.
+  /// The type of the elements. Identity and content of an element determine how changes are described.
   associatedtype Element: Differentiable & Sendable
 
-  /// The read-only end of the collection that this source feeds; always the same object.
+  /// The collection that this source feeds. It is always the same object.
   var collection: LiveCollection<Element> { get }
 
   /// Starts an idle source.
   ///
-  /// Called whenever somebody is about to attach, on any thread: what has started does nothing. The
-  /// default does nothing.
+  /// Each observer calls this method before it subscribes, on any thread. A source that has started
+  /// ignores the call. The default implementation does nothing.
   func start()
 }
 
 extension DataSource {
   public func start() {}
 
-  /// Contents, revision and status, read together.
+  /// The contents, the revision and the status at one moment.
   public var state: CollectionState<Element> {
     let node = collection.node
     node.stateTracking.willRead()
@@ -37,48 +37,49 @@ extension DataSource {
   /// The newest committed contents.
   public var snapshot: Snapshot<Element> { contents.state.snapshot }
 
-  /// The number of elements committed.
+  /// The number of committed elements.
   public var count: Int { contents.state.snapshot.count }
 
-  /// Whether no element is committed.
+  /// A Boolean value that indicates whether the committed contents are empty.
   public var isEmpty: Bool { contents.state.snapshot.isEmpty }
 
   /// The newest committed element at an offset.
   ///
-  /// - Parameter index: Its offset; it traps if there is none.
+  /// - Parameter index: The offset of an element.
   public subscript(index: Int) -> Element { snapshot[index] }
 
   /// The revision of ``snapshot``.
   public var revision: Int { contents.state.revision }
 
-  /// How the source is doing.
+  /// The status of the source.
   public var status: SourceStatus {
     let node = collection.node
     node.statusTracking.willRead()
     return node.currentBox.state.status
   }
 
-  /// The state, for who reads no status.
+  /// The state, of which the caller does not read the status.
   private var contents: StateBox<Element> {
     let node = collection.node
     node.contentsTracking.willRead()
     return node.currentBox
   }
 
-  /// Subscribes to the contents.
+  /// Observes the contents.
   ///
-  /// The observer gets exactly one `initial` first, with the present contents, and then each change.
-  /// Called immediately, it has had the `initial` when this returns. It may change, swap, subscribe and
-  /// dispose whatever it likes: what it changes here is delivered after all observers have had the
-  /// present event.
+  /// The observer receives one `initial` event with the present contents, and then each change. An
+  /// immediate observer receives the `initial` event before this method returns. The observer may edit,
+  /// swap, subscribe and dispose. Its edits are delivered after all observers have received the present
+  /// event.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of changes that wait; by default they become one. It matters only where
-  ///     the observer is called elsewhere.
-  ///   - handler: The observer; never called concurrently with itself.
-  /// - Returns: What keeps the observation and everything upstream alive; letting it go ends it.
-  /// - Complexity: O(1), however many elements and observers there are.
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
+  ///   - policy: How to buffer changes for an observer that is not called immediately. By default, all
+  ///     changes that wait become one.
+  ///   - handler: The observer. It is never called concurrently with itself.
+  /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
+  ///   observation.
+  /// - Complexity: O(1), for any number of elements and observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @Sendable (CollectionEvent<Element>) -> Void
@@ -89,13 +90,13 @@ extension DataSource {
     if let schedule = scheduler.schedule {
       let receiver = EventReceiver<Element>()
       let mailbox = Mailbox<PendingEvent<Element>>(on: schedule, policy: policy) { event, mailbox in
-        // It may be disposed while merged changes are compared, which takes its time.
+        // The observation may be disposed while merged changes are compared.
         if let event = receiver.receive(event), !mailbox.isOver { handler(event) }
       }
       observation = node.observe(mailbox: mailbox) { mailbox.post($0) }
     } else {
       observation = node.observers.join(
-        // What this list is told of is a change; a status step alone goes to others.
+        // This list receives only updates that have a change.
         { event in handler(.change(CollectionChange(.read(event)))) },
         capture: { state in node.published(&state) },
         first: { event in
@@ -106,12 +107,13 @@ extension DataSource {
     return Disposable(observation, keeping: self)
   }
 
-  /// Subscribes to the contents on the main actor.
+  /// Observes the contents on the main actor.
   ///
   /// - Parameters:
-  ///   - policy: What becomes of changes that wait; by default they become one.
+  ///   - policy: How to buffer changes for the observer. By default, all changes that wait become one.
   ///   - handler: The observer.
-  /// - Returns: What keeps the observation and everything upstream alive; letting it go ends it.
+  /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
+  ///   observation.
   public func observeOnMainActor(
     policy: DeliveryPolicy = .coalesce,
     _ handler: @escaping @MainActor @Sendable (CollectionEvent<Element>) -> Void
@@ -121,19 +123,20 @@ extension DataSource {
     }
   }
 
-  /// Subscribes to the status: the present one first, then each step.
+  /// Observes the status: the present status first, and then each step.
   ///
-  /// Where a step comes with a change of the contents, the change is told first.
+  /// If a commit has a change and a status step, observers of the contents receive the change first.
   ///
-  /// - Parameter handler: Called with each status, immediately.
-  /// - Returns: What keeps the observation and everything upstream alive; letting it go ends it.
+  /// - Parameter handler: The observer. It is called immediately.
+  /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
+  ///   observation.
   public func observeStatus(
     _ handler: @escaping @Sendable (SourceStatus) -> Void
   ) -> Disposable {
     observeState { handler($0.status) }
   }
 
-  /// Subscribes to the steps of the status, with the whole state at each.
+  /// Observes the status, and receives the whole state at each step.
   package func observeState(
     _ handler: @escaping @Sendable (CollectionState<Element>) -> Void
   ) -> Disposable {
@@ -145,4 +148,26 @@ extension DataSource {
       first: { handler(StateBox<Element>.read($0).state) })
     return Disposable(observation, keeping: self)
   }
+}
+
+/// A live, ordered, read-only collection.
+///
+/// A ``CollectionProperty``, an operator or a container creates it. It is the end of a data source that
+/// observers see.
+public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
+  package let node: CollectionNode<Element>
+  /// The objects that it is made from.
+  private let upstream: [any AnyObject & Sendable]
+
+  package init(_ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = []) {
+    self.node = node
+    self.upstream = upstream
+  }
+
+  deinit {
+    node.leave()
+  }
+
+  /// This collection.
+  public var collection: LiveCollection<Element> { self }
 }

@@ -46,15 +46,8 @@ package enum SwapReadiness: Sendable, Hashable {
 /// source are applied and the updates of the old source are discarded. If the swap is abandoned, it is
 /// the other way around (rules S3 and S4 of the event contract).
 ///
-/// **Guards.** A guard adds a state `holding`, which follows `diffing` if the guard refuses the
-/// difference: the updates of the old source are applied as in `abandon`, and the staged source stays
-/// attached. An update of the staged source, or the input `accept`, leads back to `diffing`, and
-/// `reject` abandons the swap; the actions to add publish and clear the pending change.
-///
-/// **Groups.** A group adds two states, `loaded` before `diffing` and `prepared` after it, and an
-/// action that reports each of them to a coordinator. The coordinator sends the input `proceed` once
-/// all members have reported, or `cancel`, so all containers commit or none does. The executor
-/// gets actions to perform in both cases, and no state.
+/// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
+/// `computeDifference` → input `compared` → step `show` → action `deliver`.
 package struct SwapStateMachine<Payload: SwapPayload> {
   package typealias Attachment = Payload.Attachment
   package typealias Contents = Payload.Contents

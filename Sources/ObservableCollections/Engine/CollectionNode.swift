@@ -56,13 +56,13 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   /// Creates a derived node and computes its first state.
-  init(over inputs: [any OperatorInput], _ kernel: any CollectionOperator<Element>) {
+  init(over inputs: [any OperatorInput], _ wrapped: any CollectionOperator<Element>) {
     let domain = inputs[0].node.domain
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     published = StateBox(CollectionState(unloaded: .idle))
-    self.kernel = OperatorKernel(inputs, kernel)
+    kernel = OperatorKernel(inputs, wrapped)
     place = NodePlace(domain: domain, inputs: inputs, composesCommits: true)
     join()
   }
@@ -100,7 +100,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     withExtendedLifetime(replaced) {}
   }
 
-  // MARK: Committing
+  // MARK: The way of a commit, in the order of the calls
 
   /// Commits an update of the newest state, under the lock.
   ///
@@ -119,18 +119,6 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
       tickets: tickets, by: thread, &state)
   }
 
-  package func receive(_ event: Event, tickets: [Ticket]) {
-    let thread = ThreadID.current
-    let update = CollectionUpdate<Element>.read(event)
-    let (mustDeliver, replaced, released) = domain.withLock { state in
-      let replaced = committed
-      let (mustDeliver, released) = commit(update, tickets: tickets, by: thread, &state)
-      return (mustDeliver, replaced, released)
-    }
-    withExtendedLifetime((replaced, released)) {}
-    if mustDeliver { domain.deliver() }
-  }
-
   package func take(_ commit: Event) -> Bool {
     var next = CollectionUpdate<Element>.read(commit)
     if let update {
@@ -142,22 +130,6 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     update = next
     return !next.isComposed
   }
-
-  package func compose(_ commit: Event, with earlier: inout Event) -> Event {
-    let replaced = earlier
-    earlier = CollectionUpdate<Element>.read(earlier).composed(with: .read(commit))
-    return replaced
-  }
-
-  package func feeders(_ state: inout Domain.State) -> ObserverList { feeders }
-
-  package func makeFollower(
-    in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State
-  ) -> CollectionNode<Element> {
-    CollectionNode(domain, published, entrance)
-  }
-
-  // MARK: Passes
 
   package var isChanged: Bool { update != nil }
 
@@ -210,6 +182,32 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   // MARK: Boundaries
+
+  package func feeders(_ state: inout Domain.State) -> ObserverList { feeders }
+
+  package func makeFollower(
+    in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State
+  ) -> CollectionNode<Element> {
+    CollectionNode(domain, published, entrance)
+  }
+
+  package func receive(_ event: Event, tickets: [Ticket]) {
+    let thread = ThreadID.current
+    let update = CollectionUpdate<Element>.read(event)
+    let (mustDeliver, replaced, released) = domain.withLock { state in
+      let replaced = committed
+      let (mustDeliver, released) = commit(update, tickets: tickets, by: thread, &state)
+      return (mustDeliver, replaced, released)
+    }
+    withExtendedLifetime((replaced, released)) {}
+    if mustDeliver { domain.deliver() }
+  }
+
+  package func compose(_ commit: Event, with earlier: inout Event) -> Event {
+    let replaced = earlier
+    earlier = CollectionUpdate<Element>.read(earlier).composed(with: .read(commit))
+    return replaced
+  }
 
   /// Calls a closure with each update, before all observers, beginning with the next pass.
   ///

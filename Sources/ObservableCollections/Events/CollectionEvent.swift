@@ -1,10 +1,10 @@
 public import Diffing
 
-/// What an observer of a collection gets: `initial` once and first, then only `change`.
+/// An event that an observer of a collection receives: `initial` once and first, then only `change`.
 public enum CollectionEvent<Element: Differentiable & Sendable>: Sendable {
-  /// The collection as it is when the observation begins, also when it is empty.
+  /// The collection when the observation begins, even if it is empty.
   case initial(Snapshot<Element>, revision: Int)
-  /// What has changed since the event before.
+  /// The change since the previous event.
   case change(CollectionChange<Element>)
 
   /// The collection after this event.
@@ -21,5 +21,103 @@ public enum CollectionEvent<Element: Differentiable & Sendable>: Sendable {
     case .initial(_, let revision): revision
     case .change(let change): change.revision
     }
+  }
+}
+
+/// A change of a collection: a changeset, and the snapshots before and after it. It is never empty.
+public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
+  // One reference, so passing the change to many observers costs little.
+  private let update: CollectionUpdate<Element>
+
+  package init(_ update: CollectionUpdate<Element>) {
+    self.update = update
+  }
+
+  package init(
+    before: Snapshot<Element>, after: Snapshot<Element>, revisionBefore: Int, revision: Int,
+    changeset: Changeset
+  ) {
+    update = CollectionUpdate(
+      before: before, revisionBefore: revisionBefore, changeset: changeset,
+      state: CollectionState(after, revision: revision, status: .loaded, hasLoaded: true),
+      isStatusStep: false)
+  }
+
+  /// The collection before the change, which the previous event delivered.
+  public var before: Snapshot<Element> { update.before }
+  /// The collection after the change.
+  public var after: Snapshot<Element> { update.box.state.snapshot }
+  /// The revision of the previous event.
+  public var revisionBefore: Int { update.revisionBefore }
+  /// The revision after the change. If several changes were merged, it is higher by more than one.
+  public var revision: Int { update.box.state.revision }
+  /// The difference, as offsets before and after the change.
+  public var changeset: Changeset { update.changeset }
+
+  /// The change as single steps: removals, moves, insertions and updates.
+  ///
+  /// Each step has its element, and the offset at the moment of the step.
+  ///
+  /// - Complexity: O(k log k) for k operations.
+  public var patch: Patch<Element> {
+    Patch(changeset, from: before, to: after)
+  }
+
+  /// The change in stages, each of which a view can perform as one batch update.
+  ///
+  /// - Complexity: O(n) for each of at most three stages.
+  public var stages: StagedChangeset<Element, Changeset> {
+    StagedChangeset(changeset, from: before.array, to: after.array)
+  }
+
+  /// The elements that were deleted, with their offsets before the change.
+  public var deleted: some Sequence<(offset: Int, element: Element)> {
+    changeset.deletions.lazy.map { [before] in (offset: $0, element: before[$0]) }
+  }
+
+  /// The elements that were inserted, with their offsets after the change.
+  public var inserted: some Sequence<(offset: Int, element: Element)> {
+    changeset.insertions.lazy.map { [after] in (offset: $0, element: after[$0]) }
+  }
+
+  /// The elements whose content differs, with their offsets before and after the change.
+  public var updated: some Sequence<(from: Int, to: Int, old: Element, new: Element)> {
+    changeset.updates.lazy.map { [before, after] in
+      (from: $0.from, to: $0.to, old: before[$0.from], new: after[$0.to])
+    }
+  }
+
+  /// The elements that left the order of the others, with their offsets before and after the change.
+  public var moved: some Sequence<(from: Int, to: Int, element: Element)> {
+    changeset.moves.lazy.map { [after] in (from: $0.from, to: $0.to, element: after[$0.to]) }
+  }
+}
+
+extension CollectionChange {
+  /// The change with its inserted, deleted and updated elements, which can be sent to another process.
+  ///
+  /// - Complexity: O(k) for k operations.
+  public var record: ChangeRecord<Element> {
+    ChangeRecord(changeset, from: before, to: after)
+  }
+}
+
+extension CollectionChange: CustomStringConvertible {
+  /// A description for people of the inserted, deleted, moved and updated elements, in at most 20 lines.
+  ///
+  /// For more lines, or colors, see `ChangeDescription`.
+  public var description: String {
+    ChangeDescription(self).description
+  }
+}
+
+extension ChangeDescription {
+  /// Describes a change of a collection.
+  ///
+  /// - Parameters:
+  ///   - change: The change.
+  ///   - style: The length and the form of the description.
+  public init<Element>(_ change: CollectionChange<Element>, style: Style = Style()) {
+    self.init(change.changeset, from: change.before, to: change.after, style: style)
   }
 }

@@ -56,7 +56,7 @@ extension CollectionInput: OperatorInput {
   package var node: any GraphNode { source }
 
   func connect(in domain: Domain) {
-    if source.domain !== domain { source = source.makeBoundary(in: domain, keeping: owner) }
+    if source.domain !== domain { source = source.makeBoundary(in: domain) }
   }
 
   package func recordState() {

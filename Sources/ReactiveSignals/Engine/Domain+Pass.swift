@@ -118,7 +118,7 @@ extension Domain {
       return
     }
     next.mark = state.passesBegun + 1
-    if let entry = state.pending.takeSimple(isAlone: state.entrances.isEmpty) {
+    if let entry = state.pending.takeFirst(hasEntrances: !state.entrances.isEmpty) {
       next.taken = 1
       next.root = entry.root
       next.heldCommit = entry.commit
@@ -158,7 +158,7 @@ extension Domain {
   private func take(_ entries: [PendingCommits.Entry], _ next: inout Next) {
     next.taken = UInt64(entries.count)
     next.held = entries
-    // Only completed later: what is composed compares elements.
+    // `compute()` completes the updates without the lock, because composing compares elements.
     next.isComplete = false
     for entry in entries {
       _ = entry.root.take(entry.commit)

@@ -9,9 +9,9 @@ import Synchronization
 /// domain's lock, or is owned by the delivering thread, of which there is one at a time and which hands
 /// over under that lock.
 package final class NodePlace: @unchecked Sendable {
-  // Sendable: `inputs`, `children`, `vacantChildren`, `followers`, `owners` and the counts of pending
-  // commits are guarded by the domain's lock; `mark` is owned by the delivering thread; `feed` is set once,
-  // by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
+  // Sendable: `inputs`, `children`, `vacantChildren`, `followers` and the counts of pending commits
+  // are guarded by the domain's lock; `mark` is owned by the delivering thread; `feed` is set once, by the
+  // creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
   // at run time, which would be a tenth of a commit: no code that reads a property runs while it is
   // written (`EngineBenchmarks commit`).
 
@@ -22,8 +22,6 @@ package final class NodePlace: @unchecked Sendable {
   package let entrance: Entrance?
   /// Keeps alive the observation or the task that feeds this root.
   var feed: Disposable?
-  /// Objects that this root keeps alive, because they feed the node that it follows.
-  fileprivate var owners: [AnyObject] = []
   /// The roots that follow this node, by domain.
   fileprivate var followers: [ObjectIdentifier: Follower] = [:]
 
@@ -49,6 +47,7 @@ package final class NodePlace: @unchecked Sendable {
 
   fileprivate struct Follower {
     weak var node: (any GraphNode)?
+    let place: ObjectIdentifier
   }
 
   /// A derived node, and the input through which it is derived from this one.
@@ -77,6 +76,7 @@ package final class NodePlace: @unchecked Sendable {
     height = inputs.reduce(0) { max($0, $1.node.place.height + 1) }
   }
 
+  // The domains that waited for what entered here may go on, so observers may be called.
   deinit {
     guard let entrance else { return }
     // The entrance holds nodes: release them outside the lock.
@@ -85,13 +85,14 @@ package final class NodePlace: @unchecked Sendable {
     }
     withExtendedLifetime(removed) {}
     DependencyGraph.notifyChange(of: domain)
-    for source in entrance.sources { source.place.removeFollower(in: domain) }
+    let place = ObjectIdentifier(self)
+    for source in entrance.sources { source.place.removeFollower(place, in: domain) }
   }
 
-  private func removeFollower(in other: Domain) {
+  private func removeFollower(_ place: ObjectIdentifier, in other: Domain) {
     let key = ObjectIdentifier(other)
     domain.withLock { _ in
-      if let follower = followers[key], follower.node == nil { followers[key] = nil }
+      if followers[key]?.place == place { followers[key] = nil }
     }
   }
 
@@ -294,12 +295,9 @@ extension GraphNode {
   ///
   /// - Parameters:
   ///   - domain: The other domain.
-  ///   - owner: An object that the boundary keeps alive, in addition to the node.
   ///   - joinsTransactions: Whether updates of one transaction that enter the domain through several
   ///     boundaries arrive in one pass. Otherwise, each has a pass of its own, and the boundary is new.
-  package func makeBoundary(
-    in domain: Domain, keeping owner: AnyObject?, joinsTransactions: Bool = true
-  ) -> Self {
+  package func makeBoundary(in domain: Domain, joinsTransactions: Bool = true) -> Self {
     let entrance = Entrance([self])
     let source = self.domain
     let key = ObjectIdentifier(domain)
@@ -308,34 +306,32 @@ extension GraphNode {
         return (shared, nil)
       }
       let follower = makeFollower(in: domain, entrance, &state)
-      if joinsTransactions { place.followers[key] = NodePlace.Follower(node: follower) }
+      if joinsTransactions {
+        place.followers[key] = NodePlace.Follower(
+          node: follower, place: ObjectIdentifier(follower.place))
+      }
       let observation = feeders(&state).attach(
         { [weak follower, unowned source] event in
           follower?.receive(event, tickets: joinsTransactions ? source.pass.tickets : [])
         }, &state)
       return (follower, observation)
     }
-    if let owner {
-      domain.withLock { _ in
-        if !follower.place.owners.contains(where: { $0 === owner }) {
-          follower.place.owners.append(owner)
-        }
-      }
-    }
-    if let observation {
-      follower.place.feed = Disposable(observation, keeping: nil)
-      follower.openEntrance()
-    }
+    if let observation { follower.place.feed = Disposable(observation, keeping: nil) }
+    follower.openEntrance()
     return follower
   }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
   package var isFollowed: Bool { domain.withLock { !feeders(&$0).isEmpty(&$0) } }
 
-  /// Makes the entrance known to the domain. The creator of a root that has one calls this once.
+  /// Makes the entrance known to the domain. The creator of a root that has one calls this.
   package func openEntrance() {
     guard let entrance = place.entrance else { return }
-    domain.withLock { $0.entrances.append(entrance) }
-    DependencyGraph.notifyChange(of: domain)
+    let isNew = domain.withLock { state in
+      if state.entrances.contains(where: { $0 === entrance }) { return false }
+      state.entrances.append(entrance)
+      return true
+    }
+    if isNew { DependencyGraph.notifyChange(of: domain) }
   }
 }

@@ -102,9 +102,11 @@ struct PendingCommits: Sendable {
 
   /// Takes the first commit if it can have a pass of its own.
   ///
-  /// - Parameter isAlone: Whether no other commit in this domain can carry the same ticket.
-  mutating func takeSimple(isAlone: Bool) -> Entry? {
-    guard head < entries.count, isAlone || positions.isEmpty, !hasReachedLimit else { return nil }
+  /// - Parameter hasEntrances: Whether commits of other domains enter here, so several may carry one ticket.
+  mutating func takeFirst(hasEntrances: Bool) -> Entry? {
+    guard head < entries.count, !hasEntrances || positions.isEmpty, !hasReachedLimit else {
+      return nil
+    }
     compact()
     return remove(at: head)
   }

@@ -8,8 +8,9 @@
 ///
 /// Every collection and property that `body` edits on this thread takes part. All are committed together
 /// when `body` returns, and then their observers are called. A collection or signal that is derived from
-/// several of them delivers one event. If `body` throws, nothing changes. Edits of observers that are
-/// called inside `body`, for example because it sends a signal, do not take part.
+/// several of them delivers one event. If `body` throws, nothing changes. If observers are called
+/// inside `body`, for example because it sends a signal, their edits take part only if `body` has edited
+/// the same collection or property before.
 ///
 /// Inside `body`, this thread reads the edited value of a property. Other threads read the committed value
 /// until `body` has returned.

@@ -30,9 +30,9 @@ extension Signal {
   ) -> Signal<Value> {
     let domain = Domain()
     let followers = inputs.map {
-      $0.node.makeBoundary(in: domain, keeping: $0, joinsTransactions: joinsTransactions)
+      $0.node.makeBoundary(in: domain, joinsTransactions: joinsTransactions)
     }
-    return Signal(SignalNode(followers, kernel))
+    return Signal(SignalNode(followers, keeping: inputs, kernel))
   }
 }
 

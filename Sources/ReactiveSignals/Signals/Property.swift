@@ -133,9 +133,9 @@ extension Property: TransactionParticipant {
 
   package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
     defer { gate.leave(as: .current) }
+    hasDraft.store(false, ordering: .relaxed)
     guard let value = draft else { return (false, ()) }
     draft = nil
-    hasDraft.store(false, ordering: .relaxed)
     let (mustDeliver, released) = signal.node.commit(value, tickets: tickets)
     return (mustDeliver, (value, released))
   }

@@ -12,7 +12,7 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 
   /// - Parameters:
   ///   - signal: The node of the signal.
-  ///   - owner: The signal, if a boundary must keep it alive.
+  ///   - owner: The signal, if the input must keep it alive, because it follows a boundary.
   package init(_ signal: SignalNode<Value>, keeping owner: Signal<Value>? = nil) {
     self.signal = signal
     self.owner = owner
@@ -20,7 +20,7 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 
   /// Connects the input to a node of a domain: the signal's own node, or a boundary to it.
   package func connect(in domain: Domain) {
-    if signal.domain !== domain { signal = signal.makeBoundary(in: domain, keeping: owner) }
+    if signal.domain !== domain { signal = signal.makeBoundary(in: domain) }
   }
 
   package var node: any GraphNode { signal }
@@ -103,13 +103,17 @@ extension SignalNode {
   ///
   /// - Parameters:
   ///   - inputs: The nodes of the signals. There is at least one, and all are in one domain.
+  ///   - owners: The signals, if the inputs must keep them alive until the end.
   ///   - remembers: A Boolean value that indicates whether new observers receive the latest value
   ///     first. The default is `true` if all inputs do so.
   ///   - kernel: The operator.
   package convenience init<Input>(
-    _ inputs: [SignalNode<Input>], remembers: Bool? = nil, _ kernel: SignalKernel<Input, Value>
+    _ inputs: [SignalNode<Input>], keeping owners: [Signal<Input>] = [], remembers: Bool? = nil,
+    _ kernel: SignalKernel<Input, Value>
   ) {
-    let ports = inputs.map { SignalPort($0) }
+    let ports = inputs.indices.map {
+      SignalPort(inputs[$0], keeping: owners.isEmpty ? nil : owners[$0])
+    }
     self.init(over: ports, remembers: remembers ?? inputs.allSatisfy(\.remembers)) { node in
       // By index: iterating allocates for each element in code that is not specialized.
       for index in 0..<ports.count where !node.ends {
