@@ -190,7 +190,7 @@ extension CollectionProperty {
     }
     // The update holds the snapshot before it. The status before it is held here.
     let before = root.currentBox
-    let (mustDeliver, released) = root.domain.withLock { state in
+    let (mustDeliver, released) = root.domain.lock.withLock { state in
       root.commit(update, tickets: tickets, by: thread, &state)
     }
     gate.leave(as: thread)

@@ -162,7 +162,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   // MARK: Calls of the engine
 
   private func withLock<Result>(_ body: (inout Domain.State) -> Result) -> Result {
-    root.domain.withLock(body)
+    root.domain.lock.withLock(body)
   }
 
   /// Starts a source and observes it.

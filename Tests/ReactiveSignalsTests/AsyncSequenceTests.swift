@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import SwappablePrimitives
 import Synchronization
 import Testing
 
@@ -192,7 +193,7 @@ import Testing
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()
     // The task subscribes later than it was asked to.
-    while input.signal.node.domain.withLock({ input.signal.node.observers.isEmpty(&$0) }) {
+    while input.signal.node.domain.lock.withLock({ input.signal.node.observers.isEmpty(&$0) }) {
       await Task.yield()
     }
     for value in 0..<100 { input.send(value) }

@@ -12,6 +12,8 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   // exclusivity, as in `NodePlace`.
 
   package let place: NodePlace
+  /// The domain of the place, within easy reach: each commit and each read needs it.
+  package let domain: Domain
   /// Boundaries to other domains, which receive updates before all observers.
   private let feeders: ObserverList
   package let observers: ObserverList
@@ -46,6 +48,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   private init(_ domain: Domain, _ state: StateBox<Element>, _ entrance: Entrance?) {
+    self.domain = domain
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
@@ -57,7 +60,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 
   /// Creates a derived node and computes its first state.
   init(over inputs: [any OperatorInput], _ wrapped: any CollectionOperator<Element>) {
-    let domain = inputs[0].node.domain
+    domain = inputs[0].node.domain
     feeders = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
@@ -86,14 +89,14 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   /// The newest state as an object.
   package var currentBox: StateBox<Element> {
     // As an object of any type: code that is not specialized would look the type up.
-    let event: Event = domain.withLock { _ in committed ?? published }
+    let event: Event = domain.lock.withLock { _ in committed ?? published }
     return unsafeDowncast(event, to: StateBox<Element>.self)
   }
 
   /// Sets the first state of a root that nobody can observe yet.
   package func begin(with state: CollectionState<Element>) {
     let first = StateBox(state)
-    let replaced = domain.withLock { _ in
+    let replaced = domain.lock.withLock { _ in
       defer { (published, committed) = (first, first) }
       return (published, committed)
     }
@@ -194,7 +197,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   package func receive(_ event: Event, tickets: [Ticket]) {
     let thread = ThreadID.current
     let update = CollectionUpdate<Element>.read(event)
-    let (mustDeliver, replaced, released) = domain.withLock { state in
+    let (mustDeliver, replaced, released) = domain.lock.withLock { state in
       let replaced = committed
       let (mustDeliver, released) = commit(update, tickets: tickets, by: thread, &state)
       return (mustDeliver, replaced, released)
@@ -215,7 +218,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   package func attachFeeder(
     _ handler: @escaping @Sendable (CollectionUpdate<Element>, [Ticket]) -> Void
   ) -> (state: StateBox<Element>, observation: Observation) {
-    domain.withLock { state in
+    domain.lock.withLock { state in
       let observation = feeders.attach(
         { [unowned domain] event in handler(.read(event), domain.ticketsOfPass) }, &state)
       return (published, observation)

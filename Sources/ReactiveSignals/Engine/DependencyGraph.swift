@@ -139,7 +139,7 @@ package enum DependencyGraph {
   /// The domains upstream of a domain. They are searched again only after the graph has changed.
   private static func domainsUpstream(of domain: Domain) -> Set<ObjectIdentifier> {
     let present = changes.load(ordering: .sequentiallyConsistent)
-    let (entrances, known) = domain.withLock { state in
+    let (entrances, known) = domain.lock.withLock { state in
       state.upstream.changes == present ? ([], state.upstream.domains) : (state.entrances, nil)
     }
     if let known { return known }
@@ -150,7 +150,7 @@ package enum DependencyGraph {
       found.insert(ObjectIdentifier(node.domain))
       return true
     }
-    domain.withLock { $0.upstream = (present, found) }
+    domain.lock.withLock { $0.upstream = (present, found) }
     return found
   }
 

@@ -20,7 +20,7 @@ final class PassStorage: @unchecked Sendable {
 
 extension Domain {
   /// The number of derived nodes that passes have computed so far.
-  package var visits: Int { withLock { _ in pass.visits } }
+  package var visits: Int { lock.withLock { _ in pass.visits } }
 
   /// The tickets of the present pass, for the delivering thread.
   package var ticketsOfPass: [Ticket] { pass.tickets }
@@ -41,7 +41,7 @@ extension Domain {
     var tickets = TicketCheck()
     while true {
       var next = Next()
-      withLock { state in begin(finishing: finished, &tickets, &next, &state) }
+      lock.withLock { state in begin(finishing: finished, &tickets, &next, &state) }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
         for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
@@ -228,7 +228,7 @@ extension Domain {
       }
       pause(at: .computed)
       // A node may have caught up and become live meanwhile. It is part of this pass too.
-      let (late, number) = withLock { state -> ([any GraphNode], UInt64?) in
+      let (late, number) = lock.withLock { state -> ([any GraphNode], UInt64?) in
         let late = state.turnedLive
         state.turnedLive = []
         if late.isEmpty { return ([], publish(next.taken, changed, &state)) }
@@ -241,7 +241,7 @@ extension Domain {
   }
 
   private func children(of node: any GraphNode) -> [NodePlace.Child?] {
-    withLock { _ in node.place.children }
+    lock.withLock { _ in node.place.children }
   }
 
   private func schedule(_ children: [NodePlace.Child?], _ mark: UInt64) {
@@ -294,7 +294,7 @@ extension Domain {
 
   /// Looks again which commits are ready, because a ticket has made progress.
   func recheckTickets() {
-    let mustDeliver = withLock { state in
+    let mustDeliver = lock.withLock { state in
       if state.pending.isEmpty { return false }
       if state.claim(as: .current) { return true }
       state.mustRecheckTickets = true

@@ -12,7 +12,7 @@ package import SwappablePrimitives
 /// observer or another thread, is queued, and the same delivering thread delivers it.
 package final class Domain: Sendable {
   private let pauseHook: PauseHook?
-  @usableFromInline package let state = Locked(State())
+  package let lock = Locked(State())
   let pass = PassStorage()
 
   package init(pauseHook: PauseHook? = nil) {
@@ -113,16 +113,8 @@ package final class Domain: Sendable {
     package let wake: @Sendable () -> Void
   }
 
-  /// Calls `body` while the domain's lock is held.
-  // Always inlined: a generic result costs more than the lock (`EngineBenchmarks commit`).
-  @inlinable @inline(__always) package func withLock<Result>(_ body: (inout State) -> Result)
-    -> Result
-  {
-    state.withLock(body)
-  }
-
   /// The number of commits that wait for a pass.
-  package var pendingCount: Int { withLock { $0.pending.count } }
+  package var pendingCount: Int { lock.withLock { $0.pending.count } }
 
   /// Lets a test hold the thread here.
   package func pause(at point: PausePoint) {
@@ -146,7 +138,7 @@ package final class Domain: Sendable {
   }
 
   private func wait(for makeWaiter: (State, @escaping @Sendable () -> Void) -> Waiter?) {
-    let semaphore = withLock { state -> DispatchSemaphore? in
+    let semaphore = lock.withLock { state -> DispatchSemaphore? in
       let semaphore = DispatchSemaphore(value: 0)
       guard let waiter = makeWaiter(state, { semaphore.signal() }), !state.isDue(waiter) else {
         return nil
@@ -160,7 +152,7 @@ package final class Domain: Sendable {
   /// Waits like ``waitUntilDelivered()``, without blocking the thread.
   package func delivered() async {
     await withCheckedContinuation { continuation in
-      let waits = withLock { state in
+      let waits = lock.withLock { state in
         let waiter = state.waiterForCommits { continuation.resume() }
         if state.isDue(waiter) { return false }
         state.add(waiter)

@@ -80,7 +80,7 @@ package final class NodePlace: @unchecked Sendable {
   deinit {
     guard let entrance else { return }
     // The entrance holds nodes: release them outside the lock.
-    let removed = domain.withLock { state in
+    let removed = domain.lock.withLock { state in
       state.entrances.firstIndex { $0 === entrance }.map { state.entrances.remove(at: $0) }
     }
     withExtendedLifetime(removed) {}
@@ -91,14 +91,14 @@ package final class NodePlace: @unchecked Sendable {
 
   private func removeFollower(_ place: ObjectIdentifier, in other: Domain) {
     let key = ObjectIdentifier(other)
-    domain.withLock { _ in
+    domain.lock.withLock { _ in
       if followers[key]?.place == place { followers[key] = nil }
     }
   }
 
   /// The nodes of the same domain that this node is derived from.
   var inputNodes: [any GraphNode] {
-    domain.withLock { _ in inputs }.map(\.node)
+    domain.lock.withLock { _ in inputs }.map(\.node)
   }
 
   // MARK: Under the domain's lock
@@ -106,7 +106,7 @@ package final class NodePlace: @unchecked Sendable {
   var hasChildren: Bool { children.count > vacantChildren }
 
   /// A Boolean value that indicates whether a node is derived from this one.
-  package var hasLiveChildren: Bool { domain.withLock { _ in hasChildren } }
+  package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
 
   fileprivate func add(_ child: any GraphNode, through input: any NodeInput) {
     input.slot = children.count
@@ -217,7 +217,7 @@ extension GraphNode {
   package func join() {
     let inputs = place.inputs
     let thread = ThreadID.current
-    let delivers = domain.withLock { state in
+    let delivers = domain.lock.withLock { state in
       state.joining.append(self)
       for input in inputs { input.recordState() }
       return state.deliveringThread == thread
@@ -225,7 +225,7 @@ extension GraphNode {
     var replayed = 0
     var mustDeliver = false
     while true {
-      let released = domain.withLock { state -> [Any]? in
+      let released = domain.lock.withLock { state -> [Any]? in
         for input in inputs { input.takeRecorded() }
         mustDeliver = !delivers && state.deliveringThread == thread
         if inputs.contains(where: \.hasStep) { return nil }
@@ -242,7 +242,7 @@ extension GraphNode {
         for input in inputs { input.replayStep(composing: place.composesCommits) }
         if replayed == 0 { computeFirst() } else { compute() }
         replayed += 1
-        domain.withLock { state in
+        domain.lock.withLock { state in
           settle(&state)
           if replayed >= 32, !delivers, !mustDeliver {
             mustDeliver = state.claim(as: thread)
@@ -267,7 +267,7 @@ extension GraphNode {
   /// Removes a derived node from its domain. A pass in progress still holds it.
   package func leave() {
     if place.height == 0 { return }
-    domain.withLock { state in
+    domain.lock.withLock { state in
       for input in place.inputs { input.node.place.removeChild(through: input) }
       if let index = state.turnedLive.firstIndex(where: { $0 === self }) {
         state.turnedLive.remove(at: index)
@@ -278,7 +278,7 @@ extension GraphNode {
   /// Releases the nodes that a signal was derived from, because it has ended.
   package func releaseInputs() {
     // `self` may be held by its inputs alone, and its inputs by itself.
-    let released = domain.withLock { state -> [any NodeInput] in
+    let released = domain.lock.withLock { state -> [any NodeInput] in
       for input in place.inputs { input.node.place.removeChild(through: input) }
       defer { place.inputs = [] }
       return place.inputs
@@ -301,7 +301,7 @@ extension GraphNode {
     let entrance = Entrance([self])
     let source = self.domain
     let key = ObjectIdentifier(domain)
-    let (follower, observation) = source.withLock { state -> (Self, Observation?) in
+    let (follower, observation) = source.lock.withLock { state -> (Self, Observation?) in
       if joinsTransactions, let shared = place.followers[key]?.node as? Self {
         return (shared, nil)
       }
@@ -322,12 +322,12 @@ extension GraphNode {
   }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
-  package var isFollowed: Bool { domain.withLock { !feeders(&$0).isEmpty(&$0) } }
+  package var isFollowed: Bool { domain.lock.withLock { !feeders(&$0).isEmpty(&$0) } }
 
   /// Makes the entrance known to the domain. The creator of a root that has one calls this.
   package func openEntrance() {
     guard let entrance = place.entrance else { return }
-    let isNew = domain.withLock { state in
+    let isNew = domain.lock.withLock { state in
       if state.entrances.contains(where: { $0 === entrance }) { return false }
       state.entrances.append(entrance)
       return true

@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import Synchronization
 
 /// An update or a state on its way to observers.
@@ -54,7 +55,7 @@ package final class ObserverList: @unchecked Sendable {
   ) -> Observation {
     let observation = Observation(self, mailbox: mailbox, handler)
     var join: UInt64 = 0
-    let captured = domain.withLock { state in
+    let captured = domain.lock.withLock { state in
       let captured = capture(&state)
       if let ending {
         observation.addToBacklog(ending)
@@ -78,7 +79,7 @@ package final class ObserverList: @unchecked Sendable {
     if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
-      let (backlog, due) = domain.withLock { state -> ([Event], [Domain.Waiter]) in
+      let (backlog, due) = domain.lock.withLock { state -> ([Event], [Domain.Waiter]) in
         let backlog = observation.takeBacklog()
         guard backlog.isEmpty else { return (backlog, []) }
         joining.removeAll { $0 === observation }
@@ -124,7 +125,7 @@ package final class ObserverList: @unchecked Sendable {
 
     /// Ends the observation without waiting. Call this once.
     func dispose() {
-      let released = list.domain.withLock { _ -> (Observation, [Event])? in
+      let released = list.domain.lock.withLock { _ -> (Observation, [Event])? in
         if list.hasReleased { return nil }
         let observation = observation.takeUnretainedValue()
         observation.endPhase()
@@ -200,7 +201,7 @@ package final class ObserverList: @unchecked Sendable {
     guard event != nil || end != nil else { return }
     // An observer that subscribes or leaves after this storage is released may write to it. The lock
     // orders the reads above before that.
-    domain.withLock { _ in if end != nil { hasReleased = true } }
+    domain.lock.withLock { _ in if end != nil { hasReleased = true } }
     event = nil
     end = nil
     captured = []

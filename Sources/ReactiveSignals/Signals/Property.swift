@@ -48,8 +48,11 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 
   /// The current value, read without observation tracking.
   var newest: Value {
-    openDraft ?? signal.node.current
+    hasDraft.load(ordering: .relaxed) ? draftOrCurrent() : signal.node.current
   }
+
+  // Not inlined: looking up the type of an optional takes longer than a read.
+  @inline(never) private func draftOrCurrent() -> Value { openDraft ?? signal.node.current }
 
   /// The value inside a transaction of the calling thread.
   var openDraft: Value? {

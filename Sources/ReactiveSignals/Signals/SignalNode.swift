@@ -12,6 +12,8 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   // `NodePlace`.
 
   package let place: NodePlace
+  /// The domain of the place, within easy reach: each commit and each read needs it.
+  package let domain: Domain
   package let observers: ObserverList
   @exclusivity(unchecked) private var lazyFeeders: ObserverList?
   /// The same list during a pass that has something for it. The delivering thread owns this, because
@@ -68,6 +70,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
     domain: Domain, remembers: Bool, entrance: Entrance? = nil,
     onStart: (@Sendable (any GraphNode) -> Void)? = nil
   ) {
+    self.domain = domain
     observers = ObserverList(domain: domain)
     self.remembers = remembers
     place = NodePlace(
@@ -84,7 +87,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   package init(
     over inputs: [any NodeInput], remembers: Bool, _ kernel: @escaping (SignalNode<Value>) -> Void
   ) {
-    let domain = inputs[0].node.domain
+    domain = inputs[0].node.domain
     observers = ObserverList(domain: domain)
     self.remembers = remembers
     self.kernel = kernel
@@ -102,7 +105,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
 
   /// The newest value of a property, delivered or not.
   package var current: Value {
-    guard let committed = domain.withLock({ _ in committed }) else {
+    guard let committed = domain.lock.withLock({ _ in committed }) else {
       preconditionFailure("a signal without memory has no newest value")
     }
     return unsafeDowncast(committed, to: SignalValue<Value>.self).value
@@ -110,7 +113,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
 
   /// The latest value, if no commit is pending that may replace it.
   package var settled: Value? {
-    domain.withLock { $0.isSettled ? latest : nil }
+    domain.lock.withLock { $0.isSettled ? latest : nil }
   }
 
   /// Sends a value to the observers, after pending ones. After the end, it does nothing.
@@ -148,7 +151,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
     _ box: SignalValue<Value>, tickets: [Ticket]
   ) -> (mustDeliver: Bool, released: (Event?, Event?)) {
     let thread = ThreadID.current
-    return domain.withLock { state -> (Bool, (Event?, Event?)) in
+    return domain.lock.withLock { state -> (Bool, (Event?, Event?)) in
       if isFinished { return (false, (nil, nil)) }
       let replaced = committed
       if remembers { committed = box }
@@ -160,7 +163,7 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// Ends the signal after all pending values.
   package func finish() {
     let thread = ThreadID.current
-    let (mustDeliver, released) = domain.withLock { state -> (Bool, Event?) in
+    let (mustDeliver, released) = domain.lock.withLock { state -> (Bool, Event?) in
       if isFinished { return (false, nil) }
       isFinished = true
       // The end must not replace the latest value.
