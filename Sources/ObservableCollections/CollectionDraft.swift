@@ -144,8 +144,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     working.move(from: source, to: destination)
   }
 
-  /// Replaces all elements, and records the difference. Elements of the same identity are
-  /// kept.
+  /// Replaces all elements, and records the difference.
+  ///
+  /// Elements of the same identity are kept.
   ///
   /// - Complexity: O(n) if few elements are out of order.
   public func replace(with elements: some Sequence<Element>) {

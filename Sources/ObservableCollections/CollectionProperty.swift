@@ -71,8 +71,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     perform(canFail: false, body)
   }
 
-  /// Sets the contents and the status in one step. The difference is one change, which is delivered
-  /// before the status.
+  /// Sets the contents and the status in one step.
+  ///
+  /// The difference is one change, which is delivered before the status.
   ///
   /// - Parameters:
   ///   - elements: The new contents. Elements of the same identity are kept.

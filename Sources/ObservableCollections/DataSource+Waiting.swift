@@ -32,8 +32,7 @@ extension DataSource {
     collection.node.flush()
   }
 
-  /// Waits until all earlier commits, upstream first, have reached all observers, including
-  /// scheduled ones.
+  /// Waits until all earlier commits have reached all observers, including scheduled ones.
   public func flush() async {
     await collection.node.flushed()
     let node = collection.node

@@ -235,9 +235,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     root.domain.pause(at: .swapFrozen)
     // A flush inside a comparison would wait for itself. It must trap, as inside an observer.
     let context = ThreadContext.current
-    context.deliveryDepth += 1
+    let transaction = context.beginDelivery()
     let changeset = old.changeset(to: new.state.snapshot)
-    context.deliveryDepth -= 1
+    context.endDelivery(transaction)
     root.domain.pause(at: .swapComputed)
     return .compared(attachment, changeset.isEmpty ? nil : changeset)
   }

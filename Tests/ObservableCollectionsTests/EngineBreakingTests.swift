@@ -211,6 +211,43 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `edits of the first event of an observer do not join a transaction of its thread`() {
+    let (property, log) = (Property(0), Items([]))
+    try? withTransaction {
+      _ = property.observe { log.append(TestElement($0, 0)) }
+      throw Refusal()
+    }
+    #expect(log.count == 1)
+  }
+
+  @Test func `a transaction that throws inside an observer rolls back its own part`() {
+    let (input, number, items) = (SignalInput<Int>(), Property(0), Items([]))
+    let observation = input.signal.observe { _ in
+      try? withTransaction {
+        number.value = 2
+        items.append(TestElement(2, 0))
+        throw Refusal()
+      }
+    }
+    withTransaction {
+      number.value = 1
+      items.append(TestElement(1, 0))
+      input.send(0)
+    }
+    #expect(number.value == 1)
+    #expect(items.snapshot.map(\.id) == [1])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `what follows a signal after its end is released`() {
+    let (input, other) = (SignalInput<Int>(), SignalInput<Int>())
+    let kept = input.signal.merge(with: other.signal)
+    input.finish()
+    do { _ = input.signal.merge(with: other.signal) }
+    #expect(!input.signal.node.isFollowed)
+    withExtendedLifetime(kept) {}
+  }
+
   // MARK: Composed commits
 
   @Test func `a status step after commits that come to nothing leaves no gap`() throws {

@@ -17,8 +17,9 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
   private let observation: Disposable?
   private let isImmediate: Bool
 
-  /// Observes a source on the delivering thread. The initial event is recorded when the initializer
-  /// returns.
+  /// Observes a source on the delivering thread.
+  ///
+  /// The initial event is recorded when the initializer returns.
   ///
   /// - Parameters:
   ///   - source: The source to observe.
@@ -122,8 +123,9 @@ extension RecordingObserver {
     if let violation = violations.first { throw violation }
   }
 
-  /// Throws the first violation, or a violation of E4 or E2 if the recorded contents or the revision
-  /// differ from the source.
+  /// Throws the first violation, if there is one.
+  ///
+  /// If the recorded contents or the revision differ from the source, it throws a violation of E4 or E2.
   ///
   /// - Parameter source: The observed source. All its events must have been delivered.
   public func check(against source: any DataSource<Element>) throws(ContractViolation) {

@@ -67,10 +67,9 @@ public final class ManualClock: Clock {
   /// The deadline of the next sleeper, or `nil` if there is none.
   public var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
-  /// Advances the clock and wakes all sleepers that are due, by deadline and then in the order in
-  /// which they began to sleep.
+  /// Advances the clock and wakes all sleepers that are due.
   ///
-  /// While a sleeper is woken, the time of the clock is the sleeper's deadline. If a task must
+  /// Sleepers are woken by deadline, and then in the order in which they began to sleep. While a sleeper is woken, the time of the clock is the sleeper's deadline. If a task must
   /// sleep again within the same interval, use ``advanceToNextDeadline()``.
   ///
   /// - Parameter duration: The time to advance by, which must not be negative.

@@ -1,5 +1,4 @@
-/// The difference between two versions of a collection, as offsets that are all valid at the same
-/// time.
+/// The difference between two versions of a collection, as simultaneous offsets.
 ///
 /// Deletions are offsets in the old version, and insertions are offsets in the new version. A
 /// changeset contains no elements, and has a meaning only together with its two versions. Its

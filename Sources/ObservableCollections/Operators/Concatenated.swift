@@ -19,8 +19,7 @@ extension DataSource {
     concatenated(with: others)
   }
 
-  /// Derives a collection of the elements of this collection, followed by the elements of any
-  /// number of others.
+  /// Derives a collection of the elements of this collection and of any number of others, in order.
   ///
   /// Events are the same as for collections that are listed one by one.
   ///

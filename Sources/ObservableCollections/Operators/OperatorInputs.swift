@@ -76,10 +76,14 @@ extension CollectionInput: OperatorInput {
       guard let step, let next else { return next ?? step }
       return step.composed(with: next)
     }
-    let released = (steps?.next(composing: composing ? compose : nil), replayed)
+    guard let steps else { return }
+    let isFirst = if case .none = steps.current { true } else { false }
+    let released = (steps.next(composing: composing ? compose : nil), replayed)
+    let update = steps.current ?? nil
     if let update {
       replayed = update.box
-      steps?.current = update.resolved()
+      // The first step is a state: the operator starts with it, and follows no change.
+      steps.current = .some(isFirst ? nil : update.resolved())
     }
     withExtendedLifetime((released, update)) {}
   }

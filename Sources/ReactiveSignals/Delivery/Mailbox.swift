@@ -183,9 +183,9 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
       state.caller = thread
       return (events, state.posted)
     }
-    context.deliveryDepth += 1
+    let transaction = context.beginDelivery()
     for event in events where !isOver { handler?(event, self) }
-    context.deliveryDepth -= 1
+    context.endDelivery(transaction)
     if isRetired { handler = nil }
     let (again, waiters, settled) = state.withLock { state in
       let waiters = state.callWaiters

@@ -29,14 +29,8 @@ extension Domain {
   package func deliver() {
     pause(at: .committed)
     let context = ThreadContext.current
-    context.deliveryDepth += 1
-    // The edits of observers are no part of a transaction inside of which this thread delivers.
-    let transaction = context.transaction
-    context.transaction = nil
-    defer {
-      context.deliveryDepth -= 1
-      context.transaction = transaction
-    }
+    let transaction = context.beginDelivery()
+    defer { context.endDelivery(transaction) }
     var finished: UInt64 = 0
     var tickets = TicketCheck()
     while true {

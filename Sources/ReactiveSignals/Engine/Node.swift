@@ -224,6 +224,10 @@ extension GraphNode {
     }
     var replayed = 0
     var mustDeliver = false
+    // This thread may become the delivering one meanwhile. A flush in a closure of the node must trap then,
+    // so it always does.
+    let context = ThreadContext.current
+    let transaction = context.beginDelivery()
     while true {
       let released = domain.lock.withLock { state -> [Any]? in
         for input in inputs { input.takeRecorded() }
@@ -253,6 +257,7 @@ extension GraphNode {
       }
       domain.pause(at: .caughtUp)
     }
+    context.endDelivery(transaction)
     if mustDeliver { domain.deliver() }
   }
 

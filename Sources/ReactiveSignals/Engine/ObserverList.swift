@@ -74,8 +74,8 @@ package final class ObserverList: @unchecked Sendable {
     if join == 0 { return observation }
     domain.pause(at: .joined)
     let context = ThreadContext.current
-    context.deliveryDepth += 1
-    defer { context.deliveryDepth -= 1 }
+    let transaction = context.beginDelivery()
+    defer { context.endDelivery(transaction) }
     if let captured { first(captured) }
     while true {
       domain.pause(at: .caughtUp)
@@ -98,6 +98,11 @@ package final class ObserverList: @unchecked Sendable {
     _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
   ) -> Observation {
     let observation = Observation(self, mailbox: nil, handler)
+    if ending != nil {
+      // No event follows the end.
+      observation.isHeld = false
+      return observation
+    }
     add(observation)
     observation.turnLive(from: state.passNumber + 1)
     return observation

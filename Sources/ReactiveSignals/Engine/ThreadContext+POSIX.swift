@@ -20,8 +20,32 @@ package final class ThreadContext {
   /// The collections that have a transaction of their own open on this thread, the innermost last.
   package var openTransactions: [any TransactionParticipant] = []
 
-  /// The innermost `withTransaction` on this thread.
+  /// The innermost `withTransaction` on this thread, unless it was set aside for a delivery.
   package var transaction: Transaction?
+
+  /// The transactions inside of which this thread delivers.
+  private(set) var transactionsSetAside: [Transaction] = []
+
+  /// Notes that this thread calls observers or operators from here on.
+  ///
+  /// Their edits are no part of the transaction inside of which they are called.
+  ///
+  /// - Returns: The transaction, for `endDelivery(_:)`.
+  package func beginDelivery() -> Transaction? {
+    deliveryDepth += 1
+    guard let transaction else { return nil }
+    transactionsSetAside.append(transaction)
+    self.transaction = nil
+    return transaction
+  }
+
+  /// Notes that the calls have ended.
+  package func endDelivery(_ outer: Transaction?) {
+    deliveryDepth -= 1
+    guard let outer else { return }
+    transactionsSetAside.removeLast()
+    transaction = outer
+  }
 
   /// The mailbox whose next turn this thread passes to its scheduler. A turn that the scheduler runs
   /// immediately removes it.

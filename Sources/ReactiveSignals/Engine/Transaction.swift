@@ -81,10 +81,12 @@ package final class Transaction {
   fileprivate init(outer: Transaction?, _ context: ThreadContext) {
     self.outer = outer
     var open = context.openTransactions
-    var enclosing = outer
-    while let next = enclosing {
-      open += next.opened
-      enclosing = next.outer
+    for innermost in context.transactionsSetAside + [outer].compactMap(\.self) {
+      var enclosing: Transaction? = innermost
+      while let next = enclosing {
+        open += next.opened
+        enclosing = next.outer
+      }
     }
     undo = open.map { $0.saveTransaction() }
   }

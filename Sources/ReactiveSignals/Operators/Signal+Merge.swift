@@ -12,10 +12,9 @@ extension Signal {
     merge(with: others)
   }
 
-  /// Creates a signal of the values of this signal and of any number of others, in order of
-  /// arrival.
+  /// Creates a signal of the values of this signal and of any number of others.
   ///
-  /// Values are sent in the same way as for signals that are listed one by one.
+  /// Values are sent in order of arrival, in the same way as for signals that are listed one by one.
   ///
   /// - Parameter others: The other signals. The array may be empty.
   /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
