@@ -29,8 +29,8 @@ extension Changeset {
   ///
   /// - Parameters:
   ///   - old: The version that the changeset was made from.
-  ///   - inserted: What was inserted, in order.
-  ///   - updated: What the updated elements became, in order.
+  ///   - inserted: The inserted elements, in order.
+  ///   - updated: The new elements of the updates, in order.
   /// - Precondition: No offset lies outside of the versions.
   @inlinable
   package func applying<Element>(
@@ -79,8 +79,8 @@ extension Changeset {
 
   /// The elements at some ascending offsets.
   ///
-  /// Walks forward once, so that a collection without random access is not walked from its start for
-  /// each element.
+  /// This method walks forward once. Otherwise, a collection without random access would be walked from its
+  /// start for each element.
   @inlinable
   func elements<Element>(of collection: some Collection<Element>, at offsets: [Int]) -> [Element] {
     var index = collection.startIndex

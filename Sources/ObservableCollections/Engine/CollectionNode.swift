@@ -93,7 +93,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     return unsafeDowncast(event, to: StateBox<Element>.self)
   }
 
-  /// Sets the first state of a root that nobody can observe yet.
+  /// Sets the first state of a root that cannot be observed yet.
   package func begin(with state: CollectionState<Element>) {
     let first = StateBox(state)
     let replaced = domain.lock.withLock { _ in
@@ -111,7 +111,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   ///   - update: The update. The caller holds the state before it, which is released here.
   ///   - tickets: The tickets of transactions over several domains.
   ///   - thread: The calling thread.
-  /// - Returns: Whether the caller must call `deliver()`, and an event to be released outside the lock.
+  /// - Returns: `true` if the caller must call `deliver()`, and an event to be released outside the lock.
   package func commit(
     _ update: CollectionUpdate<Element>, tickets: [Ticket] = [], by thread: ThreadID,
     _ state: inout Domain.State

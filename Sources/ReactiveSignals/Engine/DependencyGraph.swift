@@ -55,7 +55,7 @@ package enum DependencyGraph {
 
   /// Connects a container's root to the node of a source, unless that would make a cycle.
   ///
-  /// - Returns: Whether the nodes are connected now.
+  /// - Returns: `true` if the nodes are connected now.
   package static func connect(_ root: any GraphNode, to source: any GraphNode) -> Bool {
     guard let entrance = root.place.entrance else {
       preconditionFailure("a root without an entrance cannot follow another node")

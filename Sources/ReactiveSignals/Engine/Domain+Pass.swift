@@ -7,8 +7,8 @@ final class PassStorage: @unchecked Sendable {
 
   /// The tickets of the commits that the present pass delivers, one for each commit that carries it.
   @exclusivity(unchecked) var tickets: [Ticket] = []
-  /// A Boolean value that indicates whether the domain waits for tickets, so that changes of the dependency
-  /// graph concern it.
+  /// A Boolean value that indicates whether the domain waits for tickets. Changes of the dependency graph
+  /// then make it look again.
   @exclusivity(unchecked) var isWaiting = false
   /// The nodes to compute, by height.
   @exclusivity(unchecked) var scheduled: [[any GraphNode]] = []
@@ -104,7 +104,7 @@ extension Domain {
       state.delivered += finished
       state.passesEnded = state.passesBegun
     }
-    // Whoever releases one of these nodes removes it first, so nothing is deinitialized here.
+    // A node is removed here before it is released, so nothing is deinitialized.
     state.turnedLive = []
     next.woken = state.takeDueWaiters()
     if let successor = state.successor {

@@ -81,15 +81,13 @@ package final class Transaction {
   fileprivate init(outer: Transaction?, _ context: ThreadContext) {
     self.outer = outer
     var open = context.openTransactions
-    for innermost in context.transactionsSetAside + [outer].compactMap(\.self) {
-      var enclosing: Transaction? = innermost
-      while let next = enclosing {
-        open += next.opened
-        enclosing = next.outer
-      }
-    }
+    for transaction in context.transactionsSetAside { open += transaction.participants }
+    if let outer { open += outer.participants }
     undo = open.map { $0.saveTransaction() }
   }
+
+  /// The participants of this transaction and of those around it.
+  private var participants: [any TransactionParticipant] { opened + (outer?.participants ?? []) }
 
   /// Adds a participant, which this thread has begun to edit.
   package func add(_ participant: any TransactionParticipant) {
