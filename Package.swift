@@ -31,6 +31,7 @@ let package = Package(
   products: [
     .library(name: "Swappable", targets: ["Swappable"]),
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "Synchronizers", targets: ["Synchronizers"]),
     .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
     .library(name: "TerminalViews", targets: ["TerminalViews"]),
     .library(name: "DataSourceTesting", targets: ["DataSourceTesting"]),
@@ -87,7 +88,7 @@ let package = Package(
       "Swappable",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "FileSources",
-        "Synchronizers", "ListViews", "TerminalViews",
+        "ListViews",
       ]),
 
     // Programs.
@@ -101,12 +102,12 @@ let package = Package(
     .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),
     .executableTarget(
       name: "SwapDemo",
-      dependencies: ["Swappable", "SQLiteSources", "DemoSupport"],
+      dependencies: ["Swappable", "SQLiteSources", "TerminalViews", "DemoSupport"],
       path: "Playgrounds/SwapDemo",
       swiftSettings: settings),
     .executableTarget(
       name: "SyncDemo",
-      dependencies: ["Swappable", "SynchronizerStores", "DemoSupport"],
+      dependencies: ["Swappable", "Synchronizers", "SynchronizerStores", "DemoSupport"],
       path: "Playgrounds/SyncDemo",
       swiftSettings: settings),
     page("Signals"),
@@ -116,8 +117,8 @@ let package = Package(
     page("Swapping"),
     page("Files"),
     page("Databases", "SQLiteSources"),
-    page("DifferentialSynchronization"),
-    page("OneWaySynchronization"),
+    page("DifferentialSynchronization", "Synchronizers"),
+    page("OneWaySynchronization", "Synchronizers"),
 
     // Tests. `TestHelper` is the second process that they start, `TestSupport` what they share.
     .target(
@@ -129,7 +130,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: settings),
     .executableTarget(
       name: "TestHelper",
-      dependencies: ["SwappableSQLite3", "Swappable", "SynchronizerStores", "TerminalViews"],
+      dependencies: [
+        "SwappableSQLite3", "Swappable", "Synchronizers", "SynchronizerStores", "TerminalViews",
+      ],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
     tests("ReactiveSignalsTests", ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting"]),
@@ -199,13 +202,17 @@ let package = Package(
       ]),
     tests(
       "GuideTests",
-      ["Swappable", "SQLiteSources", "SynchronizerStores", "DataSourceTesting", "TestSupport"]),
+      [
+        "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
+        "DataSourceTesting", "TestSupport",
+      ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
     tests(
       "PlaygroundTests",
       [
         "SwapDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences", "Swapping",
-        "Files", "Databases", "DifferentialSynchronization", "OneWaySynchronization", "TestSupport",
+        "Files", "Databases", "DifferentialSynchronization", "OneWaySynchronization", "Swappable",
+        "TerminalViews", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

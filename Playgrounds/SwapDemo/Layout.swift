@@ -1,4 +1,5 @@
 import Swappable
+import TerminalViews
 
 /// Lays the screen out: the list with lines above and below it.
 struct Layout {

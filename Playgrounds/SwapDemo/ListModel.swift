@@ -1,4 +1,5 @@
 import Swappable
+import TerminalViews
 
 /// What the demo shows beside the list.
 struct ListModel {

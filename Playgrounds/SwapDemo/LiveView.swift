@@ -1,4 +1,5 @@
 import Swappable
+import TerminalViews
 
 /// The live list in a terminal, with keys that swap its source.
 @MainActor

@@ -1,6 +1,7 @@
 import DemoSupport
 import Foundation
 import Swappable
+import TerminalViews
 
 /// A list that stays while its source is exchanged: live in a terminal, otherwise a fixed course.
 @main

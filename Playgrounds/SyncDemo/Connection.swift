@@ -1,5 +1,6 @@
 import Swappable
 import Synchronization
+import Synchronizers
 
 /// One person's way to the server, which can fail in the ways that networks do.
 final class Connection: SynchronizationRemote {

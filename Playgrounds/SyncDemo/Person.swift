@@ -1,4 +1,5 @@
 import Swappable
+import Synchronizers
 
 /// One who edits the list on a device of their own.
 struct Person: Sendable {

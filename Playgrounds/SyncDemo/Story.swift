@@ -1,6 +1,7 @@
 import DemoSupport
 import Swappable
 import SynchronizerStores
+import Synchronizers
 
 /// Two people and a server, who edit one list at the same time, go offline, come back, and end equal.
 struct Story {

@@ -46,6 +46,7 @@ let package = Package(
       dependencies: [
         "AllocationMeter", "DifferenceWorkloads", "Measuring",
         .product(name: "Swappable", package: "Swappable"),
+        .product(name: "Synchronizers", package: "Swappable"),
       ],
       swiftSettings: settings),
     .executableTarget(

@@ -1,6 +1,7 @@
 import Foundation
 import SQLiteSources
 import Swappable
+import TerminalViews
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import SQLiteSources
 import Swappable
 import SynchronizerStores
+import Synchronizers
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Swappable
+import TerminalViews
 import TestSupport
 import Testing
 

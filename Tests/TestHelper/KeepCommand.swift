@@ -1,6 +1,7 @@
 import Dispatch
 import Swappable
 import SynchronizerStores
+import Synchronizers
 
 /// An element of the states that `keep` saves.
 private struct Kept: Codable, Hashable, Identifiable, Sendable, Differentiable {

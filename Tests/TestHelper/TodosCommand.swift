@@ -1,5 +1,6 @@
 import Dispatch
 import Swappable
+import TerminalViews
 
 /// `todos PATH`: the program of the guide "In a terminal".
 func runTodosCommand(_: [String]) -> Int32 {

@@ -2,6 +2,7 @@
 //
 //     swift run DifferentialSynchronization
 import Swappable
+import Synchronizers
 
 struct Note: Identifiable, Hashable, CustomStringConvertible {
   var id: String

@@ -2,6 +2,7 @@
 //
 //     swift run OneWaySynchronization
 import Swappable
+import Synchronizers
 
 struct Song: Identifiable, Hashable, Sendable, CustomStringConvertible {
   var id: Int

@@ -2,6 +2,7 @@ import AllocationMeter
 import DifferenceWorkloads
 import Measuring
 import Swappable
+import Synchronizers
 
 // What merging two versions of 100,000 rows costs, beside one difference of that size:
 //
