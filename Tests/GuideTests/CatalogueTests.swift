@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What holds for all pages of the documentation.
+/// Rules for all pages of the documentation.
 @Suite struct CatalogueTests {
   private let catalogue: URL
   /// The pages, by their names.
@@ -15,8 +15,7 @@ import Testing
     pages = try Dictionary(uniqueKeysWithValues: names.map { ($0, try Guide($0)) })
   }
 
-  /// Such a test compares the code with what is compiled.
-  @Test func eachPageWithCodeIsNamedByATest() throws {
+  @Test func `a test compares the code of each page with compiled code`() throws {
     let tests = try Guide.package().appendingPathComponent("Tests")
     let files = try FileManager.default.subpathsOfDirectory(atPath: tests.path)
     let guideTests = try files.filter { $0.hasSuffix(".swift") && !$0.contains(".build/") }
@@ -28,15 +27,28 @@ import Testing
     }
   }
 
-  @Test func eachGuideIsListedOnTheFirstPage() throws {
+  @Test func `the first page lists each guide`() throws {
     let first = try #require(pages["Swappable"]).lines
     for name in pages.keys where name != "Swappable" && !name.contains("/") {
       #expect(first.contains("- <doc:\(name)>"), "\(name)")
     }
   }
 
-  /// The documentation's compiler takes a link to a file as it stands, and says nothing where it leads nowhere.
-  @Test func linksBetweenPagesAreThoseThatAreChecked() {
+  @Test func `each guide is at most three clicks from the README`() throws {
+    let readme = try Guide("README", in: ".").lines.joined(separator: "\n")
+    var reached = Set(readme.matches(of: /Swappable\.docc\/(\w+)\.md/).map { String($0.1) })
+    for _ in 2...3 {
+      for page in reached.compactMap({ pages[$0] }) {
+        let links = page.lines.joined(separator: "\n").matches(of: /<doc:(\w+)>/)
+        reached.formUnion(links.map { String($0.1) })
+      }
+    }
+    let guides = pages.keys.filter { $0 != "Swappable" && !$0.contains("/") }
+    #expect(guides.filter { !reached.contains($0) } == [])
+  }
+
+  /// The documentation compiler does not check links to files.
+  @Test func `pages link to each other only in the form that the compiler checks`() {
     for (name, page) in pages {
       let text = page.lines.joined(separator: "\n")
       let links = text.replacing(/`[^`\n]*`/, with: "").matches(of: /\]\(([^)]*)\)/).map(\.1)

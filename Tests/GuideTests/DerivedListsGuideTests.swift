@@ -2,20 +2,20 @@ import Swappable
 import TestSupport
 import Testing
 
-/// The code of the guide "Derived lists".
+/// The code of the guide "Filter, sort and join lists".
 @Suite struct DerivedListsGuideTests {
   struct Line: Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     let text: String
   }
 
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("DerivedLists")
     #expect(guide.code.count == 4)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func itPrintsWhatItSays() throws {
+  @Test func `it prints what the guide says`() throws {
     let print = Printed()
     let todos = ArrayDataSource([
       Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
@@ -23,11 +23,11 @@ import Testing
     let short = todos.filter { $0.title.count < 5 }.sorted { $0.title < $1.title }
     let observation = short.observe { event in
       switch event {
-      case .initial(let contents, _): print("at first:", contents.map(\.title))
+      case .initial(let contents, _): print("initial:", contents.map(\.title))
       case .change(let change): print(change.changeset.summary, change.after.map(\.title))
       }
     }
-    todos.append(Todo(id: 4, title: "Celebrate"))  // too long: nothing is told
+    todos.append(Todo(id: 4, title: "Celebrate"))  // too long: no event
     todos.update(identifiedBy: 3) { $0.title = "Zip" }  // still short, now last
     todos.update(identifiedBy: 1) { $0.title = "Edit" }  // short only now
     observation.dispose()
@@ -43,7 +43,7 @@ import Testing
       found.swap(to: todos.filter { $0.title.contains(text) })
     }
     found.swap(to: todos)
-    found.swap(to: todos.sorted { $0.title > $1.title })  // an order that the user chose
+    found.swap(to: todos.sorted { $0.title > $1.title })  // an order from the user
     search.dispose()
 
     let urgent = ArrayDataSource([Todo(id: 9, title: "Sleep")])

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Stands for `print` in the code of a guide, and keeps what is printed.
+/// Replaces `print` in the code of a guide, and keeps the text.
 final class Printed: Sendable {
   private let text = Mutex<[String]>([])
 
-  /// What was printed, in lines.
+  /// The printed lines.
   var lines: [String] { text.withLock { $0 } }
 
   func callAsFunction(_ items: Any...) {

@@ -1,29 +1,44 @@
 import Foundation
-import SQLiteSources
 import Swappable
-import SynchronizerStores
-import Synchronizers
 import TestSupport
 import Testing
 
-/// The code of the README, whose comments stand in columns.
-// swift-format-ignore
+/// The code and the links of the README.
 @Suite struct ReadmeTests {
   struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
-    var id: Int
+    let id: Int
     var title: String
   }
 
-  @Test func itsCodeIsWhatIsCompiledHere() throws {
+  /// Reads a file in the folder of the test. The program of the README reads it in the present folder.
+  private final class JSONFileDataSource<Element>: DataSource
+  where Element: Differentiable & Sendable & Decodable {
+    private let file: Swappable.JSONFileDataSource<Element>
+
+    init(path: String) {
+      file = Swappable.JSONFileDataSource(path: ReadmeTests.$folder.get() + path)
+    }
+
+    var collection: LiveCollection<Element> { file.collection }
+    func start() { file.start() }
+  }
+
+  @TaskLocal private static var folder = ""
+
+  @Test func `the README's code is compiled here`() throws {
     let readme = try Guide("README", in: ".")
-    #expect(readme.code.count == 4)
+    #expect(readme.code.count == 2)
     let missing = try readme.paragraphs(missingIn: #filePath)
     #expect(missing.count == 2)
     #expect(
       missing.allSatisfy { $0.hasPrefix("// swift-tools-version") || $0.hasPrefix("let package") })
   }
 
-  @Test func itsLinksLeadSomewhere() throws {
+  @Test func `the README has at most 150 lines`() throws {
+    #expect(try Guide("README", in: ".").lines.count <= 151)
+  }
+
+  @Test func `the README's links lead to files`() throws {
     let package = try Guide.package()
     let text = try Guide("README", in: ".").lines.joined(separator: "\n")
     let links = text.matches(of: /\]\(([^)#]+)\)/).map { String($0.1) }
@@ -34,52 +49,30 @@ import Testing
     }
   }
 
-  @Test func bindingAndSwapping() async {
-    let print = Printed()
-    let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
-    let saved = JSONFileDataSource<Todo>(path: "tasks.json")
-    let container = SwappableContainer<Todo>(draft)
-
-    let observation = container.sorted { $0.title < $1.title }.observe { event in
-      switch event {
-      case .initial(let tasks, _): print("at first", tasks.map(\.title))
-      case .change(let change): for step in change.patch.steps { print(step) }
-      }
-    }
-    draft.append(Todo(id: 3, title: "Ship"))   // one insert
-    let swap = container.swap(to: saved)       // what differs, once the file is read
-    print(await swap.outcome)                  // "swapped", or why the draft is still shown
-    observation.dispose()
-    #expect(print.lines.first == #"at first ["Test", "Write"]"#)
-    #expect(print.lines.count == 3)
-    #expect(print.lines.last?.contains("tasks.json") == true)
-  }
-
-  /// Compiled, and not run: it would make a database where the tests are started.
-  private func serving() async throws {
-    func publish(_ todos: [Todo]) async {}
-    let database = try SQLiteConnection(path: "shop.db")
-    try database.execute(
-      "CREATE TABLE IF NOT EXISTS tasks (id INTEGER PRIMARY KEY, title TEXT, done INTEGER)")
-    let open = try SQLiteDataSource(
-      connection: database, sql: "SELECT id, title FROM tasks WHERE done = ? ORDER BY id",
-      arguments: [0]
-    ) { row in Todo(id: try row.value("id"), title: try row.value("title")) }
-
-    for await event in open.events() {         // initial, then changes: of this connection, of others,
-      guard case .change(let change) = event else { continue }   // and of other processes
-      await publish(change.inserted.map { $0.element })         // slow is fine: what comes meanwhile
-    }                                                            // waits as one change
-  }
-
-  @Test func keepingInStep() async throws {
-    let server = InMemoryRemote([Todo(id: 1, title: "Write")])
+  @Test func `the program prints what the README says`() async throws {
     let directory = try TemporaryDirectory()
-    let store = try FileSynchronizationStore<Todo, Int>(path: directory("state.json"))
-    let todo = Todo(id: 2, title: "Test")
-    let session = try await SynchronizationSession(remote: server, store: store)   // a remote is two methods
-    session.client.append(todo)                  // online or not; a data source like any other
-    try await session.synchronize()              // merged, pushed, saved: one change for whoever observes
-    #expect(Set(server.contents.snapshot.map(\.id)) == [1, 2])
+    let readme = try Guide("README", in: ".")
+    let echo = try #require(readme.lines.first { $0.hasPrefix("echo '") })
+    let json = echo.dropFirst("echo '".count).prefix { $0 != "'" }
+    try directory.write(String(json), to: "todos.json")
+    await ReadmeTests.$folder.withValue(directory("")) {
+      let print = Printed()
+      let draft = ArrayDataSource([
+        Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
+      ])
+      let list = SwappableContainer<Todo>(draft)
+      let observation = list.observe { event in
+        switch event {
+        case .initial(let contents, _): print("initial:", contents.map(\.title))
+        case .change(let change): print(change)
+        }
+      }
+
+      let file = JSONFileDataSource<Todo>(path: "todos.json")
+      print(await list.swap(to: file).outcome)
+
+      withExtendedLifetime(observation) {}
+      #expect(print.lines.flatMap { $0.components(separatedBy: "\n") } == readme.output)
+    }
   }
 }

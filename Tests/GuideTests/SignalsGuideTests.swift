@@ -20,13 +20,13 @@ private final class Label: Sendable {
 
 /// The code of the guide "Signals and properties", and its table of operators.
 @Suite struct SignalsGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("Signals")
     #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func itPrintsWhatItSays() throws {
+  @Test func `it prints what the guide says`() throws {
     let print = Printed()
     let name = Property("Ada")
     let greeting = name.signal.map { "Hello, \($0)" }
@@ -42,7 +42,7 @@ private final class Label: Sendable {
     #expect(try print.lines == Guide("Signals").output)
   }
 
-  @Test func aLoopGetsTheNewestValueUntilItsTaskIsCancelled() async {
+  @Test func `a loop receives the newest value until its task is canceled`() async {
     let name = Property("Ada")
     let greeting = name.signal.map { "Hello, \($0)" }
     let (texts, text) = AsyncStream<String>.makeStream()
@@ -60,7 +60,7 @@ private final class Label: Sendable {
     await loop.value
   }
 
-  @Test func aSequenceFeedsASignal() async {
+  @Test func `a sequence feeds a signal`() async {
     let (stream, line) = AsyncStream<String>.makeStream()
     let (texts, text) = AsyncStream<String>.makeStream()
     @Sendable func print(_ line: String) { text.yield(line) }
@@ -81,7 +81,7 @@ private final class Label: Sendable {
     withExtendedLifetime(printing) {}
   }
 
-  @Test func bindingsFollow() {
+  @Test func `bindings follow`() {
     let print = Printed()
     let name = Property("Ada")
     let other = Property("")
@@ -96,7 +96,7 @@ private final class Label: Sendable {
     withExtendedLifetime((followed, shown, logged)) {}
   }
 
-  @Test func theExampleOfMarblesPasses() throws {
+  @Test func `the example of marbles passes`() throws {
     let marbles = Marbles()
     let letters = marbles.input("-a-bc------|")
     try marbles.check(letters.debounce(for: .seconds(3), clock: marbles.clock), "-------c---|")
@@ -142,7 +142,7 @@ private final class Label: Sendable {
   ]
 
   @Test(arguments: table.indices)
-  func theTableOfOperatorsIsRight(row: Int) throws {
+  func `the table of operators is right`(row: Int) throws {
     let (make, input, output) = Self.table[row]
     let marbles = Marbles()
     try marbles.check(make(input.map { marbles.input($0) }, marbles), output)

@@ -4,19 +4,19 @@ import Testing
 
 /// The code of the guide "Swap sources at run time".
 @Suite struct SwappingSourcesGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("SwappingSources")
     #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  /// What a program begins with; the tests have a file of their own.
+  /// The beginning of the program. The test has its own file.
   private func beginning() -> String {
     let path = "todos.json"
     return path
   }
 
-  @Test func itPrintsWhatItSays() async throws {
+  @Test func `it prints what the guide says`() async throws {
     let print = Printed()
     let directory = try TemporaryDirectory()
     let path = directory("todos.json")
@@ -52,7 +52,7 @@ import Testing
     #expect(try print.lines == Guide("SwappingSources").output)
   }
 
-  @Test func aFailedSwapIsMadeOnceMoreWhenTheSourceHasLoaded() async throws {
+  @Test func `a failed swap is repeated when the source has loaded`() async throws {
     let directory = try TemporaryDirectory()
     let container = SwappableContainer<Todo>(ArrayDataSource([]))
     let file = JSONFileDataSource<Todo>(path: directory("todos.json"))

@@ -118,13 +118,13 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
 
 /// The code of the guide "Write your own operator".
 @Suite struct YourOwnOperatorGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("YourOwnOperator")
     #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func itPrintsWhatItSays() throws {
+  @Test func `it prints what the guide says`() throws {
     let print = Printed()
     let orders = ArrayDataSource([
       Order(id: 1, country: "Peru", amount: 10), Order(id: 2, country: "Chad", amount: 5),
@@ -139,7 +139,7 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
         orders: inputs.collection(orders), rates: inputs.collection(rates),
         limit: inputs.property(limit))
     }
-    print(converted.map(\.amount).snapshot)
+    print(converted.snapshot.map(\.amount))
     #expect(try print.lines == Guide("YourOwnOperator").output)
   }
 
