@@ -36,7 +36,9 @@ extension DataSource {
   public func flush() async {
     await collection.node.flushed()
     let node = collection.node
-    let mailboxes = node.domain.lock.withLock { state in node.observers.mailboxes(&state) }
+    let mailboxes = node.domain.lock.withLock { state in
+      node.observers.mailboxes(&state) + node.statusObservers.mailboxes(&state)
+    }
     for mailbox in mailboxes { await mailbox.settled() }
   }
 }

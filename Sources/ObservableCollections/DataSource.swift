@@ -1,5 +1,6 @@
 public import Diffing
 public import ReactiveSignals
+import Synchronization
 
 /// A live, ordered, read-only collection that can be observed, and its status.
 ///
@@ -123,27 +124,69 @@ extension DataSource {
     }
   }
 
+  /// Observes the contents without their changes.
+  ///
+  /// The observer receives the present contents first, and then the latest contents after each change. If it
+  /// is not called immediately, at most one snapshot is pending, and no difference is computed. Two
+  /// successive snapshots may be equal, if the changes between them cancel each other out.
+  ///
+  /// - Parameters:
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
+  ///   - handler: The observer. It is never called concurrently with itself.
+  /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
+  ///   observation.
+  /// - Complexity: O(1) for each event.
+  public func observeSnapshots(
+    on scheduler: Scheduler = .immediate,
+    _ handler: @escaping @Sendable (Snapshot<Element>) -> Void
+  ) -> Disposable {
+    guard let schedule = scheduler.schedule else {
+      return observe { event in handler(event.snapshot) }
+    }
+    start()
+    let mailbox = Mailbox<WaitingValue<Snapshot<Element>>>(on: schedule, policy: .coalesce) {
+      latest, _ in
+      handler(latest.value)
+    }
+    let observation = collection.node.observe(mailbox: mailbox) {
+      mailbox.post(WaitingValue(value: $0.end.snapshot))
+    }
+    return Disposable(observation, keeping: self)
+  }
+
   /// Observes the status: the present status first, and then each step.
   ///
-  /// If a commit has a change and a status step, observers of the contents receive the change first.
+  /// If a commit has a change and a status step, immediate observers of the contents receive the change
+  /// first.
   ///
-  /// - Parameter handler: The observer. It is called immediately.
+  /// - Parameters:
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
+  ///     Elsewhere, only the latest pending status is delivered.
+  ///   - handler: The observer. It is never called concurrently with itself.
   /// - Returns: A handle that keeps the observation and everything upstream alive. Releasing it ends the
   ///   observation.
   public func observeStatus(
-    _ handler: @escaping @Sendable (SourceStatus) -> Void
+    on scheduler: Scheduler = .immediate, _ handler: @escaping @Sendable (SourceStatus) -> Void
   ) -> Disposable {
-    observeState { handler($0.status) }
+    guard let schedule = scheduler.schedule else {
+      return observeState { handler($0.status) }
+    }
+    let mailbox = Mailbox<WaitingValue<SourceStatus>>(on: schedule, policy: .coalesce) {
+      latest, _ in
+      handler(latest.value)
+    }
+    return observeState(mailbox: mailbox) { mailbox.post(WaitingValue(value: $0.status)) }
   }
 
   /// Observes the status, and receives the whole state at each step.
   package func observeState(
+    mailbox: (any MailboxFlushing)? = nil,
     _ handler: @escaping @Sendable (CollectionState<Element>) -> Void
   ) -> Disposable {
     start()
     let node = collection.node
     let observation = node.statusObservers.join(
-      { handler(CollectionUpdate<Element>.read($0).state) },
+      { handler(CollectionUpdate<Element>.read($0).state) }, mailbox: mailbox,
       capture: { state in node.published(&state) },
       first: { handler(StateBox<Element>.read($0).state) })
     return Disposable(observation, keeping: self)
@@ -170,4 +213,62 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
 
   /// This collection.
   public var collection: LiveCollection<Element> { self }
+}
+
+extension DataSource {
+  /// Makes another collection follow this one.
+  ///
+  /// The target is made equal at once, and then receives each change: moves stay moves, and updates stay
+  /// updates. The target may be edited meanwhile. The next change of this collection makes it equal again.
+  ///
+  /// - Parameter target: The collection that follows. The binding does not keep it alive.
+  /// - Returns: A handle that keeps the binding and this source alive. Releasing it ends the binding.
+  public func bind(to target: some EditableDataSource<Element>) -> Disposable {
+    let follower = Follower(target.property)
+    return observe { follower.follow($0) }
+  }
+}
+
+/// A collection that is written by a binding.
+private final class Follower<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: one call of the observer at a time accesses `written`.
+
+  private weak let target: CollectionProperty<Element>?
+  /// The contents that the binding has written last.
+  private var written: Snapshot<Element>?
+
+  init(_ target: CollectionProperty<Element>) {
+    self.target = target
+  }
+
+  func follow(_ event: CollectionEvent<Element>) {
+    target?.edit { draft in
+      let start = draft.savepoint
+      if case .change(let change) = event, let written,
+        start.snapshot.hasSameContents(as: written)
+      {
+        draft.write(change.after.storage, over: start) { _ in change.changeset }
+      } else {
+        draft.replace(with: event.snapshot)
+      }
+    }
+    written = event.snapshot
+  }
+}
+
+extension MainActorState {
+  /// Makes one that follows the contents of a collection.
+  ///
+  ///     let tasks = MainActorState(container)
+  ///     var body: some View { List(tasks.value) { … } }
+  ///
+  /// - Parameter source: What it follows; attaching starts an idle one.
+  /// - Complexity: O(1) for each event; no difference is computed.
+  public convenience init<Element: Differentiable & Sendable>(
+    _ source: any DataSource<Element>
+  ) where Value == Snapshot<Element> {
+    self.init(source.collection.node.current.snapshot) { scheduler, handler in
+      source.observeSnapshots(on: scheduler, handler)
+    }
+  }
 }

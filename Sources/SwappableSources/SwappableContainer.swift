@@ -1,6 +1,7 @@
 public import Diffing
 public import ObservableCollections
 package import ReactiveSignals
+import SwappablePrimitives
 
 /// A data source whose own source you can swap while it is observed.
 ///
@@ -52,5 +53,101 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   @discardableResult
   public func swap(to source: any DataSource<Element>) -> SwapHandle {
     executor.swap(to: source)
+  }
+}
+
+/// The result of a swap.
+public enum SwapOutcome: Sendable, Hashable {
+  /// The new source is shown, and observers have received the difference.
+  case swapped
+  /// The new source is shown, and its contents equal the contents that were shown before.
+  ///
+  /// This is also the outcome if the new source was shown already.
+  case unchanged
+  /// A later swap replaced this one before it was done. The new source was never visible.
+  case superseded
+  /// The swap was canceled, or the container was released, before the swap was done.
+  case cancelled
+  /// The new source failed, or was missing, before it loaded. The old source stays.
+  case failed(SourceError)
+  /// The new source is made from the container itself. Nothing changes.
+  case cycle
+}
+
+/// A handle to a swap. It provides the outcome of the swap and can cancel it.
+///
+/// A handle does not keep the container or the new source alive.
+public final class SwapHandle: Sendable {
+  private let state: Locked<State>
+  private let onCancel: @Sendable () -> Void
+
+  private struct State: Sendable {
+    var outcome: SwapOutcome?
+    var waiting: [CheckedContinuation<SwapOutcome, Never>] = []
+  }
+
+  init(onCancel: @escaping @Sendable () -> Void = {}) {
+    state = Locked(State())
+    self.onCancel = onCancel
+  }
+
+  /// The outcome of the swap. Reading it waits until the outcome is known.
+  public var outcome: SwapOutcome {
+    get async {
+      await withCheckedContinuation { continuation in
+        let known = state.withLock { state -> SwapOutcome? in
+          if state.outcome == nil { state.waiting.append(continuation) }
+          return state.outcome
+        }
+        if let known { continuation.resume(returning: known) }
+      }
+    }
+  }
+
+  /// The outcome of the swap, or `nil` if it is not known yet.
+  public var outcomeIfKnown: SwapOutcome? {
+    state.withLock { $0.outcome }
+  }
+
+  /// Cancels the swap, unless it is done. The old source stays.
+  ///
+  /// Swaps to a source whose swap is already open share one handle, so this method cancels all of them.
+  public func cancel() {
+    onCancel()
+  }
+
+  func resolve(_ outcome: SwapOutcome) {
+    let waiting = state.withLock { state -> [CheckedContinuation<SwapOutcome, Never>] in
+      guard state.outcome == nil else { return [] }
+      state.outcome = outcome
+      let waiting = state.waiting
+      state.waiting = []
+      return waiting
+    }
+    for continuation in waiting { continuation.resume(returning: outcome) }
+  }
+}
+
+/// A data source that holds its elements in memory.
+///
+///     let source = ArrayDataSource(["Ada", "Grace"])
+///     source.append("Edsger")
+///     source.replace(with: ["Grace", "Ada"])   // one move
+///
+/// A change of this source consists of the edits that you make. `replace(with:)` computes the
+/// difference from the old elements.
+public final class ArrayDataSource<Element: Differentiable & Sendable>: EditableDataSource {
+  public let property: CollectionProperty<Element>
+
+  /// Creates a data source.
+  ///
+  /// - Parameter elements: The first elements.
+  public init(_ elements: some Sequence<Element>) {
+    property = CollectionProperty(elements)
+  }
+
+  /// Creates an empty data source.
+  public init() {
+    property = CollectionProperty()
   }
 }

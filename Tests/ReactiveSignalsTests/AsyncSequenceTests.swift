@@ -76,14 +76,14 @@ import Testing
     let input = input
     let isReleased = await Task {
       weak var signal: Signal<Int>?
-      var values: SignalValues<Int>.Iterator
+      var values: any AsyncIteratorProtocol<Int, Never>
       do {
         let made = input.signal.map { $0 }
         signal = made
         values = made.values().makeAsyncIterator()
       }
       withUnsafeCurrentTask { $0?.cancel() }
-      let next = await values.next()
+      let next = await values.next(isolation: nil)
       return next == nil && signal == nil
     }.value
     #expect(isReleased)

@@ -21,9 +21,9 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   package let statusObservers: ObserverList
 
   /// Track reads of the contents, of the status, and of both together.
-  package let contentsTracking = Tracking()
-  package let statusTracking = Tracking()
-  package let stateTracking = Tracking()
+  package let contentsTracking = ObservationTracker()
+  package let statusTracking = ObservationTracker()
+  package let stateTracking = ObservationTracker()
 
   /// The state that observers have received, or are receiving.
   @exclusivity(unchecked) private var published: StateBox<Element>

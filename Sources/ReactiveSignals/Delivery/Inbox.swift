@@ -72,3 +72,78 @@ package final class Inbox<Event: Mergeable>: Sendable {
     _ = consume dropped
   }
 }
+
+/// The values of an observation as an asynchronous sequence.
+///
+/// Each iteration is an observation of its own. It begins with `makeAsyncIterator()`, and ends with the
+/// source, if the task is canceled, or if the iterator is released.
+package struct ObservationSequence<Item: Mergeable, Value: Sendable>: AsyncSequence, Sendable {
+  package typealias Element = Value
+  package typealias Failure = Never
+
+  /// A pending item, as the loop receives it.
+  package struct Step: Sendable {
+    /// The value, or `nil` if the item has none.
+    let value: Value?
+    /// A Boolean value that indicates whether the sequence ends after the item.
+    let isEnd: Bool
+
+    package init(_ value: Value?, isEnd: Bool = false) {
+      self.value = value
+      self.isEnd = isEnd
+    }
+  }
+
+  private let policy: DeliveryPolicy
+  private let read: @Sendable () -> @Sendable (Item) -> Step
+  private let observe: @Sendable (Inbox<Item>) -> Disposable
+
+  /// Creates a sequence.
+  ///
+  /// - Parameters:
+  ///   - policy: How items are buffered while the body of the loop is busy.
+  ///   - observe: A closure that begins an observation, which posts its items to an inbox.
+  ///   - read: A closure that returns the reader of one iteration. The task calls the reader with each item.
+  package init(
+    _ policy: DeliveryPolicy, observe: @escaping @Sendable (Inbox<Item>) -> Disposable,
+    read: @escaping @Sendable () -> @Sendable (Item) -> Step
+  ) {
+    self.policy = policy
+    self.observe = observe
+    self.read = read
+  }
+
+  package func makeAsyncIterator() -> Iterator {
+    let inbox = Inbox<Item>(policy)
+    return Iterator(inbox, observe(inbox), read())
+  }
+
+  /// One iteration. Copies share it.
+  package final class Iterator: AsyncIteratorProtocol, Sendable {
+    private let inbox: Inbox<Item>
+    private let observation: Disposable
+    private let read: @Sendable (Item) -> Step
+
+    fileprivate init(
+      _ inbox: Inbox<Item>, _ observation: Disposable, _ read: @escaping @Sendable (Item) -> Step
+    ) {
+      self.inbox = inbox
+      self.observation = observation
+      self.read = read
+    }
+
+    package func next() async -> Value? {
+      await next(isolation: nil)
+    }
+
+    package func next(isolation actor: isolated (any Actor)?) async -> Value? {
+      while let item = await inbox.next() {
+        let step = read(item)
+        if step.isEnd { inbox.finish() }
+        if let value = step.value { return value }
+      }
+      observation.dispose()
+      return nil
+    }
+  }
+}

@@ -124,8 +124,8 @@ import Testing
 
   @Test @MainActor func aMirrorIsMadeWithoutATrackedReading() {
     let items = Items([1])
-    var mirror: MainActorMirror<Snapshot<TestElement>>?
-    track { mirror = MainActorMirror(items) }
+    var mirror: MainActorState<Snapshot<TestElement>>?
+    track { mirror = MainActorState(items) }
     items.append(2)
     #expect(log.value == [])
     withExtendedLifetime(mirror) {}
@@ -133,7 +133,7 @@ import Testing
 
   @Test @MainActor func aMirrorFollowsTheContents() async {
     let items = Items([1])
-    let mirror = MainActorMirror<Snapshot<TestElement>>(items)
+    let mirror = MainActorState<Snapshot<TestElement>>(items)
     #expect(mirror.value.count == 1)
     await withCheckedContinuation { changed in
       withObservationTracking {

@@ -32,7 +32,7 @@ import Testing
 
   @Test @MainActor func aMirror() async {
     let tasks = CollectionProperty(["Milk", "Bread"])
-    let shown = MainActorMirror(tasks)
+    let shown = MainActorState(tasks)
     await withCheckedContinuation { changed in
       withObservationTracking {
         _ = shown.value

@@ -15,10 +15,10 @@ private final class Reader: Sendable {
   deinit { read() }
 }
 
-@MainActor @Suite struct MainActorMirrorTests {
+@MainActor @Suite struct MainActorStateTests {
   /// Waits until the mirror is changed, unless it shows something already.
   private func wait<Value: Equatable>(
-    until value: Value, in mirror: MainActorMirror<Value>
+    until value: Value, in mirror: MainActorState<Value>
   ) async {
     while true {
       let isShown = await withCheckedContinuation { (found: CheckedContinuation<Bool, Never>) in
@@ -45,7 +45,7 @@ private final class Reader: Sendable {
   @Test func itHoldsThePresentValueAtOnceAndIsNotToldItAgain() async {
     let property = Property(1)
     property.value = 2
-    let mirror = MainActorMirror(property)
+    let mirror = MainActorState(property)
     #expect(mirror.value == 2)
     let log = Log<Int>()
     withObservationTracking {
@@ -61,7 +61,7 @@ private final class Reader: Sendable {
     let property = Property(1)
     let log = Log<Int>()
     let mirrors = withObservationTracking {
-      [MainActorMirror(property), MainActorMirror(property.map { $0 * 2 }.map { $0 + 1 })]
+      [MainActorState(property), MainActorState(property.map { $0 * 2 }.map { $0 + 1 })]
     } onChange: {
       log.add(property.value)
     }
@@ -72,7 +72,7 @@ private final class Reader: Sendable {
 
   @Test func itChangesOnTheMainActorAlone() async {
     let property = Property(1)
-    let mirror = MainActorMirror(property)
+    let mirror = MainActorState(property)
     property.value = 2
     #expect(mirror.value == 1)
     await wait(until: 2, in: mirror)
@@ -80,7 +80,7 @@ private final class Reader: Sendable {
 
   @Test func whatOtherThreadsSetArrives() async {
     let property = Property(0)
-    let mirror = MainActorMirror(property.map { $0 * 2 })
+    let mirror = MainActorState(property.map { $0 * 2 })
     _ = onThread {
       for value in 1...1000 { property.value = value }
     }
@@ -90,7 +90,7 @@ private final class Reader: Sendable {
 
   @Test func observersOfItAreToldBeforeItChanges() async {
     let property = Property(1)
-    let mirror = MainActorMirror(property)
+    let mirror = MainActorState(property)
     let log = Log<Int>()
     withObservationTracking {
       _ = mirror.value
@@ -103,12 +103,12 @@ private final class Reader: Sendable {
   }
 
   @Test func itKeepsWhatItFollowsAndIsReleasedWithIt() async {
-    weak var released: MainActorMirror<Int>?
+    weak var released: MainActorState<Int>?
     weak var property: Property<Int>?
     do {
       let source = Property(1)
       property = source
-      var mirror: MainActorMirror? = MainActorMirror(source)
+      var mirror: MainActorState? = MainActorState(source)
       released = mirror
       source.value = 2
       mirror = nil
@@ -116,16 +116,16 @@ private final class Reader: Sendable {
     }
     #expect(property == nil)
     await Task { @MainActor in }.value
-    let mirror = MainActorMirror(Property(3))
+    let mirror = MainActorState(Property(3))
     #expect(mirror.value == 3)
   }
 
   @Test func whatItHeldIsLetGoOnceTheNewIsThere() async {
-    let mirrors = Log<MainActorMirror<Reader?>>()
+    let mirrors = Log<MainActorState<Reader?>>()
     let log = Log<Bool>()
     let property = Property<Reader?>(
       Reader { MainActor.assumeIsolated { log.add(mirrors.all[0].value == nil) } })
-    mirrors.add(MainActorMirror(property))
+    mirrors.add(MainActorState(property))
     property.value = nil
     while log.all.isEmpty { await Task.yield() }
     #expect(log.all == [true])
@@ -133,11 +133,11 @@ private final class Reader: Sendable {
 
   @Test func itIsMadeInsideAnObserverToo() async {
     let property = Property(0)
-    let mirrors = Log<MainActorMirror<Int>>()
+    let mirrors = Log<MainActorState<Int>>()
     let observation = property.observe { value in
       guard value == 1 else { return }
       property.value = 2
-      MainActor.assumeIsolated { mirrors.add(MainActorMirror(property)) }
+      MainActor.assumeIsolated { mirrors.add(MainActorState(property)) }
     }
     property.value = 1
     await wait(until: 2, in: mirrors.all[0])

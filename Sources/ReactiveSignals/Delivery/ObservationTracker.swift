@@ -1,10 +1,11 @@
+import Observation
 import Synchronization
 
 /// Lets the Observation framework know who reads something, and that it has changed.
 ///
 /// A change is to be told after it can be read, by the thread that calls observers and while it
 /// holds no lock: whoever is told may read again at once, on any thread, and must not find the old.
-package struct Tracking: ~Copyable, Sendable {
+package struct ObservationTracker: ~Copyable, Sendable {
   /// Where the contents are, held; 0 until the first reading makes them: what nobody reads costs
   /// nothing.
   ///
@@ -45,5 +46,26 @@ package struct Tracking: ~Copyable, Sendable {
     // Another thread was first.
     made.release()
     return known ?? begin()
+  }
+}
+
+/// What stands for contents of any type with the Observation framework.
+///
+/// It is not generic, as its key path would then be made anew for each reading.
+package final class TrackedContents: Observable, Sendable {
+  private let registrar = ObservationRegistrar()
+
+  package init() {}
+
+  private var contents: Void { () }
+
+  /// Notes a reading, where one is tracked on this thread.
+  package func access() {
+    registrar.access(self, keyPath: \.contents)
+  }
+
+  /// Makes a change, and tells those who have read.
+  package func mutate(_ change: () -> Void) {
+    registrar.withMutation(of: self, keyPath: \.contents, change)
   }
 }

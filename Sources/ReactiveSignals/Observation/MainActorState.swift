@@ -4,14 +4,14 @@ import Synchronization
 
 /// A copy of a property or a collection on the main actor, for use in views.
 ///
-///     let name = MainActorMirror(person.map(\.name))
+///     let name = MainActorState(person.map(\.name))
 ///     var body: some View { Text(name.value) }
 ///
 /// The mirror changes only on the main actor, so the Observation framework misses no change there,
 /// whichever thread sets the source. It has a value from the beginning: the value that a new
 /// observer receives first. If several values arrive while the main actor is busy, the mirror
 /// receives the latest. It keeps its source alive until it is released.
-@MainActor public final class MainActorMirror<Value: Sendable> {
+@MainActor public final class MainActorState<Value: Sendable> {
   private let contents = TrackedContents()
   private var newest: Value
   private var observation: Disposable?
@@ -66,7 +66,7 @@ import Synchronization
   }
 }
 
-extension MainActorMirror: Observable {}
+extension MainActorState: Observable {}
 
 /// Distinguishes the first value, which is delivered immediately, from all later values.
 private final class Beginning: Sendable {

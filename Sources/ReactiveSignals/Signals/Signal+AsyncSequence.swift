@@ -1,3 +1,25 @@
+extension SignalSource {
+  /// Returns the values as an asynchronous sequence, which ends with the signal.
+  ///
+  ///     for await name in names.values() { … }
+  ///
+  /// Each iteration is an observation of its own. It ends with the signal, if the task is canceled, or if
+  /// the iterator is released. If the signal has a memory, the latest value comes first.
+  ///
+  /// - Parameter policy: How to buffer values while the body of the loop is busy. The default keeps only
+  ///   the latest value.
+  public func values(
+    policy: DeliveryPolicy = .coalesce
+  ) -> some AsyncSequence<Value, Never> & Sendable {
+    ObservationSequence<WaitingSignal<Value>, Value>(policy) { [signal] inbox in
+      defer { signal.node.start() }
+      return signal.node.observeEvents(keeping: signal) { inbox.post(WaitingSignal($0)) }
+    } read: {
+      { ObservationSequence.Step($0.value?.value, isEnd: $0.isEnd) }
+    }
+  }
+}
+
 extension Signal {
   /// Creates a signal of the elements of an asynchronous sequence. It ends with the sequence.
   ///

@@ -2,6 +2,37 @@
   package import Combine
   import SwappablePrimitives
 
+  /// The values of an observation, for Combine.
+  package struct ObservationPublisher<Item: Mergeable, Output: Sendable>: Publisher, Sendable {
+    package typealias Failure = Never
+
+    private let policy: DeliveryPolicy
+    private let read: @Sendable () -> @Sendable (Item) -> Output?
+    private let observe: @Sendable (QueueSubscription<Item>) -> Disposable
+
+    /// Creates a publisher.
+    ///
+    /// - Parameters:
+    ///   - policy: How items are buffered until the subscriber demands them.
+    ///   - observe: A closure that begins an observation, which posts its items to a subscription and
+    ///     retains it.
+    ///   - read: A closure that returns the reader of one subscription. The reader returns the value for the
+    ///     subscriber, or `nil` if an item has none.
+    package init(
+      _ policy: DeliveryPolicy,
+      observe: @escaping @Sendable (QueueSubscription<Item>) -> Disposable,
+      read: @escaping @Sendable () -> @Sendable (Item) -> Output?
+    ) {
+      self.policy = policy
+      self.observe = observe
+      self.read = read
+    }
+
+    package func receive<Target: Subscriber<Output, Never>>(subscriber: Target) {
+      QueueSubscription<Item>.open(subscriber, policy, read(), observe)
+    }
+  }
+
   /// A subscription that connects a Combine subscriber to an observation.
   ///
   /// The observation retains the subscription until it is canceled or has ended, because not every
@@ -33,7 +64,7 @@
       _ value: @escaping @Sendable (Item) -> Target.Input?,
       _ observe: (QueueSubscription<Item>) -> Disposable
     ) where Target.Failure == Never {
-      let target = Handed<Item>(
+      let target = CombineReceiver<Item>(
         take: { item in
           guard let value = value(item) else { return nil }
           return subscriber.receive(value).max ?? .max
@@ -67,7 +98,7 @@
     /// Ends the subscription after all pending items, and ends the observation.
     package func finish() {
       queue.finish()
-      letGo()
+      endObservation()
     }
 
     package func request(_ demand: Subscribers.Demand) {
@@ -76,10 +107,10 @@
 
     package func cancel() {
       queue.cancel()
-      letGo()
+      endObservation()
     }
 
-    private func letGo() {
+    private func endObservation() {
       let disposable = state.withLock { state in
         let disposable = state.observation
         state = State(isOver: true)
@@ -90,7 +121,7 @@
   }
 
   /// The closures that call a subscriber, on the thread that delivers.
-  private final class Handed<Item>: @unchecked Sendable {
+  private final class CombineReceiver<Item>: @unchecked Sendable {
     // Sendable: the queue calls this from one thread at a time, and passes it on under its lock.
 
     let take: (Item) -> Int?

@@ -1,0 +1,55 @@
+public import ReactiveSignals
+
+extension DataSource {
+  /// Returns the events as an asynchronous sequence: `initial` first, and then the changes.
+  ///
+  ///     for await event in container.events() { … }
+  ///
+  /// Each iteration is an observation of its own. It begins with `makeAsyncIterator()`, and ends if the task
+  /// is canceled or the iterator is released.
+  ///
+  /// - Parameter policy: How to buffer changes while the body of the loop is busy. By default, all pending
+  ///   changes become one.
+  public func events(
+    policy: DeliveryPolicy = .coalesce
+  ) -> some AsyncSequence<CollectionEvent<Element>, Never> & Sendable {
+    ObservationSequence<PendingEvent<Element>, CollectionEvent<Element>>(policy) { [self] inbox in
+      start()
+      return Disposable(collection.node.observe { inbox.post($0) }, keeping: self)
+    } read: {
+      let receiver = EventReceiver<Element>()
+      return { ObservationSequence.Step(receiver.receive($0)) }
+    }
+  }
+
+  /// Returns the contents as an asynchronous sequence: the present contents first, and then the latest
+  /// contents after each change.
+  ///
+  ///     for await contents in container.snapshots() { … }
+  ///
+  /// Use this to show or store the whole list. No difference is computed, and at most one snapshot is
+  /// pending while the body of the loop is busy.
+  public func snapshots() -> some AsyncSequence<Snapshot<Element>, Never> & Sendable {
+    latestValues { [self] post in observeSnapshots { post($0) } }
+  }
+
+  /// Returns the statuses as an asynchronous sequence: the present status first, and then the latest
+  /// status after each step.
+  ///
+  ///     for await status in source.statuses() { … }
+  ///
+  /// At most one status is pending while the body of the loop is busy.
+  public func statuses() -> some AsyncSequence<SourceStatus, Never> & Sendable {
+    latestValues { [self] post in observeStatus { post($0) } }
+  }
+
+  private func latestValues<Value>(
+    _ observe: @escaping @Sendable (@escaping @Sendable (Value) -> Void) -> Disposable
+  ) -> ObservationSequence<WaitingValue<Value>, Value> {
+    ObservationSequence(.coalesce) { inbox in
+      observe { inbox.post(WaitingValue(value: $0)) }
+    } read: {
+      { ObservationSequence.Step($0.value) }
+    }
+  }
+}

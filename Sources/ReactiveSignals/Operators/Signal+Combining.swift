@@ -1,0 +1,214 @@
+extension Signal {
+  /// Makes a signal of the newest values of two signals, once both have brought one.
+  ///
+  /// If both come from one root, a commit there brings one pair that agrees, never one of a new and an
+  /// old value. Otherwise the result is a domain of its own, where each value of either is a step. It
+  /// ends when both have ended, or one has without any value. It has a memory if both have.
+  ///
+  /// - Parameter other: The other signal.
+  /// - Complexity: O(1) for each value.
+  public func combineLatest<Other: Sendable>(_ other: Signal<Other>) -> Signal<(Value, Other)> {
+    typealias Input = InputValue<Value, Other, Never>
+    return .over(
+      [map { Input.first($0) }, other.map { Input.second($0) }],
+      Signal.latest(of: 2) { first, second, _ in
+        guard let first, let second else { return nil }
+        return (first, second)
+      })
+  }
+
+  /// Makes a signal of the newest values of three signals, once all have brought one.
+  ///
+  /// If all come from one root, a commit there brings one triple that agrees. Otherwise the result is a
+  /// domain of its own, where each value of any is a step. It ends when all have ended, or one has
+  /// without any value. It has a memory if all have.
+  ///
+  /// - Parameters:
+  ///   - second: The second signal.
+  ///   - third: The third signal.
+  /// - Complexity: O(1) for each value.
+  public func combineLatest<Second: Sendable, Third: Sendable>(
+    _ second: Signal<Second>, _ third: Signal<Third>
+  ) -> Signal<(Value, Second, Third)> {
+    typealias Input = InputValue<Value, Second, Third>
+    return .over(
+      [map { Input.first($0) }, second.map { Input.second($0) }, third.map { Input.third($0) }],
+      Signal.latest(of: 3) { first, second, third in
+        guard let first, let second, let third else { return nil }
+        return (first, second, third)
+      })
+  }
+
+  private static func latest<Second, Third, Output>(
+    of count: Int, _ combine: @escaping (Value?, Second?, Third?) -> Output?
+  ) -> SignalKernel<InputValue<Value, Second, Third>, Output> {
+    var values: (Value?, Second?, Third?)
+    var ended = EndedInputs(of: count)
+    return SignalKernel { value, _, _ in
+      switch value {
+      case .first(let first): values.0 = first
+      case .second(let second): values.1 = second
+      case .third(let third): values.2 = third
+      }
+      return combine(values.0, values.1, values.2)
+    } end: { input in
+      ended.insert(input)
+      let hasBrought = [values.0 != nil, values.1 != nil, values.2 != nil]
+      return ended.areAll || !hasBrought[input]
+    }
+  }
+}
+
+extension Signal {
+  /// Makes a signal of pairs: the first values of two signals, then the second ones, and so on.
+  ///
+  /// If both come from one root, a commit there brings one pair at most. Otherwise the result is a
+  /// domain of its own. It ends as soon as no further pair can come, and has a memory if both have.
+  /// Values wait until their partner comes: memory grows with how far one is ahead of the other.
+  ///
+  /// - Parameter other: The other signal.
+  /// - Complexity: O(1) for each value, on average.
+  public func zip<Other: Sendable>(_ other: Signal<Other>) -> Signal<(Value, Other)> {
+    typealias Input = InputValue<Value, Other, Never>
+    return .over(
+      [map { Input.first($0) }, other.map { Input.second($0) }],
+      Signal.zipped(of: 2) { values in
+        guard case .first(let first) = values[0], case .second(let second) = values[1] else {
+          return nil
+        }
+        return (first, second)
+      })
+  }
+
+  /// Makes a signal of triples: the first values of three signals, then the second ones, and so on.
+  ///
+  /// If all come from one root, a commit there brings one triple at most. Otherwise the result is a
+  /// domain of its own. It ends as soon as no further triple can come, and has a memory if all have.
+  /// Values wait until their partners come: memory grows with how far one is ahead of the others.
+  ///
+  /// - Parameters:
+  ///   - second: The second signal.
+  ///   - third: The third signal.
+  /// - Complexity: O(1) for each value, on average.
+  public func zip<Second: Sendable, Third: Sendable>(
+    _ second: Signal<Second>, _ third: Signal<Third>
+  ) -> Signal<(Value, Second, Third)> {
+    typealias Input = InputValue<Value, Second, Third>
+    return .over(
+      [map { Input.first($0) }, second.map { Input.second($0) }, third.map { Input.third($0) }],
+      Signal.zipped(of: 3) { values in
+        guard case .first(let first) = values[0], case .second(let second) = values[1],
+          case .third(let third) = values[2]
+        else { return nil }
+        return (first, second, third)
+      })
+  }
+
+  private static func zipped<Second, Third, Output>(
+    of count: Int, _ combine: @escaping ([InputValue<Value, Second, Third>]) -> Output?
+  ) -> SignalKernel<InputValue<Value, Second, Third>, Output> {
+    typealias Input = InputValue<Value, Second, Third>
+    var waiting = Array(repeating: EventQueue(), count: count)
+    var ended = EndedInputs(of: count)
+    return SignalKernel { value, input, ends in
+      waiting[input].append(SignalValue(value))
+      guard waiting.allSatisfy({ !$0.isEmpty }) else { return nil }
+      let values = waiting.indices.compactMap { input in
+        waiting[input].popFirst().map { SignalEvent<Input>($0).value }
+      }
+      ends = waiting.indices.contains { ended.contains($0) && waiting[$0].isEmpty }
+      return combine(values)
+    } end: { input in
+      ended.insert(input)
+      return waiting[input].isEmpty
+    }
+  }
+}
+
+extension Signal {
+  /// Creates a signal of the values of this signal and of others, in order of arrival.
+  ///
+  /// Each value is sent on its own, even if several come from one commit, so no value is lost. For
+  /// that reason, the result has a domain of its own, and does not change in one pass with its
+  /// inputs. It ends when all inputs have ended, and has a memory if all inputs have one.
+  ///
+  /// - Parameter others: The other signals. If values come from one commit, the value of a signal
+  ///   is sent before the values of signals derived from it.
+  /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
+  public func merge(with others: Signal<Value>...) -> Signal<Value> {
+    merge(with: others)
+  }
+
+  /// Creates a signal of the values of this signal and of any number of others.
+  ///
+  /// Values are sent in order of arrival, in the same way as for signals that are listed one by one.
+  ///
+  /// - Parameter others: The other signals. The array may be empty.
+  /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
+  public func merge(with others: [Signal<Value>]) -> Signal<Value> {
+    var ended = EndedInputs(of: others.count + 1)
+    return Signal.boundary(
+      [self] + others, joinsTransactions: false,
+      SignalKernel(
+        take: { value, _, _ in value },
+        end: { input in
+          ended.insert(input)
+          return ended.areAll
+        }))
+  }
+}
+
+/// A value of one of up to three inputs.
+enum InputValue<First: Sendable, Second: Sendable, Third: Sendable>: Sendable {
+  case first(First)
+  case second(Second)
+  case third(Third)
+}
+
+extension Signal {
+  /// Creates a signal over several inputs.
+  ///
+  /// If the inputs share a domain, the signal belongs to that domain, and a commit there causes at
+  /// most one value. Otherwise, it has a domain of its own.
+  static func over<Input: Sendable>(
+    _ inputs: [Signal<Input>], _ kernel: SignalKernel<Input, Value>
+  ) -> Signal<Value> {
+    let domain = inputs[0].node.domain
+    if inputs.allSatisfy({ $0.node.domain === domain }) {
+      return Signal(SignalNode(inputs.map(\.node), kernel), upstream: inputs)
+    }
+    return boundary(inputs, kernel)
+  }
+
+  /// Creates a signal over several inputs in a domain of its own. Each value of an input is a
+  /// commit there.
+  ///
+  /// - Parameter joinsTransactions: A Boolean value that indicates whether values of one
+  ///   transaction are one commit.
+  static func boundary<Input: Sendable>(
+    _ inputs: [Signal<Input>], joinsTransactions: Bool = true, _ kernel: SignalKernel<Input, Value>
+  ) -> Signal<Value> {
+    let domain = Domain()
+    let followers = inputs.map {
+      $0.node.makeBoundary(in: domain, joinsTransactions: joinsTransactions)
+    }
+    return Signal(SignalNode(followers, keeping: inputs, kernel))
+  }
+}
+
+/// The inputs that have ended.
+struct EndedInputs {
+  private var isEnded: [Bool]
+
+  init(of count: Int) {
+    isEnded = Array(repeating: false, count: count)
+  }
+
+  var areAll: Bool { isEnded.allSatisfy { $0 } }
+
+  func contains(_ input: Int) -> Bool { isEnded[input] }
+
+  mutating func insert(_ input: Int) {
+    isEnded[input] = true
+  }
+}
