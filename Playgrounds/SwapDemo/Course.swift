@@ -4,7 +4,7 @@ import Swappable
 struct Course {
   private let stores: Stores
   private let container: SwappableContainer<Item>
-  private var events: any AsyncIteratorProtocol<CollectionEvent<Item>, Never>
+  private var events: LiveValues<CollectionEvent<Item>>.Iterator
   private let say: (String) throws -> Void
 
   /// Why the course cannot go on.
@@ -68,7 +68,7 @@ struct Course {
   }
 
   private mutating func next() async throws -> CollectionEvent<Item> {
-    guard let event = await events.next(isolation: nil) else { throw CancellationError() }
+    guard let event = await events.next() else { throw CancellationError() }
     return event
   }
 

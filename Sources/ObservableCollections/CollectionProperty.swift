@@ -145,9 +145,10 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.openTransactions.removeLast()
     context.transactionDepth -= 1
-    let (mustDeliver, released) = commit(prepare(), tickets: [])
+    let update = prepare()
+    let released = commit(update, tickets: [])
     withExtendedLifetime(released) {}
-    if mustDeliver { root.domain.deliver() }
+    if update != nil { domain.deliver() }
     return result
   }
 
@@ -178,24 +179,17 @@ extension CollectionProperty {
     return box.state.advanced(to: contents, status: status ?? box.state.status)
   }
 
-  /// Commits an update and leaves the gate.
+  /// Commits an update, if there is one, and leaves the gate.
   ///
-  /// - Returns: `true` if this thread must deliver, and objects to be released.
+  /// - Returns: Objects to be released.
   private func commit(
     _ update: CollectionUpdate<Element>?, tickets: [Ticket]
-  ) -> (mustDeliver: Bool, released: (Event, Event?)?) {
-    let thread = ThreadID.current
-    guard let update else {
-      gate.leave(as: thread)
-      return (false, nil)
-    }
+  ) -> (Event, Event?)? {
+    defer { gate.leave(as: .current) }
+    guard let update else { return nil }
     // The update holds the snapshot before it. The status before it is held here.
     let before = root.currentBox
-    let (mustDeliver, released) = root.domain.lock.withLock { state in
-      root.commit(update, tickets: tickets, by: thread, &state)
-    }
-    gate.leave(as: thread)
-    return (mustDeliver, (before, released))
+    return (before, domain.lock.withLock { root.commit(update, tickets: tickets, &$0) })
   }
 
   /// Discards the draft and leaves the gate.
@@ -220,11 +214,10 @@ extension CollectionProperty: TransactionParticipant {
     return prepared != nil
   }
 
-  package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
+  package func commitTransaction(tickets: [Ticket]) -> Any {
     let (update, draft) = (prepared, preparedDraft)
     (prepared, preparedDraft) = (nil, nil)
-    let (mustDeliver, released) = commit(update, tickets: tickets)
-    return (mustDeliver, (draft, released))
+    return (draft, commit(update, tickets: tickets))
   }
 
   package func rollBackTransaction() -> Any {

@@ -1,15 +1,16 @@
 public import Diffing
 package import ReactiveSignals
 
-/// What a collection holds and how it is doing, read together.
+/// The contents, the revision and the status of a collection at one moment.
 public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   /// The contents.
   public internal(set) var snapshot: Snapshot<Element>
-  /// Grows by one with each change of the contents.
+  /// The number of changes of the contents so far.
   public internal(set) var revision: Int
-  /// How the source is doing.
+  /// The status of the source.
   public internal(set) var status: SourceStatus
-  /// Whether it has held good contents at any time: from then on, empty means empty.
+  /// A Boolean value that indicates whether the source has ever held good contents. If it has, an empty
+  /// collection is really empty.
   public internal(set) var hasLoaded: Bool
 
   package init(
@@ -21,7 +22,7 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
     self.hasLoaded = hasLoaded
   }
 
-  /// The state before anything was loaded.
+  /// Creates the state of a source that has not loaded.
   package init(unloaded status: SourceStatus) {
     self.init(Snapshot(), revision: 0, status: status, hasLoaded: status.state == .loaded)
   }
@@ -46,7 +47,7 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   }
 }
 
-/// What one commit or pass brings to a collection: a change, a status step, or both.
+/// The update that one commit or pass brings to a collection: a change, a status step, or both.
 package final class CollectionUpdate<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the
   // update is pending. The delivering thread owns it from then on, and publishes no update that has it.

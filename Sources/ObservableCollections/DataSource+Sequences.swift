@@ -12,13 +12,13 @@ extension DataSource {
   ///   changes become one.
   public func events(
     policy: DeliveryPolicy = .coalesce
-  ) -> some AsyncSequence<CollectionEvent<Element>, Never> & Sendable {
-    ObservationSequence<PendingEvent<Element>, CollectionEvent<Element>>(policy) { [self] inbox in
+  ) -> LiveValues<CollectionEvent<Element>> {
+    LiveValues(policy) { [self] (inbox: Inbox<PendingEvent<Element>>) in
       start()
       return Disposable(collection.node.observe { inbox.post($0) }, keeping: self)
     } read: {
       let receiver = EventReceiver<Element>()
-      return { ObservationSequence.Step(receiver.receive($0)) }
+      return { (item: PendingEvent<Element>) in LiveValues.Step(receiver.receive(item)) }
     }
   }
 
@@ -29,7 +29,7 @@ extension DataSource {
   ///
   /// Use this to show or store the whole list. No difference is computed, and at most one snapshot is
   /// pending while the body of the loop is busy.
-  public func snapshots() -> some AsyncSequence<Snapshot<Element>, Never> & Sendable {
+  public func snapshots() -> LiveValues<Snapshot<Element>> {
     latestValues { [self] post in observeSnapshots { post($0) } }
   }
 
@@ -39,17 +39,17 @@ extension DataSource {
   ///     for await status in source.statuses() { … }
   ///
   /// At most one status is pending while the body of the loop is busy.
-  public func statuses() -> some AsyncSequence<SourceStatus, Never> & Sendable {
+  public func statuses() -> LiveValues<SourceStatus> {
     latestValues { [self] post in observeStatus { post($0) } }
   }
 
   private func latestValues<Value>(
     _ observe: @escaping @Sendable (@escaping @Sendable (Value) -> Void) -> Disposable
-  ) -> ObservationSequence<WaitingValue<Value>, Value> {
-    ObservationSequence(.coalesce) { inbox in
+  ) -> LiveValues<Value> {
+    LiveValues(.coalesce) { (inbox: Inbox<WaitingValue<Value>>) in
       observe { inbox.post(WaitingValue(value: $0)) }
     } read: {
-      { ObservationSequence.Step($0.value) }
+      { (item: WaitingValue<Value>) in LiveValues.Step(item.value) }
     }
   }
 }

@@ -216,10 +216,11 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
 }
 
 extension DataSource {
-  /// Makes another collection follow this one.
+  /// Binds another collection to this one.
   ///
-  /// The target is made equal at once, and then receives each change: moves stay moves, and updates stay
-  /// updates. The target may be edited meanwhile. The next change of this collection makes it equal again.
+  /// The binding first makes the target equal to this collection, and then applies each change to it: moves
+  /// stay moves, and updates stay updates. The target may be edited meanwhile. The next change of this
+  /// collection makes it equal again.
   ///
   /// - Parameter target: The collection that follows. The binding does not keep it alive.
   /// - Returns: A handle that keeps the binding and this source alive. Releasing it ends the binding.
@@ -257,13 +258,13 @@ private final class Follower<Element: Differentiable & Sendable>: @unchecked Sen
 }
 
 extension MainActorState {
-  /// Makes one that follows the contents of a collection.
+  /// Creates a state that follows the contents of a collection.
   ///
   ///     let tasks = MainActorState(container)
   ///     var body: some View { List(tasks.value) { … } }
   ///
-  /// - Parameter source: What it follows; attaching starts an idle one.
-  /// - Complexity: O(1) for each event; no difference is computed.
+  /// - Parameter source: The collection. If it is idle, it is started.
+  /// - Complexity: O(1) for each event. No difference is computed.
   public convenience init<Element: Differentiable & Sendable>(
     _ source: any DataSource<Element>
   ) where Value == Snapshot<Element> {

@@ -9,14 +9,14 @@ public protocol EditableDataSource<Element>: DataSource {
 extension EditableDataSource {
   public var collection: LiveCollection<Element> { property.collection }
 
-  /// Edits in one step: one revision and one event for all that `body` does.
+  /// Edits the collection in one step. All edits in the closure are one revision and one event.
   ///
-  /// The body is synchronous and works on a draft that nobody else sees. Inside it, edits of this
-  /// collection on the same thread join the same draft; other threads' edits wait. If it throws, its
-  /// own part is rolled back and nothing is sent.
+  /// The closure is synchronous and edits a draft that only the transaction sees. If the closure edits this
+  /// collection directly, on the same thread, those edits join the draft. Edits on other threads wait. If the
+  /// closure throws, its own edits are rolled back and nothing is delivered.
   ///
-  /// - Parameter body: Edits the draft.
-  /// - Returns: What `body` returns.
+  /// - Parameter body: A closure that edits the draft.
+  /// - Returns: The return value of `body`.
   @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
@@ -37,8 +37,8 @@ extension EditableDataSource {
   /// Inserts an element.
   ///
   /// - Parameters:
-  ///   - element: What to insert.
-  ///   - index: Where it is to stand; 0 up to and including the count.
+  ///   - element: The element to insert.
+  ///   - index: The offset of the element after the insertion, in `0...count`.
   public func insert(_ element: Element, at index: Int) {
     property.edit { $0.insert(element, at: index) }
   }
@@ -46,24 +46,24 @@ extension EditableDataSource {
   /// Inserts elements, as one change.
   ///
   /// - Parameters:
-  ///   - elements: What to insert.
-  ///   - index: Where the first of them is to stand; 0 up to and including the count.
+  ///   - elements: The elements to insert.
+  ///   - index: The offset of the first new element after the insertion, in `0...count`.
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     property.edit { $0.insert(contentsOf: elements, at: index) }
   }
 
-  /// Removes an element.
+  /// Removes the element at an offset.
   ///
-  /// - Parameter index: Its offset; it traps if there is none.
-  /// - Returns: The element.
+  /// - Parameter index: The offset of the element, in `0..<count`.
+  /// - Returns: The removed element.
   @discardableResult
   public func remove(at index: Int) -> Element {
     property.edit { $0.remove(at: index) }
   }
 
-  /// Removes the first element of an identity.
+  /// Removes the first element with an identity.
   ///
-  /// - Returns: The element; nil where there is none.
+  /// - Returns: The removed element, or `nil` if no element has the identity.
   @discardableResult
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
     property.edit { $0.remove(identifiedBy: identifier) }
@@ -71,7 +71,7 @@ extension EditableDataSource {
 
   /// Removes elements, as one change.
   ///
-  /// - Parameter range: Their offsets.
+  /// - Parameter range: The offsets of the elements to remove, within `0..<count`.
   public func removeSubrange(_ range: Range<Int>) {
     property.edit { $0.removeSubrange(range) }
   }
@@ -85,7 +85,7 @@ extension EditableDataSource {
     }
   }
 
-  /// Removes everything.
+  /// Removes all elements.
   public func removeAll() {
     property.edit { $0.removeAll() }
   }
@@ -93,29 +93,29 @@ extension EditableDataSource {
   /// Moves an element.
   ///
   /// - Parameters:
-  ///   - source: Where it stands.
-  ///   - destination: Where it stands afterwards.
+  ///   - source: The offset of the element, in `0..<count`.
+  ///   - destination: The offset of the element after the move, in `0..<count`.
   public func move(from source: Int, to destination: Int) {
     property.edit { $0.move(from: source, to: destination) }
   }
 
-  /// Changes an element in place: an update, or nothing where it is equal afterwards.
+  /// Changes an element in place. This is an update, or nothing if the element is equal afterwards.
   ///
   /// - Parameters:
-  ///   - index: Its offset; it traps if there is none.
-  ///   - body: Changes it.
+  ///   - index: The offset of the element, in `0..<count`.
+  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
     try property.transaction { (draft) throws(Failure) in try draft.update(at: index, body) }
   }
 
-  /// Changes the first element of an identity in place.
+  /// Changes the first element with an identity in place.
   ///
   /// - Parameters:
   ///   - identifier: The identity.
-  ///   - body: Changes it.
-  /// - Returns: Whether there is one.
+  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  /// - Returns: `true` if an element has the identity; otherwise, `false`.
   @discardableResult
   public func update<Failure: Error>(
     identifiedBy identifier: Element.DifferenceIdentifier,
@@ -126,12 +126,12 @@ extension EditableDataSource {
     }
   }
 
-  /// Replaces everything by a keyed difference: elements of the same identity are kept.
+  /// Replaces all elements. The change is the difference: elements of the same identity are kept.
   public func replace(with elements: some Sequence<Element>) {
     property.edit { $0.replace(with: elements) }
   }
 
-  /// The newest committed element at an offset; setting it is an update, whatever its identity.
+  /// The newest committed element at an offset. Setting it is an update, even if the identity differs.
   public subscript(index: Int) -> Element {
     get { snapshot[index] }
     set { property.edit { $0[index] = newValue } }

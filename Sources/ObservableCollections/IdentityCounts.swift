@@ -1,17 +1,17 @@
 package import Diffing
 
-/// How often each identity occurs, kept up to date by what changes.
+/// The number of elements of each identity, kept up to date by changes.
 package struct IdentityCounts<Element: Differentiable & Sendable> {
   private var counts: [Element.DifferenceIdentifier: Int] = [:]
-  /// How many elements have the identity of an earlier one.
+  /// The number of elements that have the identity of an earlier one.
   private var surplus = 0
 
   package init() {}
 
-  /// Whether an identity occurs twice.
+  /// A Boolean value that indicates whether two elements have one identity.
   package var hasDuplicates: Bool { surplus > 0 }
 
-  /// Counts what went and what came.
+  /// Counts removed and added elements.
   ///
   /// - Complexity: O(changes).
   package mutating func update(removed: [Element], added: [Element]) {
@@ -29,7 +29,7 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
     }
   }
 
-  /// Names the first two elements of one identity, if there are any.
+  /// Returns a diagnostic that names the first two elements of one identity, or `nil`.
   package func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]

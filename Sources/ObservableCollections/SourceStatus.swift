@@ -1,44 +1,44 @@
-/// How a data source is doing, beside what it holds.
+/// The condition of a data source, besides its contents.
 public struct SourceStatus: Sendable, Hashable {
-  /// What a data source is doing.
+  /// The activity of a data source.
   public enum State: Sendable, Hashable {
-    /// It waits for somebody to attach, and has read nothing.
+    /// The source waits for its first observer, and has read nothing.
     case idle
-    /// It reads for the first time, and is empty until then.
+    /// The source reads for the first time. It is empty until it has loaded.
     case loading
-    /// Its contents are right.
+    /// The contents are up to date.
     case loaded
-    /// It could not read; the last good contents stay, and it goes on trying.
+    /// The source could not read. It keeps the last good contents and tries again.
     case failed(SourceError)
-    /// What it reads is not there; the last good contents stay, and it goes on looking.
+    /// The file or database is missing. The source keeps the last good contents and looks again.
     case missing(SourceError)
   }
 
-  /// What it is doing.
+  /// The activity of the source.
   public var state: State
-  /// What a user may want to know of how it works.
+  /// Remarks on how the source works.
   public var diagnostics: [SourceDiagnostic]
 
-  /// Makes a status.
+  /// Creates a status.
   public init(_ state: State, diagnostics: [SourceDiagnostic] = []) {
     self.state = state
     self.diagnostics = diagnostics
   }
 
-  /// Waiting for somebody to attach.
+  /// The status of a source that waits for its first observer.
   public static let idle = SourceStatus(.idle)
-  /// Reading for the first time.
+  /// The status of a source that reads for the first time.
   public static let loading = SourceStatus(.loading)
-  /// All is well.
+  /// The status of a source whose contents are up to date.
   public static let loaded = SourceStatus(.loaded)
 
-  /// Could not read.
+  /// Returns the status of a source that could not read.
   public static func failed(_ error: SourceError) -> SourceStatus { SourceStatus(.failed(error)) }
 
-  /// Nothing there to read.
+  /// Returns the status of a source whose file or database is missing.
   public static func missing(_ error: SourceError) -> SourceStatus { SourceStatus(.missing(error)) }
 
-  /// The error of a source that failed or is missing.
+  /// The error of a source that failed or is missing, or `nil`.
   public var error: SourceError? {
     switch state {
     case .failed(let error), .missing(let error): error
@@ -46,8 +46,10 @@ public struct SourceStatus: Sendable, Hashable {
     }
   }
 
-  /// The worse of two: missing before failed before loading before idle before loaded; of two that are
-  /// equally bad the first. The diagnostics of both are kept.
+  /// Returns the worse of two statuses, with the diagnostics of both.
+  ///
+  /// From bad to good, the states are missing, failed, loading, idle and loaded. If both are equally bad,
+  /// the state of this status is returned.
   package func worse(_ other: SourceStatus) -> SourceStatus {
     var worse = other.badness > badness ? other : self
     if diagnostics != other.diagnostics {
@@ -68,7 +70,7 @@ public struct SourceStatus: Sendable, Hashable {
 }
 
 extension SourceStatus: CustomStringConvertible {
-  /// The state, the error if there is one, and the remarks.
+  /// The state, the error if there is one, and the diagnostics.
   public var description: String {
     let state =
       switch state {
@@ -82,14 +84,14 @@ extension SourceStatus: CustomStringConvertible {
   }
 }
 
-/// A remark on how a data source works: that it polls, or that identities occur twice.
+/// A remark on how a data source works, for example that it polls, or that two elements have one identity.
 public struct SourceDiagnostic: Sendable, Hashable, CustomStringConvertible {
-  /// Names the kind of remark, for programs.
+  /// The kind of remark, for programs.
   public let code: String
-  /// Says it to a person.
+  /// The remark, for people.
   public let message: String
 
-  /// Makes a remark.
+  /// Creates a remark.
   public init(code: String, message: String) {
     self.code = code
     self.message = message
@@ -98,23 +100,23 @@ public struct SourceDiagnostic: Sendable, Hashable, CustomStringConvertible {
   public var description: String { message }
 }
 
-/// Why a data source cannot show what it should.
+/// The reason why a data source has failed.
 ///
-/// Two are equal if code and message are.
+/// Two errors are equal if their codes and messages are equal.
 public struct SourceError: Error, Sendable {
-  /// Names the kind of error, for programs.
+  /// The kind of error, for programs.
   public let code: String
-  /// What happened, to which file or query, and what would help.
+  /// A description for people: what happened, to which file or query, and what would help.
   public let message: String
-  /// The error that caused it.
+  /// The error that caused this one.
   public let underlying: (any Error)?
 
-  /// Makes an error.
+  /// Creates an error.
   ///
   /// - Parameters:
-  ///   - code: Names the kind of error, for programs.
-  ///   - message: What happened, to which file or query, and what would help.
-  ///   - underlying: The error that caused it.
+  ///   - code: The kind of error, for programs.
+  ///   - message: A description for people: what happened, to which file or query, and what would help.
+  ///   - underlying: The error that caused this one.
   public init(code: String, message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message

@@ -63,8 +63,6 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     /// The remaining actions, the next one last. An action is released when it is done: delivery
     /// lasts as long as other threads commit, and must not keep a source that was left.
     var actions: [Machine.Action] = []
-    /// A Boolean value that indicates whether this thread must deliver the commits.
-    var mustDeliver = false
     var waiters: [Domain.Waiter] = []
 
     init(_ decision: Machine.Decision) { actions = decision.actions.reversed() }
@@ -100,13 +98,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     switch step {
     case .show(let contents, let changeset):
       let new = StateBox<Element>.read(contents.box).state
-      replaced += commit(changeset.map { (new.snapshot, $0) }, new, [], &turn, &state)
+      replaced += commit(changeset.map { (new.snapshot, $0) }, new, [], &state)
     case .replay(let updates):
       for erased in updates {
         let update = CollectionUpdate<Element>.read(erased.update)
         replaced += commit(
-          update.change.map { ($0.after, $0.changeset) }, update.state, erased.tickets, &turn,
-          &state)
+          update.change.map { ($0.after, $0.changeset) }, update.state, erased.tickets, &state)
       }
     case .adopt(let new, let attachment):
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
@@ -143,8 +140,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .resolve(let attachment, let outcome):
       SourceAttachment<Element>.cast(attachment).handle.resolve(outcome)
     case .deliver:
-      if turn.mustDeliver { root.domain.deliver() }
-      turn.mustDeliver = false
+      root.domain.deliver()
     case .wakeWaiters:
       for waiter in turn.waiters { waiter.wake() }
       turn.waiters = []
@@ -171,21 +167,20 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) -> Machine.Input {
     source(of: attachment).start()
     let node = attachment.node
-    let (box, observation) = node.attachFeeder { [weak self, weak attachment] update, tickets in
+    let (box, observation) = node.observeAsBoundary {
+      [weak self, weak attachment] update, tickets in
       if let self, let attachment {
         handle(.update(attachment, Machine.Update(update, tickets, in: root.domain)))
       }
     }
-    // The attachment keeps the source.
-    let feed = Disposable(observation, keeping: nil)
     let shown = withLock { _ in
-      attachment.feed = feed
+      attachment.observation = observation
       return machine.shown
     }
     if isFirst {
       let first = box.state
-      root.begin(
-        with: CollectionState(
+      root.setFirst(
+        CollectionState(
           first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded))
     }
     let contents = Machine.Contents(box)
@@ -200,12 +195,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func endObservation(of attachment: SourceAttachment<Element>) {
-    let feed = withLock { _ in
-      let feed = attachment.feed
-      attachment.feed = nil
-      return feed
+    let observation = withLock { _ in
+      let observation = attachment.observation
+      attachment.observation = nil
+      return observation
     }
-    feed?.dispose()
+    observation?.dispose()
   }
 
   /// Commits new contents, if there are any, and the status of a source.
@@ -213,18 +208,14 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   /// - Returns: The newest state before it, and other objects to be released after the lock.
   private func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?,
-    _ source: CollectionState<Element>, _ tickets: [Ticket], _ turn: inout Turn,
-    _ state: inout Domain.State
+    _ source: CollectionState<Element>, _ tickets: [Ticket], _ state: inout Domain.State
   ) -> [Event] {
     let before = root.committed(&state)
     guard
       let update = before.state.advanced(
         to: contents, status: source.status, hasLoaded: source.hasLoaded)
     else { return [before] }
-    let (mustDeliver, released) = root.commit(update, tickets: tickets, by: .current, &state)
-    if mustDeliver { turn.mustDeliver = true }
-    if let released { return [before, released] }
-    return [before]
+    return [before, root.commit(update, tickets: tickets, &state)].compactMap(\.self)
   }
 
   /// Computes the difference from the shown contents, which stay as they are until it is done.
@@ -241,4 +232,112 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     root.domain.pause(at: .swapComputed)
     return .compared(attachment, changeset.isEmpty ? nil : changeset)
   }
+}
+
+/// A source that is attached to a container, without the type of its elements.
+class AnyAttachment: Equatable, @unchecked Sendable {
+  // Sendable: `collection` is constant. For the other properties, see the subclass.
+
+  let collection: ObjectIdentifier
+
+  init(collection: ObjectIdentifier) {
+    self.collection = collection
+  }
+
+  static func == (one: AnyAttachment, other: AnyAttachment) -> Bool { one === other }
+}
+
+/// A source that is, or may be, attached to a container.
+final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
+  @unchecked Sendable
+{
+  // Sendable: the lock of the container's domain guards `source`, `observation` and `join`. `handle` changes
+  // only before another thread has the attachment: in the initializer, and when a swap that its thread
+  // requested joins an earlier one.
+
+  /// The source. If several sources have this collection, it is the last one that was passed.
+  private(set) var source: any DataSource<Element>
+  let node: CollectionNode<Element>
+  private(set) var handle = SwapHandle()
+  /// Ends the observation of the source.
+  var observation: Disposable?
+  /// The number by which flushes wait for the difference.
+  var join: UInt64 = 0
+
+  init(
+    _ source: any DataSource<Element>,
+    onCancel: @escaping @Sendable (SourceAttachment<Element>) -> Void
+  ) {
+    self.source = source
+    node = source.collection.node
+    super.init(collection: ObjectIdentifier(node))
+    handle = SwapHandle { [weak self] in
+      if let self { onCancel(self) }
+    }
+  }
+
+  static func cast(_ attachment: AnyAttachment) -> SourceAttachment<Element> {
+    unsafeDowncast(attachment, to: SourceAttachment<Element>.self)
+  }
+
+  /// Takes over the source of a new attachment, which keeps the old one until it is released.
+  func adopt(_ new: SourceAttachment<Element>) {
+    Swift.swap(&source, &new.source)
+  }
+
+  func share(_ staged: SourceAttachment<Element>) {
+    handle = staged.handle
+  }
+}
+
+/// The payload of all containers.
+///
+/// The type of the elements is erased, so the compiler specializes the machine. Code that is generic
+/// over the elements would look up types at each step (`EngineBenchmarks commit behind`).
+enum ErasedSwapPayload: SwapPayload {
+  typealias Attachment = AnyAttachment
+  typealias Difference = Changeset
+
+  struct Contents: Sendable {
+    /// A `StateBox`.
+    let box: Event
+    let readiness: SwapReadiness
+
+    init<Element>(_ box: StateBox<Element>) {
+      self.box = box
+      let state = box.state
+      if state.hasLoaded {
+        readiness = .loaded
+      } else if let error = state.status.error {
+        readiness = .failed(error)
+      } else {
+        readiness = .loading
+      }
+    }
+  }
+
+  struct Update: Sendable {
+    /// A `CollectionUpdate`.
+    let update: Event
+    /// The tickets of the transactions over several domains that the update is part of.
+    let tickets: [Ticket]
+    /// Domains downstream wait for the update, although it may be pending in the machine.
+    private let hold: TicketHold?
+    let contents: Contents
+
+    init<Element>(_ update: CollectionUpdate<Element>, _ tickets: [Ticket], in domain: Domain) {
+      self.update = update
+      self.tickets = tickets
+      hold = TicketHold(tickets, in: domain)
+      contents = Contents(update.box)
+    }
+  }
+
+  static func haveSameCollection(_ one: AnyAttachment, _ other: AnyAttachment) -> Bool {
+    one.collection == other.collection
+  }
+
+  static func readiness(of contents: Contents) -> SwapReadiness { contents.readiness }
+
+  static func contents(after update: Update) -> Contents { update.contents }
 }

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What the targets of the difference are compiled with, as the framework's own.
+/// The settings of the targets that measure differences, as in the framework.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -12,12 +12,12 @@ let package = Package(
   name: "SwappableBenchmarks",
   platforms: [.macOS(.v15)],
   products: [
-    // For comparisons with packages that this one does not depend on.
+    // For comparisons with packages that this package does not depend on.
     .library(name: "DifferenceWorkloads", targets: ["DifferenceWorkloads"])
   ],
   dependencies: [
     .package(name: "Swappable", path: "../.."),
-    // A peer, measured beside SQLite's data source.
+    // A peer, measured beside the SQLite data source.
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
   ],
   targets: [

@@ -131,8 +131,8 @@ import Testing
     #expect(seen.value == true)
   }
 
-  /// The threads tell each other how far they are without any order of memory, so that the thread
-  /// sanitizer sees what the engine itself puts in order.
+  /// The threads signal their progress with relaxed memory order, so the thread
+  /// sanitizer sees only the order that the engine itself establishes.
   @Test func anObserverThatGoesWhileARoundOfAnotherThreadEndsDoesNotRaceWithIt() throws {
     final class Progress: Sendable {
       private let step = Atomic<Int>(0)
@@ -146,7 +146,7 @@ import Testing
     let items = Items([1])
     let progress = Progress()
     let observation = items.observe { _ in }
-    // Let go of at the end of the round, behind the observers of the contents.
+    // It is released at the end of the pass, after the observers of the contents.
     let statusObservation = {
       let token = Token {
         progress.reach(3)
@@ -257,7 +257,7 @@ import Testing
       returned.open()
     }
     let blocking = items.observe { event in
-      // The round cannot end before the scheduled observer has.
+      // The pass cannot end before the scheduled observer has returned.
       if event.revision == 1 { returned.pass() }
     }
     let deliverer = Worker { [items] in items.append(2) }

@@ -385,7 +385,7 @@ import Testing
   }
 
   @Test func `a transaction over a parameter of many operators takes linear time`() {
-    // Of each operator one commit enters the domain. None may search all others.
+    // One commit of each operator enters the domain. No commit may search all others.
     let items = Items((0..<3).map { TestElement($0, $0) })
     let limit = Property(1)
     let count = Self.isLong ? 10_000 : 500
@@ -532,7 +532,7 @@ import Testing
   }
 }
 
-/// Holds a thread until a test lets it go on.
+/// Holds a thread until a test releases it.
 private final class Held: Sendable {
   private let (isHeld, mayGoOn) = (Signpost(), Signpost())
 
@@ -547,7 +547,7 @@ private final class Held: Sendable {
 }
 
 extension Worker {
-  /// Waits for the end of the thread where nothing can be thrown.
+  /// Waits for the end of the thread, without throwing.
   fileprivate func finish() { #expect(throws: Never.self) { try join() } }
 }
 
@@ -566,7 +566,7 @@ private final class Numbered: Sendable {
   }
 }
 
-/// The elements of a collection, with a property that changes nothing.
+/// The elements of a collection, with a property that has no effect.
 private struct Echo: CollectionOperator {
   let value: PropertyInput<Numbered>
   let items: CollectionInput<TestElement>

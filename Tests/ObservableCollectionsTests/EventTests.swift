@@ -22,7 +22,7 @@ import Testing
     items.replace(with: [4, TestElement(1, 7), 5, 3])
     let change = try #require(recorder.changes.last)
     #expect(change.patch.applying(to: change.before) == Array(change.after))
-    // The update alone, the deletion, then the insertion and the move.
+    // The update alone, the deletion, and then the insertion and the move.
     #expect(change.stages.map { $0.data.map(\.id) } == [[1, 2, 3, 4], [1, 3, 4], [4, 1, 5, 3]])
     #expect(change.stages.first?.changeset == Changeset(updates: [.init(from: 0, to: 0)]))
   }
@@ -56,7 +56,7 @@ import Testing
     }
     items.append(2)
     #expect(counts.value == [1])
-    // The change under way is part of its initial, and not told again.
+    // The change in progress is part of its initial event, and is not delivered again.
     #expect(inner.value?.events.map(\.brief) == ["1:[1, 2]"])
     items.append(3)
     #expect(inner.value?.events.map(\.brief) == ["1:[1, 2]", "1-2:[1, 2, 3]"])

@@ -105,7 +105,7 @@ import Testing
     let items = Items([1])
     var top: LiveCollection<TestElement> = items.collection
     for _ in 0..<40 {
-      // Half as many from each, so that the contents do not grow.
+      // One of the two is empty, so the contents do not grow.
       let (one, other) = (top.filter { _ in true }, top.filter { _ in false })
       top = one.concatenated(with: other)
     }

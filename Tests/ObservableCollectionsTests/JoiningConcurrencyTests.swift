@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Rules T4 and T7: what attaches while something is on its way.
+/// Rules T4 and T7: observers and operators that join during a delivery.
 @Suite struct JoiningConcurrencyTests {
   private let control = PauseControl()
   private let items: Items
@@ -228,7 +228,7 @@ import Testing
     let held = control.arm(.published)
     let deliverer = Worker { [items] in items.append(2) }
     try held.waitUntilReached()
-    // Commits go on behind the round that is held.
+    // Further commits are queued behind the pass that is held.
     items.append(3)
     other.append(8)
     #expect(Array(joined.snapshot) == [1, 9, 8])

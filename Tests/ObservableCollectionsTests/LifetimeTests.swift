@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Weak references, all nil in the end.
+/// Weak references, which must all be `nil` in the end.
 struct Leftovers {
   private final class Weak {
     weak var object: AnyObject?

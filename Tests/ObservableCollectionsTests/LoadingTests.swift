@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// A source that is idle until somebody attaches.
+/// A source that is idle until it is observed.
 final class LazySource: DataSource {
   let contents = Items(status: .idle)
   let starts = Shared(0)

@@ -7,7 +7,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Rule T9: what waits is composed, and stays small.
+/// Rule T9: pending changes are composed, and stay small.
 @Suite struct MailboxMergingTests {
   private let stepper = Stepper()
 
@@ -56,7 +56,7 @@ import Testing
     items.append(100)
     #expect(waiting.newest == 65)
     items.removeAll()
-    // 105 more are too much for the 100 elements before and none after.
+    // 105 more exceed the 100 elements before and none after.
     #expect(waiting.newest == 0)
   }
 
@@ -70,7 +70,7 @@ import Testing
     items.move(from: 700, to: 3)
     items.insert(Asked(id: 2_000, asked: asked), at: 10)
     items[20] = Asked(id: 19, content: 1, asked: asked)
-    // It comes back elsewhere.
+    // It is inserted again elsewhere.
     items.insert(Asked(id: 500, asked: asked), at: 900)
     items.remove(at: 10)
     asked.value = 0
@@ -108,7 +108,7 @@ import Testing
     let immediate = RecordingObserver(items)
     stepper.run()
     items.transaction { draft in
-      // Twins change places, which nobody can see.
+      // Twins are exchanged, which is not visible.
       draft.move(from: 0, to: 2)
       draft.move(from: 1, to: 0)
       draft.append(8)
@@ -134,7 +134,7 @@ import Testing
     items.move(from: 2, to: 0)
     stepper.run()
     #expect(recorder.eventCount == 1)
-    // Composed from the last told, though revisions have passed.
+    // The change continues from the last delivered revision, although others have passed.
     items.append(4)
     items.append(5)
     stepper.run()
@@ -155,7 +155,7 @@ import Testing
 
   @Test(arguments: UInt64(0)..<40) func longChainsKeepTheContract(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed)
-    // So many elements that nothing is dropped, or so few that all is.
+    // With many elements nothing is dropped, with few elements everything is.
     let items = Items((0..<(seed % 2 == 0 ? 200 : 4)).map { TestElement($0 % 90) })
     let recorders = [DeliveryPolicy.coalesce, .bounded(2)].map {
       RecordingObserver(items, on: stepper.scheduler, policy: $0)
@@ -169,7 +169,7 @@ import Testing
   }
 }
 
-/// What waits for an observer that never takes it.
+/// The pending events of an observer that never takes them.
 private final class WaitingLog: Sendable {
   private let waiting = Shared(
     WaitingEvents<PendingEvent<TestElement>>(.bounded(2)))
@@ -178,7 +178,7 @@ private final class WaitingLog: Sendable {
 
   init(_ items: Items) {
     let observed = items.collection.node.observe { [waiting, sizes] event in
-      // The initial stays by itself, so that changes are merged with changes.
+      // The initial event stays separate, so changes are merged with changes.
       let released = waiting.modify { $0.append(event) }
       withExtendedLifetime(released) {}
       let count = waiting.modify { $0.newest?.footprint ?? 0 }
@@ -191,14 +191,14 @@ private final class WaitingLog: Sendable {
     observation.value?.dispose()
   }
 
-  /// How much waits.
+  /// The size of the pending events.
   var newest: Int { sizes.value.newest }
 
-  /// How much has waited at most.
+  /// The largest size of the pending events so far.
   var most: Int { sizes.value.most }
 }
 
-/// An element that counts how often it is asked for identity or content.
+/// An element that counts reads of its identity and its content.
 private struct Asked: Differentiable, Sendable {
   let id: Int
   var content = 0

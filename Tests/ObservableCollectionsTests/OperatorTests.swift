@@ -31,12 +31,12 @@ private final class CallCounter: Sendable {
     #expect(some.count == 0 && some.isEmpty)
   }
 
-  // MARK: Rule O1, and what every operator keeps
+  // MARK: Rule O1, and rules of all operators
 
   @Test func mapFollowsItsInputWhateverIsDoneToIt() throws {
     let counter = CallCounter()
     let transform = counter.counting { (element: TestElement) in
-      // Several identities become one, contents become equal.
+      // Several identities become one, and contents become equal.
       TestElement(element.id / 2, min(element.content, 1))
     }
     try checkOperator(
@@ -218,7 +218,7 @@ private final class CallCounter: Sendable {
   }
 }
 
-/// Keyed by what may be no number.
+/// An element whose identity may be NaN.
 private struct Reading: Differentiable, Equatable, Sendable {
   var key: Double
 

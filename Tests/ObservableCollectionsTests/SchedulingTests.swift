@@ -6,7 +6,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Work that is given to a scheduler, and done when a test says so.
+/// A scheduler that runs work when a test asks for it.
 final class Stepper: Sendable {
   private let waiting = Log<@Sendable () -> Void>([])
 
@@ -16,10 +16,10 @@ final class Stepper: Sendable {
 
   func add(_ work: @escaping @Sendable () -> Void) { waiting.append(work) }
 
-  /// How many pieces of work wait.
+  /// The number of pending pieces of work.
   var count: Int { waiting.value.count }
 
-  /// Does what waits, until nothing is left.
+  /// Runs pending work until none is left.
   func run() {
     while let work = waiting.modify({ $0.isEmpty ? nil : $0.removeFirst() }) { work() }
   }
@@ -144,7 +144,7 @@ final class Stepper: Sendable {
       }
       if depth.value > 0 { run() } else { stepper.add(run) }
     }
-    // Made while one of them runs, the other is called at once, by turns of its own.
+    // An observer that subscribes while the other one runs is called immediately, in turns of its own.
     let inner = Shared<RecordingObserver<TestElement>?>(nil)
     let observation = items.observe(on: scheduler) { [items] event in
       if event.revision == 5 { inner.value = RecordingObserver(items, on: scheduler) }
@@ -410,5 +410,54 @@ private struct Compared: Differentiable, Sendable {
     task.cancel()
     await task.value
     #expect(leftover == nil)
+  }
+}
+
+/// The status, observed elsewhere than on the thread that edits.
+@Suite struct StatusObservationTests {
+  private let items = CollectionProperty([1], status: .loading)
+
+  @Test func `a scheduled observer of the status receives the latest pending status`() {
+    let stepper = Stepper()
+    let statuses = Log<SourceStatus>([])
+    let observation = items.observeStatus(on: stepper.scheduler) { statuses.append($0) }
+    #expect(statuses.value.isEmpty)
+    stepper.run()
+    items.setStatus(.failed(SourceError(code: "test", message: "the file is not readable")))
+    items.setStatus(.loaded)
+    items.append(2)
+    stepper.run()
+    #expect(statuses.value == [.loading, .loaded])
+    observation.dispose()
+    items.setStatus(.loading)
+    stepper.run()
+    #expect(statuses.value == [.loading, .loaded])
+  }
+
+  @Test func `the asynchronous flush waits for scheduled observers of the status`() async {
+    let queue = DispatchQueue(label: "statuses")
+    let statuses = Log<SourceStatus>([])
+    let observation = items.observeStatus(on: .queue(queue)) { statuses.append($0) }
+    items.setStatus(.loaded)
+    await items.flush()
+    #expect(statuses.value.last == .loaded)
+    observation.dispose()
+  }
+
+  @Test
+  func `the sequence of statuses begins with the present status, and ends when it is canceled`()
+    async
+  {
+    var statuses = items.statuses().makeAsyncIterator()
+    #expect(await statuses.next() == .loading)
+    items.setStatus(.loading)
+    items.setStatus(.loaded)
+    #expect(await statuses.next() == .loaded)
+    let waiting = Task { [items] in
+      for await _ in items.statuses() {}
+      return true
+    }
+    waiting.cancel()
+    #expect(await waiting.value)
   }
 }

@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Snapshots of a long collection that other threads read, and let go of, while it is edited.
+/// Snapshots of a long collection that other threads read and release while it is edited.
 @Suite struct StorageConcurrencyTests {
   @Test func readersNeverSeeAnEdit() throws {
     let items = Items((0..<3_000).map { TestElement($0) })
@@ -16,7 +16,7 @@ import Testing
         var kept: [Snapshot<TestElement>] = []
         while !isOver.value {
           let snapshot = items.snapshot
-          // Each edit adds an element and takes one away, and what is moved is not changed.
+          // Each edit adds an element and removes one. Moved elements do not change.
           var sum = 0
           for element in snapshot { sum += element.content }
           if snapshot.count != 3_000 || snapshot[0].id != 0 || sum != 0 {

@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// The difference of two versions of a tree against the difference of two arrays.
+/// The difference of two versions of a tree, compared with the difference of two arrays.
 @Suite struct StorageDifferenceTests {
   private typealias List = PersistentArray<TestElement>
 
@@ -166,13 +166,13 @@ import Testing
     case 2:
       list.replaceSubrange(lower..<upper, with: [], limits: limits)
     case 3:
-      // A block changes its place.
+      // A block is moved.
       let block = list.elements(in: lower..<min(count, lower + random.below(20)))
       list.replaceSubrange(lower..<lower + block.count, with: [], limits: limits)
       let destination = random.below(list.count + 1)
       list.replaceSubrange(destination..<destination, with: block, limits: limits)
     case 4:
-      // A block is turned round in its place.
+      // A block is reversed.
       let block = list.elements(in: lower..<min(count, lower + random.below(20)))
       list.replaceSubrange(lower..<lower + block.count, with: block.reversed(), limits: limits)
     default:
@@ -207,7 +207,7 @@ import Testing
   }
 }
 
-/// How much of two versions of a long list a comparison looks at.
+/// The number of nodes that a comparison of two versions of a long list visits.
 @Suite struct StorageVisitTests {
   private typealias List = PersistentArray<TestElement>
 
@@ -300,7 +300,7 @@ import Testing
   }
 }
 
-/// An element whose bytes differ in each instance, and that counts how often it is compared.
+/// An element whose bytes differ in each instance, and that counts its comparisons.
 private struct CountingElement: Differentiable, Sendable {
   static let comparisons = Shared(0)
   private static let serial = Shared(0)

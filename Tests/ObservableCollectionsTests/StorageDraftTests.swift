@@ -7,7 +7,7 @@ import Testing
 
 /// Transactions, bindings and operators on collections long enough to be trees.
 @Suite struct StorageDraftTests {
-  /// Long transactions; the collection is mostly longer than what stays one array.
+  /// Long transactions over a collection that is mostly too long for one array.
   private func makeEditor(_ seed: UInt64) -> RandomEditor<TestElement> {
     RandomEditor(
       seed: seed, size: 700, editsPerStep: 30, allowsDuplicates: seed.isMultiple(of: 2),
@@ -104,7 +104,7 @@ import Testing
   }
 }
 
-/// A changeset that is done to a collection.
+/// A changeset that is applied to a collection.
 @Suite struct PublishedChangesetTests {
   private let items = Items((0..<1_000).map { TestElement($0) })
 

@@ -5,18 +5,18 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// What an edit copies, and when elements are let go.
+/// The memory that an edit copies, and the time at which elements are released.
 @Suite struct StorageSharingTests {
   private let count = 1_000_000
 
-  /// A long list that was edited, so that it is a tree.
+  /// A long list that is a tree because it was edited.
   private func makeList() -> Items {
     let items = Items((0..<count).map { TestElement($0) })
     items[0].content = 1
     return items
   }
 
-  /// The nodes along the way to a leaf, each of which one edit may split or merge with a neighbour.
+  /// The nodes on the path to a leaf. One edit may split each, or merge it with a neighbor.
   private func nodesOfAnEdit(_ list: PersistentArray<TestElement>) -> Int {
     2 * (list.height + 1)
   }
@@ -171,7 +171,7 @@ import Testing
     let seen = Shared<[Int]>([])
     items.append(contentsOf: (0..<2_000).map { Meddler(id: $0) })
     items.transaction { draft in
-      // The thread's own transaction is joined, so that what is let go of sees the draft.
+      // The deinitializer joins the thread's own transaction, so it sees the draft.
       let look: @Sendable () -> Void = { [weak items] in
         guard let items else { return }
         seen.append(items.transaction { $0.reduceIDs() })
@@ -188,8 +188,8 @@ import Testing
   }
 }
 
-/// An element with a reference that is kept where it is in memory.
-// Sendable: what it refers to is; the reference is written by its owner alone.
+/// An element with a reference, at a fixed address.
+// Sendable: the object is Sendable, and only the owner writes the reference.
 private struct Watcher: Differentiable, @unchecked Sendable {
   let id: Int
   weak var token: Token?

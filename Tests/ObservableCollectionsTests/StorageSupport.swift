@@ -1,6 +1,6 @@
 import ObservableCollections
 
-/// A list beside the array that it is to be, and what is wrong with it, if anything.
+/// A list, the array that it must equal, and the first mismatch, if there is one.
 struct ModelledArray<Element: Equatable> {
   var list: PersistentArray<Element>
   var model: [Element]
@@ -33,7 +33,7 @@ struct ModelledArray<Element: Equatable> {
 }
 
 extension PersistentArray {
-  /// What is wrong with the tree, if anything.
+  /// The first violated invariant of the tree, or `nil`.
   func violation(_ limits: NodeLimits) -> String? {
     guard case .tree(let root) = self else { return nil }
     if root.children.count < 2 { return "the root has \(root.children.count) children" }
@@ -78,7 +78,7 @@ extension PersistentArray {
     return nodes
   }
 
-  /// How many nodes this has that another one does not have.
+  /// The number of nodes that this list does not share with another one.
   func ownNodeCount(beside other: PersistentArray) -> Int {
     nodes.subtracting(other.nodes).count
   }

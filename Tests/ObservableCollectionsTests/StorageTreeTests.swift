@@ -4,14 +4,14 @@ import ObservableCollections
 import TestSupport
 import Testing
 
-/// The tree behind snapshots, against an array.
+/// The tree behind snapshots, compared with an array.
 @Suite struct StorageTreeTests {
-  /// Nodes so small that a few elements make several levels.
+  /// Nodes that are so small that a few elements form several levels.
   private static let tiny = [(2, 4), (3, 4), (4, 5), (5, 6)].map {
     NodeLimits(leaf: $0, inner: $1, flat: 0, bulk: 0)
   }
 
-  /// A tree of a count of numbers, made by an edit.
+  /// A tree of a number of integers, which an edit has created.
   private static func tree(_ count: Int, _ limits: NodeLimits) -> ModelledArray<Int> {
     var tree = ModelledArray(Array(1..<max(count, 1)), limits)
     if count > 0 { tree.replaceSubrange(count / 2..<count / 2, with: [0]) }
@@ -72,7 +72,7 @@ import Testing
         }
         if step % 10 == 0 { versions.append(tree) }
       }
-      // What was shared has stayed as it was.
+      // Shared versions have not changed.
       #expect(versions.allSatisfy { $0.violation == nil })
     }
   }
@@ -143,7 +143,7 @@ import Testing
     let limits = NodeLimits.standard
     var list = PersistentArray(Array(0..<960))
     list.replaceSubrange(0..<1, with: [])
-    // The third last leaf is half full, and nearly nothing is left of the last two.
+    // The third last leaf is half full, and the last two are nearly empty.
     list.replaceSubrange(767..<797, with: [])
     list.replaceSubrange(803..<927, with: [])
     #expect(list.count == 805)

@@ -23,7 +23,7 @@ import Testing
     }
     #expect(inside.pass())
     let other = Worker { items.append(4) }
-    // Nothing of the draft, and nothing of the other thread, is to be seen.
+    // Neither the draft nor the edits of the other thread are visible.
     #expect(Array(items.snapshot) == [1])
     go.open()
     try owner.join()

@@ -7,7 +7,7 @@ import Testing
 
 /// Rule T1, one collection on one thread.
 @Suite struct TransactionTests {
-  /// The compiler holds this.
+  /// The compiler checks this.
   @Test func whatABodyReturnsMayBeLeftOut() {
     let items = Items([1, 2, 3])
     items.transaction { $0.remove(at: 0) }
@@ -40,7 +40,7 @@ import Testing
         draft.move(from: 0, to: 2)
         draft.move(from: 2, to: 0)
       case 3:
-        // Two equal elements change places.
+        // Two equal elements are exchanged.
         draft.move(from: 3, to: 0)
         draft.move(from: 1, to: 3)
       case 4:
@@ -184,7 +184,7 @@ import Testing
   }
 }
 
-/// Rule T1, several collections at once.
+/// Rule T1, for several collections.
 @Suite struct SeveralCollectionsTests {
   private let one = Items([1])
   private let other = Items([7])

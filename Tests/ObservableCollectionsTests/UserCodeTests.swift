@@ -6,20 +6,20 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Rule T8: what users run inside the engine may come back to it. Each runs on a thread of its own, so
-/// that a deadlock is told and not waited for.
+/// Rule T8: user code that the engine calls may call the engine. Each test runs on a new thread, so a
+/// deadlock is reported instead of waited for.
 @Suite struct UserCodeConcurrencyTests {
   private let other = Items([7])
   private let bag = DisposeBag()
 
-  /// Everything that a user could do with the collection, and with another one.
+  /// All calls that user code could make to the collection, and to another one.
   private func meddle(
     _ target: @escaping @Sendable () -> CollectionProperty<Meddler>?, edits: Bool
   ) -> @Sendable () -> Void {
     let isInside = Shared(false)
     let edited = Shared(0)
     return { [other, bag] in
-      // Comparisons inside of comparisons would never end.
+      // Comparisons inside comparisons would never end.
       if isInside.exchange(true) { return }
       defer { isInside.value = false }
       other.append(8)
@@ -32,7 +32,7 @@ import Testing
       items.observeStatus { _ in }.store(in: bag)
       _ = items.map { TestElement($0.id) }.snapshot.count
       _ = items.collection.concatenated(with: CollectionProperty<Meddler>()).snapshot.count
-      // Replays compare as well, and would go on for ever.
+      // Replays compare as well, and would never end.
       if edits,
         edited.modify({
           $0 += 1; return $0 < 20
@@ -130,7 +130,7 @@ import Testing
       draft.append(Meddler(id: 5))
     }
     #expect(items.snapshot.map(\.id) == [3, 2, 1, 0, 5])
-    // What the binding wrote last is compared, and found edited.
+    // The binding compares the contents that it has written last, and finds them edited.
     items.transaction { _ in
       isOn.value = true
       source.append(Meddler(id: 6))
@@ -199,12 +199,12 @@ import Testing
       for id in 0..<4 { items.append(Meddler(id: id, token: Token(revive))) }
       items.remove(at: 0)
       items.update(at: 0) { $0 = Meddler(id: $0.id, content: 4) }
-      // An equal element is taken out and put in: nothing happens, and the new one is let go.
+      // An equal element replaces another: nothing changes, and the new one is released.
       items.transaction { draft in
         draft.remove(at: 1)
         draft.insert(Meddler(id: 3, token: Token(revive)), at: 1)
       }
-      // All that was inserted is rolled back.
+      // All inserted elements are rolled back.
       try? items.transaction { draft in
         draft.append(Meddler(id: 55, token: Token(revive)))
         throw Refusal()

@@ -4,7 +4,7 @@ import SwappablePrimitives
 import Synchronization
 import Testing
 
-@Suite struct SignalValuesTests {
+@Suite struct LiveValuesTests {
   private let input = SignalInput<Int>()
 
   @Test(arguments: [
@@ -76,14 +76,14 @@ import Testing
     let input = input
     let isReleased = await Task {
       weak var signal: Signal<Int>?
-      var values: any AsyncIteratorProtocol<Int, Never>
+      var values: LiveValues<Int>.Iterator
       do {
         let made = input.signal.map { $0 }
         signal = made
         values = made.values().makeAsyncIterator()
       }
       withUnsafeCurrentTask { $0?.cancel() }
-      let next = await values.next(isolation: nil)
+      let next = await values.next()
       return next == nil && signal == nil
     }.value
     #expect(isReleased)
@@ -172,7 +172,7 @@ import Testing
     }
     feed.finish()
     for await _ in signal.values() {}
-    // The task that has brought the end may not be over yet.
+    // The task that has ended the signal may still run.
     while weakToken != nil { await Task.yield() }
     withExtendedLifetime(signal) {}
   }
@@ -192,7 +192,7 @@ import Testing
     let input = SignalInput<Int>()
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()
-    // The task subscribes later than it was asked to.
+    // The task subscribes later.
     while input.signal.node.domain.lock.withLock({ input.signal.node.observers.isEmpty(&$0) }) {
       await Task.yield()
     }

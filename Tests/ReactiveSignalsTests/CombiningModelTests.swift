@@ -2,20 +2,20 @@ import DataSourceTesting
 import ReactiveSignals
 import Testing
 
-/// Every pair of short lines, compared with what operators on two inputs are to make of them.
+/// Operators over two inputs, compared with a model for every pair of short timelines.
 @Suite struct CombiningModelTests {
-  /// What an input does at a tick.
+  /// An event of an input at one tick.
   private enum Marble: CaseIterable {
     case nothing, value, end
   }
 
-  /// What came of an input so far, and has gone out of it.
+  /// The values that an input has sent, and that the result has used.
   private struct Input {
     var values: [String] = []
     var hasEnded = false
   }
 
-  /// What the result is to be, step by step.
+  /// The expected result, step by step.
   private struct Model {
     var inputs = [Input(), Input()]
     var line: [[String]] = []
@@ -117,11 +117,11 @@ import Testing
     try checkAll({ $0.zip($1).map { $0 + $1 } }, { $0.zip($1) })
   }
 
-  /// In one domain: the same, where at each tick one of the two brings something.
+  /// The same in one domain, with one event at each tick.
   @Test func inOneDomainTheSamePairsCome() throws {
     for line in Self.lines(4) {
       for choice in 0..<16 {
-        // Values of one root, that go to the one or the other by the bits of the choice.
+        // The bits of the choice send each value of the root to one input or the other.
         let input = SignalInput<(Int, String)>()
         let isFirst = (0..<4).map { choice >> $0 & 1 == 0 }
         let one = input.signal.compactMap { isFirst[$0.0] ? $0.1 : nil }

@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Whether the values of the ended input are used up, or wait for a partner.
+    // The values of the ended input are used up, or are pending for a partner.
     ("-a|", "--x---", "--([ax]|)"),
     ("-a|", "x--y", "-[ax]|"),
     ("-a-b-|", "x|", "-([ax]|)"),

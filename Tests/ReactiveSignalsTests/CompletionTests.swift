@@ -224,7 +224,7 @@ import Testing
 }
 
 @Suite struct CompletionConcurrencyTests {
-  // MARK: Races played out on purpose
+  // MARK: Races
 
   private let control = PauseControl()
   private let log = Log<String>()
@@ -332,7 +332,7 @@ import Testing
     #expect(log.all == ["20", "end"])
   }
 
-  // MARK: Many at a time
+  // MARK: Many threads
 
   @Test func eachObserverIsToldTheEndOnceWhateverComesAtTheSameTime() {
     for _ in 0..<100 {

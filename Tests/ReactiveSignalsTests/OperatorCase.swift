@@ -1,17 +1,17 @@
 import ReactiveSignals
 import Testing
 
-/// An operator that hands on each number of its input at once, to test what all are to do.
+/// An operator that sends each number of its input immediately, for tests of rules that hold for all operators.
 struct OperatorCase: Sendable, CustomTestStringConvertible {
   let name: String
-  /// Whether the result is in the domain of the input.
+  /// A Boolean value that indicates whether the result is in the domain of the input.
   let staysInDomain: Bool
-  /// Makes it; the closure is called as the operator's own, if it takes one.
+  /// Applies the operator, with a closure that is called as the operator's own closure, if it takes one.
   let make: @Sendable (Signal<Int>, @escaping @Sendable () -> Void) -> Signal<Int>
 
   var testDescription: String { name }
 
-  /// All of them.
+  /// All operators.
   static let all = domestic + foreign
 
   private static func inDomain(

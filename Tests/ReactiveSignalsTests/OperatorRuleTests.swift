@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: OperatorCase.all)
   func theEndInsideAnObserverFollowsWhenAllHaveHadTheValue(_ operation: OperatorCase) {
     let (input, log) = (input, log)
-    // Some have an input of their own, which does not end.
+    // Some operators have an input of their own, which does not end.
     let signal = operation.make(input.signal) {}
     let observations = ["a", "b"].map { name in
       signal.observe { value in
@@ -123,7 +123,7 @@ import Testing
   func noLockIsHeldWhileUserCodeRuns(_ operation: OperatorCase) {
     let (input, log) = (input, log)
     let slot = Locked<Signal<Int>?>(nil)
-    // Each of these would wait for ever, were a lock held: here, or on another thread.
+    // If a lock were held, each of these would wait forever, here or on another thread.
     let tryAll: @Sendable () -> Void = {
       let work: @Sendable () -> Void = {
         for signal in [input.signal, slot.withLock { $0 }] {
@@ -149,7 +149,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  /// Calls something when it goes.
+  /// An object that calls a closure when it is released.
   private final class Value: Sendable {
     private let onDeinit: @Sendable () -> Void
 
@@ -256,7 +256,7 @@ import Testing
 
   // MARK: Many operators
 
-  /// By twice as many ways at each step: to go each of them would take for ever.
+  /// Each step doubles the number of paths, so visiting each path would take forever.
   @Test func observingGoesOnceThroughWhatIsReachedByManyWays() {
     let (property, log) = (Property(1), Log<Int>())
     var signal = property.signal

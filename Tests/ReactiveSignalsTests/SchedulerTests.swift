@@ -4,7 +4,7 @@ import SwappablePrimitives
 import Synchronization
 import Testing
 
-/// Of two that wait the later one stays.
+/// An event of which only the latest is pending.
 private struct Latest: Mergeable {
   typealias Released = Self
 

@@ -170,7 +170,7 @@ import Testing
     for thread in 0..<4 {
       #expect(logs[0].all.filter { $0 / 1000 == thread } == (0..<500).map { thread * 1000 + $0 })
     }
-    // Immediate observers of one signal are called one after the other, by one thread at a time.
+    // One thread at a time calls the immediate observers of a signal, one after the other.
     #expect(overlaps.load(ordering: .relaxed) == 0)
     withExtendedLifetime(observations) {}
   }

@@ -3,7 +3,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Testing
 
-/// Collects what observers are told.
+/// Collects the events that observers receive.
 final class Log<Value: Sendable>: Sendable {
   private let values = Locked<[Value]>([])
 
@@ -14,7 +14,7 @@ final class Log<Value: Sendable>: Sendable {
   }
 }
 
-/// Runs something on a thread of its own.
+/// Runs a closure on a new thread.
 func onThread(_ work: @escaping @Sendable () -> Void) -> DispatchSemaphore {
   let done = DispatchSemaphore(value: 0)
   DispatchQueue(label: "ReactiveSignalsTests").async {
@@ -24,19 +24,19 @@ func onThread(_ work: @escaping @Sendable () -> Void) -> DispatchSemaphore {
   return done
 }
 
-/// Waits for what comes soon, unless something is broken.
+/// Waits for an event that must come.
 func wait(
   for semaphore: DispatchSemaphore, at location: SourceLocation = #_sourceLocation
 ) {
   #expect(semaphore.wait(timeout: .now() + 60) == .success, sourceLocation: location)
 }
 
-/// Runs something on several threads at the same time.
+/// Runs a closure on several threads at the same time.
 func onThreads(_ count: Int, _ work: @escaping @Sendable (Int) -> Void) {
   DispatchQueue.concurrentPerform(iterations: count, execute: work)
 }
 
-/// Keeps work until it is told to run it.
+/// A scheduler that runs work when a test asks for it.
 final class HeldWork: Sendable {
   private let work = Locked<[@Sendable () -> Void]>([])
 
@@ -46,11 +46,11 @@ final class HeldWork: Sendable {
 
   var count: Int { work.withLock { $0.count } }
 
-  /// Runs what is there, and what that brings.
+  /// Runs all pending work, and the work that it schedules.
   func runAll() {
     while let job = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job() }
   }
 }
 
-/// Something whose end can be seen.
+/// An object whose release can be observed.
 final class Token: Sendable {}

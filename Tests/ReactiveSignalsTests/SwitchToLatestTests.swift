@@ -8,7 +8,7 @@ import Testing
   @Test func theValuesOfTheNewestSignalAreBrought() throws {
     let (one, two) = (marbles.input("-a-b-c-d"), marbles.input("ABCDEFGH|"))
     let switched = marbles.input("-1--2--|").map { $0 == "1" ? one : two }.switchToLatest()
-    // Inputs of one tick come in the order in which they were made: a and E are before the switch.
+    // Inputs of one tick arrive in order of creation: a and E are before the switch.
     try marbles.check(switched, "---b-FGH|")
   }
 
@@ -84,7 +84,7 @@ import Testing
     let observation = which.signal.switchToLatest().observe { value in
       log.add(value)
       if value == 1 {
-        // All of it is taken when this observer has returned.
+        // All of it is delivered when this observer has returned.
         which.value = inputs[1].signal
         inputs[1].finish()
         which.value = inputs[2].signal

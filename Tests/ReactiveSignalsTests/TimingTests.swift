@@ -54,7 +54,7 @@ import Testing
 
   // MARK: Any clock
 
-  /// A clock that can do nothing but sleep.
+  /// A clock that can only sleep.
   private struct Sleeping: Clock {
     let base: ManualClock
     var now: ManualClock.Instant { base.now }
@@ -111,7 +111,7 @@ import Testing
     let signal = timed(input.signal, throttles: throttles, by: Sleeping(base: clock))
     let (cancelled, feed) = AsyncStream<Bool>.makeStream()
     let observation = signal.observe { value in
-      // The next timer takes the place of this one.
+      // The next timer replaces this one.
       if value == 2 { input.send(3) }
       if value > 1 { feed.yield(Task.isCancelled) }
     }
@@ -126,7 +126,7 @@ import Testing
     withExtendedLifetime([observation, other]) {}
   }
 
-  /// A clock that counts how often it is asked to call back.
+  /// A clock that counts its timers.
   private struct Counting: TimerClock {
     let base: ManualClock
     let calls: Log<Duration>
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  /// A clock that calls back in time, though it shows another one.
+  /// A clock that wakes on time, although it shows another time.
   private struct Wrong: TimerClock {
     let base: ManualClock
     let time = Property(Duration.zero)
@@ -175,7 +175,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
-  /// Whatever is called off may stay with its clock until its time is up.
+  /// A canceled timer may stay with its clock until its time is up.
   @Test(arguments: [false, true])
   func thereIsOneTimerForManyValues(throttles: Bool) {
     let (clock, input, log) = (marbles.clock, SignalInput<Int>(), Log<Int>())

@@ -159,7 +159,7 @@ import Testing
     for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
     let expected = containers[0].snapshot.array + containers[1].snapshot.array
     #expect(Array(all[0].snapshot) == expected + sources[2].snapshot.array, "seed \(seed)")
-    // Nothing waits: each further transaction is delivered at once.
+    // Nothing is pending: each further transaction is delivered immediately.
     let count = recorders[0].eventCount
     withTransaction {
       sources[2].append(TestElement(50, 0))

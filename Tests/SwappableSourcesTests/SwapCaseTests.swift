@@ -10,7 +10,7 @@ import Testing
 typealias Source = ArrayDataSource<TestElement>
 typealias Container = SwappableContainer<TestElement>
 
-/// A source that is idle until somebody attaches, and then loads when it is told.
+/// A source that is idle until it is observed, and then loads when a test asks for it.
 final class LazySource: DataSource {
   let contents = Items(status: .idle)
   let starts = Shared(0)
@@ -37,7 +37,7 @@ final class LazySource: DataSource {
     #expect(container.snapshot.map(\.id) == [3, 1, 4])
     #expect(recorder.eventCount == 2)
     #expect(handle.outcomeIfKnown == .swapped)
-    // What is in both is kept.
+    // Elements of both sources are kept.
     let changeset = try #require(recorder.changes.first).changeset
     #expect(changeset.deletions == [1] && changeset.insertions == [2])
     #expect(changeset.moves.count == 1 && changeset.updates == [.init(from: 0, to: 1)])
@@ -347,7 +347,7 @@ final class LazySource: DataSource {
     #expect(await handle.outcome == .cancelled)
     new.load([9])
     #expect(Array(container.snapshot) == [1, 2, 3])
-    // What is done stays done.
+    // A swap that is done stays done.
     let done = container.swap(to: Source([5]))
     done.cancel()
     #expect(done.outcomeIfKnown == .swapped)

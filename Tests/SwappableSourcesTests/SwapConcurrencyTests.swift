@@ -7,7 +7,7 @@ import SwappableSources
 import TestSupport
 import Testing
 
-/// Rules S3 to S5: what happens to a swap at each point of it.
+/// Rules S3 to S5: events at each point of a swap.
 @Suite struct SwapConcurrencyTests {
   static let points = [PausePoint.swapAttached, .swapFrozen, .swapComputed]
 
@@ -22,7 +22,7 @@ import Testing
     recorder = RecordingObserver(container)
   }
 
-  /// Swaps on a thread of its own that is held at a point; then does something, and lets it go on.
+  /// Swaps on a new thread, holds it at a point, runs a closure, and lets the thread continue.
   private func hold(
     at point: PausePoint, swapping source: (any DataSource<TestElement>)? = nil,
     while body: (SwapProbe) throws -> Void
@@ -115,7 +115,7 @@ import Testing
     let outcome = try hold(at: point) { _ in
       old.append(9)
       container.swap(to: third)
-      // What came while it was frozen is made up for at once.
+      // Updates that were pending during the difference are applied immediately.
       #expect(Array(container.snapshot) == [1, 2, 3, 9])
       old.append(10)
       #expect(Array(container.snapshot) == [1, 2, 3, 9, 10])
@@ -151,7 +151,7 @@ import Testing
     var shared: SwapHandle?
     let outcome = try hold(at: point) { _ in
       old.append(9)
-      // The same source again gives the handle of the swap under way.
+      // A swap to the same source returns the handle of the open swap.
       shared = container.swap(to: new)
       shared?.cancel()
       old.append(10)

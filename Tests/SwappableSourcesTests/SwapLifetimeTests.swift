@@ -6,7 +6,7 @@ import SwappableSources
 import TestSupport
 import Testing
 
-/// A source that shows another's collection.
+/// A source with the collection of another source.
 private final class View<Source: DataSource>: DataSource {
   private let source: Source
   init(_ source: Source) { self.source = source }
@@ -218,7 +218,7 @@ private final class View<Source: DataSource>: DataSource {
     let container = Container(Source())
     let joined = container.concatenated(with: other)
     let recorder = RecordingObserver(joined)
-    // The container now lies behind two more domains than when it was joined.
+    // The container is now downstream of two more domains than when it was joined.
     container.swap(to: Container(Container(one)))
     withTransaction {
       one.append(2)

@@ -37,7 +37,7 @@ private final class Walk {
   private var computing: [Int] = []
   private var observed: Set<Int> = []
 
-  /// What the container shows, and the attachments that are connected and not left.
+  /// The shown contents, and the attachments that are connected and not left.
   private var visible: Version?
   private var connected: Set<Int> = []
   private var left: Set<Int> = []
@@ -115,7 +115,7 @@ private final class Walk {
     }
   }
 
-  /// Goes on with an open action.
+  /// Continues an open action.
   private func answer() {
     if !computing.isEmpty, random.oneIn(12) {
       let attachment = computing.remove(at: random.below(computing.count))

@@ -9,18 +9,18 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a stress is made of, and what it counts.
+/// The parts of a stress test, and its counters.
 private final class Stress: Sendable {
   let seed: UInt64
   let commits: Int
   let arrays: [Source]
   let containers: [Container]
-  /// Everything that can be observed, and most of what can be shown.
+  /// All collections that can be observed, most of which can be shown.
   let collections: [any DataSource<TestElement>]
   let violations = Log<ContractViolation>([])
   let counts = Shared<[String: Int]>([:])
   private let committed = Atomic<Int>(0)
-  /// How often observers may still come back to the engine.
+  /// The number of times that observers may still call the engine.
   private let reentries: Atomic<Int>
 
   init(seed: UInt64, commits: Int) {
@@ -50,13 +50,13 @@ private final class Stress: Sendable {
 
   func count(_ what: String) { counts.modify { $0[what, default: 0] += 1 } }
 
-  // MARK: What the threads do
+  // MARK: Actions of the threads
 
   func mutate(_ number: Int) {
     var editor = RandomEditor(seed: seed &+ UInt64(number))
     while committed.add(1, ordering: .relaxed).oldValue < commits {
       edit(&editor)
-      // So that commits do not run far ahead of their delivery.
+      // Otherwise, commits would run far ahead of their delivery.
       if editor.random.oneIn(16) { collections[editor.random.below(collections.count)].flush() }
     }
   }
@@ -73,7 +73,7 @@ private final class Stress: Sendable {
     case 5: array.update(identifiedBy: editor.random.below(12)) { $0.content += 1 }
     case 6: array.replace(with: editor.variation(of: Array(array.snapshot)))
     default:
-      // In the order of the arrays, since gates taken in opposite orders trap.
+      // In the order of the arrays, because gates that are entered in opposite orders trap.
       let elements = (editor.makeElement(), editor.makeElement())
       withTransaction {
         array.append(elements.0)
@@ -87,7 +87,7 @@ private final class Stress: Sendable {
     var random = SeededGenerator(seed: seed &+ UInt64(100 + number))
     while !isDone {
       swap(&random)
-      // As with commits: who delivers could never catch up otherwise.
+      // As with commits: otherwise, the delivering thread could never catch up.
       containers[random.below(containers.count)].flush()
     }
   }
@@ -151,7 +151,7 @@ private final class Stress: Sendable {
     }
   }
 
-  /// What an observer does inside of its call.
+  /// The actions of an observer inside its call.
   private func comeBack(_ state: Shared<SeededGenerator>) {
     guard state.modify({ $0.oneIn(4) }),
       reentries.subtract(1, ordering: .relaxed).oldValue > 0
@@ -164,7 +164,7 @@ private final class Stress: Sendable {
     case 2: swap(&random)
     case 3:
       let collection = collections[random.below(collections.count)]
-      // Two observers that wait for the end of each other's rounds would wait for ever.
+      // Two observers that wait for the end of each other's passes would wait forever.
       collection.observe { _ in }.dispose()
     default:
       let derived = collections[random.below(collections.count)].map { $0 }
@@ -180,7 +180,7 @@ private final class Stress: Sendable {
 /// Weak references of many threads.
 private final class Leftovers: Sendable {
   private final class Weak: @unchecked Sendable {
-    // Sendable: set by the initialiser alone, and read.
+    // Sendable: set by the initializer only.
     private(set) weak var object: AnyObject?
     init(_ object: AnyObject) { self.object = object }
   }
@@ -191,7 +191,7 @@ private final class Leftovers: Sendable {
   var count: Int { all.value.count { $0.object != nil } }
 }
 
-/// How many files this process has open; zero where that cannot be told.
+/// The number of open files of this process, or 0 if it is unknown.
 private var openFiles: Int {
   (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
 }
@@ -205,12 +205,12 @@ private var openFiles: Int {
     let files = openFiles
     let leftovers = Leftovers()
     try await run(seed: seed, commits: commits, leftovers)
-    // A piece of work on a queue may be the last to let go.
+    // Work on a queue may hold the last reference.
     for _ in 0..<1000 where leftovers.count > 0 {
       await withCheckedContinuation { done in DispatchQueue.global().async { done.resume() } }
     }
     #expect(leftovers.count == 0, "seed \(seed)")
-    // Tests beside this one may have some open.
+    // Other tests may have open files.
     #expect(openFiles <= files + 64)
   }
 

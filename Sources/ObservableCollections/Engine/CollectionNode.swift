@@ -1,6 +1,6 @@
 package import Diffing
 package import ReactiveSignals
-package import SwappablePrimitives
+import SwappablePrimitives
 
 /// The node of a collection.
 package final class CollectionNode<Element: Differentiable & Sendable>: GraphNode,
@@ -15,7 +15,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   /// The domain of the place, within easy reach: each commit and each read needs it.
   package let domain: Domain
   /// Boundaries to other domains, which receive updates before all observers.
-  private let feeders: ObserverList
+  private let boundaryObservers: ObserverList
   package let observers: ObserverList
   /// Observers of the status. They are called after the observers of the contents.
   package let statusObservers: ObserverList
@@ -29,7 +29,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   @exclusivity(unchecked) private var published: StateBox<Element>
   /// The newest state of a root, delivered or not. It is `nil` for a derived node.
   @exclusivity(unchecked) private var committed: StateBox<Element>?
-  /// What the present pass brings.
+  /// The update of the present pass.
   @exclusivity(unchecked) package private(set) var update: CollectionUpdate<Element>?
   /// The state before the update, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: StateBox<Element>?
@@ -49,7 +49,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 
   private init(_ domain: Domain, _ state: StateBox<Element>, _ entrance: Entrance?) {
     self.domain = domain
-    feeders = ObserverList(domain: domain)
+    boundaryObservers = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     published = state
@@ -61,7 +61,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   /// Creates a derived node and computes its first state.
   init(over inputs: [any OperatorInput], _ wrapped: any CollectionOperator<Element>) {
     domain = inputs[0].node.domain
-    feeders = ObserverList(domain: domain)
+    boundaryObservers = ObserverList(domain: domain)
     observers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     published = StateBox(CollectionState(unloaded: .idle))
@@ -94,7 +94,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   /// Sets the first state of a root that cannot be observed yet.
-  package func begin(with state: CollectionState<Element>) {
+  package func setFirst(_ state: CollectionState<Element>) {
     let first = StateBox(state)
     let replaced = domain.lock.withLock { _ in
       defer { (published, committed) = (first, first) }
@@ -105,21 +105,19 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 
   // MARK: The way of a commit, in the order of the calls
 
-  /// Commits an update of the newest state, under the lock.
+  /// Commits an update of the newest state, under the lock. The caller then calls `deliver()`.
   ///
   /// - Parameters:
   ///   - update: The update. The caller holds the state before it, which is released here.
   ///   - tickets: The tickets of transactions over several domains.
-  ///   - thread: The calling thread.
-  /// - Returns: `true` if the caller must call `deliver()`, and an event to be released outside the lock.
+  /// - Returns: An event to be released outside the lock.
   package func commit(
-    _ update: CollectionUpdate<Element>, tickets: [Ticket] = [], by thread: ThreadID,
-    _ state: inout Domain.State
-  ) -> (mustDeliver: Bool, released: Event?) {
+    _ update: CollectionUpdate<Element>, tickets: [Ticket], _ state: inout Domain.State
+  ) -> Event? {
     committed = update.box
     return enqueue(
       update, changes: update.changeset.changeCount, limit: update.state.snapshot.count,
-      tickets: tickets, by: thread, &state)
+      tickets: tickets, &state)
   }
 
   package func take(_ commit: Event) -> Bool {
@@ -159,13 +157,13 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
     guard let update else { return }
     previous = published
     published = update.box
-    feeders.publish(update, &state)
+    boundaryObservers.publish(update, &state)
     if update.hasChange { observers.publish(update, &state) }
     if update.isStatusStep { statusObservers.publish(update, &state) }
   }
 
-  package func feed(_ pass: UInt64) {
-    feeders.deliver(pass)
+  package func deliverToBoundaries(_ pass: UInt64) {
+    boundaryObservers.deliver(pass)
   }
 
   package func deliver(_ pass: UInt64) {
@@ -177,7 +175,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   package func endPass() {
-    feeders.endPass()
+    boundaryObservers.endPass()
     observers.endPass()
     statusObservers.endPass()
     update = nil
@@ -186,7 +184,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 
   // MARK: Boundaries
 
-  package func feeders(_ state: inout Domain.State) -> ObserverList { feeders }
+  package func boundaryObservers(_ state: inout Domain.State) -> ObserverList { boundaryObservers }
 
   package func makeFollower(
     in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State
@@ -195,15 +193,12 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   }
 
   package func receive(_ event: Event, tickets: [Ticket]) {
-    let thread = ThreadID.current
-    let update = CollectionUpdate<Element>.read(event)
-    let (mustDeliver, replaced, released) = domain.lock.withLock { state in
+    let released = domain.lock.withLock { state in
       let replaced = committed
-      let (mustDeliver, released) = commit(update, tickets: tickets, by: thread, &state)
-      return (mustDeliver, replaced, released)
+      return (replaced, commit(.read(event), tickets: tickets, &state))
     }
-    withExtendedLifetime((replaced, released)) {}
-    if mustDeliver { domain.deliver() }
+    withExtendedLifetime(released) {}
+    domain.deliver()
   }
 
   package func compose(_ commit: Event, with earlier: inout Event) -> Event {
@@ -214,15 +209,16 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
 
   /// Calls a closure with each update, before all observers, beginning with the next pass.
   ///
-  /// - Returns: The published state and the observation.
-  package func attachFeeder(
+  /// - Returns: The published state, and a handle that does not keep the node alive.
+  package func observeAsBoundary(
     _ handler: @escaping @Sendable (CollectionUpdate<Element>, [Ticket]) -> Void
-  ) -> (state: StateBox<Element>, observation: Observation) {
-    domain.lock.withLock { state in
-      let observation = feeders.attach(
+  ) -> (state: StateBox<Element>, observation: Disposable) {
+    let (box, observation) = domain.lock.withLock { state in
+      let observation = boundaryObservers.attach(
         { [unowned domain] event in handler(.read(event), domain.ticketsOfPass) }, &state)
       return (published, observation)
     }
+    return (box, Disposable(observation, keeping: nil))
   }
 }
 

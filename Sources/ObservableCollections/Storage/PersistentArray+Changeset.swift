@@ -1,15 +1,15 @@
 package import Diffing
 
 extension PersistentArray {
-  /// Does what a changeset says.
+  /// Applies a changeset.
   ///
   /// - Parameters:
-  ///   - changeset: What to do; its offsets fit this list.
-  ///   - inserted: What comes at its insertions, in their order.
-  ///   - updated: What its updated elements become, in their order.
-  ///   - limits: How large nodes become.
-  /// - Complexity: O(*k* log *n*) for *k* operations on *n* elements, and no more than O(*n* + *k*);
-  ///   O(*n*) once for what was made in one go.
+  ///   - changeset: The changeset. Its offsets must fit this list.
+  ///   - inserted: The elements for its insertions, in their order.
+  ///   - updated: The new elements for its updates, in their order.
+  ///   - limits: The sizes of nodes.
+  /// - Complexity: O(*k* log *n*) for *k* operations on *n* elements, and at most O(*n* + *k*). The first edit
+  ///   of a list that was created from an array is O(*n*).
   package mutating func apply(
     _ changeset: Changeset, inserted: [Element], updated: [Element],
     limits: NodeLimits = .standard
@@ -47,7 +47,7 @@ extension PersistentArray {
     }
   }
 
-  /// Does what a changeset says, but for its updates.
+  /// Applies the deletions, insertions and moves of a changeset.
   private mutating func rearrange(
     _ changeset: Changeset, inserted: [Element], limits: NodeLimits
   ) {
@@ -78,7 +78,7 @@ extension PersistentArray {
   }
 }
 
-/// Ascending offsets as ranges without gaps.
+/// Returns ascending offsets as ranges without gaps.
 private func runs(of offsets: [Int]) -> [Range<Int>] {
   var runs: [Range<Int>] = []
   for offset in offsets {

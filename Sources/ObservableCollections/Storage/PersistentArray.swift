@@ -1,14 +1,14 @@
-/// A list of elements of which versions share what they have in common.
+/// A list of elements whose versions share the memory of their common parts.
 ///
-/// Short ones, and those that were made in one go, are one array. An edit of a long one makes it a tree,
-/// of which later edits copy only what leads to what they edit.
+/// A short list, and a list that was created from an array, is one array. The first edit of a long array
+/// makes it a tree. A later edit copies only the path from the root to the edited leaves.
 @usableFromInline
 package enum PersistentArray<Element> {
   case flat([Element])
   /// Has at least two children.
   case tree(InnerNode)
 
-  /// Makes one of an array, which it shares.
+  /// Creates a list that shares an array.
   @inlinable
   package init(_ elements: [Element]) {
     self = .flat(elements)
@@ -41,7 +41,7 @@ package enum PersistentArray<Element> {
     }
   }
 
-  /// All elements if they are one array, or nil.
+  /// All elements, if they are one array, or `nil`.
   @inlinable
   package var array: [Element]? {
     if case .flat(let elements) = self { elements } else { nil }
@@ -52,7 +52,7 @@ package enum PersistentArray<Element> {
   /// - Complexity: O(*n*) for a tree, O(1) for one array.
   package func flattened() -> [Element] { array ?? elements(in: 0..<count) }
 
-  /// The elements of a range.
+  /// Returns the elements in a range.
   ///
   /// - Complexity: O(log *n*) and the length of the range.
   package func elements(in range: Range<Int>) -> [Element] {
@@ -74,7 +74,7 @@ package enum PersistentArray<Element> {
     }
   }
 
-  /// The elements around an offset that are side by side in memory; the offset is then counted from the
+  /// Returns the elements around an offset that are contiguous in memory, and makes the offset relative to the
   /// first of them.
   ///
   /// - Complexity: O(log *n*) in a tree, O(1) in one array.
@@ -86,14 +86,14 @@ package enum PersistentArray<Element> {
     }
   }
 
-  /// A node that is known to be a leaf of such elements.
-  // Not of `LeafNode`: finding the class's metadata takes longer than finding the leaf.
+  /// Returns a node that is known to be a leaf, with its type.
+  // Not a method of `LeafNode`: finding the metadata of the class takes longer than finding the leaf.
   @inlinable
   package static func leaf(_ node: TreeNode) -> LeafNode<Element> {
     unsafeDowncast(node, to: LeafNode<Element>.self)
   }
 
-  /// Whether this shares all with another one: then they are equal.
+  /// Returns whether this list shares all of its memory with another one. They are equal then.
   ///
   /// - Complexity: O(1).
   package func isIdentical(to other: PersistentArray) -> Bool {
@@ -107,7 +107,7 @@ package enum PersistentArray<Element> {
 
 extension PersistentArray: Sendable where Element: Sendable {}
 
-/// Whether two arrays are one and the same in memory.
+/// Returns whether two arrays share their memory.
 func hasSameStorage<Element>(_ one: [Element], _ other: [Element]) -> Bool {
   one.count == other.count
     && one.withUnsafeBufferPointer { one in

@@ -27,15 +27,16 @@ func evenParts(of count: Int, _ limit: Int) -> [Range<Int>] {
   return (0..<parts).map { count * $0 / parts..<count * ($0 + 1) / parts }
 }
 
-/// How large arrays and the nodes of a tree become.
+/// The sizes of arrays and of the nodes of a tree.
 package struct NodeLimits: Sendable {
-  /// The most elements of a leaf; at least 2. Only a root has less than half of them.
+  /// The maximum number of elements of a leaf, at least 2. Only a root has less than half of it.
   package let leaf: Int
-  /// The most children of an inner node; at least 4. Only a root has less than half of them.
+  /// The maximum number of children of an inner node, at least 4. Only a root has less than half of it.
   package let inner: Int
-  /// Up to how many elements an edit leaves one array, or makes one again of a tree half as large.
+  /// The maximum number of elements of an array that is edited. Larger arrays become trees, and a tree of
+  /// half this size becomes an array.
   package let flat: Int
-  /// An edit of at least one in so many elements is done on one array, which costs no more.
+  /// The number of elements per edit at which applying all edits to one array costs no more.
   package let bulk: Int
 
   package init(leaf: Int, inner: Int, flat: Int, bulk: Int) {
@@ -45,10 +46,11 @@ package struct NodeLimits: Sendable {
     self.bulk = bulk
   }
 
-  /// What the engine uses.
-  // Measured on rows with strings and on integers: of a million, leaves of half the size and inner nodes
-  // of twice the size change a figure by a tenth, one way for rows and the other way for integers. Of 256
-  // rows, an array takes twice as long as a tree; of as many integers, a tree takes a fifth longer.
+  /// The sizes of all collections.
+  // Measured with rows of strings and with integers. Among a million elements, leaves of half the size and
+  // inner nodes of twice the size change the times by a tenth: faster for rows, slower for integers, or the
+  // other way around. With 256 rows, an array takes twice as long as a tree. With 256 integers, a tree takes a
+  // fifth longer.
   package static var standard: NodeLimits {
     NodeLimits(leaf: 64, inner: 16, flat: 256, bulk: 32)
   }

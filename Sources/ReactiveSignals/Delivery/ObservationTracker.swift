@@ -1,17 +1,17 @@
 import Observation
 import Synchronization
 
-/// Lets the Observation framework know who reads something, and that it has changed.
+/// Reports reads and changes of a value to the Observation framework.
 ///
-/// A change is to be told after it can be read, by the thread that calls observers and while it
-/// holds no lock: whoever is told may read again at once, on any thread, and must not find the old.
+/// The delivering thread reports a change after the new value can be read, and without a lock: the framework
+/// may call code that reads the value immediately, on any thread.
 package struct ObservationTracker: ~Copyable, Sendable {
-  /// Where the contents are, held; 0 until the first reading makes them: what nobody reads costs
-  /// nothing.
+  /// The address of the retained `TrackedContents`, or 0 before the first read. A value that is never read
+  /// costs nothing.
   ///
-  /// It is made before the reading takes the lock that guards what is read; so a change that is
-  /// missed by the reading finds it. `AtomicLazyReference` would do, if it did not look its types up
-  /// at each reading (800 instructions by `valgrind --tool=callgrind`, 160 as it is).
+  /// The first read creates the object before it takes the lock that guards the value, so a change that this
+  /// read does not see finds the object. `AtomicLazyReference` would look up its types for each read (800
+  /// instructions by `valgrind --tool=callgrind`, instead of 160).
   private let address = Atomic<UInt>(0)
 
   package init() {}
@@ -20,15 +20,15 @@ package struct ObservationTracker: ~Copyable, Sendable {
     known?.release()
   }
 
-  /// Whether anybody has ever read.
+  /// A Boolean value that indicates whether the value was ever read.
   package var isRead: Bool { address.load(ordering: .acquiring) != 0 }
 
-  /// Notes a reading; to be called before it.
+  /// Reports a read. Call this before the read.
   package borrowing func willRead() {
     (known ?? begin())._withUnsafeGuaranteedRef { $0.access() }
   }
 
-  /// Tells those who have read that there is something newer.
+  /// Reports a change.
   package borrowing func hasChanged() {
     known?.takeUnretainedValue().mutate {}
   }
@@ -49,9 +49,9 @@ package struct ObservationTracker: ~Copyable, Sendable {
   }
 }
 
-/// What stands for contents of any type with the Observation framework.
+/// An observable object that represents a value of any type.
 ///
-/// It is not generic, as its key path would then be made anew for each reading.
+/// The class is not generic, because a generic class would create its key path for each read.
 package final class TrackedContents: Observable, Sendable {
   private let registrar = ObservationRegistrar()
 
@@ -59,12 +59,12 @@ package final class TrackedContents: Observable, Sendable {
 
   private var contents: Void { () }
 
-  /// Notes a reading, where one is tracked on this thread.
+  /// Reports a read, if this thread tracks reads.
   package func access() {
     registrar.access(self, keyPath: \.contents)
   }
 
-  /// Makes a change, and tells those who have read.
+  /// Performs a change, and reports it.
   package func mutate(_ change: () -> Void) {
     registrar.withMutation(of: self, keyPath: \.contents, change)
   }

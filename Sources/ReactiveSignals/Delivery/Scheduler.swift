@@ -2,28 +2,28 @@ public import Dispatch
 
 /// Where an observer is called.
 public struct Scheduler: Sendable {
-  /// Runs a piece of work later, somewhere else; nil: at once, on the thread that delivers.
+  /// A closure that runs work elsewhere, or `nil` to run it immediately on the delivering thread.
   package let schedule: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
 
-  /// Calls on the thread that delivers, in order with all other immediate observers.
+  /// Calls the observer on the delivering thread, in order with all other immediate observers.
   public static let immediate = Scheduler(schedule: nil)
 
-  /// Calls on the main actor.
+  /// Calls the observer on the main actor.
   public static let mainActor = Scheduler { work in
     Task { @MainActor in work() }
   }
 
-  /// Calls on a dispatch queue, serial or concurrent.
+  /// Calls the observer on a dispatch queue, serial or concurrent.
   ///
-  /// An observer is never called concurrently with itself, nor out of order.
+  /// The observer is never called concurrently with itself or out of order.
   public static func queue(_ queue: DispatchQueue) -> Scheduler {
     Scheduler { work in queue.async(execute: work) }
   }
 
-  /// Calls wherever a closure says.
+  /// Creates a scheduler from a closure.
   ///
-  /// - Parameter schedule: Runs each piece of work that it is given once, later or at once, on any
-  ///   thread. The next piece is given only when the one before has run.
+  /// - Parameter schedule: A closure that runs the work it receives once, now or later, on any thread. It
+  ///   receives the next work after the previous work has run.
   public init(_ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
     self.schedule = schedule
   }
@@ -33,13 +33,13 @@ public struct Scheduler: Sendable {
   }
 }
 
-/// What becomes of events that wait because their observer is slow.
+/// How pending events of an observer are buffered.
 public enum DeliveryPolicy: Sendable, Hashable {
-  /// All that waits becomes one event: the default.
+  /// All pending events are merged into one. This is the default.
   case coalesce
-  /// Each event is delivered as it came. Memory grows with what waits.
+  /// Each event is delivered. Memory grows with the number of pending events.
   case everything
-  /// Up to so many events wait, at least one; what comes on top is merged into the newest of them.
+  /// At most this number of events, and at least one, are pending. A further event is merged into the latest.
   case bounded(Int)
 
   var limit: Int {

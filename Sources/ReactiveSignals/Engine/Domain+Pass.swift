@@ -25,9 +25,18 @@ extension Domain {
   /// The tickets of the present pass, for the delivering thread.
   package var ticketsOfPass: [Ticket] { pass.tickets }
 
-  /// Delivers pending commits until none is left. The caller is the delivering thread.
-  package func deliver() {
-    pause(at: .committed)
+  /// Delivers pending commits until none is left, unless a thread is delivering already.
+  ///
+  /// - Parameter isClaimed: A Boolean value that indicates whether the caller is the delivering thread already.
+  package func deliver(isClaimed: Bool = false) {
+    let thread = ThreadID.current
+    var isClaimed = isClaimed
+    if pauseHook != nil {
+      // A thread that a test holds here delivers what other threads commit meanwhile.
+      if !isClaimed { isClaimed = lock.withLock { $0.claim(as: thread) } }
+      if !isClaimed { return }
+      pause(at: .committed)
+    }
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
     defer { context.endDelivery(transaction) }
@@ -35,7 +44,10 @@ extension Domain {
     var tickets = TicketCheck()
     while true {
       var next = Next()
-      lock.withLock { state in begin(finishing: finished, &tickets, &next, &state) }
+      lock.withLock { state in
+        if !isClaimed { isClaimed = state.claim(as: thread) }
+        if isClaimed { takeNext(finishing: finished, &tickets, &next, &state) }
+      }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
         for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
@@ -96,7 +108,7 @@ extension Domain {
   }
 
   /// Ends the pass before, and takes the commits of the next one. If there are none, stops delivering.
-  private func begin(
+  private func takeNext(
     finishing finished: UInt64, _ tickets: inout TicketCheck, _ next: inout Next,
     _ state: inout State
   ) {
@@ -169,7 +181,7 @@ extension Domain {
     guard let root = next.root else { return }
     if let number = next.published {
       pause(at: .published)
-      root.feed(number)
+      root.deliverToBoundaries(number)
       announceTickets()
       root.deliver(number)
       pause(at: .delivered)
@@ -178,7 +190,7 @@ extension Domain {
     }
     let (changed, number) = propagate(next, from: root)
     pause(at: .published)
-    for node in changed { node.feed(number) }
+    for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
     for node in changed { node.deliver(number) }
     pause(at: .delivered)
@@ -288,12 +300,11 @@ extension Domain {
 
   /// Looks again which commits are ready, because a ticket has made progress.
   func recheckTickets() {
-    let mustDeliver = lock.withLock { state in
-      if state.pending.isEmpty { return false }
-      if state.claim(as: .current) { return true }
-      state.mustRecheckTickets = true
-      return false
+    let hasPending = lock.withLock { state in
+      // The delivering thread looks again before it stops.
+      if state.deliveringThread != nil { state.mustRecheckTickets = true }
+      return !state.pending.isEmpty
     }
-    if mustDeliver { deliver() }
+    if hasPending { deliver() }
   }
 }

@@ -7,11 +7,13 @@ package import SwappablePrimitives
 /// and observer lists of all nodes. No user code runs while the lock is held, and a thread never holds
 /// the locks of two domains.
 ///
-/// A thread that commits while nobody delivers becomes the *delivering thread*. It runs one propagation
-/// pass after another until no commit is pending (`Domain+Pass.swift`). A commit made meanwhile, by an
-/// observer or another thread, is queued, and the same delivering thread delivers it.
+/// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
+/// *delivering thread*. It runs one propagation pass after another until no commit is pending
+/// (`Domain+Pass.swift`). The delivering thread also delivers the commits that an observer or another thread
+/// queues meanwhile.
 package final class Domain: Sendable {
-  private let pauseHook: PauseHook?
+  /// A closure that lets a test hold a thread, or `nil`.
+  let pauseHook: PauseHook?
   package let lock = Locked(State())
   let pass = PassStorage()
 
@@ -60,7 +62,7 @@ package final class Domain: Sendable {
     /// A Boolean value that indicates whether every commit is published.
     var isSettled: Bool { committed == published }
 
-    /// Makes the caller the delivering thread if there is none.
+    /// Claims delivery for a thread, if no other thread is delivering.
     mutating func claim(as thread: ThreadID) -> Bool {
       guard deliveringThread == nil else { return false }
       deliveringThread = thread

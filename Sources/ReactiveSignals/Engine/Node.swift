@@ -10,7 +10,7 @@ import Synchronization
 /// over under that lock.
 package final class NodePlace: @unchecked Sendable {
   // Sendable: `inputs`, `children`, `vacantChildren`, `followers` and the counts of pending commits
-  // are guarded by the domain's lock; `mark` is owned by the delivering thread; `feed` is set once, by the
+  // are guarded by the domain's lock; `mark` is owned by the delivering thread; `observation` is set once, by the
   // creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity
   // at run time, which would be a tenth of a commit: no code that reads a property runs while it is
   // written (`EngineBenchmarks commit`).
@@ -21,12 +21,12 @@ package final class NodePlace: @unchecked Sendable {
   /// The place where commits of other domains enter through this root.
   package let entrance: Entrance?
   /// Keeps alive the observation or the task that feeds this root.
-  var feed: Disposable?
+  var observation: Disposable?
   /// The roots that follow this node, by domain.
   fileprivate var followers: [ObjectIdentifier: Follower] = [:]
 
   /// The nodes that this node is derived from, empty after it has released them.
-  @exclusivity(unchecked) fileprivate var inputs: [any NodeInput]
+  @exclusivity(unchecked) var inputs: [any NodeInput]
   @exclusivity(unchecked) var children: [Child?] = []
   @exclusivity(unchecked) private var vacantChildren = 0
 
@@ -60,7 +60,7 @@ package final class NodePlace: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - inputs: The nodes of the same domain that it is derived from. A root has none.
-  ///   - composesCommits: Whether several pending commits of a root, or several steps that are recorded
+  ///   - composesCommits: A Boolean value that indicates whether several pending commits of a root, or several steps that are recorded
   ///     for a derived node, may become one.
   ///   - entrance: The place where commits of other domains enter through this root.
   ///   - onStart: A closure that is called once, when the node or something derived from it is observed.
@@ -108,7 +108,7 @@ package final class NodePlace: @unchecked Sendable {
   /// A Boolean value that indicates whether a node is derived from this one.
   package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
 
-  fileprivate func add(_ child: any GraphNode, through input: any NodeInput) {
+  func add(_ child: any GraphNode, through input: any NodeInput) {
     input.slot = children.count
     children.append(Child(node: child, input: input))
   }
@@ -137,7 +137,7 @@ package protocol GraphNode: AnyObject, Sendable {
   var place: NodePlace { get }
 
   /// The observers in other domains, which receive updates before all other observers.
-  func feeders(_ state: inout Domain.State) -> ObserverList
+  func boundaryObservers(_ state: inout Domain.State) -> ObserverList
 
   /// Creates a root of another domain that has the published state of this node.
   func makeFollower(in domain: Domain, _ entrance: Entrance, _ state: inout Domain.State) -> Self
@@ -146,7 +146,7 @@ package protocol GraphNode: AnyObject, Sendable {
 
   /// Takes a commit, under the lock. A second commit of the same pass is composed with the first.
   ///
-  /// - Returns: Whether the update is complete. Otherwise, `compute()` completes it.
+  /// - Returns: `true` if the update is complete. Otherwise, `compute()` completes it.
   func take(_ commit: Event) -> Bool
 
   /// Composes a commit with an earlier one that is still pending, under the lock.
@@ -168,14 +168,14 @@ package protocol GraphNode: AnyObject, Sendable {
   /// Computes the first state from the inputs' captured states.
   func computeFirst()
 
-  /// Makes the update the state of a node that nobody can observe yet.
+  /// Applies the update to the state of a node that cannot be observed yet.
   func settle(_ state: inout Domain.State)
 
-  /// Makes the update visible and captures the observers that receive it, under the lock.
+  /// Publishes the update and captures the observers that receive it, under the lock.
   func publish(_ state: inout Domain.State)
 
   /// Calls the observers in other domains.
-  func feed(_ pass: UInt64)
+  func deliverToBoundaries(_ pass: UInt64)
 
   /// Calls the observers that were captured when the pass was published.
   func deliver(_ pass: UInt64)
@@ -205,69 +205,7 @@ extension GraphNode {
     }
   }
 
-  // MARK: Joining
-
-  /// Makes a derived node part of its domain, and computes its first state.
-  ///
-  /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
-  /// live. The creator of the node calls this before anybody else knows the node.
-  ///
-  /// If other threads commit faster than the node computes, it would never catch up. After several steps
-  /// the creator therefore becomes the delivering thread, and no further step follows.
-  package func join() {
-    let inputs = place.inputs
-    let thread = ThreadID.current
-    let delivers = domain.lock.withLock { state in
-      state.joining.append(self)
-      for input in inputs { input.recordState() }
-      return state.deliveringThread == thread
-    }
-    var replayed = 0
-    var mustDeliver = false
-    // This thread may become the delivering one meanwhile. A flush in a closure of the node must trap then,
-    // so it always does.
-    let context = ThreadContext.current
-    let transaction = context.beginDelivery()
-    while true {
-      let released = domain.lock.withLock { state -> [Any]? in
-        for input in inputs { input.takeRecorded() }
-        mustDeliver = !delivers && state.deliveringThread == thread
-        if inputs.contains(where: \.hasStep) { return nil }
-        if state.successor == thread { state.successor = nil }
-        becomeLive(&state)
-        // From here on, a delivering thread may read the inputs.
-        return inputs.map { $0.endReplay() }
-      }
-      if let released {
-        withExtendedLifetime(released) {}
-        break
-      }
-      while inputs.contains(where: \.hasStep) {
-        for input in inputs { input.replayStep(composing: place.composesCommits) }
-        if replayed == 0 { computeFirst() } else { compute() }
-        replayed += 1
-        domain.lock.withLock { state in
-          settle(&state)
-          if replayed >= 32, !delivers, !mustDeliver {
-            mustDeliver = state.claim(as: thread)
-            if !mustDeliver, state.successor == nil { state.successor = thread }
-          }
-        }
-        endPass()
-      }
-      domain.pause(at: .caughtUp)
-    }
-    context.endDelivery(transaction)
-    if mustDeliver { domain.deliver() }
-  }
-
-  private func becomeLive(_ state: inout Domain.State) {
-    if let index = state.joining.firstIndex(where: { $0 === self }) {
-      state.joining.remove(at: index)
-    }
-    for input in place.inputs { input.node.place.add(self, through: input) }
-    if state.deliveringThread != nil { state.turnedLive.append(self) }
-  }
+  // MARK: Leaving
 
   /// Removes a derived node from its domain. A pass in progress still holds it.
   package func leave() {
@@ -300,7 +238,7 @@ extension GraphNode {
   ///
   /// - Parameters:
   ///   - domain: The other domain.
-  ///   - joinsTransactions: Whether updates of one transaction that enter the domain through several
+  ///   - joinsTransactions: A Boolean value that indicates whether updates of one transaction that enter the domain through several
   ///     boundaries arrive in one pass. Otherwise, each has a pass of its own, and the boundary is new.
   package func makeBoundary(in domain: Domain, joinsTransactions: Bool = true) -> Self {
     let entrance = Entrance([self])
@@ -315,19 +253,19 @@ extension GraphNode {
         place.followers[key] = NodePlace.Follower(
           node: follower, place: ObjectIdentifier(follower.place))
       }
-      let observation = feeders(&state).attach(
+      let observation = boundaryObservers(&state).attach(
         { [weak follower, unowned source] event in
           follower?.receive(event, tickets: joinsTransactions ? source.pass.tickets : [])
         }, &state)
       return (follower, observation)
     }
-    if let observation { follower.place.feed = Disposable(observation, keeping: nil) }
+    if let observation { follower.place.observation = Disposable(observation, keeping: nil) }
     follower.openEntrance()
     return follower
   }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
-  package var isFollowed: Bool { domain.lock.withLock { !feeders(&$0).isEmpty(&$0) } }
+  package var isFollowed: Bool { domain.lock.withLock { !boundaryObservers(&$0).isEmpty(&$0) } }
 
   /// Makes the entrance known to the domain. The creator of a root that has one calls this.
   package func openEntrance() {

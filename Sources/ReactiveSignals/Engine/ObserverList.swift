@@ -254,7 +254,7 @@ package final class Observation: @unchecked Sendable {
     liveFrom.load(ordering: .acquiring) <= pass
   }
 
-  /// Makes it live, under the lock.
+  /// Lets the observation receive passes from a number on, under the lock.
   fileprivate func turnLive(from pass: UInt64) {
     if liveFrom.load(ordering: .relaxed) != Self.disposed {
       liveFrom.store(pass, ordering: .releasing)
@@ -269,7 +269,7 @@ package final class Observation: @unchecked Sendable {
     return taken
   }
 
-  /// Makes sure that no further call begins, under the lock.
+  /// Prevents further calls of the observer, under the lock.
   fileprivate func endPhase() {
     liveFrom.store(Self.disposed, ordering: .releasing)
   }

@@ -1,26 +1,25 @@
-package import SwappablePrimitives
-
 extension GraphNode {
-  /// Queues a commit, under the lock. If too many commits are pending, it becomes part of the latest.
+  /// Queues a commit, under the lock. The caller then calls `deliver()`.
+  ///
+  /// If too many commits are pending, it becomes part of the latest.
   ///
   /// - Parameters:
   ///   - commit: The event, for `take(_:)`.
-  ///   - composes: Whether the commit may become part of the latest.
+  ///   - composes: A Boolean value that indicates whether the commit may become part of the latest.
   ///   - changes: The number of elements that it changes.
   ///   - limit: The number of changed elements that may be pending before commits are composed.
   ///   - tickets: The transactions over several domains that it is part of.
-  ///   - thread: The calling thread.
-  /// - Returns: Whether the caller must call `deliver()`, and an event to be released outside the lock.
+  /// - Returns: An event to be released outside the lock.
   package func enqueue(
     _ commit: Event, composes: Bool = true, changes: Int = 1, limit: Int = .max, tickets: [Ticket],
-    by thread: ThreadID, _ state: inout Domain.State
-  ) -> (mustDeliver: Bool, released: Event?) {
+    _ state: inout Domain.State
+  ) -> Event? {
     let (isAdded, released) = state.pending.append(
       commit, to: self, composes: composes, changes: changes, limit: limit, tickets: tickets)
     if isAdded { state.committed += 1 }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
-    return (state.claim(as: thread), released)
+    return released
   }
 }
 
@@ -59,7 +58,7 @@ struct PendingCommits: Sendable {
 
   /// Adds a commit, or composes it with the latest of its root if too many are pending.
   ///
-  /// - Returns: Whether an entry was added, and an event to be released outside the lock.
+  /// - Returns: `true` if an entry was added, and an event to be released outside the lock.
   mutating func append(
     _ commit: Event, to root: any GraphNode, composes: Bool, changes: Int, limit: Int,
     tickets: [Ticket]
@@ -102,7 +101,8 @@ struct PendingCommits: Sendable {
 
   /// Takes the first commit if it can have a pass of its own.
   ///
-  /// - Parameter hasEntrances: Whether commits of other domains enter here, so several may carry one ticket.
+  /// - Parameter hasEntrances: A Boolean value that indicates whether commits of other domains enter here, so
+  ///   several may carry one ticket.
   mutating func takeFirst(hasEntrances: Bool) -> Entry? {
     guard head < entries.count, !hasEntrances || positions.isEmpty, !hasReachedLimit else {
       return nil

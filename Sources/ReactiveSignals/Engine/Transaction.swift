@@ -51,15 +51,15 @@ package protocol TransactionParticipant: AnyObject {
 
   /// Computes the net change of the transaction.
   ///
-  /// - Returns: Whether there is one.
+  /// - Returns: `true` if there is one.
   func prepareCommit() -> Bool
 
   /// Commits the net change, if there is one, and lets other threads edit the root again.
   ///
   /// - Parameter tickets: The ticket of a transaction over several domains.
-  /// - Returns: Whether the caller must call `domain.deliver()`, and objects to be released after all
-  ///   participants are committed.
-  func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any)
+  /// - Returns: Objects to be released after all participants are committed. After that, the caller calls
+  ///   `domain.deliver()`.
+  func commitTransaction(tickets: [Ticket]) -> Any
 
   /// Discards the edits and lets other threads edit the root again.
   ///
@@ -112,10 +112,9 @@ package final class Transaction {
     let tickets = changed.count > 1 ? [Ticket(changed.map(\.domain))] : []
     // Commit all before any observer is called, and before anything is released: released objects may
     // edit a participant.
-    var committed = opened.map { $0.commitTransaction(tickets: tickets) }
-    let delivered = zip(opened, committed).filter(\.1.mustDeliver).map(\.0)
-    committed = []
-    for participant in delivered { participant.domain.deliver() }
+    let released = opened.map { $0.commitTransaction(tickets: tickets) }
+    _ = consume released
+    for participant in changed { participant.domain.deliver() }
   }
 }
 
@@ -124,7 +123,7 @@ package final class Transaction {
 /// A ticket knows in which domains the transaction is *in flight*: committed, and not yet passed on to the
 /// domains downstream. A domain that joins several others waits with its part of the transaction until the
 /// transaction is in flight in none of the domains upstream. So its observers receive one event for the
-/// transaction, whichever threads deliver, and nobody blocks.
+/// transaction, whichever threads deliver, and no thread blocks.
 package final class Ticket: Sendable {
   private let state: Locked<State>
 

@@ -1,9 +1,10 @@
 extension Signal {
-  /// Makes a signal of the newest values of two signals, once both have brought one.
+  /// Creates a signal of the latest values of two signals, after both have sent one.
   ///
-  /// If both come from one root, a commit there brings one pair that agrees, never one of a new and an
-  /// old value. Otherwise the result is a domain of its own, where each value of either is a step. It
-  /// ends when both have ended, or one has without any value. It has a memory if both have.
+  /// If both are derived from one root, a commit there causes one pair, which never combines a new value with
+  /// an old one. Otherwise, the result has a domain of its own, and each value of either signal causes a
+  /// pair. It ends when both have ended, or when one has ended without any value. It has a memory if both
+  /// have one.
   ///
   /// - Parameter other: The other signal.
   /// - Complexity: O(1) for each value.
@@ -17,11 +18,11 @@ extension Signal {
       })
   }
 
-  /// Makes a signal of the newest values of three signals, once all have brought one.
+  /// Creates a signal of the latest values of three signals, after all have sent one.
   ///
-  /// If all come from one root, a commit there brings one triple that agrees. Otherwise the result is a
-  /// domain of its own, where each value of any is a step. It ends when all have ended, or one has
-  /// without any value. It has a memory if all have.
+  /// If all are derived from one root, a commit there causes one triple. Otherwise, the result has a domain of
+  /// its own, and each value of a signal causes a triple. It ends when all have ended, or when one has ended
+  /// without any value. It has a memory if all have one.
   ///
   /// - Parameters:
   ///   - second: The second signal.
@@ -60,11 +61,11 @@ extension Signal {
 }
 
 extension Signal {
-  /// Makes a signal of pairs: the first values of two signals, then the second ones, and so on.
+  /// Creates a signal of pairs: the first values of two signals, then the second values, and so on.
   ///
-  /// If both come from one root, a commit there brings one pair at most. Otherwise the result is a
-  /// domain of its own. It ends as soon as no further pair can come, and has a memory if both have.
-  /// Values wait until their partner comes: memory grows with how far one is ahead of the other.
+  /// If both are derived from one root, a commit there causes at most one pair. Otherwise, the result has a
+  /// domain of its own. It ends when no further pair is possible, and has a memory if both have one. Values
+  /// are pending until their partner arrives, so memory grows if one signal is ahead of the other.
   ///
   /// - Parameter other: The other signal.
   /// - Complexity: O(1) for each value, on average.
@@ -80,11 +81,11 @@ extension Signal {
       })
   }
 
-  /// Makes a signal of triples: the first values of three signals, then the second ones, and so on.
+  /// Creates a signal of triples: the first values of three signals, then the second values, and so on.
   ///
-  /// If all come from one root, a commit there brings one triple at most. Otherwise the result is a
-  /// domain of its own. It ends as soon as no further triple can come, and has a memory if all have.
-  /// Values wait until their partners come: memory grows with how far one is ahead of the others.
+  /// If all are derived from one root, a commit there causes at most one triple. Otherwise, the result has a
+  /// domain of its own. It ends when no further triple is possible, and has a memory if all have one. Values
+  /// are pending until their partners arrive, so memory grows if one signal is ahead of the others.
   ///
   /// - Parameters:
   ///   - second: The second signal.

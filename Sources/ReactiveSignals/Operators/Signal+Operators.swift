@@ -20,9 +20,9 @@ extension Signal {
 }
 
 extension Signal {
-  /// Makes a signal of transformed values, without those that become nil.
+  /// Creates a signal of the transformed values that are not `nil`.
   ///
-  /// - Parameter transform: Called once for each value, however many observe the result.
+  /// - Parameter transform: A closure that is called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func compactMap<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output?
@@ -32,9 +32,9 @@ extension Signal {
 }
 
 extension Signal {
-  /// Makes a signal of those values that satisfy a predicate.
+  /// Creates a signal of the values that satisfy a predicate.
   ///
-  /// - Parameter isIncluded: Called once for each value, however many observe the result.
+  /// - Parameter isIncluded: A closure that is called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func filter(_ isIncluded: @escaping @Sendable (Value) -> Bool) -> Signal<Value> {
     derived { isIncluded($0) ? $0 : nil }
@@ -42,14 +42,14 @@ extension Signal {
 }
 
 extension Signal {
-  /// Makes a signal of what each value makes of the result before it.
+  /// Creates a signal of accumulated results.
   ///
   ///     numbers.scan(0, +)   // the sum of all numbers so far
   ///
   /// - Parameters:
-  ///   - initial: What the first value is given; it is not sent itself.
-  ///   - nextResult: Makes a result of the one before and a value; called once for each value, however
-  ///     many observe the result.
+  ///   - initial: The result before the first value. It is not sent.
+  ///   - nextResult: A closure that returns the next result, from the previous result and a value. It is
+  ///     called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func scan<Output: Sendable>(
     _ initial: Output, _ nextResult: @escaping @Sendable (Output, Value) -> Output
@@ -63,9 +63,10 @@ extension Signal {
 }
 
 extension Signal {
-  /// Makes a signal that leaves out each value that equals the one it sent last.
+  /// Creates a signal without values that are equal to the value before them.
   ///
-  /// - Parameter areEqual: Whether two values are the same: the one that was sent last, and the next.
+  /// - Parameter areEqual: A closure that returns whether two values are equal: the value that was sent last,
+  ///   and the next one.
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func removeDuplicates(
     by areEqual: @escaping @Sendable (Value, Value) -> Bool
@@ -80,7 +81,7 @@ extension Signal {
 }
 
 extension Signal where Value: Equatable {
-  /// Makes a signal that leaves out each value that equals the one it sent last.
+  /// Creates a signal without values that are equal to the value before them.
   ///
   /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
   public func removeDuplicates() -> Signal<Value> {
@@ -106,11 +107,11 @@ extension Signal {
     let target = SignalNode<Value>(domain: Domain(), remembers: node.remembers) { [node] _ in
       node.start()
     }
-    let feed = node.observe(on: scheduler, policy: policy, keeping: self) { [weak target] in
+    let observation = node.observe(on: scheduler, policy: policy, keeping: self) { [weak target] in
       target?.send($0)
     } onCompletion: { [weak target] in
       target?.finish()
     }
-    return Signal(target, upstream: [feed])
+    return Signal(target, upstream: [observation])
   }
 }

@@ -30,12 +30,12 @@ extension Signal {
       return nil
     })
     let switched = SignalNode([root], remembers: node.remembers, kernel)
-    let feed = node.observeEvents(keeping: self) { [weak root] event in
+    let observation = node.observeEvents(keeping: self) { [weak root] event in
       guard let root else { return }
       if event.isEnd { return root.send(.outerEnd) }
       newest.replace(by: event.value, for: root)
     }
-    return Signal<Inner>(switched, upstream: [feed])
+    return Signal<Inner>(switched, upstream: [observation])
   }
 }
 
@@ -57,7 +57,7 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
     var number = 0
     /// The number of the latest signal that is known to have ended.
     var ended = 0
-    var held: (signal: Signal<Inner>, feed: Disposable)?
+    var held: (signal: Signal<Inner>, observation: Disposable)?
   }
 
   /// Observes another signal immediately, so none of its values is lost from then on.
@@ -69,16 +69,16 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
       return state.number
     }
     root.send(.next(number))
-    let feed = signal.node.observeEvents(keeping: signal) { [weak root] in
+    let observation = signal.node.observeEvents(keeping: signal) { [weak root] in
       root?.send(.inner($0, number))
     }
     let (isStarted, replaced) = state.withLock { state in
       let replaced = state.held
-      state.held = state.ended == number ? nil : (signal, feed)
+      state.held = state.ended == number ? nil : (signal, observation)
       return (state.isStarted, replaced)
     }
     if isStarted { signal.node.start() }
-    replaced?.feed.dispose()
+    replaced?.observation.dispose()
   }
 
   /// Starts the latest signal, and each signal that follows.

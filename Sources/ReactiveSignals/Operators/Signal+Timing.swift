@@ -177,7 +177,7 @@ extension Signal {
       }
     })
     let timed = SignalNode([root], remembers: node.remembers, kernel)
-    let feed = node.observeEvents(keeping: self) { [weak root] in root?.send(.event($0)) }
-    return Signal(timed, upstream: [feed])
+    let observation = node.observeEvents(keeping: self) { [weak root] in root?.send(.event($0)) }
+    return Signal(timed, upstream: [observation])
   }
 }

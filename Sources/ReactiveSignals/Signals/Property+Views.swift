@@ -77,19 +77,20 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
 }
 
 extension Property {
-  /// A view that cannot set it.
+  /// A read-only view of the property.
   public var readOnly: ReadOnlyProperty<Value> { ReadOnlyProperty(self) }
 
-  /// Makes a view of what becomes of the value: readable at once, and always right.
+  /// Derives a read-only property by transforming the value.
   ///
   ///     let count = names.map { $0.count }
   ///     names.value.append("Ada")
   ///     print(count.value)
   ///
-  /// It agrees with this property at each moment, also while a value is on its way to observers.
+  /// The derived property always agrees with this one, also while a value is being delivered.
   ///
-  /// - Parameter transform: Called once for each value that is set, however many observe the result,
-  ///   and for each reading while a value is on its way. It must depend on nothing but the value.
+  /// - Parameter transform: A closure that is called once for each value that is set, for any number of
+  ///   observers, and for each read while a value is being delivered. The result must depend only on the
+  ///   value.
   /// - Complexity: O(1) to read, and for each value.
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
@@ -97,12 +98,12 @@ extension Property {
     readOnly.map(transform)
   }
 
-  /// Makes a view of a part of the value that can be set; that sets it in the whole.
+  /// Returns a view of a part of the value. Setting the part sets it in this property.
   ///
   ///     let city = person.projection(\.address.city)
   ///     city.value = "Turin"
   ///
-  /// - Parameter keyPath: The part.
+  /// - Parameter keyPath: The key path of the part.
   public func projection<Part: Sendable>(
     _ keyPath: any WritableKeyPath<Value, Part> & Sendable
   ) -> PropertyProjection<Value, Part> {
@@ -110,14 +111,15 @@ extension Property {
   }
 }
 
-/// A part of a property's value, that can be read, observed and set like a property.
+/// A part of a property's value, which you can read, observe and set like a property.
 ///
-/// It holds nothing itself: what is set goes to the whole, as one step between those of other threads.
+/// The projection stores no value. Setting it changes the whole property, atomically with respect to other
+/// threads.
 public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource {
-  /// The values as a signal: the newest for each new observer, and then each that comes.
+  /// A signal that delivers the latest value to each new observer, and then each value that follows.
   ///
-  /// One comes for each value of the whole, also where this part stays the same; see
-  /// `removeDuplicates()`.
+  /// Each value of the whole property causes a value here, even if this part stays the same. To leave these
+  /// out, use `removeDuplicates()`.
   public let signal: Signal<Value>
   let property: Property<Root>
   let keyPath: any WritableKeyPath<Root, Value> & Sendable
@@ -128,26 +130,26 @@ public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource 
     self.keyPath = keyPath
   }
 
-  /// The newest value of the part.
+  /// The current value of the part.
   ///
-  /// Setting it inside an observer is legal: it is delivered after all observers have had the
-  /// present one.
+  /// If you set the value inside an observer, the new value is delivered after all observers have received
+  /// the current one.
   public var value: Value {
     get { property.value[keyPath: keyPath] }
     nonmutating set { modify { $0 = newValue } }
   }
 
-  /// A view that cannot set it.
+  /// A read-only view of the part.
   public var readOnly: ReadOnlyProperty<Value> {
     let keyPath = keyPath
     return property.map { $0[keyPath: keyPath] }
   }
 
-  /// Changes the part in place, as one step between those of other threads.
+  /// Changes the part in place, atomically with respect to other threads.
   ///
-  /// - Parameter body: Changes the part. If it throws, nothing is changed. It must not change the
-  ///   property in another way.
-  /// - Returns: What `body` returns.
+  /// - Parameter body: A closure that changes the part. If it throws, the property stays as it was. Do not
+  ///   set the property inside the closure; doing so traps.
+  /// - Returns: The return value of `body`.
   @discardableResult
   public func modify<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
@@ -157,14 +159,18 @@ public struct PropertyProjection<Root: Sendable, Value: Sendable>: SignalSource 
     }
   }
 
-  /// Subscribes: the observer is told the newest value at once, and one for each of the whole.
+  /// Observes the part.
+  ///
+  /// The observer receives the current value before this method returns, and then one value for each value
+  /// of the whole property.
   ///
   /// - Parameters:
-  ///   - scheduler: Where the observer is called.
-  ///   - policy: What becomes of values that wait; of merged ones the latest is delivered. It
-  ///     matters only where the observer is called elsewhere.
-  ///   - handler: Called with each value.
-  /// - Returns: What keeps the observation and the values alive; letting it go ends it.
+  ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that sets
+  ///     the value.
+  ///   - policy: How to buffer values for an observer that is not called immediately. The default keeps
+  ///     only the latest value.
+  ///   - handler: The observer. It is never called concurrently with itself.
+  /// - Returns: A handle that keeps the observation and the property alive.
   /// - Complexity: O(1) in the number of observers.
   public func observe(
     on scheduler: Scheduler = .immediate, policy: DeliveryPolicy = .coalesce,

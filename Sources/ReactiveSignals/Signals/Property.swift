@@ -90,7 +90,9 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
       throw error
     }
     isModifying = false
-    if signal.node.commit(value, unlocked: { gate.leave(as: thread) }) { domain.deliver() }
+    // Another thread may have delivered the value meanwhile, so the returned references may be the last ones.
+    withExtendedLifetime(signal.node.commit(value)) { gate.leave(as: thread) }
+    domain.deliver()
     return result
   }
 
@@ -134,13 +136,12 @@ extension Property: TransactionParticipant {
 
   package func prepareCommit() -> Bool { draft != nil }
 
-  package func commitTransaction(tickets: [Ticket]) -> (mustDeliver: Bool, released: Any) {
+  package func commitTransaction(tickets: [Ticket]) -> Any {
     defer { gate.leave(as: .current) }
     hasDraft.store(false, ordering: .relaxed)
-    guard let value = draft else { return (false, ()) }
+    guard let value = draft else { return () }
     draft = nil
-    let (mustDeliver, released) = signal.node.commit(value, tickets: tickets)
-    return (mustDeliver, (value, released))
+    return (value, signal.node.commit(value, tickets: tickets))
   }
 
   package func rollBackTransaction() -> Any {

@@ -10,12 +10,12 @@ extension SignalSource {
   ///   the latest value.
   public func values(
     policy: DeliveryPolicy = .coalesce
-  ) -> some AsyncSequence<Value, Never> & Sendable {
-    ObservationSequence<WaitingSignal<Value>, Value>(policy) { [signal] inbox in
+  ) -> LiveValues<Value> {
+    LiveValues(policy) { [signal] (inbox: Inbox<WaitingSignal<Value>>) in
       defer { signal.node.start() }
       return signal.node.observeEvents(keeping: signal) { inbox.post(WaitingSignal($0)) }
     } read: {
-      { ObservationSequence.Step($0.value?.value, isEnd: $0.isEnd) }
+      { (item: WaitingSignal<Value>) in LiveValues.Step(item.value?.value, isEnd: item.isEnd) }
     }
   }
 }
@@ -43,7 +43,7 @@ extension Signal {
           }
           node?.finish()
         }
-        node.place.feed = Disposable { task.cancel() }
+        node.place.observation = Disposable { task.cancel() }
       })
   }
 }

@@ -1,9 +1,9 @@
-/// What has a signal: a signal itself, an input, a property, and views of a property.
+/// A type that provides a signal: a signal itself, an input, a property, or a view of a property.
 public protocol SignalSource<Value>: Sendable {
   /// The type of the values.
   associatedtype Value: Sendable
 
-  /// The values as a signal.
+  /// A signal of the values.
   var signal: Signal<Value> { get }
 }
 
@@ -74,16 +74,16 @@ extension Signal: SignalSource {
   public var signal: Signal<Value> { self }
 }
 
-/// The end of a signal that values are sent into.
+/// An input that sends values to a signal.
 ///
 ///     let clicks = SignalInput<Int>()
 ///     let observation = clicks.signal.observe { print($0) }
 ///     clicks.send(1)
 public final class SignalInput<Value: Sendable>: SignalSource {
-  /// The signal of what is sent.
+  /// The signal of the values that are sent.
   public let signal: Signal<Value>
 
-  /// Makes a signal without observers.
+  /// Creates an input and its signal.
   public convenience init() {
     self.init(pauseHook: nil)
   }
@@ -95,15 +95,16 @@ public final class SignalInput<Value: Sendable>: SignalSource {
 
   /// Sends a value to all observers.
   ///
-  /// When it returns, immediate observers have got it, unless it was called inside an observer or
-  /// another thread is delivering: then it follows what is on its way. Nothing is sent after the end.
+  /// When this method returns, immediate observers have received the value. There are two exceptions: inside
+  /// an observer, or while another thread is delivering, the value is delivered after the pending ones. After
+  /// the end, nothing is sent.
   public func send(_ value: Value) {
     signal.node.send(value)
   }
 
-  /// Ends the signal: observers are told after what is on its way, and then let go.
+  /// Ends the signal after all pending values. Its observers receive the end and are released.
   ///
-  /// Ending it again does nothing. Letting the input go does not end its signal.
+  /// Ending the signal again does nothing. Releasing the input does not end its signal.
   public func finish() {
     signal.node.finish()
   }

@@ -1,24 +1,25 @@
 extension SignalSource {
-  /// Makes a property follow the values.
+  /// Sets a property to each value.
   ///
-  /// Two properties must not follow each other: each would set the other for ever. One that is to
-  /// follow itself traps.
+  /// Two properties must not be bound to each other, because each would set the other forever. Binding a
+  /// property to itself traps.
   ///
-  /// - Parameter target: What is set; it is not kept alive.
-  /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
+  /// - Parameter target: The property to set. The binding does not keep it alive.
+  /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
   public func bind(to target: Property<Value>) -> Disposable {
     precondition(
       signal.node !== target.signal.node,
-      "a property is bound to itself, which would set it for ever; bind it to another one")
+      "a property cannot be bound to itself, because each value would set it again")
     return signal.observe { [weak target] in target?.value = $0 }
   }
 
-  /// Makes a part of a property follow the values.
+  /// Sets a part of a property to each value.
   ///
-  /// Values made of that same property would set it for ever, unless `removeDuplicates()` stops them.
+  /// Values that are derived from the same property would set it forever, unless `removeDuplicates()` stops
+  /// them.
   ///
-  /// - Parameter target: What is set; its property is not kept alive.
-  /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
+  /// - Parameter target: The part to set. The binding does not keep its property alive.
+  /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
   public func bind<Root>(to target: PropertyProjection<Root, Value>) -> Disposable {
     let keyPath = target.keyPath
     return signal.observe { [weak property = target.property] value in
@@ -26,32 +27,32 @@ extension SignalSource {
     }
   }
 
-  /// Hands the values to a closure.
+  /// Passes each value to a closure.
   ///
-  /// - Parameter target: Called with each value, where it is brought.
-  /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
+  /// - Parameter target: The closure. It is called on the thread that delivers the value.
+  /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
   public func bind(to target: @escaping @Sendable (Value) -> Void) -> Disposable {
     signal.observe(target)
   }
 
-  /// Writes the values into a property of an object.
+  /// Writes each value to a property of an object.
   ///
   /// - Parameters:
-  ///   - keyPath: What is written, where the value is brought.
-  ///   - object: Whose it is; it is not kept alive.
-  /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
+  ///   - keyPath: The property. It is written on the thread that delivers the value.
+  ///   - object: The object. The binding does not keep it alive.
+  /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
   public func bind<Object: AnyObject & Sendable>(
     to keyPath: any ReferenceWritableKeyPath<Object, Value> & Sendable, of object: Object
   ) -> Disposable {
     signal.observe { [weak object] in object?[keyPath: keyPath] = $0 }
   }
 
-  /// Writes the values into a property of an object of the main actor, such as a view.
+  /// Writes the values to a property of an object of the main actor, such as a view.
   ///
   /// - Parameters:
-  ///   - keyPath: What is written, on the main actor; of values that wait, the newest.
-  ///   - object: Whose it is; it is not kept alive.
-  /// - Returns: What keeps the binding and this signal alive; letting it go ends it.
+  ///   - keyPath: The property. It is written on the main actor, with the latest pending value.
+  ///   - object: The object. The binding does not keep it alive.
+  /// - Returns: A handle that keeps the binding and this signal alive. Releasing it ends the binding.
   @MainActor public func bind<Object: AnyObject>(
     onMainActor keyPath: ReferenceWritableKeyPath<Object, Value>, of object: Object
   ) -> Disposable {

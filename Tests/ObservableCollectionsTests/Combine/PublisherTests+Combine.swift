@@ -6,7 +6,7 @@
   import SwappablePrimitives
   import Testing
 
-  /// Takes what it is given, and writes it down.
+  /// A subscriber that logs all calls.
   private final class Taker<Input: Sendable>: Subscriber, @unchecked Sendable {
     // Sendable: guarded by `state`.
 
@@ -18,9 +18,9 @@
     }
 
     let state = Locked(State())
-    /// What it does with its subscription, when it is given it.
+    /// A closure that is called with the subscription.
     private let begin: @Sendable (any Subscription) -> Void
-    /// What it demands more, after each.
+    /// The additional demand after each value.
     private let take: @Sendable (Input) -> Subscribers.Demand
 
     init(
@@ -59,7 +59,7 @@
     var subscription: (any Subscription)?
   }
 
-  /// Loads when it is started.
+  /// A source that loads when it is started.
   private final class IdleSource: DataSource {
     let contents = CollectionProperty<Int>(status: .idle)
     var collection: LiveCollection<Int> { contents.collection }
@@ -67,7 +67,7 @@
     func start() { contents.publish([1], status: .loaded) }
   }
 
-  /// What Combine asks of publishers.
+  /// The requirements of Combine for publishers.
   @Suite struct PublisherTests {
     private let held = Held()
 

@@ -3,12 +3,12 @@ import ReactiveSignals
 import SwappablePrimitives
 import Testing
 
-/// Takes what it is given, and writes down what happens.
+/// A receiver that logs all calls.
 private final class Taker: Sendable {
   let log = Log<String>()
   private let inside = Locked(0)
 
-  /// - Parameter demanded: What it demands more, after each value; nil where a value is none.
+  /// - Parameter demanded: The additional demand after each value, or `nil` for an item without a value.
   func receiver(
     _ demanded: @escaping @Sendable (Int) -> Int? = { _ in 0 }
   ) -> DemandQueue<WaitingValue<Int>>.Receiver {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReactiveSignals
 
-/// Counts the changes that one tracked reading is told.
+/// Counts the changes that are reported for one tracked read.
 private func track(_ log: Log<String>, _ name: String = "changed", _ read: () -> Void) {
   withObservationTracking(read) {
     log.add(name)
@@ -152,7 +152,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
   @Test func observationsBringTheNewestValue() async {
     guard #available(macOS 26, iOS 26, *) else { return }
     let property = Property(0)
-    // What `Observations` follows is set where it is read: elsewhere a change may be missed.
+    // Set the property on the actor that reads it: `Observations` may miss a change made elsewhere.
     await Task { @MainActor in
       var seen: [Int] = []
       for await value in Observations({ property.value }) {

@@ -9,8 +9,8 @@
 
 #include <malloc.h>
 
-// A program may replace the allocator of glibc by functions of the same names, and calls of all libraries
-// then come here ("Replacing malloc" in its manual). These hand on to the allocator itself, and count.
+// A program may replace glibc's allocator with functions of the same names ("Replacing malloc" in its manual). All
+// libraries then call these functions, which count and call the allocator itself.
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -45,7 +45,7 @@ void *calloc(size_t count, size_t size) { return counted(__libc_calloc(count, si
 void *realloc(void *block, size_t size) {
   size_t before = is_counting && block ? malloc_usable_size(block) : 0;
   void *result = __libc_realloc(block, size);
-  // Where nothing was found, the old block stays as it is.
+  // If no memory was found, the old block stays as it is.
   if (result || size == 0) live -= (long)before;
   return counted(result);
 }

@@ -2,7 +2,7 @@ import DifferenceWorkloads
 import Measuring
 import Swappable
 
-/// The engine, its rivals and the limits on two versions of a list.
+/// The engine, its rivals and the lower limits, for two versions of a list.
 struct Contest {
   let ours: Contestant
   let plain: Contestant
@@ -13,21 +13,21 @@ struct Contest {
   let peakBytes: Int
 }
 
-/// The cost of the standard library's difference grows with the square of the edits: where there are more
-/// than these, it would take more than two seconds.
+/// The greatest number of edits for the standard library's difference, whose cost grows with the square of the
+/// edits. With more, it would take more than two seconds.
 let mostEditsOfStandardLibrary = 7_000
 
-/// Prepares what is measured.
+/// Prepares the measurement of a workload.
 ///
-/// It is generic, and called with concrete types in this module, so that all of it is specialised as it
-/// would be in a program that uses the engine.
+/// This function is generic, and is called with concrete types in this module, so all of it is specialized, as in a
+/// program that uses the engine.
 func makeContest<Element: Differentiable & Hashable>(
   _ workload: Workload<Element>
 ) -> Contest {
   let (old, new) = workload.make()
   let change = Changeset(from: old, to: new)
   let fewest = plainDifference(from: old, to: new)
-  // What moved or was updated is removed and inserted for the standard library.
+  // The standard library removes and inserts elements that were moved or updated.
   let editCount =
     fewest.deletions.count + fewest.insertions.count + 2 * fewest.moves.count
     + 2 * fewest.updates.count
@@ -53,28 +53,28 @@ func makeContest<Element: Differentiable & Hashable>(
     peakBytes: peakBytes { Changeset(from: old, to: new) })
 }
 
-/// For each old element the new one of the same identity, or where there is none itself.
+/// For each old element, the new element of the same identity, or itself if there is none.
 private func inStep<Element: Differentiable>(with old: [Element], _ new: [Element]) -> [Element] {
   var counterparts: [Element.DifferenceIdentifier: Element] = [:]
   for element in new { counterparts[element.differenceIdentifier] = element }
   return old.map { counterparts[$0.differenceIdentifier] ?? $0 }
 }
 
-/// How many elements are equal, side by side.
+/// Returns the number of equal elements at the same offsets.
 private func equalCount<Element: Equatable>(_ old: [Element], _ new: [Element]) -> Int {
   var count = 0
   for offset in 0..<min(old.count, new.count) where old[offset] == new[offset] { count += 1 }
   return count
 }
 
-/// The hashes of all identities, in one number.
+/// Returns the hashes of all identities, as one number.
 private func hashes<Element: Differentiable>(of elements: [Element]) -> Int {
   var hash = 0
   for element in elements { hash ^= element.differenceIdentifier.hashValue }
   return hash
 }
 
-/// The offset of each identity.
+/// Returns the offset of each identity.
 private func dictionary<Element: Differentiable>(
   of elements: [Element]
 ) -> [Element.DifferenceIdentifier: Int] {

@@ -4,12 +4,12 @@ import Foundation
 import Measuring
 import Swappable
 
-// What the difference of two lists costs, beside the standard library's, one that hashes everything, and
-// what no difference can do without; all of it warm and ours cold as well, or all of it cold:
+// The cost of the difference of two lists, beside the standard library, a difference that hashes all elements, and
+// the lower limits. All runs are warm, and ours also cold, or all runs are cold:
 //
 //     swift run -c release --package-path Tests/Benchmarks DifferenceBenchmarks [WORD…] [--cold]
 
-/// A workload whose element type is out of sight.
+/// A workload without the type of its elements.
 struct Candidate {
   let name: String
   let summary: String
@@ -31,7 +31,7 @@ words.removeAll { $0 == "--cold" }
 let candidates =
   Workload<UUID>.identifiers.map { Candidate($0) } + Workload<Row>.rows.map { Candidate($0) }
   + Workload<String>.paths.map { Candidate($0) } + Workload<Int>.numbers.map { Candidate($0) }
-// A name asks for that workload alone: W1 is not W10.
+// A complete name selects that workload alone: W1 is not W10.
 let named = candidates.filter { words.contains($0.name) }
 let chosen =
   words.isEmpty
@@ -40,7 +40,7 @@ let chosen =
     ? named
     : candidates.filter { candidate in words.allSatisfy { candidate.summary.contains($0) } }
 
-/// A time, and how many times ours it is, in two digits.
+/// Formats a time, and its ratio to ours in two digits.
 func cell(_ time: Double?, ours: Double) -> String {
   guard let time else { return "–" }
   let ratio = time / ours
@@ -54,7 +54,7 @@ func cell(_ time: Double?, ours: Double) -> String {
   return "\(text(nanoseconds: time)) ×" + String(format: "%.\(digits)f", ratio)
 }
 
-/// Ours without warm caches and memory, which the whole table is without where that is asked for.
+/// Our time with cold caches and memory, unless the whole table is cold.
 func coldCells(_ contest: Contest) -> [String] {
   guard temperature == .warm else { return [] }
   let times = medians(of: [contest.ours, contest.plain], .cold)

@@ -1,4 +1,4 @@
-/// What is done to a list at random places.
+/// Numbers of edits at random places of a list.
 struct Edits<Element> {
   var updated = 0
   var deleted = 0
@@ -7,8 +7,7 @@ struct Edits<Element> {
 }
 
 extension Array {
-  /// This list after edits at random places, which are as many as they say: none hits an element that
-  /// another one has hit.
+  /// Returns this list after edits at random places. No element is edited twice.
   func edited(
     _ edits: Edits<Element>, using generator: inout SeededGenerator,
     update: (inout Element) -> Void = { _ in }
@@ -28,7 +27,7 @@ extension Array {
     return Array(kept).with(arrivals, using: &generator)
   }
 
-  /// This list with others, in their order, put in at random places.
+  /// Returns this list with other elements inserted at random places, in their order.
   private func with(_ arrivals: [Element], using generator: inout SeededGenerator) -> [Element] {
     var places: [Int] = []
     for _ in arrivals { places.append(Int.random(in: 0...count, using: &generator)) }
@@ -45,18 +44,18 @@ extension Array {
     return result
   }
 
-  /// This list with each element a random distance away from its place.
+  /// Returns this list with each element moved by a random distance.
   func jittered(by reach: Int, using generator: inout SeededGenerator) -> [Element] {
     var keyed: [(key: Int, index: Int)] = []
     for index in indices {
       keyed.append((index + Int.random(in: -reach...reach, using: &generator), index))
     }
-    // By place where keys are equal, so that the result depends on the generator alone.
+    // Equal keys are ordered by place, so the result depends only on the generator.
     keyed.sort { ($0.key, $0.index) < ($1.key, $1.index) }
     return keyed.map { self[$0.index] }
   }
 
-  /// This list in blocks of a size, and the blocks shuffled.
+  /// Returns this list with its blocks of a size shuffled.
   func shuffledBlocks(of size: Int, using generator: inout SeededGenerator) -> [Element] {
     stride(from: 0, to: count, by: size).shuffled(using: &generator)
       .flatMap { self[$0..<Swift.min($0 + size, count)] }
@@ -64,21 +63,21 @@ extension Array {
 }
 
 extension String {
-  /// An equal string with storage of its own, as decoding would make it.
+  /// Returns an equal string with storage of its own, as a decoder would create it.
   func reallocated() -> String {
     let copy = String(decoding: Array(utf8), as: UTF8.self)
     precondition(!sharesStorage(with: copy), "A string so short has no storage: \(self)")
     return copy
   }
 
-  /// Tells whether two strings are of the same bytes, storage included.
+  /// Returns whether two strings have the same bytes and the same storage.
   func sharesStorage(with other: String) -> Bool {
     withUnsafeBytes(of: self) { a in withUnsafeBytes(of: other) { b in a.elementsEqual(b) } }
   }
 }
 
 extension Row {
-  /// An equal row whose string has storage of its own.
+  /// Returns an equal row whose string has storage of its own.
   func reallocated() -> Row {
     Row(id: id, name: name.reallocated(), value: value)
   }

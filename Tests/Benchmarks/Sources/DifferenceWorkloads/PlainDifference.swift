@@ -1,18 +1,17 @@
 public import Swappable
 
-/// The difference that hashes every element, and nothing cleverer: one table of all old identities, all
-/// new ones looked up in it, and a longest increasing subsequence for the moves.
+/// Computes a difference by hashing every element: one table of all old identities, in which all new identities are
+/// looked up, and a longest increasing subsequence for the moves.
 ///
-/// It is what an engine has to be compared with where nearly everything changed. Elements that are their
-/// own identity are not compared twice, slots are 4 bytes, and nothing is retained, grown or checked
-/// that need not be.
+/// This is the yardstick for lists in which nearly everything has changed. Elements that are their own identity are
+/// not compared twice, slots have 4 bytes, and nothing is retained, grown or checked unnecessarily.
 ///
 /// - Parameters:
 ///   - old: The earlier version, of less than 2³¹ elements.
 ///   - new: The later version, of less than 2³¹ elements.
-/// - Returns: The changeset, where equal identities are paired the first with the first, the second with
-///   the second and so on.
-/// - Complexity: O(*n* log *n*), O(*n*) where kept elements are in order.
+/// - Returns: The changeset. Equal identities are paired in order: the first with the first, the second with the
+///   second, and so on.
+/// - Complexity: O(*n* log *n*), or O(*n*) if kept elements are in order.
 @inlinable
 public func plainDifference<Element: Differentiable>(
   from old: [Element], to new: [Element]
@@ -31,7 +30,7 @@ public func plainDifference<Element: Differentiable>(
   }
 }
 
-/// Finds for each new element the offset of the old one, or -1.
+/// Returns the offset of the old element for each new element, or -1.
 @inlinable
 func pairByHashing<Element: Differentiable>(
   _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
@@ -40,15 +39,15 @@ func pairByHashing<Element: Differentiable>(
   var capacity = 4
   while capacity < 2 * old.count { capacity *= 2 }
   let mask = capacity - 1
-  // The lower bits of a slot are one more than an offset, or 0 where it is empty. The bits above are
-  // of the hash, so that few other identities are looked at.
+  // The lower bits of a slot are an offset plus one, or 0 if it is empty. The upper bits are from the hash, so few
+  // other identities are compared.
   let slots = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
   slots.initialize(repeating: 0, count: capacity)
   defer { slots.deallocate() }
   let offsetMask = UInt32(truncatingIfNeeded: mask)
   let tagMask = ~offsetMask
-  // For an old element one more than the offset of the next one of its identity, or 0; empty as long as
-  // no identity occurs twice.
+  // For each old element, the offset of the next element with its identity plus one, or 0. It is empty as long as no
+  // identity occurs twice.
   var next: [UInt32] = []
 
   for offset in stride(from: old.count - 1, through: 0, by: -1) {
@@ -81,7 +80,7 @@ func pairByHashing<Element: Differentiable>(
       if entry == 0 { break }
       let candidate = Int(entry & offsetMask) &- 1
       if entry & tagMask == tag && old[candidate].differenceIdentifier == identity {
-        // The last of its identity stays in its slot.
+        // The slot keeps the last element of its identity.
         if isKept[candidate] { break }
         isKept[candidate] = true
         origin = Int32(truncatingIfNeeded: candidate)
@@ -94,7 +93,7 @@ func pairByHashing<Element: Differentiable>(
   }
 }
 
-/// Spells out what a pairing means.
+/// Returns the changeset of a pairing.
 @inlinable
 func changeset<Element: Differentiable>(
   _ old: UnsafeBufferPointer<Element>, _ new: UnsafeBufferPointer<Element>,
@@ -130,13 +129,13 @@ func changeset<Element: Differentiable>(
     moves: isInOrder ? [] : fewestMoves(origins, keptCount: keptCount), updates: updates)
 }
 
-/// The kept elements without a longest increasing subsequence of them, found by patience sorting.
+/// Returns the kept elements without a longest increasing subsequence, which patience sorting finds.
 @inlinable
 func fewestMoves(_ origins: UnsafeBufferPointer<Int32>, keptCount: Int) -> [Changeset.Move] {
   withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * keptCount + origins.count) {
     scratch in
-    // For each length the smallest origin in which an increasing sequence of it ends, where that
-    // stands, and for each element the one before it in its sequence.
+    // For each length, the smallest origin that ends an increasing sequence of that length, its position, and for
+    // each element the previous one in its sequence.
     guard let tails = scratch.baseAddress else { return [] }
     let ends = tails + keptCount
     let predecessors = ends + keptCount
@@ -159,7 +158,7 @@ func fewestMoves(_ origins: UnsafeBufferPointer<Int32>, keptCount: Int) -> [Chan
       if low == length { length &+= 1 }
     }
 
-    // The sequence is read from its end, so that moves are found by descending destination.
+    // The sequence is read from its end, so moves are found by descending destination.
     var moves: [Changeset.Move] = []
     moves.reserveCapacity(keptCount - length)
     var stays = length > 0 ? Int(ends[length - 1]) : -1

@@ -1,15 +1,14 @@
 public import Swappable
 
-/// A row as a database or a decoder makes it.
+/// A row, as a database or a decoder creates it.
 ///
-/// Equality and hash are those that the compiler would write, field by field. They are spelled out
-/// because only then they can be inlined into other modules, as they are where a program's own row is
-/// compared.
+/// Equality and hash are the ones that the compiler would synthesize. They are written out because only then can other
+/// modules inline them, as in a program that compares its own rows.
 @frozen
 public struct Row: Identifiable, Hashable, Sendable, Differentiable {
   /// The identity.
   public let id: Int
-  /// Too long to be kept without storage of its own.
+  /// A string that is too long to be stored inline.
   public var name: String
   /// A field of plain bytes.
   public var value: Double
@@ -22,7 +21,7 @@ public struct Row: Identifiable, Hashable, Sendable, Differentiable {
     self.value = value
   }
 
-  /// Tells whether all fields are equal.
+  /// Returns whether all fields are equal.
   @inlinable
   public static func == (lhs: Row, rhs: Row) -> Bool {
     lhs.id == rhs.id && lhs.name == rhs.name && lhs.value == rhs.value

@@ -1,4 +1,4 @@
-/// Random numbers that are the same in each run.
+/// A generator of random numbers that are the same in each run.
 ///
 /// The method is splitmix64 (G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number
 /// Generators", 2014).
@@ -7,12 +7,12 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// Creates a generator.
   ///
-  /// - Parameter seed: What the numbers depend on.
+  /// - Parameter seed: The number that determines all others.
   public init(seed: UInt64) {
     state = seed
   }
 
-  /// Makes the next number.
+  /// Returns the next number.
   public mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var result = state

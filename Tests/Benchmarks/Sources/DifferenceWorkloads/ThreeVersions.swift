@@ -1,19 +1,19 @@
-/// A list and two versions of it that were edited apart.
+/// A list and two versions that were edited independently.
 public struct ThreeVersions<Element>: Sendable where Element: Sendable {
-  /// What it is called in tables.
+  /// The name in tables.
   public let name: String
-  /// What the versions are, in a few words.
+  /// A short description of the versions.
   public let summary: String
-  /// What both had in common.
+  /// The common version.
   public let base: [Element]
-  /// The one version.
+  /// The first edited version.
   public let mine: [Element]
-  /// The other version.
+  /// The second edited version.
   public let theirs: [Element]
 }
 
 extension ThreeVersions<Row> {
-  /// The workloads, made from fixed seeds.
+  /// The workloads, created from fixed seeds.
   public static var rows: [ThreeVersions<Row>] {
     func edited(_ name: String, _ summary: String, isFresh: Bool, count: Int, of kinds: Int)
       -> ThreeVersions<Row>

@@ -1,10 +1,10 @@
 public import Foundation
 
-// Rows have ascending identities, as a database gives them. Names and paths are longer than the 15 bytes
-// that a string holds without storage.
+// Rows have ascending identities, as in a database. Names and paths are longer than the 15 bytes that a string can
+// store inline.
 
 extension Workload<UUID> {
-  /// The workloads of identifiers alone, which are the classic published table.
+  /// The workloads of identifiers, as in the classic published table.
   public static var identifiers: [Workload<UUID>] {
     func scattered(_ rank: Int, _ name: String, count: Int) -> Workload<UUID> {
       Workload(rank, name, "\(count) UUIDs, 10 % deleted, 10 % inserted") {
@@ -35,7 +35,7 @@ extension Workload<UUID> {
 extension Workload<Row> {
   /// The workloads of rows.
   public static var rows: [Workload<Row>] {
-    /// Most have 100,000 rows, and are what is made of these.
+    /// Most workloads are edited versions of these 100,000 rows.
     func rows(
       _ rank: Int, _ name: String, _ summary: String, count: Int = 100_000, seed: Int? = nil,
       new: @escaping @Sendable (_ old: [Row], _ generator: inout SeededGenerator) -> [Row]
@@ -64,7 +64,7 @@ extension Workload<Row> {
       rows(51, "W4f", "as W4, strings freshly allocated", seed: 50) {
         churned($0, &$1).map { $0.reallocated() }
       },
-      // Not the same array, which would be recognised by its address.
+      // Not the same array, which would be recognized by its address.
       rows(60, "W5", "rows, equal") { old, _ in old.map { $0 } },
       rows(61, "W5f", "as W5, strings freshly allocated", seed: 60) { old, _ in
         old.map { $0.reallocated() }
@@ -120,7 +120,7 @@ extension Workload<Int> {
     [
       Workload(130, "W12", "1,000,000 Ints, 1 % deleted, 1 % inserted") {
         var generator = SeededGenerator(seed: 130)
-        // Of 63 random bits, so that no two are equal.
+        // 63 random bits, so no two numbers are equal.
         let all = (0..<1_010_000).map { _ in Int.random(in: 0...Int.max, using: &generator) }
         let old = Array(all.prefix(1_000_000))
         let edits = Edits(deleted: 10_000, inserted: Array(all.suffix(10_000)))
@@ -157,7 +157,7 @@ extension String {
     let words = ["library", "sources", "release", "archive", "sandbox", "modules"]
     return numbers.map { number in
       let word = words[Int(generator.next() % UInt64(words.count))]
-      // 33 bytes: what tells two paths apart stands at their end, as it often does.
+      // 33 bytes. Paths often differ only at their end.
       return "/srv/\(word)/shared/doc\(100_000 + number).txt"
     }
   }

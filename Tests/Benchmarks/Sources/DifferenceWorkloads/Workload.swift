@@ -1,12 +1,12 @@
-/// Two versions of a list, to be compared.
+/// Two versions of a list.
 public struct Workload<Element>: Sendable {
-  /// What it is called in tables, such as `W4f`.
+  /// The name in tables, such as `W4f`.
   public let name: String
-  /// What the versions are, in a few words.
+  /// A short description of the versions.
   public let summary: String
-  /// Where it stands among all workloads.
+  /// The position among all workloads.
   public let rank: Int
-  /// Makes the versions; the same ones in each run.
+  /// Creates the versions, which are the same in each run.
   public let make: @Sendable () -> (old: [Element], new: [Element])
 
   init(

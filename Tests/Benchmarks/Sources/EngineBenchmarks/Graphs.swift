@@ -1,6 +1,6 @@
 import Swappable
 
-/// Commits below which many nodes hang. The figures are for one commit.
+/// Commits with many nodes downstream. The times are for one commit.
 enum Graphs {
   static var benchmarks: [Benchmark] {
     [

@@ -1,11 +1,11 @@
-/// One thing to measure.
+/// One benchmark.
 struct Benchmark {
   let name: String
-  /// The figure of the engine's prototype, as text; empty where it has none.
+  /// The time of the engine's prototype, as text, or an empty string.
   let prototype: String
-  /// How many operations one run does; figures are per operation.
+  /// The number of operations of one run. Times are per operation.
   let operations: Int
-  /// Prepares a run, unmeasured, and returns what is measured.
+  /// Prepares a run, which is not measured, and returns the closure to measure.
   let prepare: () -> () -> Void
 
   init(
@@ -19,9 +19,9 @@ struct Benchmark {
   }
 }
 
-/// Runs benchmarks in turn, again and again, so that a slow moment of the machine meets all of them.
+/// Runs benchmarks in turn, many times, so a slow moment of the machine affects all of them.
 ///
-/// - Returns: For each benchmark the median and the lowest duration of one operation, in nanoseconds.
+/// - Returns: The median and the lowest duration of one operation of each benchmark, in nanoseconds.
 func measure(_ benchmarks: [Benchmark], rounds: Int) -> [(median: Double, lowest: Double)] {
   let clock = ContinuousClock()
   var times = Array(repeating: [Double](), count: benchmarks.count)

@@ -1,6 +1,6 @@
 import Swappable
 
-/// Edits at places all over a million rows, told to one observer.
+/// Edits all over a million rows, with one observer.
 enum MillionRows {
   static var benchmarks: [Benchmark] {
     [
@@ -31,7 +31,7 @@ enum MillionRows {
     Row(id: number, name: "package-\(number)", section: "devel", size: number)
   }
 
-  /// As many rows as ever, that were edited before, and two places for each edit.
+  /// A list that was edited before and keeps its size, with two offsets for each edit.
   private static func prepare(_ edits: Int) -> [(one: Int, other: Int)] {
     withExtendedLifetime(observation) {}
     source.transaction { draft in

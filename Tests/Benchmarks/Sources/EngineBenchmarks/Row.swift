@@ -1,6 +1,6 @@
 import Swappable
 
-/// A row as a database has it.
+/// A row of a database.
 struct Row: Sendable, Hashable, Identifiable, Differentiable {
   let id: Int
   var name: String

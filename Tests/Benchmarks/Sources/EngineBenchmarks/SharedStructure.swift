@@ -59,7 +59,7 @@ enum SharedStructure {
   private static let updatedBack = edited(oneUpdated) { $0[count / 3].size -= 1 }
   private static let separate = edited(Source(Array(base.snapshot))) { $0[count / 3].size += 1 }
 
-  /// A list that shares what is not edited with another one.
+  /// A list that shares the unedited parts of another one.
   private static func edited(
     _ source: Source, _ edit: (CollectionDraft<Row>) -> Void
   ) -> Source {

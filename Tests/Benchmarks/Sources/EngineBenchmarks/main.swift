@@ -1,11 +1,11 @@
 import Measuring
 import Swappable
 
-// What one commit, one edit, one subscription and one swap cost:
+// The cost of one commit, one edit, one subscription and one swap:
 //
 //     swift run -c release --package-path Tests/Benchmarks EngineBenchmarks [WORD IN THE NAME]
 
-/// A list with observers that do next to nothing.
+/// A list with observers that do almost nothing.
 func observed(by count: Int) -> (CollectionProperty<Int>, [Disposable]) {
   let property = CollectionProperty(0..<10)
   return (property, (0..<count).map { _ in property.observe { _ in } })
@@ -22,7 +22,7 @@ func commits(_ count: Int, observers: Int, prototype: String) -> Benchmark {
 }
 
 let old = (0..<63_436).map { Row(id: $0, name: "package-\($0)", section: "devel", size: $0 * 7) }
-/// 1,016 rows updated and 230 inserted, spread evenly.
+/// 1,016 updated and 230 inserted rows, spread evenly.
 var new = old
 for index in 0..<1_016 { new[index * 62].size += 1 }
 for index in 0..<230 {
@@ -30,7 +30,7 @@ for index in 0..<230 {
     Row(id: 100_000 + index, name: "new-\(index)", section: "misc", size: 1), at: index * 270)
 }
 let sources = [ArrayDataSource(old), ArrayDataSource(new)]
-/// The same, edited since they were made.
+/// The same lists, edited since their creation.
 let edited = [ArrayDataSource(old), ArrayDataSource(new)]
 for source in edited { source.append(source.remove(at: source.count - 1)) }
 
@@ -61,7 +61,7 @@ let all: [Benchmark] = [
     let property = CollectionProperty(0..<10)
     return {
       let observations = (0..<10_000).map { _ in property.observe { _ in } }
-      // Detached by another benchmark; here by nobody, so that only attaching is measured.
+      // Another benchmark measures disposal. Here, nothing is disposed of, so only subscribing is measured.
       kept.append(observations)
     }
   },

@@ -1,29 +1,29 @@
 import AllocationMeter
 import Foundation
 
-/// Something to measure beside others.
+/// A closure to measure beside others.
 package struct Contestant {
   package let name: String
-  /// Does it once, and returns a figure of the result, so that it cannot be left out.
+  /// Runs it once, and returns a number that depends on the result, so the compiler cannot remove the work.
   package let run: () -> Int
 
-  /// Makes a contestant.
+  /// Creates a contestant.
   package init(name: String, run: @escaping () -> Int) {
     (self.name, self.run) = (name, run)
   }
 }
 
-/// What is done before a run.
+/// The preparation before a run.
 package enum Temperature {
-  /// The same has run just before, and as many runs as take some milliseconds are timed together. Freed
-  /// memory stays in the process.
+  /// The same closure has run just before. Runs are timed together for some milliseconds. Freed memory stays in the
+  /// process.
   case warm
-  /// A block larger than the caches is written, and all freed memory given back: elements come from
-  /// main memory, scratch is faulted in.
+  /// A block larger than the caches is written, and all freed memory is returned to the system. Elements come from
+  /// main memory, and scratch memory causes page faults.
   case cold
 }
 
-/// Runs contestants in turn, again and again, so that a slow moment of the machine meets all of them.
+/// Runs contestants in turn, many times, so a slow moment of the machine affects all of them.
 ///
 /// - Returns: The median of one run of each, in nanoseconds.
 package func medians(of contestants: [Contestant], _ temperature: Temperature) -> [Double] {
@@ -34,9 +34,9 @@ package func medians(of contestants: [Contestant], _ temperature: Temperature) -
   var times = contestants.map { _ in [Double]() }
   for round in 0..<21 {
     for turn in contestants.indices {
-      // Not always after the same one.
+      // Vary the order of the contestants.
       let index = (turn + round) % contestants.count
-      // The slow ones need fewer rounds: their own length evens out what disturbs.
+      // Slow contestants need fewer rounds, because their length evens out disturbances.
       let spent = times[index].reduce(0, +) * Double(runCounts[index])
       if round >= 3 && spent > 2e9 { continue }
       switch temperature {
@@ -54,8 +54,8 @@ package func medians(of contestants: [Contestant], _ temperature: Temperature) -
   return times.map { $0.sorted()[$0.count / 2] }
 }
 
-/// The processor time that something takes, in nanoseconds: what else runs on the machine counts less
-/// than by the clock on the wall.
+/// Returns the processor time of a closure, in nanoseconds. It depends less on other programs than the time on the
+/// clock.
 private func time(_ body: () -> Int) -> Double {
   var start = timespec()
   var end = timespec()
@@ -76,7 +76,7 @@ private func chill() {
   allocator_return_freed_memory()
 }
 
-/// The most bytes that were allocated at once while something was made, itself included.
+/// Returns the largest number of bytes that were allocated at once by a closure.
 package func peakBytes<Result>(_ make: () -> Result) -> Int {
   allocation_meter_start()
   let result = make()

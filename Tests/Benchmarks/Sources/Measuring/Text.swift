@@ -1,4 +1,4 @@
-/// Writes a duration as a person would.
+/// Formats a duration for people.
 package func text(nanoseconds: Double) -> String {
   let (value, unit) =
     switch nanoseconds {
@@ -11,7 +11,7 @@ package func text(nanoseconds: Double) -> String {
   return "\(rounded < 10 ? "\(rounded)" : "\(Int(rounded))") \(unit)"
 }
 
-/// Writes a number of bytes as a person would.
+/// Formats a number of bytes for people.
 package func text(bytes: Int) -> String {
   switch bytes {
   case ..<10_000: "\(bytes) B"
@@ -20,9 +20,9 @@ package func text(bytes: Int) -> String {
   }
 }
 
-/// Lays out a Markdown table with aligned columns, all but the last to the right.
+/// Formats a Markdown table with aligned columns. All but the last are aligned to the right.
 ///
-/// - Parameter rows: The cells, the first row's are the titles.
+/// - Parameter rows: The cells. The first row has the titles.
 package func table(_ rows: [[String]]) -> String {
   guard let titles = rows.first else { return "" }
   let widths = titles.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }

@@ -4,7 +4,7 @@ import Measuring
 import Swappable
 import Synchronizers
 
-// What merging two versions of 100,000 rows costs, beside one difference of that size:
+// The cost of merging two versions of 100,000 rows, beside one difference of that size:
 //
 //     swift run -c release --package-path Tests/Benchmarks MergeBenchmarks [WORKLOAD…]
 

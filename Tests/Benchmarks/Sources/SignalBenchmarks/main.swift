@@ -2,11 +2,11 @@ import AllocationMeter
 import Measuring
 import Swappable
 
-// What operators on signals cost: allocations for each value, and time beside no operator at all.
+// The cost of operators on signals: allocations and time for each value, beside no operator:
 //
 //     swift run -c release --package-path Tests/Benchmarks SignalBenchmarks [WORD IN THE NAME]
 
-/// A chain over a signal, and whether its end alone is observed.
+/// A chain of operators over a signal. Only its end may be observed.
 struct Chain {
   let name: String
   let make: (Signal<Int>) -> [Signal<Int>]
@@ -57,7 +57,7 @@ let runs = all.filter { run in
   CommandLine.arguments.dropFirst().allSatisfy { run.name.contains($0) }
 }
 let blocks = runs.map { run in
-  // The second time all that grows has grown.
+  // In the second run, all storage has grown already.
   _ = run.run()
   allocation_meter_start()
   _ = run.run()

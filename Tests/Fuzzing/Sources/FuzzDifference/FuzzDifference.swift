@@ -1,6 +1,6 @@
 import Swappable
 
-/// Makes two lists of the bytes, and checks all that a difference of them promises.
+/// Creates two lists from the bytes, and checks all promises of their difference.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = Input(UnsafeBufferPointer(start: start, count: count))
@@ -15,7 +15,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// The bytes of a case; zero where there are no more.
+/// The bytes of a case, followed by zeros.
 struct Input {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -39,7 +39,7 @@ struct Item: Differentiable, Equatable {
   var differenceIdentifier: Int { id }
 }
 
-/// An element all identities of which have one of two hashes.
+/// An element whose identity has one of two hash values.
 struct Colliding: Differentiable, Equatable {
   struct Identifier: Hashable {
     let id: UInt8
@@ -50,12 +50,12 @@ struct Colliding: Differentiable, Equatable {
   var differenceIdentifier: Identifier { Identifier(id: id) }
 }
 
-/// Reads an old list and a course of edits that leads to the new one, and checks the difference.
+/// Reads an old list and the edits that lead to a new one, and checks the difference.
 private func check<Element: Differentiable>(
   _ input: inout Input, _ make: (UInt8) -> Element
 ) {
   var old: [Element] = []
-  // Some lists are long, so that hashing, gaps and blocks are reached by few bytes.
+  // Some lists are long, so a few bytes reach hashing, gaps and blocks.
   let count = Int(input.next()) * (input.next() & 1 == 0 ? 1 : 9)
   for offset in 0..<count { old.append(make(UInt8(truncatingIfNeeded: offset) ^ input.next())) }
   var new = old

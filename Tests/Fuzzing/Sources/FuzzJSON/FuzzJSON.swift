@@ -2,7 +2,7 @@
 @testable import FileWatching
 import Swappable
 
-/// Makes an old and a new text of the bytes, and checks that reading the one after the other is the same
+/// Creates an old and a new text from the bytes, and checks that reading one after the other gives the same result
 /// as reading it from the start.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
@@ -23,13 +23,13 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     if let document {
       for isWhole in [false, true] { check(document, text, isWhole: isWhole, fresh) }
     }
-    // Elements without their key are refused when they are decoded.
+    // Elements without their key are rejected by the decoder.
     if let next = try? fresh.get(), (try? next.values.elements()) != nil { document = next }
   }
   return 0
 }
 
-/// The bytes of a case; zero where there are no more.
+/// The bytes of a case, followed by zeros.
 struct Input {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -46,7 +46,7 @@ struct Input {
     return bytes[position]
   }
 
-  /// All that is left.
+  /// The remaining bytes.
   var rest: [UInt8] {
     mutating get {
       defer { position = bytes.count }
@@ -55,7 +55,7 @@ struct Input {
   }
 }
 
-/// What texts are made of, valid and not.
+/// The parts of texts, valid and invalid.
 private let parts: [String] = [
   "1", "-12.5e+3", "0", "123456789012345678901", "true", "null", "\"a\"", "\"]\"", "\"\\\"\"",
   "\"\\\\\"", "\"\\u00e9\\ud83d\\ude00\"", "\"\\ud800\"", "\"é€😀\"", "[]", "{}", "[1,[2,{}]]",
@@ -71,7 +71,7 @@ private func makeText(_ input: inout Input) -> [UInt8] {
   return Array(("[" + elements.joined(separator: separator) + "]").utf8)
 }
 
-/// Changes a text here and there.
+/// Changes a text in some places.
 private func edit(_ text: [UInt8], _ input: inout Input) -> [UInt8] {
   var text = text
   for _ in 0..<(input.next() % 8) {
@@ -95,7 +95,7 @@ private func edit(_ text: [UInt8], _ input: inout Input) -> [UInt8] {
   return text
 }
 
-/// Compares splitting with reading the text as one value, and looks where errors are.
+/// Compares splitting a text with reading it as one value, and checks the positions of errors.
 private func checkStrictly(
   _ fresh: Result<JSONDocument, JSONError>, _ text: [UInt8], key: String?
 ) {
@@ -137,7 +137,7 @@ private func check(
       next.apply(edit)
     }
     guard case .success(let fresh) = fresh else {
-      // Only the keys of new elements are looked at: those of the others were there.
+      // Only the keys of new elements are checked. The keys of the others were checked before.
       precondition(old.key != nil, "accepted, but not valid")
       precondition((try? next.values.elements()) == nil, "accepted without a key")
       return
@@ -151,7 +151,7 @@ private func check(
   }
 }
 
-/// What reading a file tells of two versions of it.
+/// The result of reading two versions of a file.
 private func difference(
   from old: [UInt8], to new: [UInt8], isWhole: Bool
 ) -> FileDifference.Bytes {

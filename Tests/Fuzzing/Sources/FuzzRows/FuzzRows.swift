@@ -1,6 +1,6 @@
 import SQLiteSources
 
-/// Writes rows made of the bytes into a table, and checks how they read and decode.
+/// Writes rows from the bytes into a table, and checks how they are read and decoded.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = Input(UnsafeBufferPointer(start: start, count: count))
@@ -12,7 +12,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// One table for all cases: a database for each would take most of the time.
+/// One table for all cases, because creating a database for each would take most of the time.
 private let database = makeDatabase()
 
 private func makeDatabase() -> SQLiteConnection {
@@ -26,7 +26,7 @@ private func makeDatabase() -> SQLiteConnection {
   }
 }
 
-/// The bytes of a case; zero where there are no more.
+/// The bytes of a case, followed by zeros.
 struct Input {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -47,7 +47,7 @@ struct Input {
 
   mutating func word() -> UInt64 { next(8).reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// A value of any type; small and large ones are as frequent.
+  /// A value of any type. Small and large values are equally frequent.
   mutating func value() -> SQLiteValue {
     let kind = next()
     switch kind % 8 {
@@ -63,7 +63,7 @@ struct Input {
   }
 }
 
-/// What a row is decoded as: something for each kind of decoding.
+/// The type of decoded rows, with a property for each kind of decoding.
 private struct Record: Decodable {
   let row: Int
   let a: Any?
@@ -80,7 +80,7 @@ private struct Record: Decodable {
   init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     row = try values.decode(Int.self, forKey: .row)
-    // Whichever type it has, one of them fits.
+    // One of them fits, whatever its type.
     if try values.decodeNil(forKey: .a) {
       a = nil
     } else if let number = try? values.decode(Int64.self, forKey: .a) {
@@ -112,7 +112,7 @@ private func check(_ input: inout Input) throws {
   let rows = try database.query("SELECT * FROM value ORDER BY row")
   precondition(rows.count == written.count, "\(rows.count) rows of \(written.count)")
   for (row, values) in zip(rows, written) {
-    // The first column has no type that would change what is stored.
+    // The first column has no type, which would change the stored value.
     precondition(isStored(values[0], as: row[1]), "\(values[0]) became \(row[1])")
     precondition(row["A"] == row[1] && row["e f"] == row[5] && row["none"] == nil)
     let again = try database.query("SELECT * FROM value WHERE row = ?", [row[0]])
@@ -122,13 +122,13 @@ private func check(_ input: inout Input) throws {
   }
 }
 
-/// Whether what was read is what was written; SQLite knows no NaN.
+/// Returns whether the value that was read equals the value that was written. SQLite has no NaN.
 private func isStored(_ written: SQLiteValue, as read: SQLiteValue) -> Bool {
   if case .real(let number) = written, number.isNaN { return read.isNull }
   return written == read
 }
 
-/// Reads each column as each type: as its own it is what it holds, and as others it is refused.
+/// Reads each column as each type. Its own type gives the stored value, and other types are rejected.
 private func checkReading(_ row: SQLiteRow) {
   for position in 0..<row.count {
     let integer = try? row.value(at: position, as: Int64.self)
@@ -162,7 +162,7 @@ private func checkDecoding(_ row: SQLiteRow) throws {
   switch row[1] {
   case .null: precondition(record.a == nil)
   case .integer(let value): precondition(record.a as? Int64 == value)
-  // One without a fraction is still no integer.
+  // A number without a fraction is still no integer.
   case .real(let value): precondition(record.a as? Double == value)
   case .text(let value): precondition(record.a as? String == value)
   case .blob(let value): precondition(record.a as? [UInt8] == value)
@@ -170,7 +170,7 @@ private func checkDecoding(_ row: SQLiteRow) throws {
   if case .text(let value) = row[2] { precondition(record.b == value) }
   if case .integer(let value) = row[4] { precondition(record.d == UInt64(exactly: value)) }
   if case .blob(let value) = row[5] { precondition(record.bytes == value) }
-  // Types that do not fit are refused with an error that says so.
+  // Types that do not fit are rejected with a clear error.
   do {
     _ = try row.decode([Int].self)
     preconditionFailure("a row was decoded as an array")

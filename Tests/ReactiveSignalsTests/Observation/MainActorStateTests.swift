@@ -4,7 +4,7 @@ import ReactiveSignals
 import SwappablePrimitives
 import Testing
 
-/// Reads when it is let go.
+/// An object that reads a value when it is released.
 private final class Reader: Sendable {
   private let read: @Sendable () -> Void
 
@@ -16,7 +16,7 @@ private final class Reader: Sendable {
 }
 
 @MainActor @Suite struct MainActorStateTests {
-  /// Waits until the mirror is changed, unless it shows something already.
+  /// Waits until the state has a value.
   private func wait<Value: Equatable>(
     until value: Value, in mirror: MainActorState<Value>
   ) async {
@@ -37,7 +37,7 @@ private final class Reader: Sendable {
         }
       }
       if isShown { return }
-      // The change is told before it is made; it is made when the main actor is free again.
+      // The framework reports the change before it happens, which is when the main actor is free again.
       await Task { @MainActor in }.value
     }
   }

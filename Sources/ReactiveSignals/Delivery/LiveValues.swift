@@ -1,0 +1,70 @@
+/// The values of an observation as an asynchronous sequence.
+///
+///     for await event in container.events() { … }
+///
+/// Each iteration is an observation of its own. It begins with `makeAsyncIterator()`, and ends with the
+/// signal, if the task is canceled, or if the iterator is released.
+public struct LiveValues<Value: Sendable>: AsyncSequence, Sendable {
+  /// An item of an observation, as the loop receives it.
+  package struct Step: Sendable {
+    /// The value, or `nil` if the item has none.
+    let value: Value?
+    /// A Boolean value that indicates whether the sequence ends after the item.
+    let isEnd: Bool
+
+    package init(_ value: Value?, isEnd: Bool = false) {
+      self.value = value
+      self.isEnd = isEnd
+    }
+  }
+
+  private let begin: @Sendable () -> Iterator
+
+  /// Creates a sequence.
+  ///
+  /// - Parameters:
+  ///   - policy: How items are buffered while the body of the loop is busy.
+  ///   - observe: A closure that begins an observation, which posts its items to an inbox.
+  ///   - read: A closure that returns the reader of one iteration. The task calls the reader with each item.
+  package init<Item: Mergeable>(
+    _ policy: DeliveryPolicy, observe: @escaping @Sendable (Inbox<Item>) -> Disposable,
+    read: @escaping @Sendable () -> @Sendable (Item) -> Step
+  ) {
+    begin = {
+      let inbox = Inbox<Item>(policy)
+      let (observation, read) = (observe(inbox), read())
+      return Iterator { _ in
+        while let item = await inbox.next() {
+          let step = read(item)
+          // Copies of the iterator share the inbox.
+          if step.isEnd { inbox.finish() }
+          if let value = step.value { return value }
+          if step.isEnd { break }
+        }
+        observation.dispose()
+        return nil
+      }
+    }
+  }
+
+  public func makeAsyncIterator() -> Iterator { begin() }
+
+  /// One iteration. Copies share it.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let read: @Sendable (isolated (any Actor)?) async -> Value?
+
+    fileprivate init(_ read: @escaping @Sendable (isolated (any Actor)?) async -> Value?) {
+      self.read = read
+    }
+
+    /// Waits for the next value. Returns `nil` after the end, or if the task is canceled.
+    public mutating func next() async -> Value? {
+      await read(nil)
+    }
+
+    /// Waits for the next value. Returns `nil` after the end, or if the task is canceled.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? {
+      await read(actor)
+    }
+  }
+}
