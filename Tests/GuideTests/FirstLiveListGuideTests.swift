@@ -88,10 +88,10 @@ import Testing
 
 extension SwiftUIStubs {
   struct TodoList: View {
-    @State private var shown: MainActorMirror<Snapshot<Todo>>
+    @State private var shown: MainActorState<Snapshot<Todo>>
 
     init(_ todos: any DataSource<Todo>) {
-      _shown = State(initialValue: MainActorMirror(todos))
+      _shown = State(initialValue: MainActorState(todos))
     }
 
     var body: some View {

@@ -7,18 +7,18 @@ import Synchronization
 ///     let name = MainActorState(person.map(\.name))
 ///     var body: some View { Text(name.value) }
 ///
-/// The mirror changes only on the main actor, so the Observation framework misses no change there,
+/// The state changes only on the main actor, so the Observation framework misses no change there,
 /// whichever thread sets the source. It has a value from the beginning: the value that a new
-/// observer receives first. If several values arrive while the main actor is busy, the mirror
+/// observer receives first. If several values arrive while the main actor is busy, the state
 /// receives the latest. It keeps its source alive until it is released.
 @MainActor public final class MainActorState<Value: Sendable> {
   private let contents = TrackedContents()
   private var newest: Value
   private var observation: Disposable?
 
-  /// Creates a mirror of a read-only property.
+  /// Creates a state that follows a read-only property.
   ///
-  /// - Parameter property: The property. To mirror a part of a property, pass the `readOnly` view
+  /// - Parameter property: The property. To follow a part of a property, pass the `readOnly` view
   ///   of a projection.
   public convenience init(_ property: ReadOnlyProperty<Value>) {
     self.init(property.newest) { scheduler, handler in
@@ -26,14 +26,14 @@ import Synchronization
     }
   }
 
-  /// Creates a mirror of a property.
+  /// Creates a state that follows a property.
   ///
   /// - Parameter property: The property.
   public convenience init(_ property: Property<Value>) {
     self.init(property.readOnly)
   }
 
-  /// Creates a mirror of any source.
+  /// Creates a state that follows any source.
   ///
   /// - Parameters:
   ///   - value: The value until the first one is received.
@@ -59,7 +59,7 @@ import Synchronization
   }
 
   private func take(_ value: Value) {
-    // Release the old value after the change: its deinitializer may read this mirror.
+    // Release the old value after the change: its deinitializer may read this state.
     let replaced = newest
     contents.mutate { newest = value }
     withExtendedLifetime(replaced) {}
