@@ -2,45 +2,45 @@ import Swappable
 import Synchronization
 import Synchronizers
 
-/// One person's way to the server, which can fail in the ways that networks do.
+/// The connection of one person to the server. It can fail like a network.
 final class Connection: SynchronizationRemote {
-  /// What a connection does wrong.
+  /// A way in which the connection fails.
   enum Fault: Sendable {
-    /// Nothing.
+    /// The connection works.
     case none
-    /// There is no connection.
+    /// The server cannot be reached.
     case offline
-    /// The server is reached, and its answer to a push is lost.
+    /// The server receives a push, but its answer is lost.
     case losesAnswer
   }
 
-  struct Failure: Error, CustomStringConvertible {
+  struct ConnectionError: Error, CustomStringConvertible {
     let description: String
   }
 
   private let server: InMemoryRemote<Item>
   private let fault = Mutex(Fault.none)
-  /// Called once, when contents were fetched.
-  private let whenFetched = Mutex<(@Sendable () async throws -> Void)?>(nil)
+  /// A closure that is called once, after the next fetch.
+  private let afterFetch = Mutex<(@Sendable () async throws -> Void)?>(nil)
 
   init(to server: InMemoryRemote<Item>) {
     self.server = server
   }
 
-  /// From now on it does this.
+  /// Sets the way in which the connection fails from now on.
   func set(_ fault: Fault) {
     self.fault.withLock { $0 = fault }
   }
 
-  /// Does something between the next fetch and the push that follows it.
+  /// Sets a closure to call between the next fetch and the push that follows it.
   func afterNextFetch(_ body: @escaping @Sendable () async throws -> Void) {
-    whenFetched.withLock { $0 = body }
+    afterFetch.withLock { $0 = body }
   }
 
-  func fetch(unlessAt version: Int?) async throws -> RemoteContents<Item, Int>? {
+  func fetch(unlessAt version: Int?) async throws -> Contents? {
     try checkIsOnline()
     let contents = await server.fetch(unlessAt: version)
-    let body = whenFetched.withLock { body in
+    let body = afterFetch.withLock { body in
       defer { body = nil }
       return body
     }
@@ -48,15 +48,19 @@ final class Connection: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: RemotePush<Item, Int>) async throws -> PushAnswer<Int> {
+  func push(_ push: Push) async throws -> Push.Answer {
     try checkIsOnline()
     let answer = await server.push(push)
-    if fault.withLock({ $0 == .losesAnswer }) { throw Failure(description: "the line went dead") }
+    if fault.withLock({ $0 == .losesAnswer }) {
+      throw ConnectionError(description: "the line went dead")
+    }
     return answer
   }
 
   private func checkIsOnline() throws {
-    if fault.withLock({ $0 == .offline }) { throw Failure(description: "there is no network") }
+    if fault.withLock({ $0 == .offline }) {
+      throw ConnectionError(description: "there is no network")
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 import Swappable
 
-/// What is on the shopping list: how many of a thing.
+/// An entry of the shopping list: a product and its count.
 struct Item: Codable, Hashable, Identifiable, Sendable, CustomStringConvertible {
   let name: String
   var count: Int

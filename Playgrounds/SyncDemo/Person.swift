@@ -1,14 +1,14 @@
 import Swappable
 import Synchronizers
 
-/// One who edits the list on a device of their own.
+/// A person who edits the list on their own device.
 struct Person: Sendable {
   typealias Session = SynchronizationSession<Connection>
   typealias Store = SynchronizationStore<Item, Int>
 
   let name: String
   let connection: Connection
-  /// Where the session finds itself again when the program is started anew.
+  /// The store from which a session continues after a restart.
   private let store: any Store
   private(set) var session: Session
 
@@ -17,7 +17,7 @@ struct Person: Sendable {
     session = try await Person.open(connection, store)
   }
 
-  /// Ends the program, and starts it again: all that is left is what the store holds.
+  /// Restarts the program. The new session knows only the contents of the store.
   mutating func restart() async throws {
     session = try await Person.open(connection, store)
   }
@@ -28,7 +28,7 @@ struct Person: Sendable {
     try await Session(remote: connection, store: store)
   }
 
-  /// Edits the list in one step, and waits until that is saved.
+  /// Edits the list in one transaction, and waits until the edit is saved.
   func edit(_ body: @Sendable (CollectionDraft<Item>) -> Void) async throws {
     session.client.transaction(body)
     try await session.save()

@@ -3,25 +3,25 @@ import Swappable
 import SynchronizerStores
 import Synchronizers
 
-/// Two people and a server, who edit one list at the same time, go offline, come back, and end equal.
+/// A story of two people and a server. They edit one list at the same time and offline, and converge.
 struct Story {
   private let server: InMemoryRemote<Item>
   private var ada: Person
   private var grace: Person
   private let say: @Sendable (String) throws -> Void
 
-  /// Begins with a list that only the server has.
+  /// Creates the story. At first, only the server has the list.
   ///
   /// - Parameters:
-  ///   - directory: Where the two keep what they must know when they are started again.
-  ///   - say: Takes one line after the other.
+  ///   - directory: The directory for the stores of both people.
+  ///   - say: Prints a line.
   init(in directory: TemporaryDirectory, say: @escaping @Sendable (String) throws -> Void)
     async throws
   {
     let server = InMemoryRemote([Item("Apples", 4), Item("Bread", 1), Item("Coffee", 2)])
     self.server = server
     self.say = say
-    // One is kept in a database, the other in a file.
+    // Ada's store is a database, and Grace's store is a file.
     ada = try await Person(
       "Ada", Connection(to: server),
       SQLiteSynchronizationStore<Item, Int>(path: directory.path("ada.db"), name: "shopping"))
@@ -30,16 +30,16 @@ struct Story {
       FileSynchronizationStore<Item, Int>(path: directory.path("grace.json")))
   }
 
-  /// Tells it to its end.
+  /// Tells the whole story.
   mutating func tell() async throws {
-    try say("Ada and Grace share a shopping list that a server keeps. Each fetches it.")
+    try say("Ada and Grace share a shopping list on a server. Both fetch it.")
     try await synchronize(ada)
     try await synchronize(grace)
     try show()
 
     try say(
-      "Both edit at the same time: Ada wants more apples, and tea. Grace puts the coffee first,")
-    try say("and strikes out the bread. Ada is through between Grace's fetch and her push.")
+      "Both edit at the same time. Ada wants more apples, and tea. Grace moves the coffee to the")
+    try say("top and removes the bread. Ada synchronizes between Grace's fetch and Grace's push.")
     try await ada.edit { draft in
       draft.update(identifiedBy: "Apples") { $0.count = 6 }
       draft.append(Item("Tea", 1))
@@ -53,7 +53,7 @@ struct Story {
     try await synchronize(ada)
     try show()
 
-    try say("Ada takes a train, without network. She goes on editing; so does Grace, at home.")
+    try say("Ada is on a train without a network. She edits offline. Grace edits at home.")
     ada.connection.set(.offline)
     try await ada.edit { draft in
       draft.update(identifiedBy: "Coffee") { $0.count = 3 }
@@ -65,20 +65,20 @@ struct Story {
     try await synchronize(grace)
     try show()
 
-    try say("Her battery dies. With a new one the program is started again, and knows all of it.")
+    try say("Ada's battery dies. After the restart, her program still has all edits.")
     try await ada.restart()
     try say("Ada's list: \(text(of: ada.session.client.snapshot))")
     try say("")
 
-    try say("The train arrives. Both have edited the coffee: what the server has holds.")
+    try say("The train arrives. Both have edited the coffee. The server's version wins.")
     ada.connection.set(.none)
     try await synchronize(ada)
     try await synchronize(grace)
     try show()
 
     try say(
-      "Grace adds honey. The server gets it, but the line goes dead before it has answered, and")
-    try say("her program ends. Ada gets the honey, and strikes it out, as there is some left.")
+      "Grace adds honey. The server receives it, but its answer is lost, and Grace's program ends.")
+    try say("Ada receives the honey, and removes it again.")
     try await grace.edit { $0.append(Item("Honey", 1)) }
     grace.connection.set(.losesAnswer)
     try await synchronize(grace)
@@ -88,19 +88,19 @@ struct Story {
     try await synchronize(ada)
     try show()
 
-    try say("Grace is back. Her push is known, so that the honey does not come back.")
+    try say("Grace is back. The server knows her push already, so the honey stays removed.")
     grace.connection.set(.none)
     try await synchronize(grace)
     try show()
 
     let lists = [ada.session.client, server.contents, grace.session.client].map(\.snapshot)
     guard lists.allSatisfy({ $0.hasSameContents(as: lists[0]) }) else {
-      throw Connection.Failure(description: "the three lists differ at the end")
+      throw Connection.ConnectionError(description: "the three lists differ at the end")
     }
-    try say("All three hold the same: \(text(of: lists[0]))")
+    try say("All three lists are equal: \(text(of: lists[0]))")
   }
 
-  /// Synchronises, and tells what came of it.
+  /// Synchronizes, and prints the outcome.
   private func synchronize(_ person: Person) async throws {
     do {
       let outcome = try await person.session.synchronize()
@@ -111,21 +111,21 @@ struct Story {
       if !outcome.changesForRemote.isEmpty {
         parts.append("sends \(outcome.changesForRemote.summary)")
       }
-      if outcome.repeatedMerges > 0 { parts.append("having merged again") }
+      if outcome.repeatedMerges > 0 { parts.append("after a second merge") }
       for conflict in outcome.conflicts {
         guard let mine = conflict.conflict.mine, let theirs = conflict.conflict.theirs else {
           continue
         }
-        parts.append("conflict: mine \(mine), the server's \(theirs)")
+        parts.append("conflict: \(mine) here, \(theirs) on the server")
       }
       try say(
-        "  \(person.name) \(parts.isEmpty ? "has nothing to do" : parts.joined(separator: ", "))")
+        "  \(person.name) \(parts.isEmpty ? "has no changes" : parts.joined(separator: ", "))")
     } catch let error as SynchronizationError {
-      try say("  \(person.name) cannot synchronise: \(error)")
+      try say("  \(person.name) cannot synchronize: \(error)")
     }
   }
 
-  /// Shows the three lists side by side.
+  /// Prints the three lists side by side.
   private func show() throws {
     let columns = [
       ("Ada", ada.session.client.snapshot), ("server", server.contents.snapshot),

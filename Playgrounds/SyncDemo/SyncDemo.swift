@@ -2,14 +2,14 @@ import DemoSupport
 import Foundation
 import Swappable
 
-/// Two clients and a remote that edit one list at the same time, and end equal.
+/// A demo of two clients and a server that edit one list and converge.
 @main
 struct SyncDemo {
   private static let usage = """
     usage: SyncDemo
 
-    Tells how two people and a server keep one list in step: they edit at the same time, go offline,
-    are started again, and end equal.
+    Shows how two people and a server synchronize one list. They edit it at the same time and offline,
+    restart their programs, and end with equal lists.
     """
 
   static func main() async {

@@ -1,55 +1,55 @@
 import Foundation
 
-/// Why a store cannot read or keep what it should.
+/// An error of a store.
 ///
-/// Its description is one line: what happened, where, and what would help.
+/// Its description is one line that says what happened, where, and how to proceed.
 public struct StoreError: Error, Sendable {
-  /// The kind of failure.
+  /// The kind of an error.
   public enum Code: String, Sendable, Hashable {
-    /// The file, or a folder on the way to it, is not there.
+    /// The file or one of its folders does not exist.
     case missing
-    /// The process may not do this, or the file system is read-only.
+    /// The process lacks permission, or the file system is read-only.
     case denied
-    /// No room is left.
+    /// The disk is full.
     case full
-    /// There is something else where a folder is needed.
+    /// The path does not lead to a folder.
     case notAFolder
-    /// There is something else where a plain file is needed.
+    /// The path does not lead to a regular file.
     case notAFile
-    /// The system could not read or write.
+    /// The system failed to read or write.
     case inputOutput
-    /// What was saved was damaged since.
+    /// The saved contents are damaged.
     case damaged
-    /// The file, or the table, is not one of this store's.
+    /// The file, table or index belongs to another program or another type of store.
     case foreign
-    /// A newer version of the store has written it.
+    /// A newer version of the store wrote the contents.
     case newer
-    /// It is not damaged, but holds elements of another type.
+    /// The contents are intact, but have elements of another type.
     case undecodable
-    /// An element could not be encoded.
+    /// An element, a version, a key or a stamp cannot be encoded.
     case unencodable
-    /// Another store has it open.
+    /// Another store is using the file, folder or database.
     case inUse
-    /// Something is there that this store has not loaded.
+    /// Saving would overwrite a state that this store has not loaded.
     case notLoaded
-    /// Another store has saved since this one did.
+    /// Another store has saved or removed the state.
     case overtaken
-    /// SQLite could not do it; the underlying error tells.
+    /// SQLite failed. See the underlying error.
     case database
   }
 
-  /// The kind of failure.
-  public var code: Code
-  /// What happened.
-  public var message: String
+  /// The kind of the error.
+  public let code: Code
+  /// A text that says what happened.
+  public let message: String
   /// The path of the file, folder or database.
-  public var path: String?
-  /// Where in it; nil where that is not known.
-  public var place: String?
-  /// What would help.
-  public var help: String
+  public let path: String?
+  /// The place in the file or database, or `nil` if it is unknown.
+  public let place: String?
+  /// A text that says how to proceed.
+  public let help: String
   /// The error that caused it.
-  public var underlying: (any Error)?
+  public let underlying: (any Error)?
 
   init(
     _ code: Code, _ message: String, path: String?, place: String? = nil, help: String,
@@ -65,7 +65,7 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// What happened, where, and what would help, on one line.
+  /// A line that says what happened, where, and how to proceed.
   public var description: String {
     var text = message
     if let path { text += ": \(path)" }
@@ -76,24 +76,25 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError {
-  /// Tells what the system refused.
+  /// Creates an error from an error number of the system.
   ///
   /// - Parameters:
-  ///   - number: `errno`, read before anything else could set it.
-  ///   - operation: What was attempted, as in "cannot *open*".
-  ///   - path: With what.
+  ///   - number: The value of `errno`.
+  ///   - operation: The failed operation, as in "cannot *open*".
+  ///   - path: The path of the file or folder.
   init(_ number: Int32, cannot operation: String, _ path: String) {
     let (code, help): (Code, String) =
       switch number {
-      case ENOENT: (.missing, "check the path, or make the folder first")
-      case EACCES, EPERM, EROFS: (.denied, "check who may write there")
-      case ENOSPC, EDQUOT, EFBIG: (.full, "make room on the disk; what was saved is as it was")
+      case ENOENT: (.missing, "check the path, or create the folder first")
+      case EACCES, EPERM, EROFS: (.denied, "check the permissions")
+      case ENOSPC, EDQUOT, EFBIG:
+        (.full, "free space on the disk; the saved contents are unchanged")
       case ENOTDIR, EEXIST: (.notAFolder, "give the path of a folder")
-      case EISDIR: (.notAFile, "give the path of a file, or remove the folder that is there")
-      case ELOOP: (.notAFile, "remove the symbolic link that is there")
+      case EISDIR: (.notAFile, "give the path of a file, or remove the folder")
+      case ELOOP: (.notAFile, "remove the symbolic link")
       case ENAMETOOLONG: (.inputOutput, "choose a shorter name")
-      case EMFILE, ENFILE: (.inputOutput, "close files, or raise the limit on open ones")
-      default: (.inputOutput, "check the disk, and try again; what was saved is as it was")
+      case EMFILE, ENFILE: (.inputOutput, "close files, or raise the limit of open files")
+      default: (.inputOutput, "check the disk, and try again; the saved contents are unchanged")
       }
     self.init(
       code, "cannot \(operation)", path: path, help: help,
@@ -101,7 +102,7 @@ extension StoreError {
   }
 }
 
-/// The system's own words.
+/// The error message of the system.
 private struct SystemReason: Error, CustomStringConvertible {
   var number: Int32
   var description: String { String(cString: strerror(number)) }

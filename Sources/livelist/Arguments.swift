@@ -1,3 +1,4 @@
+import FileSources
 import Synchronizers
 
 /// The arguments that follow a command: options, wherever they stand, and what is left.
@@ -15,7 +16,7 @@ struct Arguments {
   private(set) var key: String?
   private(set) var untilEOF = false
   private(set) var format: DiffOptions.Format?
-  private(set) var preference: MergePreference?
+  private(set) var preference: MergeConflict<JSONElement>.Preference?
   private(set) var isStrict = false
   /// Help or the version, which are printed whatever else is there.
   private(set) var text: Command?

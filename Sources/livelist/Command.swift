@@ -1,3 +1,4 @@
+import FileSources
 import Synchronizers
 
 /// What the command line asks for.
@@ -130,7 +131,7 @@ struct MergeOptions {
   let theirs: SourceSpecification
   /// The field by which elements are known, of all three.
   let key: String?
-  let preference: MergePreference
+  let preference: MergeConflict<JSONElement>.Preference
   /// Whether a conflict is a failure.
   let isStrict: Bool
 }

@@ -62,7 +62,7 @@ enum ConflictLine {
   /// That of a difference as text.
   private static let style = ChangeDescription.Style()
 
-  static func text(of resolved: ResolvedConflict<JSONElement>) -> String {
+  static func text(of resolved: MergeConflict<JSONElement>.Resolved) -> String {
     let conflict = resolved.conflict
     let element = conflict.theirs ?? conflict.mine ?? conflict.base
     let key = element.map { shown($0.differenceIdentifier.description) } ?? ""

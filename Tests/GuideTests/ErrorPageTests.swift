@@ -49,9 +49,9 @@ import Testing
     #expect(try codes(below: heading) == cases)
   }
 
-  @Test func oneWaySynchronisationsHaveTheirRows() throws {
+  @Test func `errors of one-way synchronizations have their rows`() throws {
     let cases = try cases(of: "Code", in: "OneWayError.swift")
-    #expect(try codes(below: "One-way synchronisation") == cases.union(["other-item"]))
+    #expect(try codes(below: "One-way synchronization") == cases.union(["other-item"]))
   }
 
   @Test func noEnumerationOfCodesIsForgotten() {
@@ -77,7 +77,7 @@ import Testing
     }
     #expect(try codes(below: "Diagnostics") == written["SourceDiagnostic"])
     let errors = try #require(written["SourceError"])
-    let rows = try codes(below: "One-way synchronisation").union(codes(below: "The tool"))
+    let rows = try codes(below: "One-way synchronization").union(codes(below: "The tool"))
     #expect(errors.subtracting(rows) == [])
   }
 

@@ -154,8 +154,8 @@ import Testing
       I change: 1 updated, 1 moved
       they change: 1 updated
       disputed: [a: Oat milk or Goat's milk]
-      the laptop is told: 1 updated
-      the laptop is told: 1 inserted, 1 moved
+      the laptop receives: 1 updated
+      the laptop receives: 1 inserted, 1 moved
       the laptop sends: 1 updated
       phone:  [b: Rye bread, a: Milk, c: Honey]
       laptop: [b: Rye bread, a: Milk, c: Honey]
@@ -167,15 +167,17 @@ import Testing
     (
       "OneWaySynchronization",
       """
-      told: 2 inserted
+      received: 2 inserted
       here: [Autumn, Winter]
-      told: 1 inserted, 1 deleted, 1 updated
+      received: 1 inserted, 1 deleted, 1 updated
       removed 1, new 1, outdated 1
       here: [Spring, Late winter]
       begin
       remove [3]
       download Number 6
+      store Number 6
       download Number 5
+      store Number 5
       end
       2 downloaded, 0 failed
 
@@ -184,7 +186,7 @@ import Testing
     (
       "SyncDemo",
       """
-      Ada and Grace share a shopping list that a server keeps. Each fetches it.
+      Ada and Grace share a shopping list on a server. Both fetch it.
         Ada gets 3 inserted
         Grace gets 3 inserted
 
@@ -193,9 +195,9 @@ import Testing
           Bread 1       Bread 1       Bread 1
           Coffee 2      Coffee 2      Coffee 2
 
-      Both edit at the same time: Ada wants more apples, and tea. Grace puts the coffee first,
-      and strikes out the bread. Ada is through between Grace's fetch and her push.
-        Grace gets 1 inserted, 1 updated, sends 1 deleted, 1 moved, having merged again
+      Both edit at the same time. Ada wants more apples, and tea. Grace moves the coffee to the
+      top and removes the bread. Ada synchronizes between Grace's fetch and Grace's push.
+        Grace gets 1 inserted, 1 updated, sends 1 deleted, 1 moved, after a second merge
         Ada gets 1 deleted, 1 moved
 
           Ada           server        Grace
@@ -203,9 +205,9 @@ import Testing
           Apples 6      Apples 6      Apples 6
           Tea 1         Tea 1         Tea 1
 
-      Ada takes a train, without network. She goes on editing; so does Grace, at home.
-        Ada cannot synchronise: the server could not be read: there is no network; nothing was \
-      changed: synchronise again when it can be reached
+      Ada is on a train without a network. She edits offline. Grace edits at home.
+        Ada cannot synchronize: cannot read the server: there is no network; nothing has changed: \
+      synchronize again when it can be reached
         Grace sends 1 updated
 
           Ada           server        Grace
@@ -213,12 +215,12 @@ import Testing
           Milk 2        Apples 6      Apples 6
           Apples 6      Tea 1         Tea 1
 
-      Her battery dies. With a new one the program is started again, and knows all of it.
+      Ada's battery dies. After the restart, her program still has all edits.
       Ada's list: Coffee 3, Milk 2, Apples 6
 
-      The train arrives. Both have edited the coffee: what the server has holds.
-        Ada gets 1 updated, sends 1 inserted, 1 deleted, conflict: mine Coffee 3, the server's \
-      Coffee 5
+      The train arrives. Both have edited the coffee. The server's version wins.
+        Ada gets 1 updated, sends 1 inserted, 1 deleted, conflict: Coffee 3 here, \
+      Coffee 5 on the server
         Grace gets 1 inserted, 1 deleted
 
           Ada           server        Grace
@@ -226,10 +228,10 @@ import Testing
           Milk 2        Milk 2        Milk 2
           Apples 6      Apples 6      Apples 6
 
-      Grace adds honey. The server gets it, but the line goes dead before it has answered, and
-      her program ends. Ada gets the honey, and strikes it out, as there is some left.
-        Grace cannot synchronise: the server has not answered a push: the line went dead; the \
-      next synchronisation repeats it: synchronise again when it can be reached
+      Grace adds honey. The server receives it, but its answer is lost, and Grace's program ends.
+      Ada receives the honey, and removes it again.
+        Grace cannot synchronize: the server did not answer a push: the line went dead; the next \
+      synchronization repeats the push: synchronize again when it can be reached
         Ada gets 1 inserted
         Ada sends 1 deleted
 
@@ -239,7 +241,7 @@ import Testing
           Apples 6      Apples 6      Apples 6
                                       Honey 1
 
-      Grace is back. Her push is known, so that the honey does not come back.
+      Grace is back. The server knows her push already, so the honey stays removed.
         Grace gets 1 deleted
 
           Ada           server        Grace
@@ -247,7 +249,7 @@ import Testing
           Milk 2        Milk 2        Milk 2
           Apples 6      Apples 6      Apples 6
 
-      All three hold the same: Coffee 5, Milk 2, Apples 6
+      All three lists are equal: Coffee 5, Milk 2, Apples 6
 
       """
     ),

@@ -13,7 +13,7 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test func itemsAreStoredAtTheSameTime() async throws {
+  @Test func `items are stored concurrently`() async throws {
     let pages = (0..<120).map { Page(id: ExactString("page\($0)")) }
     do {
       let store = try PageStore.make(path)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func oneKeyStoredAtTheSameTimeIsOneOfThem() async throws {
+  @Test func `concurrent stores of one key leave one of the contents`() async throws {
     let keys: [ExactString] = ["a", "b", "c"]
     do {
       let store = try PageStore.make(path)

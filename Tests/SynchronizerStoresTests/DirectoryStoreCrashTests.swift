@@ -14,11 +14,11 @@ import Testing
   init() throws { directory = try TemporaryDirectory() }
 
   private func content(_ key: ExactString, _ stamp: String) -> [UInt8] {
-    // All of one length.
+    // All contents have one length.
     Array("\(key) at \(stamp)".utf8)
   }
 
-  /// What must and may be there under each key.
+  /// The required and the possible contents of each key.
   private struct Truth {
     var isSure: [ExactString: String] = [:]
     var isPossible: [ExactString: Set<String>] = [:]
@@ -33,7 +33,7 @@ import Testing
         stamps.first { content(key, $0) == bytes },
         "\(what): \(key) has \(String(decoding: bytes, as: UTF8.self))")
       if let sure = truth.isSure[key] { try #require(stamp == sure, "\(what): \(key)") }
-      // What it says to be is what it is.
+      // The stamp of the entry matches its content.
       let entry = try #require(store.snapshot.first { $0.key == key })
       try #require(entry.stamp == stamp, "\(what): \(key)")
     }
@@ -41,7 +41,7 @@ import Testing
       try #require(try store.contents(forKey: key) == content(key, stamp), "\(what): \(key)")
       try #require(try await !store.isOutdated(Page(id: key, stamp: stamp)))
     }
-    // It works on, and nothing is left over.
+    // The store works, and no temporary file is left.
     let pages = ["a", "b", "c", "long", "new"].map { Page(id: ExactString($0), stamp: "9") }
     try await store.remove(try await store.keys().subtracting(pages.map(\.id)))
     for page in pages where try await store.isOutdated(page) {
@@ -56,7 +56,7 @@ import Testing
         }) == ["+index.jsonl", "a", "b", "c", "long", "new"], "\(what)")
   }
 
-  /// Does something of all kinds, and says before and after each what is known then.
+  /// Performs all kinds of operations, and updates the truth before and after each one.
   private func work(_ hook: @escaping FileHook, _ truth: inout Truth) async throws {
     let store = try PageStore.make(path, hook: hook)
     func put(_ key: ExactString, _ stamp: String, _ truth: inout Truth) async throws {
@@ -80,7 +80,8 @@ import Testing
     try await store.finish(nil)
   }
 
-  @Test(arguments: [false, true]) func aCrashAtAnyStepLosesNothing(isTearing: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a crash at any step loses no stored item`(isTearing: Bool) async throws {
     for step in 0..<400 {
       try? directory.remove("pages")
       var truth = Truth()
@@ -103,7 +104,7 @@ import Testing
     Issue.record("the work has no end")
   }
 
-  @Test func aCrashInTheMiddleOfAnUpdateKeepsWhatWasThere() async throws {
+  @Test func `a crash during an update keeps the old content`() async throws {
     for step in 0..<40 {
       try? directory.remove("pages")
       do {
@@ -124,7 +125,7 @@ import Testing
     Issue.record("the work has no end")
   }
 
-  @Test func aFullDiskIsToldAndLosesNothing() async throws {
+  @Test func `a full disk loses no stored item`() async throws {
     for step in 0..<400 {
       try? directory.remove("pages")
       var truth = Truth()
@@ -141,7 +142,7 @@ import Testing
     Issue.record("the work has no end")
   }
 
-  @Test func theSameStoreGoesOnAfterAFullDisk() async throws {
+  @Test func `a store continues after a full disk`() async throws {
     for step in 1..<40 {
       try? directory.remove("pages")
       let fault = Fault(after: step)

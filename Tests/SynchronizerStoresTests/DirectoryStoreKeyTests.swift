@@ -34,7 +34,7 @@ import Testing
     String(repeating: "\0", count: 61),
   ]
 
-  /// All files below a folder, with what they hold.
+  /// Returns all files below a folder, with their contents.
   private func files(below folder: String) throws -> [String: Data] {
     var files: [String: Data] = [:]
     for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
@@ -43,7 +43,7 @@ import Testing
     return files
   }
 
-  /// Names that stay apart where case and normalisation do not count, and are plain everywhere.
+  /// Checks that names are plain and distinct without case and normalization.
   private func check(names: [String]) throws {
     let plain = Set("abcdefghijklmnopqrstuvwxyz0123456789-_.=".utf8)
     try #require(Set(names).count == names.count)
@@ -66,7 +66,7 @@ import Testing
       }
       try await store.finish(pages)
     }
-    // Nothing but the folder and what was there.
+    // There are only the folder and the older files.
     #expect(
       Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) == [
         "inside", "outside",
@@ -88,7 +88,7 @@ import Testing
           try store.preview(forKey: page.id) == Array("preview".utf8) + content(page.id.string))
         try #require(try await !store.isOutdated(page))
       }
-      // Every other one goes, and takes nothing else with it.
+      // Remove every other item. The others stay.
       rest = pages.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
       try await store.remove(Set(pages.map(\.id)).subtracting(rest.map(\.id)))
       for page in rest.prefix(9) { try await store.store([1, 2, 3], of: page) }
@@ -105,13 +105,13 @@ import Testing
     #expect(try String(contentsOfFile: directory("outside"), encoding: .utf8) == "outside")
   }
 
-  @Test func hostileKeysKeepWhatIsTheirs() async throws {
+  @Test func `hostile keys keep their contents`() async throws {
     #expect(Set(Self.hostileKeys.map { ExactString($0) }).count == Self.hostileKeys.count)
     try await check(Self.hostileKeys)
   }
 
-  @Test func noNameOfOneKeyIsANameOfAnother() throws {
-    // Each with the best three that it may have, of which it gets the first that is free.
+  @Test func `two keys never share a name`() throws {
+    // Compare the best three names of each key. A key gets the first free one.
     let names = Self.hostileKeys.map { key in
       Array(FileName.candidates(for: key.utf8, hash: Checksum.of(key.utf8)).prefix(3))
     }
@@ -125,7 +125,7 @@ import Testing
     for name in names.joined() { #expect(FileName.isPossible(name)) }
   }
 
-  @Test func randomKeysKeepWhatIsTheirs() async throws {
+  @Test func `random keys keep their contents`() async throws {
     var random = SeededGenerator(seed: 20)
     let parts = [
       "a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x",
@@ -139,8 +139,8 @@ import Testing
     try await check(keys.sorted().map(\.string))
   }
 
-  @Test func keysOfOneHashAreKeptApart() async throws {
-    // As one who means to deceive would choose them.
+  @Test func `keys with equal hashes have distinct files`() async throws {
+    // An attacker would choose such keys.
     func open() throws -> PageStore {
       try PageStore(
         path: path, text: { $0.string }, key: { ExactString($0) }, stamp: { $0.stamp }, hook: nil,
@@ -151,7 +151,7 @@ import Testing
     do {
       let store = try open()
       for key in keys { try await store.store(Array(key.string.utf8), of: Page(id: key)) }
-      // A name that was another's: neither content nor preview of it may show.
+      // The name belonged to another key, whose content and preview must not appear.
       try await store.storePreview([1], of: Page(id: keys[3]))
       try await store.remove([keys[3]])
       let late = ExactString(start + "late")
@@ -166,7 +166,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: path).count == 13)
   }
 
-  @Test func readableKeysAreTheirOwnNames() async throws {
+  @Test func `a readable key is its own file name`() async throws {
     let store = try PageStore.make(path)
     for key in ["readme", "photo_1-b.jpg", "2026-11-21"] {
       try await store.store([1], of: Page(id: ExactString(key)))
@@ -179,7 +179,7 @@ import Testing
         })
   }
 
-  @Test func keysThatAreEqualToTheirTypeAreOneItem() async throws {
+  @Test func `equal keys are one item`() async throws {
     struct Item: Hashable, Identifiable, Sendable, Differentiable { var id: String }
     do {
       let store = try DirectoryStore<Item>(path: path, stamp: { _ in "1" })

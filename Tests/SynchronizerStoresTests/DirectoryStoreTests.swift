@@ -20,7 +20,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: path).sorted()
   }
 
-  @Test func contentsComeBackAlsoWhenOpenedAgain() async throws {
+  @Test func `contents survive reopening`() async throws {
     do {
       let store = try PageStore.make(path)
       for key in ["one", "two", "Three"] {
@@ -37,7 +37,7 @@ import Testing
     #expect(store.status == .loaded)
   }
 
-  @Test func aPlainKeyTypeNeedsNoClosures() async throws {
+  @Test func `a plain key type needs no closures`() async throws {
     struct Number: Hashable, Identifiable, Sendable, Differentiable { var id: Int }
     do {
       let store = try DirectoryStore<Number>(path: path, stamp: { _ in "1" })
@@ -48,7 +48,7 @@ import Testing
     #expect(try names() == ["+index.jsonl", "=2d7"])
   }
 
-  @Test func outOfDateIsWhatHasAnotherStampOrIsGone() async throws {
+  @Test func `an item with another stamp or without a file is outdated`() async throws {
     let store = try PageStore.make(path)
     #expect(try await store.isOutdated(Page(id: "a")))
     try await store.store([1], of: Page(id: "a", stamp: "x"))
@@ -57,14 +57,14 @@ import Testing
     #expect(try await store.isOutdated(Page(id: "a", stamp: nil)))
     try await store.store([1], of: Page(id: "b", stamp: nil))
     #expect(try await store.isOutdated(Page(id: "b", stamp: nil)))
-    // Stamps too are told by their bytes.
+    // Stamps are compared by their bytes, too.
     try await store.store([1], of: Page(id: "c", stamp: "\u{E9}"))
     #expect(try await store.isOutdated(Page(id: "c", stamp: "e\u{301}")))
     try directory.remove("pages/a")
     #expect(try await store.isOutdated(Page(id: "a", stamp: "x")))
   }
 
-  @Test func aRunIsOneChangeInTheOrderOfTheRemote() async throws {
+  @Test func `a run is one change in the order of the remote`() async throws {
     let store = try PageStore.make(path)
     let container = SwappableContainer(store)
     let recorder = RecordingObserver(container)
@@ -74,7 +74,7 @@ import Testing
     try await store.finish(pages)
     #expect(recorder.events.count == 2)
     #expect(container.snapshot.map(\.key) == ["c", "a", "b"])
-    // The same contents once more are no change, others are an update.
+    // Equal contents are no change. Other contents are an update.
     try await store.store([1], of: pages[1])
     try await store.finish(pages)
     #expect(recorder.events.count == 2)
@@ -87,14 +87,14 @@ import Testing
     try recorder.check(against: container)
   }
 
-  @Test func aRunThatFailedTellsWhatItHasDone() async throws {
+  @Test func `a failed run publishes its completed work`() async throws {
     let store = try PageStore.make(path)
     try await store.store([1], of: Page(id: "a"))
     try await store.finish(nil)
     #expect(store.snapshot.map(\.key) == ["a"])
   }
 
-  @Test func theOrderIsKept() async throws {
+  @Test func `the order survives reopening`() async throws {
     let keys: [ExactString] = ["e", "a", "d", "b", "c"]
     do {
       let store = try PageStore.make(path)
@@ -104,21 +104,21 @@ import Testing
     #expect(try PageStore.make(path).snapshot.map(\.key) == keys)
   }
 
-  @Test func aRunWithoutNewsWritesNothing() async throws {
+  @Test func `a run without changes writes nothing`() async throws {
     let crash = Crash(after: .max)
     do {
       let store = try PageStore.make(path, hook: crash.hook)
       try await store.store([1], of: Page(id: "a"))
       try await store.finish([Page(id: "a")])
     }
-    // All that changes the disk would fail.
+    // Each change of the disk would fail.
     let store = try PageStore.make(path, hook: Crash(after: 0).hook)
     #expect(try await store.keys() == ["a"])
     #expect(try await !store.isOutdated(Page(id: "a")))
     try await store.finish([Page(id: "a")])
   }
 
-  @Test func previewsAreNoContents() async throws {
+  @Test func `previews are not contents`() async throws {
     do {
       let store = try PageStore.make(path)
       try await store.storePreview(bytes("small"), of: Page(id: "a"))
@@ -142,7 +142,7 @@ import Testing
     #expect(try names() == ["+index.jsonl"])
   }
 
-  @Test func aFolderIsMadeAndHasOneStore() async throws {
+  @Test func `a folder is created and has one store`() async throws {
     let deep = directory("a/b/c")
     do {
       let store = try PageStore.make(deep)
@@ -154,13 +154,14 @@ import Testing
     #expect(try await PageStore.make(deep).keys() == ["x"])
   }
 
-  @Test func whatCannotBeAStoreIsRefusedAndLeftAsItIs() async throws {
+  @Test func `a path that cannot be a store is an error and stays unchanged`() async throws {
     try directory.write("text", to: "file")
     let error = await storeError { _ = try PageStore.make(directory("file")) }
     #expect(error?.code == .notAFolder)
     #expect(
       error?.description
-        == "cannot make the folder: \(directory("file")) (File exists); give the path of a folder")
+        == "cannot create the folder: \(directory("file")) (File exists); give the path of a folder"
+    )
 
     let cases: [(String, StoreError.Code)] = [
       ("", .foreign), ("hello\n", .foreign), ("{}\n", .foreign),
@@ -178,7 +179,7 @@ import Testing
     #expect(try String(contentsOfFile: directory("file"), encoding: .utf8) == "text")
   }
 
-  @Test func keysOfAnotherTypeAreRefused() async throws {
+  @Test func `keys of another type are an error`() async throws {
     struct Number: Hashable, Identifiable, Sendable, Differentiable { var id: Int }
     do {
       try await PageStore.make(path).store([1], of: Page(id: "no number"))
@@ -188,7 +189,7 @@ import Testing
     #expect(try await PageStore.make(path).keys() == ["no number"])
   }
 
-  @Test func filesOfOthersAreLeftAlone() async throws {
+  @Test func `files of other programs stay unchanged`() async throws {
     try directory.makeDirectory("pages")
     try directory.makeDirectory("pages/folder")
     try directory.write("mine", to: "pages/note")
@@ -207,7 +208,7 @@ import Testing
     #expect(try store.contents(forKey: "folder") == bytes("stored"))
   }
 
-  @Test func symbolicAndHardLinksAreNotWrittenThrough() async throws {
+  @Test func `the store never writes through symbolic or hard links`() async throws {
     try directory.makeDirectory("outside")
     try directory.write("precious", to: "outside/file")
     do {
@@ -215,7 +216,7 @@ import Testing
       try await store.store([1], of: Page(id: "a"))
       try await store.finish([Page(id: "a")])
     }
-    // In place of a file, at a name that comes, for previews and new files; the index once more.
+    // Put links at the names of a file, a future file, previews, new files and the index.
     try directory.remove("pages/a")
     for name in ["a", "b", "+preview-a", "+preview-b", "+new-1", "+new-2", "+index.new"] {
       try directory.link("pages/" + name, to: directory("outside/file"))
@@ -233,7 +234,7 @@ import Testing
       try await store.remove(["b"])
       #expect(try store.contents(forKey: "a") == bytes("a"))
       #expect(try store.preview(forKey: "a") == bytes("preview"))
-      // Replaced while it is open.
+      // Replace the index while the store is open.
       let entry = try #require(store.snapshot.first { $0.key == "c" })
       try FileManager.default.removeItem(atPath: entry.path)
       try directory.link("pages/c", to: directory("outside/file"))
@@ -244,7 +245,7 @@ import Testing
     }
     #expect(try String(contentsOfFile: directory("outside/file"), encoding: .utf8) == "precious")
     #expect(try Data(contentsOf: URL(fileURLWithPath: directory("outside/index"))) == index)
-    // What never was the store's is left alone; links in place of its files are gone.
+    // Files of other programs stay. Links in place of the store's files are gone.
     let links = try names().filter {
       (try? FileManager.default.destinationOfSymbolicLink(atPath: path + "/" + $0)) != nil
     }
@@ -252,7 +253,7 @@ import Testing
   }
 
   @Test(arguments: ["nothing", "pipe", "hard link"])
-  func whatTakesTheIndexsPlaceWhileItIsOpenIsReplaced(kind: String) async throws {
+  func `a file in place of the open index is replaced`(kind: String) async throws {
     try directory.write("precious", to: "precious")
     do {
       let store = try PageStore.make(path)
@@ -271,12 +272,12 @@ import Testing
     #expect(try store.contents(forKey: "b") == [3])
   }
 
-  @Test func withoutItsIndexItBeginsAnew() async throws {
+  @Test func `a store without its index begins again`() async throws {
     do {
       let store = try PageStore.make(path)
       try await store.store([1], of: Page(id: "a"))
     }
-    // As a crash leaves them.
+    // A crash leaves such files.
     for number in 1...3 { try directory.write("half", to: "pages/+new-\(number)") }
     try directory.remove("pages/+index.jsonl")
     let store = try PageStore.make(path)
@@ -286,7 +287,7 @@ import Testing
     #expect(try names().filter { $0.hasPrefix("+") } == ["+index.jsonl"])
   }
 
-  @Test func aFileThatWasChangedIsMissingAndComesBackUnderItsName() async throws {
+  @Test func `a changed file counts as missing and returns under its name`() async throws {
     do {
       let store = try PageStore.make(path)
       try await store.store(bytes("content"), of: Page(id: "a"))
@@ -297,13 +298,13 @@ import Testing
     #expect(try await store.keys() == [])
     #expect(try store.contents(forKey: "a") == nil)
     try await store.store(bytes("content"), of: Page(id: "a"))
-    // A list that names an item twice is no reason to show it twice.
+    // An item that is listed twice is shown once.
     try await store.finish([Page(id: "a"), Page(id: "a")])
     #expect(store.snapshot.map(\.path) == [directory("pages/a")])
     #expect(try names() == ["+index.jsonl", "a"])
   }
 
-  @Test func anIndexCannotNameFilesOutside() async throws {
+  @Test func `an index cannot name files outside of the folder`() async throws {
     try directory.write("secret", to: "secret")
     do {
       try await PageStore.make(path).store(bytes("secret"), of: Page(id: "a"))
@@ -311,7 +312,7 @@ import Testing
     let index = path + "/+index.jsonl"
     let text = try String(contentsOfFile: index, encoding: .utf8)
     for name in ["../secret", "/etc/passwd", ".", "..", "+index.jsonl", ""] {
-      // With a right checksum, as one who means to deceive would write it.
+      // Write a correct checksum, as an attacker would.
       let first = try #require(text.split(separator: "\n").first)
       var line = try #require(text.split(separator: "\n").last.map(String.init))
       line = line.replacingOccurrences(of: #""name":"a""#, with: "\"name\":\"\(name)\"")
@@ -332,11 +333,11 @@ import Testing
     #expect(try String(contentsOfFile: directory("secret"), encoding: .utf8) == "secret")
   }
 
-  @Test func aDamagedIndexNeverGivesAKeyAnothersContent() async throws {
+  @Test func `a damaged index never gives a key the content of another key`() async throws {
     let keys = (0..<3).map { ExactString("key\($0)") }
     do {
       let store = try PageStore.make(path)
-      // All of one length, so that only the names tell them apart.
+      // All contents have one length, so only the names distinguish them.
       for key in keys { try await store.store(bytes("content \(key)"), of: Page(id: key)) }
       try await store.finish(keys.prefix(2).map { Page(id: $0) })
       try await store.store(bytes("Content key1"), of: Page(id: "key1", stamp: "2"))
@@ -357,7 +358,7 @@ import Testing
           ? content == self.bytes("Content key1") || content == self.bytes("content key1")
           : keys.contains(key) && content == self.bytes("content \(key)")
         try #require(isRight, "\(what): \(key) has \(content ?? [])")
-        // Lines that are missing altogether cannot be noticed.
+        // Missing lines cannot be detected.
         if key == "key1", isWhole {
           let isNew = content == self.bytes("Content key1")
           try #require(try await store.isOutdated(Page(id: key, stamp: isNew ? "1" : "2")))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SynchronizerStores
 
-/// Lists pages whose content says which state of them it is.
+/// A remote of pages whose content names their state.
 private final class PageRemote: OneWayRemote {
   struct Offline: Error {}
 
@@ -36,7 +36,7 @@ private final class PageRemote: OneWayRemote {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test func aRunIntoTheDirectoryFeedsAContainer() async throws {
+  @Test func `a run into a directory feeds a container`() async throws {
     let remote = PageRemote()
     let keys: [ExactString] = ["b", "../a", "\u{E9}", "e\u{301}", "", "B"]
     remote.pages.value = keys.map { Page(id: $0) }
@@ -45,13 +45,13 @@ private final class PageRemote: OneWayRemote {
       let container = SwappableContainer(store.filter { !$0.key.string.isEmpty })
       let recorder = RecordingObserver(container)
       let synchronizer = OneWaySynchronizer(
-        from: remote, to: store, options: OneWayOptions(downloadPreview: true))
+        from: remote, to: store, options: OneWaySynchronizer.Options(downloadsPreview: true))
       try await synchronizer.sync()
       #expect(container.snapshot.map(\.key) == keys.filter { !$0.string.isEmpty })
       #expect(recorder.events.count == 2)
       #expect(remote.downloads.value.count == keys.count)
 
-      // Nothing new: nothing is downloaded and nothing told.
+      // Without changes, there are no downloads and no events.
       try await synchronizer.sync()
       #expect(recorder.events.count == 2)
       #expect(remote.downloads.value.count == keys.count)
@@ -71,14 +71,15 @@ private final class PageRemote: OneWayRemote {
     }
   }
 
-  @Test func aRunThatFailedIsGoneOnWithWhenOpenedAgain() async throws {
+  @Test func `a failed run continues after reopening`() async throws {
     let remote = PageRemote()
     remote.pages.value = (0..<20).map { Page(id: ExactString("page\($0)")) }
     remote.broken.value = ["page7", "page13"]
     do {
       let store = try PageStore.make(path)
       let synchronizer = OneWaySynchronizer(
-        from: remote, to: store, options: OneWayOptions(concurrency: 4, stopOnError: false))
+        from: remote, to: store,
+        options: OneWaySynchronizer.Options(concurrency: 4, stopsOnError: false))
       await #expect(throws: OneWayError.self) { try await synchronizer.sync() }
       #expect(store.snapshot.count == 18)
     }
@@ -90,7 +91,7 @@ private final class PageRemote: OneWayRemote {
     #expect(store.snapshot.map(\.key) == remote.pages.value.map(\.id))
   }
 
-  @Test func theStoreKeepsTheContractOfADataSource() async throws {
+  @Test func `the store keeps the event contract`() async throws {
     let lists = Shared<[String: [Page]]>([:])
     try await checkDataSource(
       seeds: 1...2, steps: 8,

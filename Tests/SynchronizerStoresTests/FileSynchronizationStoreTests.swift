@@ -21,17 +21,17 @@ import Testing
     let client = generator.edited(shadow, times: 3)
     return NoteState(
       client: Snapshot(client), shadow: Snapshot(shadow), version: 7,
-      push: PendingPush(
-        id: PushIdentifier(), version: 6, client: Snapshot(client),
+      push: .init(
+        id: "\(UInt64.random(in: 0 ... .max))", version: 6, client: Snapshot(client),
         merged: Snapshot(generator.edited(client, times: 2))))
   }
 
-  @Test func nothingSavedIsNil() async throws {
+  @Test func `a store without a saved state returns nil`() async throws {
     #expect(try await Store(path: path).load() == nil)
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
   }
 
-  @Test func randomStatesComeBackAsTheyWere() async throws {
+  @Test func `random states survive saving and loading`() async throws {
     var generator = StateGenerator(seed: 77)
     var state = NoteState(client: Snapshot(), shadow: Snapshot())
     for step in 0..<300 {
@@ -46,7 +46,7 @@ import Testing
     #expect(last.map(StateValue.init) == StateValue(state))
   }
 
-  @Test func whatIsNoNumberIsKept() async throws {
+  @Test func `infinite numbers and NaN survive saving`() async throws {
     let state = NoteState(
       client: Snapshot([Note(id: 1, text: "", weight: .nan)]), shadow: Snapshot())
     let store = try Store(path: path)
@@ -54,12 +54,12 @@ import Testing
     #expect(try await store.load()?.client.first?.weight?.isNaN == true)
   }
 
-  @Test func equalListsAreWrittenOnce() async throws {
+  @Test func `equal lists are written once`() async throws {
     let notes = Snapshot((0..<1000).map { Note(id: $0, text: "note \($0)") })
-    // Equal, but made anew.
+    // The list is equal, but does not share storage.
     let others = Snapshot(Array(notes))
-    let push = PendingPush<Note, Int>(
-      id: PushIdentifier(), version: 1, client: others, merged: notes)
+    let push = SynchronizationState<Note, Int>.PendingPush(
+      id: "\(UInt64.random(in: 0 ... .max))", version: 1, client: others, merged: notes)
     let store = try Store(path: path)
     try await store.save(NoteState(client: notes, shadow: notes))
     let one = try Data(contentsOf: URL(fileURLWithPath: path)).count
@@ -70,7 +70,7 @@ import Testing
     #expect(loaded.push?.client.hasSameContents(as: notes) == true)
   }
 
-  @Test func theFileIsJSON() async throws {
+  @Test func `the file is JSON`() async throws {
     let store = try Store(path: path)
     try await store.save(some())
     let json = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
@@ -79,7 +79,7 @@ import Testing
     #expect(object["version"] as? Int == 1)
   }
 
-  @Test func aDamagedFileIsRefusedAtEveryByte() async throws {
+  @Test func `damage at any byte is detected`() async throws {
     let state = some()
     do {
       try await Store(path: path).save(state)
@@ -105,7 +105,7 @@ import Testing
     try await store.save(state)
   }
 
-  @Test func foreignNewerAndOtherwiseTypedFilesAreToldApart() async throws {
+  @Test func `foreign, newer and differently typed files have their own errors`() async throws {
     let cases: [(String, StoreError.Code)] = [
       ("[1, 2, 3]", .foreign), ("", .foreign), ("SQLite format 3\0", .foreign),
       (#"{"format":"swappable.synchronization","version":2,"x":1}"#, .newer),
@@ -127,7 +127,7 @@ import Testing
     #expect(error?.place == "at lists[0][0]")
   }
 
-  @Test func whatWasNotLoadedIsNotWrittenOver() async throws {
+  @Test func `a state that was not loaded is never overwritten`() async throws {
     do {
       try await Store(path: path).save(some())
     }
@@ -135,14 +135,14 @@ import Testing
     #expect(await storeError { try await store.save(some(2)) }?.code == .notLoaded)
     _ = try await store.load()
     try await store.save(some(2))
-    // Taken away by hand: there is nothing to lose.
+    // The file was removed, so a save overwrites nothing.
     try directory.remove("state.json")
     let other = try await Task { try await store.load() }.value
     #expect(other == nil)
     try await store.save(some(3))
   }
 
-  @Test func oneStoreAtATimeHasAFile() async throws {
+  @Test func `a file has one store at a time`() async throws {
     try directory.link("link.json", to: "state.json")
     do {
       let first = try Store(path: path)
@@ -157,8 +157,8 @@ import Testing
     #expect(try await second.load() != nil)
   }
 
-  @Test func theLockOfAnEndedStoreIsNoHindrance() async throws {
-    // As a crash leaves it: the file, which nobody has locked.
+  @Test func `a lock file of an ended store does not matter`() async throws {
+    // A crash leaves the file without a lock.
     try directory.write("", to: "state.json.swappable-lock")
     try directory.write("half", to: "state.json.swappable-new")
     do {
@@ -168,7 +168,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["state.json"])
   }
 
-  @Test func filesOfOthersBesideItAreLeftAlone() async throws {
+  @Test func `other files in the folder stay unchanged`() async throws {
     for name in ["state.json.new", "state.json.lock"] {
       try directory.write("mine", to: name)
     }
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func storesWhoseNamesBeginAlikeDoNotMix() async throws {
+  @Test func `stores with similar names do not mix`() async throws {
     let names = ["state.json", "state.json.new", "state.json.lock"]
     for (number, name) in names.enumerated() {
       try await Store(path: directory(name)).save(some(UInt64(number + 1)))
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func whatTakesTheFilesPlaceWhileItIsOpenIsNotReplaced() async throws {
+  @Test func `a folder in place of the file is not replaced`() async throws {
     let store = try Store(path: path)
     try await store.save(some())
     try directory.write("precious", to: "precious")
@@ -208,7 +208,7 @@ import Testing
     #expect(state.map { Array($0.client) } == Array(some(2).client))
   }
 
-  @Test func permissionsAreKept() async throws {
+  @Test func `permissions survive a save`() async throws {
     let store = try Store(path: path)
     try await store.save(some())
     for permissions in [0o600, 0o640, 0o444] {
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @Test func theTargetOfASymbolicLinkIsReplaced() async throws {
+  @Test func `a save replaces the target of a symbolic link`() async throws {
     try directory.makeDirectory("elsewhere")
     try directory.link("a.json", to: "b.json")
     try directory.link("b.json", to: "elsewhere/real.json")
@@ -239,7 +239,7 @@ import Testing
         == Array(state.client))
   }
 
-  @Test func whatCannotBeAFileIsRefused() async throws {
+  @Test func `a path that cannot be a file is an error`() async throws {
     try directory.link("loop", to: "loop")
     let cases: [(String, StoreError.Code)] = [
       (directory("missing/state.json"), .missing), (directory.path, .notAFile), ("", .missing),
@@ -253,7 +253,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func aCrashAtAnyStepLeavesOneOfBothStates(
+  @Test(arguments: [false, true]) func `a crash at any step leaves the old or the new state`(
     isTearing: Bool
   ) async throws {
     let (old, new) = (some(1), some(2))
@@ -282,7 +282,7 @@ import Testing
     }
   }
 
-  @Test func aFullDiskLosesNothing() async throws {
+  @Test func `a full disk keeps the old state`() async throws {
     for step in 0..<100 {
       let fault = Fault(after: step)
       try? directory.remove("state.json")
@@ -304,7 +304,7 @@ import Testing
     }
   }
 
-  @Test func anElementThatCannotBeEncodedIsTold() async throws {
+  @Test func `an element that cannot be encoded is an error`() async throws {
     struct Odd: Codable, Hashable, Sendable, Differentiable {
       struct Refusal: Error {}
       var value = 1

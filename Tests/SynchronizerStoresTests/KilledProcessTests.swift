@@ -17,9 +17,9 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Starts a process that saves, waits for some saves, and kills it in the middle of the next.
+  /// Starts a process that saves, waits for some saves, and kills it during the next one.
   ///
-  /// - Returns: The last save that it told of.
+  /// - Returns: The number of the last reported save.
   private func saveAndKill(_ kind: String, _ path: String, after count: Int) throws -> Int {
     let process = Process()
     process.executableURL = try SavingProcess.helper()
@@ -35,7 +35,7 @@ import Testing
     }
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
-    // What it told before it was killed.
+    // The reports before the kill.
     bytes += try output.fileHandleForReading.readToEnd() ?? Data()
     let answers = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     return try #require(
@@ -45,7 +45,7 @@ import Testing
   private func check(_ state: SynchronizationState<Kept, Int>?, isSince last: Int) throws {
     let state = try #require(state)
     let number = try #require(state.version)
-    // It may have been killed between the save and telling of it.
+    // The process may have been killed between a save and its report.
     #expect(number == last || number == last + 1)
     let list = (0..<200 + number % 7).map { Kept(id: $0, text: "\(number)") }
     #expect(Array(state.client) == list)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aKilledProcessLeavesTheDatabaseWithAWholeState() async throws {
+  @Test func `a killed process leaves a complete state in the database`() async throws {
     let path = directory("state.db")
     for count in 1...8 {
       let last = try saveAndKill("sqlite", path, after: count)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func aKilledProcessLeavesTheFileWithAWholeStateAndUnlocked() async throws {
+  @Test func `a killed process leaves a complete and unlocked file`() async throws {
     let path = directory("state.json")
     for count in 1...8 {
       let last = try saveAndKill("file", path, after: count)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func anotherProcessHasItsFile() async throws {
+  @Test func `a file has one store among all processes`() async throws {
     let path = directory("state.json")
     let store = try FileSynchronizationStore<Kept, Int>(path: path)
     let process = Process()
@@ -87,7 +87,7 @@ import Testing
     try process.run()
     let answer = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    #expect(String(decoding: answer, as: UTF8.self).contains("another store has this file"))
+    #expect(String(decoding: answer, as: UTF8.self).contains("another store uses this file"))
     #expect(try await store.load() == nil)
   }
 }

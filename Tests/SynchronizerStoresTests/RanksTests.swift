@@ -4,9 +4,9 @@ import Testing
 @testable import SynchronizerStores
 
 @Suite struct RanksTests {
-  /// Fills the gaps, and holds what was promised.
+  /// Fills the gaps, and checks the result.
   ///
-  /// - Returns: How many ranks that were there have changed.
+  /// - Returns: The number of changed ranks.
   @discardableResult
   private func fill(_ ranks: inout [Int64?]) throws -> Int {
     let before = ranks
@@ -17,8 +17,8 @@ import Testing
     return zip(before, ranks).count { $0 != nil && $0 != $1 }
   }
 
-  @Test func everySmallPatternIsFilled() throws {
-    // Each place: no rank, one next to the last, one with some room, one far away.
+  @Test func `all small patterns are filled`() throws {
+    // Each place has no rank, the next rank, a rank with a small gap, or a distant rank.
     let steps: [Int64?] = [nil, 1, 3, Ranks.step]
     for start: Int64 in [.min, -5, .max - 40 - 6 * Ranks.step] {
       for pattern in 0..<4096 {
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func insertionsAtEitherEndMoveNothing() throws {
+  @Test func `insertions at either end move no row`() throws {
     var ranks = [Int64?](repeating: nil, count: 1000)
     try fill(&ranks)
     for _ in 0..<300 {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func insertionsAtOnePlaceMoveFewRows() throws {
+  @Test func `insertions at one place move few rows`() throws {
     for place in [1, 500, 999] {
       var ranks = [Int64?](repeating: nil, count: 1000)
       try fill(&ranks)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func randomRunsAreFilled() throws {
+  @Test func `random runs are filled`() throws {
     var random = SeededGenerator(seed: 5)
     var ranks: [Int64?] = []
     for _ in 0..<2000 {

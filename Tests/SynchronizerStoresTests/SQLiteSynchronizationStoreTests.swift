@@ -22,12 +22,13 @@ import Testing
 
   private func push(
     _ client: some Sequence<Note>, _ merged: some Sequence<Note>
-  ) -> PendingPush<Note, Int> {
-    PendingPush(
-      id: PushIdentifier(), version: 1, client: Snapshot(client), merged: Snapshot(merged))
+  ) -> SynchronizationState<Note, Int>.PendingPush {
+    .init(
+      id: "\(UInt64.random(in: 0 ... .max))", version: 1, client: Snapshot(client),
+      merged: Snapshot(merged))
   }
 
-  /// How many rows a call writes.
+  /// Returns the number of rows that a body writes.
   private func rows(
     _ connection: SQLiteConnection, _ body: () async throws -> Void
   ) async throws -> Int {
@@ -39,13 +40,13 @@ import Testing
     return try count() - before
   }
 
-  @Test func nothingSavedIsNil() async throws {
+  @Test func `a store without a saved state returns nil`() async throws {
     let connection = try SQLiteConnection(path: path)
     #expect(try await Store(connection: connection, name: "a").load() == nil)
     #expect(try connection.query("SELECT * FROM sqlite_master").isEmpty)
   }
 
-  @Test func randomStatesComeBackAsTheyWere() async throws {
+  @Test func `random states survive saving and loading`() async throws {
     for seed in 1...6 as ClosedRange<UInt64> {
       var generator = StateGenerator(seed: seed)
       var state = NoteState(client: Snapshot(generator.list(5)), shadow: Snapshot())
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func statesAreKeptWithoutBeingLoadedBetween() async throws {
+  @Test func `states are saved without loading in between`() async throws {
     var generator = StateGenerator(seed: 8)
     var state = NoteState(client: Snapshot(generator.list(5)), shadow: Snapshot())
     let connection = try SQLiteConnection.makeInMemory()
@@ -75,18 +76,20 @@ import Testing
     }
   }
 
-  @Test func aSaveWritesOnlyWhatDiffers() async throws {
+  @Test func `a save writes only changed rows`() async throws {
     let connection = try SQLiteConnection.makeInMemory()
     let store = Store(connection: connection, name: "a")
     var list = notes(0..<10_000)
     let shadow = Snapshot(list)
-    func save(_ client: [Note], _ push: PendingPush<Note, Int>? = nil) async throws -> Int {
+    func save(_ client: [Note], _ push: SynchronizationState<Note, Int>.PendingPush? = nil)
+      async throws -> Int
+    {
       try await rows(connection) {
         try await store.save(
           NoteState(client: Snapshot(client), shadow: shadow, version: 1, push: push))
       }
     }
-    // Both lists, the session twice.
+    // The rows of both lists, and the row of the session twice.
     #expect(try await save(list) <= 20_003)
     #expect(try await save(list) == 1)
     list[5_000].text = "edited"
@@ -97,7 +100,7 @@ import Testing
     #expect(try await save(list) == 2)
     list.append(list.remove(at: 3))
     #expect(try await save(list) == 2)
-    // A push is four lists of 10,000; those that are alike are not written again.
+    // A push has four lists of 10,000 elements. Shared rows are not written again.
     let pending = push(list, list)
     #expect(try await save(list, pending) <= 10)
     list[1].text = "during the push"
@@ -111,7 +114,7 @@ import Testing
     #expect(Array(loaded.shadow) == Array(shadow))
   }
 
-  @Test func insertionsAtTheFrontCostOneRow() async throws {
+  @Test func `an insertion at the front writes one row`() async throws {
     let connection = try SQLiteConnection.makeInMemory()
     let store = Store(connection: connection, name: "a")
     var list = notes(0..<20_000)
@@ -126,7 +129,7 @@ import Testing
     #expect(try await store.load().map { Array($0.client) } == list)
   }
 
-  @Test func whereThereIsNoRoomFewNeighboursAreWritten() async throws {
+  @Test func `an insertion without a gap writes few neighbors`() async throws {
     let connection = try SQLiteConnection.makeInMemory()
     let store = Store(connection: connection, name: "a")
     var list = notes(0..<500)
@@ -145,7 +148,7 @@ import Testing
     #expect(written < 300 * 20)
   }
 
-  @Test func severalSessionsDoNotMix() async throws {
+  @Test func `several sessions do not mix`() async throws {
     let names = ["a", "b", "A", "", "é", "e\u{301}", "'; DROP TABLE x; --", "n\0m", "n"]
     do {
       for (number, name) in names.enumerated() {
@@ -159,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func whatAnotherStoreHasSavedSinceIsNotWrittenOver() async throws {
+  @Test func `a save of another store is never overwritten`() async throws {
     let first = try Store(path: path, name: "a")
     let second = try Store(path: path, name: "a")
     let state = NoteState(client: Snapshot(notes(0..<3)), shadow: Snapshot())
@@ -170,18 +173,18 @@ import Testing
     let error = await storeError { try await second.save(other) }
     #expect(error?.code == .overtaken)
     #expect(error?.place == "session \"a\"")
-    // Refused once is refused until it is loaded.
+    // Saves fail until the state is loaded.
     #expect(await storeError { try await second.save(other) }?.code == .overtaken)
     #expect(try await first.load().map(StateValue.init) == StateValue(state))
     _ = try await second.load()
     try await second.save(other)
     #expect(await storeError { try await first.save(state) }?.code == .overtaken)
-    // Other sessions are no concern.
+    // Other sessions are not affected.
     try await Store(path: path, name: "b").save(state)
     try await second.save(state)
   }
 
-  @Test func whatWasNotLoadedIsNotWrittenOver() async throws {
+  @Test func `a state that was not loaded is never overwritten`() async throws {
     let state = NoteState(client: Snapshot(notes(0..<3)), shadow: Snapshot())
     try await Store(path: path, name: "a").save(state)
     let store = try Store(path: path, name: "a")
@@ -190,7 +193,7 @@ import Testing
     try await store.save(state)
   }
 
-  @Test func damageIsNoticed() async throws {
+  @Test func `damage is detected`() async throws {
     let pending = push(notes(0..<4), notes(0..<5))
     let state = NoteState(
       client: Snapshot(notes(0..<3)), shadow: Snapshot(notes(0..<4)), version: 3, push: pending)
@@ -223,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func aSessionThatSomebodyRemovedBeginsAnew() async throws {
+  @Test func `a removed session begins again`() async throws {
     let connection = try SQLiteConnection(path: path)
     try await Store(connection: connection, name: "a").save(
       NoteState(client: Snapshot(notes(0..<3)), shadow: Snapshot(notes(0..<3))))
@@ -234,7 +237,7 @@ import Testing
     #expect(loaded.map(StateValue.init) == StateValue(state))
   }
 
-  @Test func whatIsNoDatabaseIsRefused() async throws {
+  @Test func `a file that is not a database is an error`() async throws {
     try directory.write(String(repeating: "no database at all. ", count: 100), to: "text")
     try directory.makeDirectory("folder")
     let cases: [(String, StoreError.Code)] = [
@@ -245,13 +248,13 @@ import Testing
     }
   }
 
-  @Test func aFailedSaveLeavesTheLastOneAndGoesOn() async throws {
+  @Test func `a failed save keeps the last state, and the next save succeeds`() async throws {
     let connection = try SQLiteConnection(path: path)
     let store = Store(connection: connection, name: "a")
     var list = notes(0..<50)
     try await store.save(NoteState(client: Snapshot(list), shadow: Snapshot()))
     for number in 0..<10 {
-      // As a disk that is full in the middle of a save.
+      // Simulate a disk that is full in the middle of a save.
       try connection.execute(
         """
         CREATE TRIGGER full BEFORE UPDATE ON swappable_sync_elements

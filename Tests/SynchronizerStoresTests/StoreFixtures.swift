@@ -7,7 +7,7 @@ import SwappablePrimitives
 import SynchronizerStores
 import Synchronizers
 
-/// An element to be synchronised; several may have one identity.
+/// An element. Several elements may have one identity.
 struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {
   var id: Int
   var text: String
@@ -17,12 +17,12 @@ struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {
 
 typealias NoteState = SynchronizationState<Note, Int>
 
-/// What two states have to have in common to be the same.
+/// The parts of a state that must survive saving.
 struct StateValue: Hashable, Sendable {
   var client: [Note]
   var shadow: [Note]
   var version: Int?
-  var push: PushIdentifier?
+  var push: String?
   var pushVersion: Int?
   var pushed: [Note]?
   var merged: [Note]?
@@ -38,7 +38,7 @@ struct StateValue: Hashable, Sendable {
   }
 }
 
-/// Makes states as sessions make them, and others.
+/// A generator of random states, including ones that sessions never make.
 struct StateGenerator {
   var random: SeededGenerator
   var nextID = 0
@@ -78,7 +78,7 @@ struct StateGenerator {
     return notes
   }
 
-  /// A state that may follow another one.
+  /// Returns a state that may follow another one.
   mutating func next(after state: NoteState) -> NoteState {
     var state = state
     let edits = random.below(4)
@@ -87,8 +87,8 @@ struct StateGenerator {
       state.client = Snapshot(edited(Array(state.client), times: edits))
     case 1:
       let merged = edited(Array(state.shadow), times: edits)
-      state.push = PendingPush(
-        id: PushIdentifier(), version: random.below(100), client: state.client,
+      state.push = .init(
+        id: "\(UInt64.random(in: 0 ... .max))", version: random.below(100), client: state.client,
         merged: random.oneIn(4) ? state.client : Snapshot(merged))
     case 2:
       if let push = state.push {
@@ -113,7 +113,7 @@ struct StateGenerator {
   }
 }
 
-/// A remote item whose key is told by its bytes.
+/// A remote item with an exact key.
 struct Page: Identifiable, Hashable, Sendable, Differentiable {
   var id: ExactString
   var stamp: String? = "1"
@@ -122,14 +122,14 @@ struct Page: Identifiable, Hashable, Sendable, Differentiable {
 typealias PageStore = DirectoryStore<Page>
 
 extension DirectoryStore<Page> {
-  /// One whose disk is watched, and may fail.
+  /// Creates a store with a hook for disk operations.
   static func make(_ path: String, hook: FileHook? = nil) throws -> PageStore {
     try PageStore(
       path: path, text: { $0.string }, key: { ExactString($0) }, stamp: { $0.stamp }, hook: hook)
   }
 }
 
-/// Lets the world end at one of the steps that change the disk.
+/// A simulated crash at one of the steps that change the disk.
 final class Crash: Sendable {
   private struct State {
     var stepsLeft: Int
@@ -140,15 +140,15 @@ final class Crash: Sendable {
   private let state: Locked<State>
 
   /// - Parameters:
-  ///   - step: The number of steps that still happen.
-  ///   - isTearing: Whether half of the bytes are written, where it is a write.
+  ///   - step: The number of steps before the crash.
+  ///   - isTearing: A Boolean value that indicates whether a write at the crash writes half of its bytes.
   init(after steps: Int, isTearing: Bool = false) {
     state = Locked(State(stepsLeft: steps, isTearing: isTearing))
   }
 
   var hasHappened: Bool { state.withLock { $0.hasHappened } }
 
-  /// Fails the step that is due and all that follow.
+  /// Fails the step of the crash and all later steps.
   var hook: FileHook {
     { [self] step in
       let tears: Bool? = state.withLock { state in
@@ -169,7 +169,7 @@ final class Crash: Sendable {
   }
 }
 
-/// Fails one step, as a full disk would; those after it succeed again.
+/// A simulated full disk. It fails one step, and later steps succeed.
 final class Fault: Sendable {
   private let state: Locked<(stepsLeft: Int, hasHappened: Bool)>
 
@@ -189,7 +189,7 @@ final class Fault: Sendable {
   }
 }
 
-/// What a call throws; nil where it throws nothing, or something else.
+/// Returns the store error that a body throws, or `nil`.
 func storeError(_ body: () async throws -> Void) async -> StoreError? {
   do {
     try await body()

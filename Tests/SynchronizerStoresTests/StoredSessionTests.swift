@@ -7,7 +7,7 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// A process that ends at one of the moments before and after each call that leaves it.
+/// Tests of a process that ends before or after each external call.
 private final class Mortality: Sendable {
   struct Death: Error {}
 
@@ -37,7 +37,7 @@ private struct MortalRemote: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: RemotePush<Note, Int>) async throws -> PushAnswer<Int> {
+  func push(_ push: RemotePush<Note, Int>) async throws -> Push.Answer {
     try mortality.live()
     let answer = await base.push(push)
     try mortality.live()
@@ -70,7 +70,7 @@ private struct MortalStore: SynchronizationStore {
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Opens a store; waits for the end of one before, which work that is under way may still hold.
+  /// Opens a store. It waits for the previous store, which running work may still retain.
   private func open(
     _ kind: Kind, _ name: String, _ mortality: Mortality = Mortality(after: .max)
   ) async throws -> MortalStore {
@@ -90,7 +90,7 @@ private struct MortalStore: SynchronizationStore {
     return MortalStore(base: try store.get(), mortality: mortality)
   }
 
-  @Test(arguments: Kind.allCases) func aRestartAtAnyMomentLosesNothing(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `a restart loses no edit`(kind: Kind) async throws {
     for moments in 0..<100 {
       let name = "\(kind)-\(moments)"
       let remote = InMemoryRemote((1...3).map { Note(id: $0, text: "old") })
@@ -116,7 +116,7 @@ private struct MortalStore: SynchronizationStore {
         isSaved = true
         try await session.synchronize()
       } catch {}
-      // Another client takes away what has just come.
+      // Another client deletes the new elements.
       let isTaken = remote.contents.snapshot.contains { $0.id == 10 }
       if isTaken { remote.contents.removeAll { $0.id == 10 } }
 
@@ -137,7 +137,7 @@ private struct MortalStore: SynchronizationStore {
     Issue.record("the session has no end")
   }
 
-  @Test(arguments: Kind.allCases) func manyRestartsConverge(kind: Kind) async throws {
+  @Test(arguments: Kind.allCases) func `many restarts converge`(kind: Kind) async throws {
     var random = SeededGenerator(seed: 31)
     let remote = InMemoryRemote((0..<5).map { Note(id: $0, text: "0") })
     for round in 1...25 {

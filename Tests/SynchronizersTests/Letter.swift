@@ -1,6 +1,6 @@
 import Diffing
 
-/// A letter is a key, the digit behind it content: `A1`.
+/// An element such as `A1`: the letter is the key, and the digit is the content.
 struct Letter: Differentiable, Hashable, Sendable, CustomStringConvertible {
   var key: Character
   var content: String

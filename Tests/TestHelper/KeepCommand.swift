@@ -38,7 +38,8 @@ private func keep(_ store: some SynchronizationStore<Kept, Int>) async throws {
   while true {
     number += 1
     let list = Snapshot((0..<200 + number % 7).map { Kept(id: $0, text: "\(number)") })
-    let push = PendingPush(id: PushIdentifier(), version: number, client: list, merged: list)
+    let push = SynchronizationState.PendingPush(
+      id: "\(UInt64.random(in: 0 ... .max))", version: number, client: list, merged: list)
     try await store.save(
       SynchronizationState(
         client: list, shadow: list, version: number, push: number % 2 == 0 ? push : nil))

@@ -1,14 +1,14 @@
 import Foundation
 
-/// The folder of a ``DirectoryStore`` and what is known of it. Called by one thread at a time.
+/// The items in the folder of a ``DirectoryStore``. One thread at a time may use them.
 ///
-/// An item is stored in this order: its bytes to a new file and to the disk; a line to the index, and to
-/// the disk; the new file renamed to the item's name. A line that was written without the rename is told
-/// by the checksum of the file: the item counts as not there then.
+/// Storing an item takes three steps, and each one reaches the disk before the next one begins: write
+/// the bytes to a new file, append a line to the index, and rename the new file. If a crash prevents
+/// the renaming, the checksum in the line does not match the file, and the item counts as missing.
 struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
-  /// An item that is there.
+  /// A stored item.
   struct Stored: Sendable {
-    /// The key as text.
+    /// The text of the key.
     var text: String
     var name: String
     var size: Int
@@ -16,11 +16,11 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
     var stamp: String?
   }
 
-  /// An item whose bytes are in a new file.
+  /// An item whose bytes are in a new file that is not renamed yet.
   struct Arrival: Sendable {
     var key: Key
     var newName: String
-    /// Its name is not told yet.
+    /// The item. Its name is not decided yet.
     var stored: Stored
   }
 
@@ -33,20 +33,21 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
   private let hash: @Sendable (String.UTF8View) -> UInt64
   private var stored: [Key: Stored] = [:]
   private(set) var order: [Key] = []
-  /// The keys of names that are in use.
+  /// The keys of the names in use.
   private var owners: [String: Key] = [:]
-  /// The names of items that are not there, or of which there is only a preview yet.
-  private var nameOnly: [Key: String] = [:]
-  /// Whether the index has lines behind those that were written at once.
+  /// The names of keys without an item: only a preview is stored, or the item is missing.
+  private var reservedNames: [Key: String] = [:]
+  /// A Boolean value that indicates whether the index has lines that are not settled.
   private var isAppended = false
-  /// Whether the index does not say what is known here, or can end in the middle of a line.
+  /// A Boolean value that indicates whether the index differs from this state or may have an
+  /// incomplete line.
   private var isStale = false
 
   subscript(key: Key) -> Stored? { stored[key] }
   var keys: Dictionary<Key, Stored>.Keys { stored.keys }
 
-  /// The name of an item, also of one of which there is only a preview yet.
-  func knownName(of key: Key) -> String? { stored[key]?.name ?? nameOnly[key] }
+  /// Returns the name of a key that has an item or a preview.
+  func knownName(of key: Key) -> String? { stored[key]?.name ?? reservedNames[key] }
 
   static func previewName(of name: String) -> String { previewPrefix + name }
 }
@@ -54,7 +55,7 @@ struct DirectoryContents<Key: Hashable & Sendable>: Sendable {
 // MARK: - Opening
 
 extension DirectoryContents {
-  /// Reads the index, checks it against the files, and clears away what a crash has left.
+  /// Reads the index, compares it with the files, and removes the remains of a crash.
   init(
     in folder: Folder, hash: @escaping @Sendable (String.UTF8View) -> UInt64,
     key: (String) -> Key?
@@ -77,8 +78,8 @@ extension DirectoryContents {
     for (number, line) in found.lines.enumerated() {
       guard let known = key(line.key) else {
         throw StoreError(
-          .foreign, "the index holds a key that is none of this type: \(line.key.debugDescription)",
-          path: index, help: "give another folder, or the type of item that it was made for")
+          .foreign, "the index has a key of another type: \(line.key.debugDescription)",
+          path: index, help: "give another folder, or use the type of item that the folder is for")
       }
       let old = stored.removeValue(forKey: known)
       previous[known] = old
@@ -97,7 +98,7 @@ extension DirectoryContents {
       if old == nil { order.append(known) }
       if number >= found.settledCount { unchecked.insert(known) }
     }
-    // A line that was lost may have told that a file has changed since.
+    // An invalid line may belong to a change of any file.
     if found.isDamaged { unchecked = Set(stored.keys) }
     for (key, file) in stored where try !isThere(file, comparing: unchecked.contains(key)) {
       isStale = true
@@ -105,20 +106,25 @@ extension DirectoryContents {
       if let old = previous[key], try isThere(old, comparing: true) {
         stored[key] = old
       } else {
-        // It gets its name again when it comes again.
-        nameOnly[key] = file.name
+        // The item gets its name again when it is stored again.
+        reservedNames[key] = file.name
       }
     }
-    // A key that was removed and came back stands in the order twice: the last time counts.
+    // A key that was removed and stored again is in the order twice. The last place counts.
     var seen: Set<Key> = []
     order = order.reversed().filter { stored[$0] != nil && seen.insert($0).inserted }.reversed()
     owners = [:]
     for (key, file) in stored { owners[file.name] = key }
-    for (key, name) in nameOnly { owners[name] = key }
+    for (key, name) in reservedNames { owners[name] = key }
     try clear(mayBeLeft)
   }
 
-  /// Whether an item's file is there, by its length or by all its bytes.
+  /// Returns a Boolean value that indicates whether the file of an item exists.
+  ///
+  /// - Parameters:
+  ///   - file: The item.
+  ///   - comparing: A Boolean value that indicates whether to compare the checksum, too. Otherwise,
+  ///     only the length is compared.
   func isThere(_ file: Stored, comparing: Bool = false) throws(StoreError) -> Bool {
     guard let status = try folder.status(file.name), status.isRegular, status.size == file.size
     else { return false }
@@ -144,24 +150,24 @@ extension DirectoryContents {
 // MARK: - Storing
 
 extension DirectoryContents {
-  /// The name that an item has or gets.
+  /// Returns the name of an item, and reserves one if it has none.
   private mutating func name(for key: Key, text: String) throws(StoreError) -> String {
-    if let name = stored[key]?.name ?? nameOnly[key] { return name }
+    if let name = stored[key]?.name ?? reservedNames[key] { return name }
     for name in FileName.candidates(for: text.utf8, hash: hash(text.utf8))
     where owners[name] == nil {
-      // What somebody else has put into the folder is left alone.
+      // Do not touch files of other programs.
       guard try folder.status(name) == nil else { continue }
-      // Left by an item of the same name that is no more.
+      // Remove the preview of a deleted item that had the same name.
       try folder.remove(Self.previewName(of: name))
       owners[name] = key
-      nameOnly[key] = name
+      reservedNames[key] = name
       return name
     }
-    preconditionFailure("the names for the key \(text) have come to an end")
+    preconditionFailure("FileName.candidates returned a finite sequence for the key \(text)")
   }
 
-  /// Takes in a preview whose bytes are in a new file.
-  mutating func takePreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
+  /// Adds a preview whose bytes are in a new file.
+  mutating func addPreview(_ newName: String, of key: Key, text: String) throws(StoreError) {
     do throws(StoreError) {
       try folder.rename(newName, to: Self.previewName(of: name(for: key, text: text)))
     } catch {
@@ -170,10 +176,10 @@ extension DirectoryContents {
     }
   }
 
-  /// Takes in items whose bytes are in new files.
+  /// Adds items whose bytes are in new files.
   ///
-  /// - Returns: For each what went wrong with it, or nil.
-  mutating func take(_ arrivals: [Arrival]) -> [StoreError?] {
+  /// - Returns: The error of each item, or `nil` if it was added.
+  mutating func add(_ arrivals: [Arrival]) -> [StoreError?] {
     var (arrivals, errors) = (arrivals, [StoreError?](repeating: nil, count: arrivals.count))
     do throws(StoreError) {
       for (offset, arrival) in arrivals.enumerated() {
@@ -190,7 +196,7 @@ extension DirectoryContents {
         if stored.updateValue(arrival.stored, forKey: arrival.key) == nil {
           order.append(arrival.key)
         }
-        nameOnly[arrival.key] = nil
+        reservedNames[arrival.key] = nil
       } catch {
         errors[offset] = error
         isStale = true
@@ -200,7 +206,7 @@ extension DirectoryContents {
     do throws(StoreError) {
       try folder.sync()
     } catch {
-      // The files may be lost when the machine goes down, hence are downloaded again.
+      // A crash of the machine may lose the files. Without stamps, they are downloaded again.
       isStale = true
       for (offset, arrival) in arrivals.enumerated() where errors[offset] == nil {
         stored[arrival.key]?.stamp = nil
@@ -210,7 +216,7 @@ extension DirectoryContents {
     return errors
   }
 
-  /// Takes items away: first out of the index, then their files.
+  /// Removes items, first from the index, and then their files.
   mutating func remove(_ keys: Set<Key>) throws(StoreError) {
     let gone = keys.compactMap { key in stored[key].map { (key: key, file: $0) } }
     guard !gone.isEmpty else { return }
@@ -233,8 +239,8 @@ extension DirectoryContents {
     try folder.sync()
   }
 
-  /// Puts the items into an order, forgets previews of what is not listed any more, and writes the index
-  /// anew if that is due.
+  /// Completes a run: orders the items, removes previews of keys that are not listed any more, and
+  /// rewrites the index if necessary.
   mutating func settle(_ list: [Key]?) throws(StoreError) {
     if let list {
       var listed: Set<Key> = []
@@ -242,9 +248,9 @@ extension DirectoryContents {
       let newOrder = known + order.filter { !listed.contains($0) }
       if newOrder != order { isStale = true }
       order = newOrder
-      for (key, name) in nameOnly where !listed.contains(key) {
+      for (key, name) in reservedNames where !listed.contains(key) {
         try folder.remove(Self.previewName(of: name))
-        nameOnly[key] = nil
+        reservedNames[key] = nil
         owners[name] = nil
       }
     }
@@ -254,8 +260,8 @@ extension DirectoryContents {
   private mutating func append(_ lines: [DirectoryIndex.Line]) throws(StoreError) {
     var bytes: [UInt8] = []
     for line in lines { bytes += try DirectoryIndex.encode(line) }
-    // A second name of the file may be one outside of the folder: it is replaced, not written to. So is
-    // what somebody has put in its place.
+    // Replace an index that is not a regular file, or that has a second name. The second name may be
+    // outside of the folder, and appending would change that file.
     let index = try folder.status(Self.indexName)
     if isStale || index?.isRegular != true || index?.linkCount != 1 { try writeIndex() }
     isAppended = true
@@ -272,7 +278,7 @@ extension DirectoryContents {
       settled: order.compactMap { key in stored[key].map(line) })
     try folder.remove(Self.newIndexName)
     try folder.create(Self.newIndexName, bytes)
-    // What the lines tell is on the disk before them.
+    // The files must be on the disk before the lines.
     try folder.sync()
     try folder.rename(Self.newIndexName, to: Self.indexName)
     try folder.sync()

@@ -1,14 +1,15 @@
 import Foundation
 
-/// The journal of a ``DirectoryStore``: JSON Lines that say which key is in which file.
+/// The index of a ``DirectoryStore``: a journal of JSON Lines that maps keys to files.
 ///
-/// The first line says what it is, and how many of the lines after it were written at once, when all that
-/// they tell was on the disk. Each of the others begins with a checksum of the rest of it.
+/// The first line is a header. It has the number of *settled* lines: these were written in one
+/// operation, after their files were on the disk. Later lines were appended one by one. Each line
+/// after the header begins with a checksum of its rest.
 enum DirectoryIndex {
-  /// What is kept of one item, or that none is.
+  /// A line of the index: the file of a key, or the removal of a key.
   struct Line: Codable, Hashable {
     var key: String
-    /// nil where the item was removed.
+    /// The file of the item, or `nil` if the item was removed.
     var file: File?
 
     struct File: Codable, Hashable {
@@ -25,20 +26,22 @@ enum DirectoryIndex {
     var count = 0
   }
 
-  /// What was read of a journal.
+  /// The contents of an index file.
   struct Contents {
-    /// Those that can be read.
+    /// The valid lines.
     var lines: [Line] = []
-    /// How many of them stood in the part that was written at once.
+    /// The number of valid lines that are settled.
     var settledCount = 0
-    /// Whether there are lines that cannot be read.
+    /// A Boolean value that indicates whether there are invalid lines.
     var isDamaged = false
-    /// Whether the last line has no end: a crash tore it, and nothing was done yet of what it tells.
+    /// A Boolean value that indicates whether the last line is incomplete.
+    ///
+    /// A crash interrupted its writing, and its operation had not begun.
     var isTorn = false
   }
 
   static func encode(_ line: Line) throws(StoreError) -> [UInt8] {
-    // Between the braces; the keys of the members stand in any order.
+    // The checksum covers the text after the opening brace.
     let body = try encodeJSON(line).dropFirst()
     return Array(checkStart.utf8) + Array(Checksum.digits(Checksum.of(body)).utf8)
       + Array(checkEnd.utf8) + body + [UInt8(ascii: "\n")]
@@ -61,12 +64,12 @@ enum DirectoryIndex {
     else {
       throw StoreError(
         .foreign, "this is not the index of a directory store", path: path, place: "line 1",
-        help: "give another folder, or remove the file; all items are then downloaded again")
+        help: "give another folder, or remove the file, and download all items again")
     }
     guard header.version == Header().version else {
       throw StoreError(
-        .newer, "this index is of version \(header.version), and only version 1 is known",
-        path: path, place: "line 1", help: "use the newer program that wrote it")
+        .newer, "the index has version \(header.version), but this program knows only version 1",
+        path: path, place: "line 1", help: "use the newer program that wrote the index")
     }
     for (offset, part) in parts.dropFirst().enumerated() {
       guard let line = decode(part, decoder) else {
@@ -97,7 +100,7 @@ enum DirectoryIndex {
       return Array(try JSONCoding.encoder().encode(value))
     } catch {
       throw StoreError(
-        .unencodable, "a key or a stamp cannot be written as JSON", path: nil,
+        .unencodable, "a key or a stamp cannot be encoded as JSON", path: nil,
         help: "change the key or the stamp", underlying: error)
     }
   }

@@ -5,34 +5,33 @@ public import ObservableCollections
 import SwappablePrimitives
 public import Synchronizers
 
-/// Keeps what a remote lists in a folder: one file for each key, which holds the content.
+/// A store that keeps the items of a remote list in a folder, one file for each key.
 ///
 ///     let store = try DirectoryStore<Page>(path: "pages", stamp: { $0.entityTag })
 ///     let synchronizer = OneWaySynchronizer(from: remote, to: store)
 ///     try await synchronizer.sync()
 ///     let bytes = try store.contents(forKey: "index")
 ///
-/// It is a data source too, of a ``DirectoryEntry`` for each file, in the order of the remote: a container,
-/// a filter or sections over it just work. All that a run has stored and removed is one change, at the
-/// run's end.
+/// The store is also a data source of a ``DirectoryEntry`` for each file, in the order of the remote.
+/// You can put a container, a filter or sections over it. Observers receive one change at the end of
+/// each run.
 ///
-/// | what happens | what is there when the store is opened again |
+/// | event | state when the store is opened again |
 /// |---|---|
-/// | `store` has returned | the item |
-/// | a crash before that | the item as it was, or it counts as missing and is downloaded again |
-/// | a file was removed or changed its length | the item counts as missing |
-/// | the index was damaged | what stands in its good lines |
+/// | `store` has returned | The item is there. |
+/// | a crash before `store` has returned | The old item is there, or the item is missing and the next run downloads it. |
+/// | a file was removed, or its length changed | The item is missing. |
+/// | the index was damaged | The items of all valid lines are there. |
 ///
-/// Keys may be anything. A short key of lower-case letters, digits, `-`, `_` and inner dots is the name of
-/// its file; all else is escaped, and what gets too long is cut and told apart by a hash, so that no two
-/// keys share a file, also where the file system ignores case or Unicode normalisation, and nothing is
-/// written outside of the folder. Symbolic links in the folder are never followed. Which keys are the
-/// same says their type: use `ExactString` for keys that come from elsewhere, since to `String` texts
-/// that differ in normalisation are equal.
+/// Every key is valid. A short key of lower-case letters, digits, `-`, `_` and inner dots is the name
+/// of its file. In other keys, the store escapes characters. It shortens long names and adds a hash.
+/// Two keys never share a file, even if the file system ignores case or Unicode normalization. The
+/// store never writes outside of the folder, and never follows symbolic links in it. Use
+/// ``ExactString`` for keys from other systems, because `String` ignores Unicode normalization.
 ///
-/// The store's own files begin with `+`. What others have put into the folder is left alone. One store at
-/// a time has a folder, in whatever process; it is locked for as long as the store lives.
-public final class DirectoryStore<Item: Differentiable & Sendable>: LocalStore, DataSource
+/// The store's own files begin with `+`. It does not touch files of other programs. Only one store at
+/// a time can use a folder. It locks the folder as long as it lives.
+public final class DirectoryStore<Item: Differentiable & Sendable>: OneWayStore, DataSource
 where Item.DifferenceIdentifier: Sendable {
   public typealias Content = [UInt8]
   public typealias Key = Item.DifferenceIdentifier
@@ -45,30 +44,30 @@ where Item.DifferenceIdentifier: Sendable {
 
   private typealias Contents = DirectoryContents<Key>
 
-  private struct Waiting: Sendable {
+  private struct PendingItem: Sendable {
     var arrival: Contents.Arrival
     var continuation: CheckedContinuation<Void, any Error>
   }
 
-  // Sendable: `contents` is touched only on `queue`, which is serial.
+  // Sendable: `contents` is used only on `queue`, which is serial.
   private final class Guarded: @unchecked Sendable {
     var contents: Contents
-    /// Items whose bytes are written, and that wait to be taken in together.
-    let waiting = Locked<[Waiting]>([])
+    /// The items whose bytes are written, but which are not in `contents` yet.
+    let pending = Locked<[PendingItem]>([])
     let newCount = Locked(0)
 
     init(_ contents: Contents) { self.contents = contents }
 
-    /// Takes in all items that wait: one write of the index for as many as come at the same time.
-    func takeWaiting() {
-      let taken = waiting.withLock { waiting in
-        let taken = waiting
-        waiting = []
-        return taken
+    /// Adds all pending items, with one write of the index.
+    func addPendingItems() {
+      let items = pending.withLock { pending in
+        let items = pending
+        pending = []
+        return items
       }
-      guard !taken.isEmpty else { return }
-      let errors = contents.take(taken.map(\.arrival))
-      for (item, error) in zip(taken, errors) {
+      guard !items.isEmpty else { return }
+      let errors = contents.add(items.map(\.arrival))
+      for (item, error) in zip(items, errors) {
         if let error {
           item.continuation.resume(throwing: error)
         } else {
@@ -79,7 +78,7 @@ where Item.DifferenceIdentifier: Sendable {
   }
 
   private let folder: Folder
-  /// Not held by work on the queues, which may be let go of a moment after it is done.
+  /// Work on the queues does not retain the lock, because the queues may release work late.
   private let lock: Folder.Lock
   private let text: @Sendable (Key) -> String
   private let stamp: @Sendable (Item) -> String?
@@ -88,17 +87,17 @@ where Item.DifferenceIdentifier: Sendable {
   private let queue = DispatchQueue(label: "DirectoryStore")
   private let writing = WorkQueue("DirectoryStore.writing", isSerial: false)
 
-  /// Opens the folder, and reads what it holds.
+  /// Opens a folder and reads its index.
   ///
   /// - Parameters:
-  ///   - path: The path of the folder, which is made where it is not there.
-  ///   - text: A key as text. Keys that differ must differ in the bytes of it.
-  ///   - key: The key of such a text, after the store was opened again; nil where it is none.
-  ///   - stamp: Which state of an item the remote lists, such as an entity tag or a date. What is kept
-  ///     with another stamp is out of date; nil: always out of date.
-  /// - Throws: A ``StoreError`` where there is no folder and none can be made, where another store has
-  ///   it, and where its index is that of something else, or of a newer version.
-  /// - Complexity: O(n).
+  ///   - path: The path of the folder. If it does not exist, it is created.
+  ///   - text: Returns the text of a key. Different keys must have texts with different bytes.
+  ///   - key: Returns the key of a text, or `nil` if the text is not valid.
+  ///   - stamp: Returns the state of a listed item, such as an entity tag or a date. An item that is
+  ///     stored with another stamp is outdated. An item without a stamp is always outdated.
+  /// - Throws: ``StoreError`` if the folder cannot be created, another store uses it, or its index has
+  ///   another format or a newer version.
+  /// - Complexity: O(n) for n items.
   public convenience init(
     path: String, text: @escaping @Sendable (Key) -> String,
     key: @escaping @Sendable (String) -> Key?, stamp: @escaping @Sendable (Item) -> String?
@@ -114,8 +113,8 @@ where Item.DifferenceIdentifier: Sendable {
     folder = try Self.open(path, hook)
     guard let lock = try Folder.Lock(folder) else {
       throw StoreError(
-        .inUse, "another store has this folder", path: folder.path,
-        help: "end the other program, let go of the other store, or give another path")
+        .inUse, "another store uses this folder", path: folder.path,
+        help: "end the other program, release the other store, or give another path")
     }
     self.lock = lock
     let contents = try Contents(in: folder, hash: hash, key: key)
@@ -129,9 +128,9 @@ where Item.DifferenceIdentifier: Sendable {
     do {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     } catch {
-      // The system's words: Foundation's name the path three times.
+      // Report the error of the system. The text of Foundation repeats the path three times.
       let cause = (error as? CocoaError)?.underlying as? POSIXError
-      throw StoreError(cause?.code.rawValue ?? 0, cannot: "make the folder", path)
+      throw StoreError(cause?.code.rawValue ?? 0, cannot: "create the folder", path)
     }
     return try Folder(path: path, hook: hook)
   }
@@ -148,15 +147,15 @@ where Item.DifferenceIdentifier: Sendable {
 }
 
 extension DirectoryStore where Item.DifferenceIdentifier: LosslessStringConvertible {
-  /// Opens the folder, and reads what it holds.
+  /// Opens a folder and reads its index.
   ///
   /// - Parameters:
-  ///   - path: The path of the folder, which is made where it is not there.
-  ///   - stamp: Which state of an item the remote lists, such as an entity tag or a date. What is kept
-  ///     with another stamp is out of date; nil: always out of date.
-  /// - Throws: A ``StoreError`` where there is no folder and none can be made, where another store has
-  ///   it, and where its index is that of something else, or of a newer version.
-  /// - Complexity: O(n).
+  ///   - path: The path of the folder. If it does not exist, it is created.
+  ///   - stamp: Returns the state of a listed item, such as an entity tag or a date. An item that is
+  ///     stored with another stamp is outdated. An item without a stamp is always outdated.
+  /// - Throws: ``StoreError`` if the folder cannot be created, another store uses it, or its index has
+  ///   another format or a newer version.
+  /// - Complexity: O(n) for n items.
   public convenience init(
     path: String, stamp: @escaping @Sendable (Item) -> String?
   ) throws(StoreError) {
@@ -168,19 +167,17 @@ extension DirectoryStore where Item.DifferenceIdentifier: LosslessStringConverti
 // MARK: - Reading
 
 extension DirectoryStore {
-  /// Reads what is kept under a key.
+  /// Returns the content of a key, or `nil` if none is stored.
   ///
-  /// - Returns: nil where nothing is.
-  /// - Throws: A ``StoreError`` where the file cannot be read.
+  /// - Throws: ``StoreError`` if the file cannot be read.
   public func contents(forKey key: Key) throws -> [UInt8]? {
-    // On the queue, where no name changes its owner meanwhile.
+    // On the queue, a name cannot pass to another key during the read.
     try queue.sync { try guarded.contents[key].flatMap { try folder.read($0.name) } }
   }
 
-  /// Reads the preview that is kept under a key.
+  /// Returns the preview of a key, or `nil` if none is stored.
   ///
-  /// - Returns: nil where none is.
-  /// - Throws: A ``StoreError`` where the file cannot be read.
+  /// - Throws: ``StoreError`` if the file cannot be read.
   public func preview(forKey key: Key) throws -> [UInt8]? {
     try queue.sync {
       try guarded.contents.knownName(of: key).flatMap {
@@ -190,15 +187,15 @@ extension DirectoryStore {
   }
 }
 
-// MARK: - Being synchronised
+// MARK: - Synchronization
 
 extension DirectoryStore {
-  /// The keys of what is kept; previews do not count.
+  /// Returns the keys of the stored items. Keys with only a preview do not count.
   public func keys() async throws -> Set<Key> {
     try await run { contents in Set(contents.keys) }
   }
 
-  /// Whether the stamp differs, there is none, or the file is gone.
+  /// Returns `true` if the item has another stamp or no stamp, or if its file is missing.
   public func isOutdated(_ item: Item) async throws -> Bool {
     let (key, stamp) = (item.differenceIdentifier, stamp(item))
     return try await run { contents in
@@ -209,21 +206,24 @@ extension DirectoryStore {
     }
   }
 
-  /// Removes files and previews.
+  /// Removes the files and previews of keys.
   public func remove(_ keys: Set<Key>) async throws {
     try await run { contents in try contents.remove(keys) }
   }
 
-  /// Keeps a preview, until its key is removed. Without a content it does not outlive the store.
+  /// Stores a preview until its key is removed.
+  ///
+  /// If the key has no content when the store is released, the preview is removed the next time that
+  /// the store is opened.
   public func storePreview(_ content: [UInt8], of item: Item) async throws {
     let newName = makeNewName()
     let key = item.differenceIdentifier
     let text = text(key)
     try await writing.run { [folder] in try folder.create(newName, content) }
-    try await run { contents in try contents.takePreview(newName, of: key, text: text) }
+    try await run { contents in try contents.addPreview(newName, of: key, text: text) }
   }
 
-  /// Keeps an item, in place of what was kept under its key. It is on the disk when this returns.
+  /// Stores the content of an item. The content is on the disk when this method returns.
   public func store(_ content: [UInt8], of item: Item) async throws {
     let newName = makeNewName()
     let key = item.differenceIdentifier
@@ -236,13 +236,13 @@ extension DirectoryStore {
       stored: Contents.Stored(
         text: text(key), name: "", size: content.count, digest: digest, stamp: stamp(item)))
     try await withCheckedThrowingContinuation { continuation in
-      let item = Waiting(arrival: arrival, continuation: continuation)
-      guarded.waiting.withLock { $0.append(item) }
-      queue.async { [guarded] in guarded.takeWaiting() }
+      let item = PendingItem(arrival: arrival, continuation: continuation)
+      guarded.pending.withLock { $0.append(item) }
+      queue.async { [guarded] in guarded.addPendingItems() }
     }
   }
 
-  /// Puts the entries into the order of the remote, writes the index anew, and tells what has changed.
+  /// Orders the entries, rewrites the index if necessary, and publishes the changes of the run.
   public func finish(_ list: [Item]?) async throws {
     let keys = list.map { list in list.map(\.differenceIdentifier) }
     let (entries, failure) = try await run { contents in
@@ -254,7 +254,7 @@ extension DirectoryStore {
       }
       return (Self.entries(of: contents), failure)
     }
-    // Not on the queue: observers may read what they are told of.
+    // Publish outside the queue, because observers may read files of the store.
     self.entries.transaction { $0.replace(with: entries) }
     if let failure { throw failure }
   }
@@ -277,3 +277,34 @@ extension DirectoryStore {
     }
   }
 }
+
+/// A file of a ``DirectoryStore``.
+///
+/// The identity of an entry is its key. Two entries have equal contents if their other properties and
+/// the checksums of their files are equal.
+public struct DirectoryEntry<Key: Hashable & Sendable>: Hashable, Sendable {
+  /// The key of the item.
+  public let key: Key
+  /// The absolute path of the file.
+  public let path: String
+  /// The size of the file in bytes.
+  public let byteCount: Int
+  /// The stamp of the stored state, or `nil` if the item has no stamp.
+  public let stamp: String?
+  private let digest: UInt64
+
+  init(key: Key, path: String, byteCount: Int, stamp: String?, digest: UInt64) {
+    self.key = key
+    self.path = path
+    self.byteCount = byteCount
+    self.stamp = stamp
+    self.digest = digest
+  }
+}
+
+extension DirectoryEntry: Identifiable {
+  /// The key.
+  public var id: Key { key }
+}
+
+extension DirectoryEntry: Differentiable {}

@@ -1,15 +1,15 @@
-/// Names of files for keys of any kind.
+/// The file names of arbitrary keys.
 ///
-/// They consist of `a` to `z`, digits and `- _ . =`, so that they are told apart where case or Unicode
-/// normalisation do not count, and are no hidden files and no devices anywhere. Short plain keys are their
-/// own names; other bytes are written as `=` and two hexadecimal digits. The store's own files begin with
-/// `+`, which no name does.
+/// A name consists of `a` to `z`, digits and `- _ . =`. Such names stay distinct on file systems that
+/// ignore case or Unicode normalization. They are never names of hidden files or devices. A short
+/// plain key is its own name. Other bytes become `=` and two hexadecimal digits. The store's own files
+/// begin with `+`, which is not the first character of any name.
 enum FileName {
-  /// Longer ones are cut, and a hash of the key tells them apart.
+  /// The largest length of a name without a hash. Longer names are cut and get a hash of the key.
   static let limit = 180
   private static let keptLength = 100
 
-  /// The names that a key may have, the best first; without end.
+  /// Returns the possible names of a key, an infinite sequence that begins with the best one.
   static func candidates(for key: String.UTF8View, hash: UInt64) -> some Sequence<String> {
     let escaped = escape(key)
     let fits = escaped.reduce(0) { $0 + $1.utf8.count } <= limit
@@ -18,7 +18,7 @@ enum FileName {
       length += part.utf8.count
       return length <= keptLength
     }
-    // `h` is no hexadecimal digit: no escaped key has it there.
+    // `h` is not a hexadecimal digit, so no escaped key contains `=h`.
     let long = kept.joined() + "=h" + Checksum.digits(hash)
     return (0...).lazy.compactMap { number in
       switch number {
@@ -29,7 +29,9 @@ enum FileName {
     }
   }
 
-  /// Whether an index may name it: nothing outside of the folder, and none of the store's own files.
+  /// Returns a Boolean value that indicates whether an index may contain this name.
+  ///
+  /// It must neither lead out of the folder nor name one of the store's own files.
   static func isPossible(_ name: String) -> Bool {
     name.utf8.count <= 255 && !name.isEmpty && name.utf8.first != UInt8(ascii: ".")
       && name.utf8.allSatisfy {
@@ -47,7 +49,7 @@ enum FileName {
       let isKept =
         byte == dot
         ? last != dot && offset != key.count - 1
-        // Programs would take a name that begins with it for an option.
+        // Programs would treat a name that begins with a dash as an option.
         : isPlain(byte) && !(offset == 0 && (byte == UInt8(ascii: "-") || isDevice))
       parts.append(isKept ? String(UnicodeScalar(byte)) : "=" + hexadecimal(byte))
       last = byte

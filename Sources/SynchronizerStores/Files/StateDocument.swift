@@ -3,7 +3,7 @@ import Foundation
 import ObservableCollections
 import Synchronizers
 
-/// A state as JSON: a first line that says what it is, with a checksum of the second, which holds it.
+/// The JSON document of a state. The first line is a header with a checksum of the second line.
 ///
 ///     {"format":"swappable.synchronization","version":1,"check":"0123456789abcdef","state":
 ///     {"lists":[[…],[…]],"client":0,"shadow":0,…}
@@ -12,13 +12,13 @@ struct StateDocument<
   Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
 >: Codable {
   struct Push: Codable {
-    var id: PushIdentifier
+    var id: String
     var version: Version
     var client: Int
     var merged: Int
   }
 
-  /// Each once, however often the state has it.
+  /// The distinct lists of the state. The other properties are indices of lists.
   var lists: [[Element]] = []
   var client = 0
   var shadow = 0
@@ -42,9 +42,9 @@ struct StateDocument<
     lists = known.map { Array($0) }
   }
 
-  /// The state; nil where it names a list that is not there.
+  /// The state, or `nil` if an index is out of range.
   var state: SynchronizationState<Element, Version>? {
-    // One snapshot for each list, so that those which are equal share it again.
+    // Create one snapshot for each list, because equal lists of a state should share storage.
     let snapshots = lists.map { Snapshot($0) }
     func list(_ index: Int) -> Snapshot<Element>? {
       snapshots.indices.contains(index) ? snapshots[index] : nil
@@ -53,7 +53,7 @@ struct StateDocument<
     var state = SynchronizationState(client: client, shadow: shadow, version: version)
     if let push {
       guard let client = list(push.client), let merged = list(push.merged) else { return nil }
-      state.push = PendingPush(
+      state.push = SynchronizationState.PendingPush(
         id: push.id, version: push.version, client: client, merged: merged)
     }
     return state
@@ -65,7 +65,7 @@ extension StateDocument {
   private static var version: String { #"1,"check":""# }
   private static var end: String { #"","state":"# + "\n" }
 
-  /// The bytes of the file.
+  /// Returns the bytes of the file.
   func encoded(path: String) throws(StoreError) -> [UInt8] {
     let body: Data
     do {
@@ -74,23 +74,23 @@ extension StateDocument {
       throw StoreError(
         .unencodable, "an element cannot be encoded as JSON", path: path,
         place: JSONCoding.place(of: error),
-        help: "repair the encoding of its type; what was saved is as it was", underlying: error)
+        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
     }
     let check = Checksum.digits(Checksum.of(body))
     return Array((Self.start + Self.version + check + Self.end).utf8) + body + Array("\n}\n".utf8)
   }
 
-  /// Reads the bytes of a file.
+  /// Creates a document from the bytes of a file.
   init(_ bytes: [UInt8], path: String) throws(StoreError) {
     func damaged(_ message: String, _ place: String) -> StoreError {
       StoreError(
         .damaged, message, path: path, place: place,
-        help: "put back a copy of the file, or remove it to begin anew")
+        help: "restore a copy of the file, or remove it to begin again")
     }
     let start = Array(Self.start.utf8)
     guard bytes.starts(with: start) else {
       throw StoreError(
-        .foreign, "this is not a file of saved synchronisations", path: path, place: "line 1",
+        .foreign, "this is not the saved state of a session", path: path, place: "line 1",
         help: "give another path, or remove the file")
     }
     let version = Array(Self.version.utf8)
@@ -100,8 +100,8 @@ extension StateDocument {
         throw damaged("the first line is damaged", "line 1, byte \(start.count + 1)")
       }
       throw StoreError(
-        .newer, "this file is of version \(number) of the format, and only version 1 is known",
-        path: path, place: "line 1", help: "use the newer program that wrote it")
+        .newer, "the file has version \(number), but this program knows only version 1",
+        path: path, place: "line 1", help: "use the newer program that wrote the file")
     }
     let rest = bytes.dropFirst(start.count + version.count)
     let check = rest.prefix(16)
@@ -110,18 +110,18 @@ extension StateDocument {
     }
     let body = rest.dropFirst(16 + Self.end.utf8.count).dropLast(3)
     guard bytes.suffix(3).elementsEqual("\n}\n".utf8), !body.isEmpty else {
-      throw damaged("the file ends too early", "byte \(bytes.count)")
+      throw damaged("the file is truncated", "byte \(bytes.count)")
     }
     guard check.elementsEqual(Checksum.digits(Checksum.of(body)).utf8) else {
-      throw damaged("what the file holds is not what was saved", "line 2")
+      throw damaged("the checksum of the saved state is wrong", "line 2")
     }
     do {
       self = try JSONCoding.decoder().decode(Self.self, from: Data(body))
     } catch {
       throw StoreError(
-        .undecodable, "the file holds elements or a version of another type", path: path,
+        .undecodable, "the file has elements or a version of another type", path: path,
         place: JSONCoding.place(of: error),
-        help: "use the types that it was saved with, or ones that can read it", underlying: error)
+        help: "use the types that it was saved with, or compatible ones", underlying: error)
     }
   }
 }

@@ -1,17 +1,17 @@
-/// Numbers that keep rows in order and leave room between them, so that an insertion writes one row.
+/// The ranks of rows: numbers that give the order. Gaps between them let an insertion write one row.
 enum Ranks {
-  /// The room between neighbours of a new list.
+  /// The gap between the rows of a new list.
   static let step: Int64 = 1 << 32
-  /// The least room that is left when rows are spread anew.
+  /// The smallest gap after rows were spread again.
   static let leastStep: Int64 = 1 << 16
 
-  /// Fills in ranks where there are none, between those that are there.
+  /// Fills in missing ranks.
   ///
-  /// Where there is no room, neighbours get new ranks too: as few as it takes to give all of them room
-  /// for a while.
+  /// If a gap is too small, some neighbors get new ranks, too. Their number is the smallest one that
+  /// gives all of them sufficient gaps.
   ///
-  /// - Parameter ranks: Ascending but for nil.
-  /// - Complexity: O(n), and amortised O(log n) new ranks for an insertion.
+  /// - Parameter ranks: The ranks, ascending, with `nil` for missing ones.
+  /// - Complexity: O(n), and amortized O(log n) new ranks for an insertion.
   static func fill(_ ranks: inout [Int64?]) {
     var start = 0
     while let first = ranks[start...].firstIndex(of: nil) {
@@ -20,12 +20,12 @@ enum Ranks {
     }
   }
 
-  /// Gives ranks to a run of rows that have none, and to neighbours where it must.
+  /// Gives ranks to consecutive rows without a rank, and to neighbors if necessary.
   ///
-  /// - Returns: Where the next run can begin.
+  /// - Returns: The index at which to continue.
   private static func place(_ run: Range<Int>, in ranks: inout [Int64?]) -> Int {
     var (low, high) = (run.lowerBound, run.upperBound)
-    // Enough room for the run alone is taken as it is; neighbours are moved only for more than that.
+    // A gap of 1 is enough for the rows alone. If neighbors must move, leave larger gaps.
     var needed: Int64 = 1
     while true {
       if let (first, step) = spread(low..<high, ranks, needed) {
@@ -38,12 +38,12 @@ enum Ranks {
       let width = max(8, high - low)
       low = max(0, low - width)
       high = min(ranks.count, high + width)
-      // The bounds must be rows that have a rank already.
+      // The row after the range must have a rank.
       while high < ranks.count, ranks[high] == nil { high += 1 }
     }
   }
 
-  /// How a range of rows can be spread between its neighbours; nil where there is not room enough.
+  /// Returns the first rank and the gap for a range of rows, or `nil` if the gap would be too small.
   private static func spread(
     _ range: Range<Int>, _ ranks: [Int64?], _ needed: Int64
   ) -> (first: Int64, step: Int64)? {

@@ -5,53 +5,53 @@ public import SQLiteSources
 import SwappablePrimitives
 public import Synchronizers
 
-/// Keeps what a session must know after a restart in a SQLite database, beside whatever else is there.
+/// A store that keeps the state of a session in a SQLite database, which may have other tables.
 ///
 ///     let store = try SQLiteSynchronizationStore<Task, Int>(path: "tasks.db", name: "tasks")
 ///     let session = try await SynchronizationSession(remote: remote, store: store)
 ///
-/// Each element of a list is a row of JSON text in tables of its own, whose names begin with
-/// `swappable_sync_`. A save is one transaction, and writes the rows that differ from those saved before:
-/// an element that was edited, inserted or moved is one row or two, however long the list. Elements count
-/// as they do everywhere: those of equal content do not differ.
+/// Each element of a list is a row of JSON text. The names of the store's tables begin with
+/// `swappable_sync_`. A save is one transaction, and writes only changed rows. An edited, inserted or
+/// moved element needs one or two rows, however long the list is. Elements with equal contents count
+/// as unchanged.
 ///
-/// | what | durable once `save` has returned |
+/// | event after `save` has returned | the save survives |
 /// |---|---|
 /// | a crash of the process | always |
-/// | a crash of the machine | on a connection of its own; on a given one with `PRAGMA synchronous = EXTRA`, or `FULL` where the journal mode is WAL |
+/// | a crash of the machine | if the store opened the connection. On your own connection, set `PRAGMA synchronous = EXTRA`, or `FULL` in the journal mode WAL. |
 ///
-/// Several sessions, told apart by name, can be in one database. Two stores of one name are noticed: a
-/// save over a state that the other has saved since is refused, and nothing of it is lost.
+/// One database can have several sessions with different names. If two stores use the same name, a
+/// save fails if the other store has saved in the meantime, and the state of the other store stays.
 public final class SQLiteSynchronizationStore<
   Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
 >: SynchronizationStore {
-  /// What this store believes to be in the database.
-  private struct Belief: Sendable {
-    /// Which saves may be the last one; nil for none. Several after a failed save, of which it is not
-    /// known whether it came through.
+  /// The expected contents of the database.
+  private struct Expectation: Sendable {
+    /// The possible numbers of the last save, or `nil` for no save. After a failed save there are
+    /// several, because its transaction may have been committed.
     var saves: Set<Int64?>
     var session: StoredSession<Element, Version>?
   }
 
-  /// What tells the session from others in the database.
+  /// The name of the session in the database.
   public let name: String
 
   private let connection: SQLiteConnection
   private let queue = WorkQueue("SQLiteSynchronizationStore", isSerial: true)
-  /// nil until something was loaded, or saved where nothing was.
-  private let belief = Locked<Belief?>(nil)
+  /// `nil` until a state was loaded, or saved to a database without a state.
+  private let expectation = Locked<Expectation?>(nil)
 
-  /// Opens a store with a connection of its own; the database is made where it is not there.
+  /// Opens a store with its own connection.
   ///
   /// - Parameters:
-  ///   - path: The path of the database.
-  ///   - name: What tells the session from others; by its bytes.
-  /// - Throws: A ``StoreError`` where the database cannot be opened.
+  ///   - path: The path of the database. If it does not exist, it is created.
+  ///   - name: The name of the session. Names are compared by their bytes.
+  /// - Throws: ``StoreError`` if the database cannot be opened.
   public convenience init(path: String, name: String) throws(StoreError) {
     do throws(SQLiteError) {
       let connection = try SQLiteConnection(path: path)
-      // The other modes may lose the last commits when the machine goes down, which a session must not:
-      // EXTRA brings the folder to the disk too, the second the cache of the disk where there is one.
+      // A session must not lose commits in a crash of the machine. EXTRA also writes the folder to the
+      // disk, and `fullfsync` empties the cache of the disk on Apple platforms.
       try connection.executeScript("PRAGMA synchronous = EXTRA; PRAGMA fullfsync = 1")
       self.init(connection: connection, name: name)
     } catch {
@@ -59,22 +59,21 @@ public final class SQLiteSynchronizationStore<
     }
   }
 
-  /// Makes a store on a connection that others use too. Its settings are left as they are.
+  /// Creates a store that shares a connection. The settings of the connection stay unchanged.
   ///
   /// - Parameters:
-  ///   - connection: A connection that may write.
-  ///   - name: What tells the session from others; by its bytes.
+  ///   - connection: A writable connection.
+  ///   - name: The name of the session. Names are compared by their bytes.
   public init(connection: SQLiteConnection, name: String) {
     self.connection = connection
     self.name = name
   }
 
-  /// Reads what was saved last.
+  /// Returns the saved state, or `nil` if no state was saved yet.
   ///
-  /// - Returns: nil where nothing was saved yet.
-  /// - Throws: A ``StoreError`` where it cannot be read. It is left as it is, and later saves are refused
-  ///   until it could be loaded.
-  /// - Complexity: O(n).
+  /// - Throws: ``StoreError`` if the state cannot be read. It stays unchanged, and saves fail until it
+  ///   is loaded.
+  /// - Complexity: O(n) for n elements.
   public func load() async throws -> SynchronizationState<Element, Version>? {
     try await queue.run { [self] in
       _ = exchange(nil)
@@ -82,23 +81,23 @@ public final class SQLiteSynchronizationStore<
         let session = try connection.transaction(.deferred) {
           try SessionTables(connection).load(name, as: StoredSession<Element, Version>.self)
         }
-        _ = exchange(Belief(saves: [session?.save], session: session))
+        _ = exchange(Expectation(saves: [session?.save], session: session))
         return session?.state
       }
     }
   }
 
-  /// Saves a state in place of the one before, in one transaction.
+  /// Replaces the saved state in one transaction.
   ///
-  /// - Throws: A ``StoreError``: where something is there that was not loaded, where another store has
-  ///   saved since, and where it cannot be written. What was saved before is still there.
-  /// - Complexity: O(n), without writing or encoding more than what differs.
+  /// - Throws: ``StoreError`` if the saved state was not loaded, another store has saved in the
+  ///   meantime, or the database cannot be written. The previous state is still there.
+  /// - Complexity: O(n) for n elements. Only changed elements are encoded and written.
   public func save(_ state: SynchronizationState<Element, Version>) async throws {
     try await queue.run { [self] in try failing { try saveNow(state) } }
   }
 
   private func saveNow(_ state: SynchronizationState<Element, Version>) throws {
-    // Taken out, so that its lists are changed in place.
+    // Take the session out of the lock, because its lists must be uniquely referenced.
     let before = exchange(nil)
     let save = Int64.random(in: .min ... .max)
     var mayHaveSaved = false
@@ -115,42 +114,42 @@ public final class SQLiteSynchronizationStore<
         }
         return try tables.write(state, over: session, of: name, as: save)
       }
-      _ = exchange(Belief(saves: [save], session: session))
+      _ = exchange(Expectation(saves: [save], session: session))
     } catch {
-      var belief = before
+      var expectation = before
       if mayHaveSaved {
-        belief = Belief(saves: (before?.saves ?? [nil]).union([save]), session: nil)
+        expectation = Expectation(saves: (before?.saves ?? [nil]).union([save]), session: nil)
       }
-      _ = exchange(belief)
+      _ = exchange(expectation)
       throw error
     }
   }
 
-  private func check(_ found: Int64?, _ belief: Belief?) throws(StoreError) {
-    guard let belief else {
+  private func check(_ found: Int64?, _ expectation: Expectation?) throws(StoreError) {
+    guard let expectation else {
       if found == nil { return }
       throw StoreError(
-        .notLoaded, "there is a session that was not loaded, and would be lost",
+        .notLoaded, "saving would overwrite a session that was not loaded",
         path: connection.path, place: "session \"\(name)\"",
         help: "load it first; if it cannot be read, give another name")
     }
-    guard belief.saves.contains(found) else {
+    guard expectation.saves.contains(found) else {
       throw StoreError(
-        .overtaken, "another store has saved or removed this session since",
+        .overtaken, "another store has saved or removed this session in the meantime",
         path: connection.path, place: "session \"\(name)\"",
-        help: "let one program at a time work on it, and load it again")
+        help: "use only one store at a time, and load the session again")
     }
   }
 
-  private func exchange(_ new: Belief?) -> Belief? {
-    belief.withLock { belief in
-      let old = belief
-      belief = new
+  private func exchange(_ new: Expectation?) -> Expectation? {
+    expectation.withLock { expectation in
+      let old = expectation
+      expectation = new
       return old
     }
   }
 
-  /// Tells SQLite's errors as the store's.
+  /// Performs an operation, and converts errors of SQLite to errors of the store.
   private func failing<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -161,7 +160,7 @@ public final class SQLiteSynchronizationStore<
 }
 
 extension StoreError {
-  /// Tells of an error of SQLite, which says itself where and what would help.
+  /// Creates an error from an error of SQLite. The description of that error has the details.
   init(_ error: SQLiteError, path: String?) {
     let code: Code =
       switch error.code {
@@ -173,12 +172,12 @@ extension StoreError {
       case .full: .full
       case .inputOutput: .inputOutput
       case .busy: .inUse
-      // The tables are there, and are not what they should be.
+      // The tables exist, but have other columns.
       case .sql: .foreign
       default: .database
       }
     self.init(
       code, "the database cannot keep the session", path: path,
-      help: "what was saved is as it was", underlying: error)
+      help: "the saved state is unchanged", underlying: error)
   }
 }

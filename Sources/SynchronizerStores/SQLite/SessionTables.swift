@@ -3,12 +3,12 @@ import Foundation
 import SQLiteSources
 import Synchronizers
 
-/// The tables of all sessions of a database. What is called here runs inside a transaction.
+/// The tables of all sessions in a database. All methods run inside a transaction.
 struct SessionTables {
   static let schema = "swappable_sync_schema"
   static let sessions = "swappable_sync_sessions"
   static let elements = "swappable_sync_elements"
-  /// What this code reads and writes.
+  /// The version of the tables that this code reads and writes.
   private static let version = 1
 
   let connection: SQLiteConnection
@@ -17,9 +17,9 @@ struct SessionTables {
     self.connection = connection
   }
 
-  /// Makes the tables where they are not there.
+  /// Creates the tables if they do not exist.
   func create() throws {
-    if try areThere() { return }
+    if try exist() { return }
     try connection.executeScript(
       """
       CREATE TABLE \(Self.schema) (version INTEGER NOT NULL);
@@ -36,7 +36,7 @@ struct SessionTables {
       """)
   }
 
-  /// The last save of a session; nil where there is no session.
+  /// Returns the number of the last save of a session, or `nil` if there is no session.
   func save(of name: String) throws -> Int64? {
     try connection.query("SELECT save FROM \(Self.sessions) WHERE name = ?", [name]) { row in
       guard let save: Int64 = try? row.value(at: 0) else { throw damaged("table \(Self.sessions)") }
@@ -44,11 +44,11 @@ struct SessionTables {
     }.first
   }
 
-  /// Reads a session; nil where there is none.
+  /// Returns a session, or `nil` if there is none.
   func load<Element, Version>(
     _ name: String, as type: StoredSession<Element, Version>.Type
   ) throws -> StoredSession<Element, Version>? {
-    guard try areThere() else { return nil }
+    guard try exist() else { return nil }
     let found = try connection.query(
       "SELECT id, save, header, header_check FROM \(Self.sessions) WHERE name = ?", [name])
     guard let row = found.first else { return nil }
@@ -66,7 +66,7 @@ struct SessionTables {
       throw StoreError(
         .undecodable, "the session was saved with a version of another type",
         path: connection.path, place: "session \"\(name)\"",
-        help: "use the type that it was saved with, or one that can read it", underlying: error)
+        help: "use the type that it was saved with, or a compatible one", underlying: error)
     }
     let lists = try (0...1).map { list in
       try RowTable<Element>(connection: connection, session: id, list: list)
@@ -82,12 +82,14 @@ struct SessionTables {
       shadow: lists[1])
   }
 
-  /// Writes what differs from what is there.
+  /// Writes the differences between a state and the stored session.
   ///
   /// - Parameters:
-  ///   - before: What is there; nil for nothing.
-  ///   - save: What the save is known by.
-  /// - Returns: What is there then.
+  ///   - state: The new state.
+  ///   - before: The stored session, or `nil` if there is none.
+  ///   - name: The name of the session.
+  ///   - save: The number of the save.
+  /// - Returns: The session that is stored now.
   func write<Element, Version>(
     _ state: SynchronizationState<Element, Version>,
     over before: StoredSession<Element, Version>?, of name: String, as save: Int64
@@ -102,7 +104,7 @@ struct SessionTables {
       ?? StoredSession(
         id: connection.lastInsertRowID, save: save, client: StoredList(), shadow: StoredList())
     if before == nil {
-      // Left by a session of that number whose row somebody has removed.
+      // Another program may have removed the row of a session that had this number.
       try connection.execute("DELETE FROM \(Self.elements) WHERE session = ?", [session.id])
     }
     try session.client.write(
@@ -122,11 +124,11 @@ struct SessionTables {
     return session
   }
 
-  /// Tells that rows are not what was saved.
+  /// Returns the error for rows that differ from the saved ones.
   func damaged(_ place: String) -> StoreError {
     StoreError(
-      .damaged, "what the database holds is not what was saved", path: connection.path,
-      place: place, help: "put back a copy of the database, or save under another name")
+      .damaged, "the saved session is damaged", path: connection.path,
+      place: place, help: "restore a copy of the database, or save under another name")
   }
 
   private func writeHeader<Element, Version>(
@@ -141,14 +143,14 @@ struct SessionTables {
     } catch {
       throw StoreError(
         .unencodable, "the version cannot be encoded as JSON", path: connection.path,
-        help: "repair the encoding of its type; what was saved is as it was", underlying: error)
+        help: "correct the encoding of its type; the saved state is unchanged", underlying: error)
     }
     try connection.execute(
       "UPDATE \(Self.sessions) SET save = ?, header = ?, header_check = ? WHERE id = ?",
       [session.save, text, Int64(bitPattern: Checksum.of(text.utf8)), session.id])
   }
 
-  private func areThere() throws -> Bool {
+  private func exist() throws -> Bool {
     let found = try connection.query(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [Self.schema])
     if found.isEmpty { return false }
@@ -158,10 +160,25 @@ struct SessionTables {
     guard version == Self.version else {
       throw StoreError(
         .newer,
-        "the tables are of version \(version ?? 0), and only version \(Self.version) is known",
+        "the tables have version \(version ?? 0), but this program knows only version \(Self.version)",
         path: connection.path, place: "table \(Self.schema)",
         help: "use the newer program that wrote them")
     }
     return true
   }
+}
+
+/// The stored data of a session beside its lists.
+struct SessionHeader<Version: Hashable & Codable & Sendable>: Codable {
+  struct Push: Codable {
+    var id: String
+    var version: Version
+    /// The checks of the older versions of both lists.
+    var checks: [ListCheck]
+  }
+
+  var version: Version?
+  var push: Push?
+  /// The checks of the newer versions of both lists.
+  var checks: [ListCheck]
 }

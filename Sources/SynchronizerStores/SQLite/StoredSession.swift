@@ -3,45 +3,46 @@ import Foundation
 import ObservableCollections
 import Synchronizers
 
-/// A session as it is in the database.
+/// A session in the database.
 ///
-/// A state has up to four lists, in pairs that hardly differ: the client's collection as it is and as it
-/// was pushed, what was pushed and the shadow. Each pair is one list of rows with a newer and an older
-/// version, so that a push writes no more than what it changes.
+/// A state has up to four lists. These are two similar pairs: the client now and at the time of the
+/// push, and the pushed contents and the shadow. Each pair is one list of rows with a newer and an
+/// older version. A push therefore writes only the rows that it changes.
 struct StoredSession<
   Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
 >: Sendable {
-  /// Its number in the tables.
+  /// The number of the session in the tables.
   var id: Int64
-  /// Told by chance, so that no two saves are taken for one.
+  /// The random number of the last save, which identifies the save.
   var save: Int64
   var version: Version?
   var push: SessionHeader<Version>.Push?
-  /// Newer: the client's collection. Older: that of the push.
+  /// The newer version is the client. The older one is the client at the time of the push.
   var client: StoredList<Element>
-  /// With a push, newer: what was pushed; older: the shadow. Without one only the shadow.
+  /// The newer version is the pushed contents, and the older one is the shadow. Without a push, the
+  /// newer version is the shadow.
   var shadow: StoredList<Element>
 
   var state: SynchronizationState<Element, Version> {
     var state = SynchronizationState(
       client: client.newer, shadow: shadow.older ?? shadow.newer, version: version)
     if let push, let pushed = client.older {
-      state.push = PendingPush(
+      state.push = SynchronizationState.PendingPush(
         id: push.id, version: push.version, client: pushed, merged: shadow.newer)
     }
     return state
   }
 }
 
-/// A list as it is in the database.
+/// A list in the database.
 struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
   var newer = Snapshot<Element>()
-  /// Those of the newer version, in its order.
+  /// The rows of the newer version, in order.
   var rows: [StoredRow] = []
   var older: Snapshot<Element>?
   var olderCheck = ListCheck()
 
-  /// Writes what differs from two versions.
+  /// Writes the differences between the stored versions and two new versions.
   mutating func write(
     newer: Snapshot<Element>, older: Snapshot<Element>?, to table: RowTable<Element>
   ) throws {
@@ -49,7 +50,7 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
       if let older, known.hasSameContents(as: older) {
         self.older = older
       } else {
-        try dropOlder(table)
+        try removeOlder(table)
       }
     }
     if let older, self.older == nil {
@@ -60,8 +61,8 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
     try advance(to: newer, table)
   }
 
-  private mutating func dropOlder(_ table: RowTable<Element>) throws {
-    try table.dropOlder()
+  private mutating func removeOlder(_ table: RowTable<Element>) throws {
+    try table.removeOlder()
     for index in rows.indices { rows[index].mark = .all }
     older = nil
   }
@@ -97,7 +98,7 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
 
   private func remove(_ row: StoredRow, _ table: RowTable<Element>) throws {
     if older != nil, row.mark == .all {
-      try table.leaveToOlder(row)
+      try table.keepForOlder(row)
     } else {
       try table.delete(row)
     }
@@ -106,11 +107,53 @@ struct StoredList<Element: Codable & Differentiable & Sendable>: Sendable {
   private func place(
     _ element: Element, at rank: Int64, over row: StoredRow?, _ table: RowTable<Element>
   ) throws -> StoredRow {
-    // What the older version shares must stay as it is.
-    if let row, older != nil, row.mark == .all { try table.leaveToOlder(row) }
+    // A row that the older version shares must stay unchanged.
+    if let row, older != nil, row.mark == .all { try table.keepForOlder(row) }
     if let row, older == nil || row.mark != .all {
       return try table.update(row, element, rank: rank)
     }
     return try table.insert(element, rank: rank, mark: older == nil ? .all : .newerOnly)
+  }
+}
+
+/// The known data of a row that has an element of a list.
+struct StoredRow: Sendable, Hashable {
+  /// The versions of a list that have a row. There is an older version only while a push is pending.
+  enum Mark: Int64, Sendable {
+    /// The newer version, and the older one if it exists.
+    case all = 0
+    case newerOnly = 1
+    case olderOnly = 2
+  }
+
+  var id: Int64
+  /// The rank, which gives the order of the rows.
+  var rank: Int64
+  var mark: Mark
+  /// A checksum of the rank and the element.
+  var check: UInt64
+
+  static func check(rank: Int64, element: String) -> UInt64 {
+    var sum = Checksum()
+    withUnsafeBytes(of: rank.littleEndian) { sum.add($0) }
+    sum.add(element.utf8)
+    return sum.value
+  }
+}
+
+/// A check that detects damaged rows of a list: the number of rows and the sum of their checksums.
+struct ListCheck: Codable, Hashable, Sendable {
+  var count = 0
+  var sum: UInt64 = 0
+
+  init() {}
+
+  init(_ rows: some Sequence<StoredRow>) {
+    for row in rows { add(row.check) }
+  }
+
+  mutating func add(_ check: UInt64) {
+    count += 1
+    sum &+= check
   }
 }

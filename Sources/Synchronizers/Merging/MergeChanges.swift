@@ -1,11 +1,14 @@
 import Diffing
 
-/// What leads one side to the outcome, and where the contents for that come from.
+/// The changes that turn one side into the merged result, and the origins of the new contents.
 struct MergeChanges: Sendable {
   let changeset: Changeset
-  /// For each insertion and each update the offset on the other side; below zero, inverted, which of the
-  /// resolver's own values it is.
+  /// The origin of the content of each insertion.
+  ///
+  /// A value of at least 0 is an offset on the other side. A negative value is the bitwise inverse
+  /// of an index into the contents that the resolver made.
   let inserted: [Int]
+  /// The origin of the content of each update, in the same form.
   let updated: [Int]
 
   enum Side {
@@ -64,11 +67,11 @@ struct MergeChanges: Sendable {
       oldRest: rest.offsets, newRest: order.entries.indices.map(order.offset(at:)),
       matches: matches, chainCount: plan.chainCount, updates: updates, matchUpdates: matchUpdates)
     self.inserted = inserted
-    updated = MergeChanges.inOrder(updates, sources, matchUpdates, matchSources)
+    updated = MergeChanges.merging(updates, sources, matchUpdates, matchSources)
   }
 
-  /// The sources of two ascending lists of updates as one.
-  private static func inOrder(
+  /// Merges the sources of two ascending lists of updates into one list.
+  private static func merging(
     _ updates: [Changeset.Update], _ sources: [Int], _ others: [Changeset.Update],
     _ otherSources: [Int]
   ) -> [Int] {

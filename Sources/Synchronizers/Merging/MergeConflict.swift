@@ -1,55 +1,118 @@
 public import Diffing
+import ObservableCollections
 
-/// How two sides differ in what they have done to one element.
-public enum MergeConflictKind: Sendable, Hashable {
-  /// Both edited it, differently.
-  case edited
-  /// Both added it, with different contents.
-  case added
-  /// Mine deleted it, theirs edited it.
-  case deletedByMine
-  /// Theirs deleted it, mine edited it.
-  case deletedByTheirs
-  /// Both moved it, to different places.
-  case moved
-}
-
-/// What two sides have done to one element that cannot both hold.
+/// Changes of two sides to one element that exclude each other.
 public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
-  /// How the two sides differ.
-  public typealias Kind = MergeConflictKind
+  /// The kind of a conflict.
+  public enum Kind: Sendable, Hashable {
+    /// Both sides edited the element, differently.
+    case edited
+    /// Both sides added the element, with different contents.
+    case added
+    /// Mine deleted the element, and theirs edited it.
+    case deletedByMine
+    /// Theirs deleted the element, and mine edited it.
+    case deletedByTheirs
+    /// Both sides moved the element, to different places.
+    case moved
+  }
 
-  /// What a conflict comes to.
+  /// The decision about a conflict.
   public enum Resolution: Sendable {
-    /// What mine has done holds.
+    /// The change of mine wins.
     case mine
-    /// What theirs has done holds.
+    /// The change of theirs wins.
     case theirs
-    /// Neither: this content holds.
+    /// Both sides get this content instead.
     ///
-    /// It must have the identity of the element. A place cannot be merged: there it is taken for `theirs`.
+    /// The content must have the identity of the element. For a conflict of the kind `moved`, this
+    /// resolution means `theirs`, because two places cannot be merged.
     case merged(Element)
   }
 
-  /// How the two sides differ.
+  /// A rule that lets one side win every conflict.
+  public enum Preference: String, Sendable, Hashable, CaseIterable {
+    /// The changes of mine win, but an edit of theirs survives a deletion by mine.
+    case mine
+    /// The changes of theirs win, and an edit of theirs survives a deletion by mine.
+    case theirs
+
+    /// Returns the resolution of a conflict under this rule.
+    public func resolution(of conflict: MergeConflict) -> Resolution {
+      switch (self, conflict.kind) {
+      case (.theirs, _), (.mine, .deletedByMine): .theirs
+      case (.mine, _): .mine
+      }
+    }
+  }
+
+  /// A conflict together with its resolution.
+  public struct Resolved: Sendable {
+    /// The conflict.
+    public let conflict: MergeConflict
+    /// The resolution of the conflict.
+    public let resolution: Resolution
+  }
+
+  /// The kind of the conflict.
   public let kind: Kind
-  /// The element as both had it; nil where both added it.
+  /// The element in the base, or `nil` if both sides added it.
   public let base: Element?
-  /// The element of mine; nil where it was deleted.
+  /// The element of mine, or `nil` if mine deleted it.
   public let mine: Element?
-  /// The element of theirs; nil where it was deleted.
+  /// The element of theirs, or `nil` if theirs deleted it.
   public let theirs: Element?
 
-  /// Creates a conflict.
+  /// Creates a conflict. Use it to test a closure that resolves conflicts.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind of the conflict.
+  ///   - base: The element in the base, or `nil` if both sides added it.
+  ///   - mine: The element of mine, or `nil` if mine deleted it.
+  ///   - theirs: The element of theirs, or `nil` if theirs deleted it.
   public init(kind: Kind, base: Element?, mine: Element?, theirs: Element?) {
     (self.kind, self.base, self.mine, self.theirs) = (kind, base, mine, theirs)
   }
 }
 
-/// A conflict, and how it was resolved.
-public struct ResolvedConflict<Element: Differentiable & Sendable>: Sendable {
-  /// What the two sides have done.
-  public let conflict: MergeConflict<Element>
-  /// What it came to.
-  public let resolution: MergeConflict<Element>.Resolution
+/// The resolutions of earlier conflicts, found by the identity of the element.
+///
+/// If the remote moves on during a synchronization, the session merges again. It takes known
+/// resolutions from here, because the resolver must be asked only once about the same conflict.
+struct KnownResolutions<Element: Differentiable & Sendable> {
+  private let conflicts: [Element.DifferenceIdentifier: [MergeConflict<Element>.Resolved]]
+
+  init(_ conflicts: [MergeConflict<Element>.Resolved]) {
+    var byIdentity: [Element.DifferenceIdentifier: [MergeConflict<Element>.Resolved]] = [:]
+    for resolved in conflicts {
+      guard let identity = Self.identity(of: resolved.conflict) else { continue }
+      byIdentity[identity, default: []].append(resolved)
+    }
+    self.conflicts = byIdentity
+  }
+
+  /// Returns the resolution of an equal conflict, or `nil` if the conflict is new.
+  func resolution(of conflict: MergeConflict<Element>) -> MergeConflict<Element>.Resolution? {
+    guard !conflicts.isEmpty, let identity = Self.identity(of: conflict) else { return nil }
+    return conflicts[identity]?.first { known in
+      known.conflict.kind == conflict.kind
+        && areSame(known.conflict.base, conflict.base)
+        && areSame(known.conflict.mine, conflict.mine)
+        && areSame(known.conflict.theirs, conflict.theirs)
+    }?.resolution
+  }
+
+  private static func identity(
+    of conflict: MergeConflict<Element>
+  ) -> Element.DifferenceIdentifier? {
+    (conflict.mine ?? conflict.theirs)?.differenceIdentifier
+  }
+
+  private func areSame(_ one: Element?, _ other: Element?) -> Bool {
+    switch (one, other) {
+    case (nil, nil): true
+    case (let one?, let other?): isSame(one, other)
+    default: false
+    }
+  }
 }

@@ -1,33 +1,34 @@
-/// Where the entries of a merge stand.
+/// The order of the entries in the merged result.
 ///
-/// Theirs gives the frame: its own entries, in its order. What mine places comes in groups of what follows
-/// one another in mine, each behind the element that stands before it there.
+/// Theirs provides the frame: its own entries, in its order. Entries that mine places form groups of
+/// consecutive elements. Each group follows the element that precedes it in mine.
 struct MergeOrder {
-  /// An element of theirs that stays where theirs has it.
+  /// An element that keeps its place in theirs.
   private struct Framed {
     let gap: Int
     let entry: Int
   }
 
-  /// Entries placed by mine that follow one another.
+  /// Consecutive entries that mine places.
   private struct Group {
-    /// How much of the chain stands before it, where the element before it is of the chain or none.
+    /// The number of chain elements before the group.
     let gap: Int
     let start: Int
     var end: Int
   }
 
-  /// The entries in order.
+  /// The entries, in order.
   private(set) var entries: [Int] = []
-  /// For each of them how much of the chain stands before it.
+  /// For each entry, the number of chain elements before it.
   private(set) var gaps: [Int] = []
 
-  /// Where an entry, by its place in the order, stands in the outcome.
+  /// Returns the offset in the merged result of the entry at a position of `entries`.
   func offset(at position: Int) -> Int { gaps[position] + position }
 
-  /// Decides where each entry stands.
+  /// Decides the place of each entry.
   ///
-  /// - Parameter prefersMine: Asked in the order of mine for an entry that both have moved.
+  /// - Parameter prefersMine: Decides an entry that both sides moved. It is called in the order of
+  ///   mine.
   init(_ plan: MergePlan, prefersMine: (MergePlan.Entry) -> Bool) {
     let isPlacedByMine = MergeOrder.placedByMine(plan, prefersMine)
     var frame: [Framed] = []
@@ -40,11 +41,12 @@ struct MergeOrder {
 
     var placed: [Int] = []
     var groups: [Group] = []
-    /// Behind the chain: by ascending gap. Behind an element of the frame: the group of each.
+    // The groups that follow a chain element, by ascending gap.
     var groupsOfGaps: [Int] = []
+    // For each element of the frame, the group that follows it, or -1.
     var groupOfFrame = Array(repeating: -1, count: frame.count)
     var chain = 0
-    /// The element of the frame that stands before the next one in mine; -1 where it is of the chain.
+    // The element of the frame before the next entry of mine, or -1 if a chain element precedes it.
     var before = -1
     var isGroupOpen = false
     for (position, entry) in plan.mineRest.entries.enumerated() {
@@ -81,17 +83,17 @@ struct MergeOrder {
       let ofFrame = framed < frame.count ? frame[framed].gap : .max
       let ofGroup = nextGroup < groupsOfGaps.count ? groups[groupsOfGaps[nextGroup]].gap : .max
       let gap = min(ofFrame, ofGroup)
-      func emitBacks(_ order: inout MergeOrder) {
-        // What mine had deleted and is back stands where it stood: behind the element that is there.
+      func emitRestored(_ order: inout MergeOrder) {
+        // An element that mine deleted and that comes back keeps its place behind its predecessor.
         while framed < frame.count, frame[framed].gap == gap,
-          plan.entries[frame[framed].entry].isBack
+          plan.entries[frame[framed].entry].isRestored
         {
           order.append(frame[framed].entry, gap)
           framed += 1
         }
       }
       func emit(_ group: Int, _ order: inout MergeOrder) {
-        emitBacks(&order)
+        emitRestored(&order)
         for entry in placed[groups[group].start..<groups[group].end] { order.append(entry, gap) }
       }
       if ofGroup == gap {
@@ -112,7 +114,7 @@ struct MergeOrder {
     gaps.append(gap)
   }
 
-  /// Which entries theirs does not place, or mine places otherwise.
+  /// Returns, for each entry, a Boolean value that indicates whether mine determines its place.
   private static func placedByMine(
     _ plan: MergePlan, _ prefersMine: (MergePlan.Entry) -> Bool
   ) -> [Bool] {
@@ -122,11 +124,11 @@ struct MergeOrder {
     guard plan.entries.contains(where: { $0.isMovedByMine && $0.isMovedByTheirs }) else {
       return isPlacedByMine
     }
-    let here = neighbours(plan.mineRest, plan)
-    let there = neighbours(plan.theirRest, plan)
+    let here = predecessors(plan.mineRest, plan)
+    let there = predecessors(plan.theirRest, plan)
     for entry in plan.mineRest.entries where entry >= 0 {
       let moved = plan.entries[entry]
-      // Moved behind the same element: there is nothing to choose.
+      // If both sides moved the element behind the same predecessor, there is no conflict.
       if moved.isMovedByMine, moved.isMovedByTheirs, here[entry] != there[entry] {
         isPlacedByMine[entry] = prefersMine(moved)
       }
@@ -134,10 +136,12 @@ struct MergeOrder {
     return isPlacedByMine
   }
 
-  /// For each entry of a side what stands before it there and is on both sides: a place in the chain, or,
-  /// behind all of these, an entry; -1 where there is nothing.
-  private static func neighbours(_ rest: MergePlan.Rest, _ plan: MergePlan) -> [Int] {
-    var neighbours = Array(repeating: -1, count: plan.entries.count)
+  /// Returns, for each entry of a side, the preceding element that exists on both sides.
+  ///
+  /// A value below the length of the chain is a chain element. Larger values are entries, and -1
+  /// means that no element precedes the entry.
+  private static func predecessors(_ rest: MergePlan.Rest, _ plan: MergePlan) -> [Int] {
+    var predecessors = Array(repeating: -1, count: plan.entries.count)
     var last = -1
     var chain = 0
     for (position, entry) in rest.entries.enumerated() {
@@ -147,11 +151,11 @@ struct MergeOrder {
         last = gap - 1
       }
       guard entry >= 0 else { continue }
-      neighbours[entry] = last
+      predecessors[entry] = last
       if plan.entries[entry].mine >= 0, plan.entries[entry].theirs >= 0 {
         last = plan.chainCount + entry
       }
     }
-    return neighbours
+    return predecessors
   }
 }

@@ -1,13 +1,14 @@
 import Diffing
 
-/// What a merge comes to, worked out on offsets: what neither side has touched costs nothing.
+/// The decisions of a merge, expressed in offsets. Elements that neither side changed cost nothing.
 ///
-/// What stood still on both sides is the *chain*: it is in one order everywhere, and the place of all else is
-/// told by how much of the chain stands before it. All else is an *entry*.
+/// The elements that neither side moved or deleted form the *chain*. Their order is the same
+/// everywhere. Each other element is an *entry*, and the number of chain elements before it gives its
+/// place.
 struct MergePlan {
-  /// Where the content of a merged element comes from.
+  /// The origin of the content of a merged element.
   struct Content {
-    /// Which of the resolver's own values it is; -1 where it is one of the sides'.
+    /// An index into the contents that the resolver made, or -1 if the content is from a side.
     var value = -1
     var isNewToMine = false
     var isNewToTheirs = false
@@ -17,36 +18,37 @@ struct MergePlan {
     static let theirs = Content(isNewToMine: true)
   }
 
-  /// An element of the chain that was edited.
+  /// An edited element of the chain.
   struct ChainEdit {
-    /// How much of the chain stands before it.
+    /// The number of chain elements before it.
     let rank: Int
     let mine: Int
     let theirs: Int
     let content: Content
   }
 
-  /// An element that is to be there and is not of the chain, with its offsets on both sides; -1 where it
-  /// is not there.
+  /// An element of the merged result that is not part of the chain.
+  ///
+  /// An offset of -1 means that the element is missing on this side.
   struct Entry {
-    /// Its offset in base; -1 where it was added.
+    /// The offset in the base, or -1 for an added element.
     var base = -1
     let mine: Int
     let theirs: Int
     let content: Content
     var isMovedByMine = false
     var isMovedByTheirs = false
-    /// Whether mine had deleted it.
-    var isBack = false
+    /// A Boolean value that indicates whether mine deleted the element and the merge restores it.
+    var isRestored = false
   }
 
-  /// What of one side is not of the chain, by ascending offset.
+  /// The elements of one side outside the chain, by ascending offset.
   struct Rest {
     private(set) var offsets: [Int] = []
-    /// The entry of each; -1 of what goes.
+    /// The entry of each element, or -1 if the element is deleted.
     private(set) var entries: [Int] = []
 
-    /// How much of the chain stands before one.
+    /// Returns the number of chain elements before a position of `offsets`.
     func gap(of position: Int) -> Int { offsets[position] - position }
 
     fileprivate mutating func append(_ offset: Int, _ entry: Int) {
@@ -54,7 +56,7 @@ struct MergePlan {
       entries.append(entry)
     }
 
-    /// Puts together what stood still on this side but not on the other, and what arrived here.
+    /// Combines the elements that only the other side moved or deleted with this side's arrivals.
     fileprivate init(_ stayed: [(offset: Int, entry: Int)], _ arrivals: [Int], _ entries: [Int]) {
       offsets.reserveCapacity(stayed.count + arrivals.count)
       self.entries.reserveCapacity(stayed.count + arrivals.count)
@@ -70,9 +72,10 @@ struct MergePlan {
     }
   }
 
-  /// What two sides have done that cannot both hold: asked with the offsets in base, mine and theirs, -1 where
-  /// it is not there. The answer is nil where the element goes.
-  typealias Decide = (MergeConflictKind, _ base: Int, _ mine: Int, _ theirs: Int) -> Content?
+  /// Decides the content of an element that both sides changed, or returns `nil` to delete it.
+  ///
+  /// The arguments are the offsets of the element. An offset of -1 means that it is missing.
+  typealias Decide = (_ base: Int, _ mine: Int, _ theirs: Int) -> Content?
 
   private(set) var chainEdits: [ChainEdit] = []
   private(set) var entries: [Entry] = []
@@ -80,12 +83,15 @@ struct MergePlan {
   private(set) var theirRest = Rest([], [], [])
   let chainCount: Int
 
-  /// Decides what becomes of each element.
+  /// Decides about each element.
   ///
   /// - Parameters:
-  ///   - baseCount: How many elements base has.
-  ///   - pairs: For each insertion of theirs the one of mine that has the same identity; -1 where none has.
-  ///   - decide: Asked for contents in the order of base, and then for what both have added.
+  ///   - baseCount: The number of elements of the base.
+  ///   - mine: The changes of mine.
+  ///   - theirs: The changes of theirs.
+  ///   - pairs: For each insertion of theirs, the insertion of mine that has the same identity, or -1.
+  ///   - decide: Decides about contents. It is called in the order of the base, and then for
+  ///     elements that both sides added.
   init(
     baseCount: Int, mine: MergeSide, theirs: MergeSide, pairs: [Int], _ decide: Decide
   ) {
@@ -124,7 +130,7 @@ struct MergePlan {
           Entry(
             base: base, mine: here.offset, theirs: there.offset, content: content,
             isMovedByMine: here.isMoved,
-            isMovedByTheirs: there.isMoved, isBack: here.offset < 0))
+            isMovedByTheirs: there.isMoved, isRestored: here.offset < 0))
       }
       if here.isMoved { mineEntries[here.arrival] = entry }
       if there.isMoved { theirEntries[there.arrival] = entry }
@@ -132,7 +138,7 @@ struct MergePlan {
       if !there.hasDeparted { theirsStayed.append((there.offset, entry)) }
     }
     chainCount = baseCount - departed
-    // What theirs has added, then what mine alone has.
+    // The insertions of theirs come first, and then the insertions of mine alone.
     for (arrival, pair) in zip(theirs.insertions, pairs) {
       let offset = theirs.arrivals[arrival]
       theirEntries[arrival] = entries.count
@@ -142,7 +148,7 @@ struct MergePlan {
       }
       let mineArrival = mine.insertions[pair]
       let mineOffset = mine.arrivals[mineArrival]
-      let content = decide(.added, -1, mineOffset, offset)
+      let content = decide(-1, mineOffset, offset)
       mineEntries[mineArrival] = entries.count
       entries.append(Entry(mine: mineOffset, theirs: offset, content: content ?? .both))
     }
@@ -154,21 +160,21 @@ struct MergePlan {
     theirRest = Rest(theirsStayed, theirs.arrivals, theirEntries)
   }
 
-  /// What becomes of the content of an element of base; nil where it goes.
+  /// Returns the content of an element of the base, or `nil` if it is deleted.
   private static func content(
     _ base: Int, _ mine: MergeCursor.Outcome, _ theirs: MergeCursor.Outcome, _ decide: Decide
   ) -> Content? {
     switch (mine.offset >= 0, theirs.offset >= 0) {
     case (true, true):
       return switch (mine.isEdited, theirs.isEdited) {
-      case (true, true): decide(.edited, base, mine.offset, theirs.offset)
+      case (true, true): decide(base, mine.offset, theirs.offset)
       case (true, false): .mine
       case (false, true): .theirs
       case (false, false): .both
       }
     case (false, true):
-      return theirs.isEdited ? decide(.deletedByMine, base, -1, theirs.offset) : nil
-    case (true, false): return mine.isEdited ? decide(.deletedByTheirs, base, mine.offset, -1) : nil
+      return theirs.isEdited ? decide(base, -1, theirs.offset) : nil
+    case (true, false): return mine.isEdited ? decide(base, mine.offset, -1) : nil
     case (false, false): return nil
     }
   }

@@ -1,24 +1,24 @@
 import Diffing
 
-/// What one side has done to base, as offsets.
+/// The changes of one side to the base, as offsets.
 struct MergeSide {
-  /// What is not where base has it any more.
+  /// An element that one side moved or deleted.
   struct Departure {
-    /// Its offset in base.
+    /// The offset in the base.
     let base: Int
-    /// Which of the arrivals it is; -1 where it was deleted.
+    /// The index in `arrivals`, or -1 for a deleted element.
     let arrival: Int
   }
 
-  /// What was deleted or moved, by ascending offset in base.
+  /// The deleted and moved elements, by ascending offset in the base.
   let departures: [Departure]
-  /// The offsets of what was inserted or moved, ascending.
+  /// The ascending offsets of inserted and moved elements on this side.
   let arrivals: [Int]
-  /// Which of the arrivals were inserted.
+  /// The indices in `arrivals` of the inserted elements.
   let insertions: [Int]
-  /// The offsets of what was inserted, ascending.
+  /// The ascending offsets of inserted elements.
   let insertedOffsets: [Int]
-  /// What was edited, by ascending offset in base.
+  /// The edited elements, by ascending offset in the base.
   let edits: [Changeset.Update]
 
   init(_ changes: Changeset) {
@@ -38,16 +38,16 @@ struct MergeSide {
       arrivals.append(insertion)
     }
     moved.sort { $0.base < $1.base }
-    departures = MergeSide.inOrder(changes.deletions, moved)
+    departures = MergeSide.merging(changes.deletions, moved)
     insertedOffsets = changes.insertions
     self.arrivals = arrivals
     self.insertions = insertions
-    // Without moves, what was kept is in one order on both sides.
+    // Without moves, the updates are already in the order of the base.
     edits = moved.isEmpty ? changes.updates : MergeSide.inOrderOfBase(changes.updates)
   }
 
-  /// What was deleted and what was moved, as one list.
-  private static func inOrder(_ deletions: [Int], _ moved: [Departure]) -> [Departure] {
+  /// Merges deletions and moved elements into one list.
+  private static func merging(_ deletions: [Int], _ moved: [Departure]) -> [Departure] {
     var departures: [Departure] = []
     departures.reserveCapacity(deletions.count + moved.count)
     var next = 0
@@ -62,7 +62,7 @@ struct MergeSide {
     return departures
   }
 
-  /// Updates by ascending offset in base: most are in that order already, and few were moved as well.
+  /// Returns updates by ascending offset in the base. Usually they are in this order already.
   private static func inOrderOfBase(_ updates: [Changeset.Update]) -> [Changeset.Update] {
     var last = -1
     let isInOrder = updates.allSatisfy { update in
@@ -73,20 +73,20 @@ struct MergeSide {
   }
 }
 
-/// Goes through all of base that one side has touched, and tells what became of it.
+/// Iterates over the elements of the base that one side changed.
 struct MergeCursor {
   private let side: MergeSide
   private var departure = 0
   private var edit = 0
   private var arrival = 0
 
-  /// What became of an element of base.
+  /// The state of an element of the base on this side.
   struct Outcome {
-    /// Its offset on this side; -1 where it was deleted.
+    /// The offset on this side, or -1 for a deleted element.
     let offset: Int
     let isEdited: Bool
     let hasDeparted: Bool
-    /// Which of the arrivals it is, if it was moved.
+    /// The index in `arrivals` of a moved element, or -1.
     let arrival: Int
 
     var isMoved: Bool { arrival >= 0 }
@@ -96,14 +96,16 @@ struct MergeCursor {
     self.side = side
   }
 
-  /// The next offset in base that this side has touched.
+  /// The next offset in the base that this side changed, or `Int.max`.
   var next: Int {
     min(
       departure < side.departures.count ? side.departures[departure].base : .max,
       edit < side.edits.count ? side.edits[edit].from : .max)
   }
 
-  /// Asks for an element of base; for no later one than the next, and for none twice.
+  /// Returns the state of an element of the base.
+  ///
+  /// Offsets must ascend, and must not be greater than `next`.
   mutating func outcome(at base: Int) -> Outcome {
     var isEdited = false
     if edit < side.edits.count, side.edits[edit].from == base {

@@ -1,61 +1,62 @@
 public import Diffing
 package import ObservableCollections
 
-/// What comes of two versions of a collection that were edited apart, and how each side gets there.
+/// The result of merging two versions of a collection that were edited separately.
 ///
 ///     let merge = ThreeWayMerge(base: ["a", "b"], mine: ["a", "b", "c"], theirs: ["b"])
 ///     // merged: b c; mine deletes a, theirs inserts c
 ///
-/// `base` is what both sides had in common. Elements are told by their identity; those of one identity
-/// are paired as in a `Changeset`.
+/// The `base` is the last version that both sides had in common. Elements are matched by identity,
+/// and elements of equal identity are paired as in a `Changeset`.
 ///
-/// | mine | theirs | comes to |
+/// | mine | theirs | result |
 /// |---|---|---|
-/// | edited | untouched | mine, and the other way round |
-/// | edited | edited, to the same content | that |
-/// | edited | edited otherwise | a conflict, by default theirs |
-/// | deleted | untouched | deleted, and the other way round |
-/// | deleted | edited | a conflict, by default the edit |
-/// | edited | deleted | a conflict, by default deleted |
-/// | added | added, of the same content | one of them |
-/// | added | added otherwise | a conflict, by default theirs |
-/// | deleted | deleted | gone |
-/// | moved | stayed | the place in mine, and the other way round |
-/// | moved | moved elsewhere | a conflict, by default the place in theirs |
+/// | edited | unchanged | the content of mine, and vice versa |
+/// | edited | edited, same content | this content |
+/// | edited | edited, different content | conflict; by default theirs |
+/// | deleted | unchanged | deleted, and vice versa |
+/// | deleted | edited | conflict; by default the edit |
+/// | edited | deleted | conflict; by default deleted |
+/// | added | added, same content | one copy |
+/// | added | added, different content | conflict; by default theirs |
+/// | deleted | deleted | deleted |
+/// | moved | not moved | the place in mine, and vice versa |
+/// | moved | moved elsewhere | conflict; by default the place in theirs |
 ///
-/// Theirs gives the order. What mine alone has added or moved stands behind the element that stands before
-/// it in mine. A side that was not edited leaves the other one exactly as it is, its order included.
+/// Theirs determines the order. An element that only mine added or moved follows its predecessor in
+/// mine. If one side is unchanged, the result equals the other side exactly, including its order.
 public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
-  /// What changes mine into the outcome.
+  /// The changes that turn mine into the result.
   public var changesForMine: Changeset { mineChanges.changeset }
-  /// What changes theirs into the outcome.
+  /// The changes that turn theirs into the result.
   public var changesForTheirs: Changeset { theirChanges.changeset }
-  /// What did not go together, each with what it came to.
+  /// The conflicts and their resolutions.
   ///
-  /// Contents come first, by their place in base, then what both have added, then places.
-  public let conflicts: [ResolvedConflict<Element>]
+  /// Conflicts about contents come first, in the order of the base. Conflicts about elements that
+  /// both sides added follow, and then conflicts about places.
+  public let conflicts: [MergeConflict<Element>.Resolved]
 
   private let mine: Snapshot<Element>
   private let theirs: Snapshot<Element>
-  /// The resolver's own.
+  /// The contents that the resolver made.
   private let values: [Element]
   private let mineChanges: MergeChanges
   private let theirChanges: MergeChanges
 
-  /// Merges two versions.
+  /// Merges two versions of a collection.
   ///
   /// - Parameters:
-  ///   - base: What both had in common at last.
-  ///   - mine: The one version.
+  ///   - base: The last common version.
+  ///   - mine: One version.
   ///   - theirs: The other version.
-  ///   - resolve: Asked once for each conflict, and for nothing else.
-  /// - Complexity: That of two differences, and O(k log k) for the k elements that were changed. An array
-  ///   or a snapshot is not copied.
+  ///   - resolve: Decides a conflict. It is called once for each conflict.
+  /// - Complexity: Two differences, and O(k log k) for k changed elements. Arrays and snapshots
+  ///   are not copied.
   public init(
     base: some Collection<Element>, mine: some Collection<Element>,
     theirs: some Collection<Element>,
     resolve: (MergeConflict<Element>) -> MergeConflict<Element>.Resolution = {
-      MergePreference.theirs.resolution(of: $0)
+      MergeConflict<Element>.Preference.theirs.resolution(of: $0)
     }
   ) {
     let (base, mine, theirs) = (Snapshot(base), Snapshot(mine), Snapshot(theirs))
@@ -63,22 +64,22 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
     let theirSide = MergeSide(base.changeset(to: theirs))
     (self.mine, self.theirs) = (mine, theirs)
     (conflicts, values, mineChanges, theirChanges) = withoutActuallyEscaping(resolve) { resolve in
-      var merger = Merger(base: base, mine: mine, theirs: theirs, resolve: resolve)
-      let pairs = merger.pairs(mineSide.insertedOffsets, theirSide.insertedOffsets)
+      var resolver = ConflictResolver(base: base, mine: mine, theirs: theirs, resolve: resolve)
+      let pairs = resolver.pairs(mineSide.insertedOffsets, theirSide.insertedOffsets)
       let plan = MergePlan(
         baseCount: base.count, mine: mineSide, theirs: theirSide, pairs: pairs
-      ) { merger.decide($0, $1, $2, $3) }
-      let order = MergeOrder(plan) { merger.prefersMine($0) }
+      ) { resolver.content($0, $1, $2) }
+      let order = MergeOrder(plan) { resolver.prefersMine($0) }
       return (
-        merger.conflicts, merger.values, MergeChanges(for: .mine, plan, order),
+        resolver.conflicts, resolver.values, MergeChanges(for: .mine, plan, order),
         MergeChanges(for: .theirs, plan, order)
       )
     }
   }
 
-  /// What both sides are to hold.
+  /// The merged contents, as an array.
   ///
-  /// - Complexity: O(n), each time. Whoever holds one of the sides needs only its changes.
+  /// - Complexity: O(n) for each call. To update one of the sides, apply its changes instead.
   public var merged: [Element] {
     changesForTheirs.isEmpty
       ? Array(theirs)
@@ -87,9 +88,10 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
         updated: elements(theirChanges.updated, mine))
   }
 
-  /// What both sides are to hold, made of the side that is nearer and shared with it.
+  /// The merged contents, as a snapshot that shares storage with the more similar side.
   ///
-  /// - Complexity: O(k log n) for the k changes of that side, O(n) once for what was made in one go.
+  /// - Complexity: O(k log n) for the k changes of this side, and once O(n) if the side was built
+  ///   from a sequence.
   package var mergedSnapshot: Snapshot<Element> {
     changesForMine.changeCount < changesForTheirs.changeCount
       ? applying(mineChanges, to: mine, from: theirs)
@@ -109,5 +111,90 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
 
   private func elements(_ sources: [Int], _ side: Snapshot<Element>) -> [Element] {
     sources.map { $0 >= 0 ? side[$0] : values[~$0] }
+  }
+}
+
+/// Asks the resolver about conflicts, and records the answers.
+private struct ConflictResolver<Element: Differentiable & Sendable> {
+  typealias Conflict = MergeConflict<Element>
+
+  let base: Snapshot<Element>
+  let mine: Snapshot<Element>
+  let theirs: Snapshot<Element>
+  let resolve: (Conflict) -> Conflict.Resolution
+  private(set) var conflicts: [Conflict.Resolved] = []
+  /// The contents that the resolver made.
+  private(set) var values: [Element] = []
+
+  init(
+    base: Snapshot<Element>, mine: Snapshot<Element>, theirs: Snapshot<Element>,
+    resolve: @escaping (Conflict) -> Conflict.Resolution
+  ) {
+    (self.base, self.mine, self.theirs, self.resolve) = (base, mine, theirs, resolve)
+  }
+
+  /// Returns, for each insertion of theirs, the insertion of mine that has the same identity.
+  ///
+  /// Insertions are paired as in a difference. An insertion without a partner has the value -1.
+  func pairs(_ mineInsertions: [Int], _ theirInsertions: [Int]) -> [Int] {
+    let added = mineInsertions.map { mine[$0] }
+    return Changeset(from: added, to: theirInsertions.map { theirs[$0] })
+      .origins(oldCount: added.count)
+  }
+
+  /// Returns the content of an element that both sides changed, or `nil` if it is deleted.
+  ///
+  /// An offset of -1 means that the element is missing on this side.
+  mutating func content(
+    _ baseOffset: Int, _ mineOffset: Int, _ theirOffset: Int
+  ) -> MergePlan.Content? {
+    let mineValue = mineOffset >= 0 ? mine[mineOffset] : nil
+    let theirValue = theirOffset >= 0 ? theirs[theirOffset] : nil
+    if let mineValue, let theirValue, sameContent(mineValue, theirValue) { return .both }
+    let kind: Conflict.Kind =
+      if baseOffset < 0 {
+        .added
+      } else if mineValue == nil {
+        .deletedByMine
+      } else if theirValue == nil {
+        .deletedByTheirs
+      } else {
+        .edited
+      }
+    let conflict = MergeConflict(
+      kind: kind, base: baseOffset >= 0 ? base[baseOffset] : nil, mine: mineValue,
+      theirs: theirValue)
+    switch record(conflict) {
+    case .mine: return mineValue == nil ? nil : .mine
+    case .theirs: return theirValue == nil ? nil : .theirs
+    case .merged(let value):
+      if let identity = (mineValue ?? theirValue)?.differenceIdentifier {
+        precondition(
+          sameIdentity(identity, value.differenceIdentifier),
+          "a merged value must have the identity \(shownKey(identity)) of its conflict, but has "
+            + shownKey(value.differenceIdentifier))
+      }
+      values.append(value)
+      return MergePlan.Content(
+        value: values.count - 1,
+        isNewToMine: mineValue.map { !sameContent($0, value) } ?? true,
+        isNewToTheirs: theirValue.map { !sameContent($0, value) } ?? true)
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether an element that both sides moved takes the
+  /// place in mine.
+  mutating func prefersMine(_ entry: MergePlan.Entry) -> Bool {
+    let conflict = MergeConflict(
+      kind: .moved, base: base[entry.base], mine: mine[entry.mine], theirs: theirs[entry.theirs])
+    if case .mine = record(conflict) { return true }
+    return false
+  }
+
+  private mutating func record(_ conflict: Conflict) -> Conflict.Resolution {
+    var resolution = resolve(conflict)
+    if conflict.kind == .moved, case .merged = resolution { resolution = .theirs }
+    conflicts.append(Conflict.Resolved(conflict: conflict, resolution: resolution))
+    return resolution
   }
 }

@@ -3,9 +3,9 @@ public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A local store in memory that can be observed.
+/// A local store in memory that is also a data source.
 ///
-/// It is a data source, so that a container, a filter or sections over it just work.
+/// You can observe the store, and put a container, a filter or sections over it.
 ///
 /// ```swift
 /// let store = CollectionStore<Article>()
@@ -13,12 +13,12 @@ import SwappablePrimitives
 /// let container = SwappableContainer(store)
 /// ```
 ///
-/// Each run is told as one change, at its end, also one that failed: with what was downloaded and
-/// removed until then. The items stand in the order of the remote list. An item that the list does not
-/// hold, since it was added meanwhile or could not be removed, stays behind the one before it. Of
-/// several items of one key the first is kept in step, and the others stand behind it. A preview is an
-/// item that stands until its content comes.
-public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore, EditableDataSource
+/// Observers receive one change at the end of each run. A failed run brings the downloads and
+/// removals that it completed. Items have the order of the remote list. An item that the list does
+/// not contain follows its previous predecessor. The list lacks an item that you added during the
+/// run, or that the run could not remove. If the store has several items of one key, the run updates
+/// the first one, and the others follow it. A preview is an item that the content replaces.
+public final class CollectionStore<Item: Differentiable & Sendable>: OneWayStore, EditableDataSource
 {
   public typealias Element = Item
   public typealias Content = Item
@@ -27,21 +27,21 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
   private let isOutdated: @Sendable (Item, Item) -> Bool
   private let run = Locked(Run())
 
-  /// What is to be told at the end of the run.
+  /// The changes of the active run, which `finish` publishes.
   private struct Run {
     var removed: [Item] = []
     var stored: [Item] = []
     var index: ItemIndex<Item>?
   }
 
-  /// Makes a store.
+  /// Creates a store.
   ///
   /// - Parameters:
-  ///   - items: What it holds at first.
-  ///   - status: How it is doing at first; it is loaded after the first run that has fetched the list.
-  ///     A container shows what is `.loading` when it has loaded.
-  ///   - isOutdated: Whether an item here is to be downloaded again, told by the one here and the one
-  ///     listed. Default: if their contents differ.
+  ///   - items: The first contents.
+  ///   - status: The first status. The status becomes `loaded` after a run that has fetched the list.
+  ///     A container shows a store with the status `loading` when it has loaded.
+  ///   - isOutdated: Decides if a stored item must be downloaded again. By default, it must be if the
+  ///     contents of the stored and the listed item differ.
   public init(
     _ items: [Item] = [], status: SourceStatus = .loaded,
     isOutdated: (@Sendable (_ local: Item, _ listed: Item) -> Bool)? = nil
@@ -51,7 +51,7 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
   }
 
   public func keys() async -> Set<Key> {
-    // A new run: what is asked about next is what is here now.
+    // A run calls this method once. Drop the index of the run before, which may be out of date.
     exchangeIndex(nil)
     return Set(snapshot.lazy.map(\.differenceIdentifier))
   }
@@ -72,16 +72,16 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
     try await store(content, of: item)
   }
 
-  /// Keeps an item, to be told at the end of the run.
+  /// Keeps an item until the end of the run, which publishes it.
   ///
-  /// - Throws: `SourceError` where the content has another key than the item.
+  /// - Throws: `SourceError` if the content has another key than the item.
   public func store(_ content: Item, of item: Item) async throws {
     let (key, listed) = (content.differenceIdentifier, item.differenceIdentifier)
     guard sameIdentity(key, listed) else {
       throw SourceError(
         code: "other-item",
-        message: "what was downloaded for \(shownKey(listed)) has the key \(shownKey(key)); a "
-          + "remote gives each item under the key by which it lists it")
+        message: "the download of \(shownKey(listed)) has the key \(shownKey(key)); a remote must "
+          + "return each item under its listed key")
     }
     run.withLock { $0.stored.append(content) }
   }
@@ -92,14 +92,13 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
       return run
     }
     property.edit { draft in
-      let merging = CollectionMerging(
-        draft.snapshot, removed: run.removed, stored: run.stored, list: list)
-      draft.replace(with: merging.items)
+      draft.replace(
+        with: merging(draft.snapshot, removed: run.removed, stored: run.stored, list: list))
       if list != nil { draft.newStatus = .loaded }
     }
   }
 
-  /// Puts back an index for the next call, and takes the one that is there.
+  /// Replaces the index, and returns the previous one.
   @discardableResult
   private func exchangeIndex(_ index: ItemIndex<Item>?) -> ItemIndex<Item>? {
     run.withLock { run in
@@ -109,9 +108,9 @@ public final class CollectionStore<Item: Differentiable & Sendable>: LocalStore,
   }
 }
 
-/// What is here, by key.
+/// The stored items by key.
 private struct ItemIndex<Item: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: nobody else has its keys, and it is handed from one user to the next, never shared.
+  // Sendable: the index is passed from one user to the next, and two threads never use it at once.
 
   let items: [Item.DifferenceIdentifier: Item]
 
@@ -119,4 +118,52 @@ private struct ItemIndex<Item: Differentiable & Sendable>: @unchecked Sendable {
     items = Dictionary(
       snapshot.lazy.map { ($0.differenceIdentifier, $0) }, uniquingKeysWith: { first, _ in first })
   }
+}
+
+/// Returns the contents of a store after a run.
+///
+/// - Parameters:
+///   - current: The present contents, including edits that were made during the run.
+///   - removed: The items that the run removed.
+///   - stored: The items that the run downloaded. The last item of a key counts.
+///   - list: The listed items, each key once, or `nil` if the list was not fetched.
+/// - Complexity: O(n) for n stored and listed items.
+private func merging<Item: Differentiable & Sendable>(
+  _ current: Snapshot<Item>, removed: [Item], stored: [Item], list: [Item]?
+) -> [Item] {
+  typealias Key = Item.DifferenceIdentifier
+  var items: [Item] = []
+  let order = (list ?? []).map(\.differenceIdentifier)
+  let listed = Set(order)
+  let removed = Set(removed.map(\.differenceIdentifier))
+  var new = Dictionary(
+    stored.map { ($0.differenceIdentifier, $0) }, uniquingKeysWith: { $1 })
+
+  // An item that is not listed follows the listed item before it, or comes first.
+  var kept: [Key: Item] = [:]
+  var followers: [Key: [Item]] = [:]
+  var last: Key?
+  for item in current {
+    let key = item.differenceIdentifier
+    if removed.contains(key) && new[key] == nil { continue }
+    if listed.contains(key) {
+      if kept[key] == nil {
+        kept[key] = item
+        last = key
+      } else {
+        // Keep the first item of a key in front, because the next run updates the first one, too.
+        followers[key, default: []].append(item)
+      }
+      continue
+    }
+    let other = new.removeValue(forKey: key) ?? item
+    if let last { followers[last, default: []].append(other) } else { items.append(other) }
+  }
+  for key in order {
+    guard let item = new.removeValue(forKey: key) ?? kept[key] else { continue }
+    items.append(item)
+    items += followers[key] ?? []
+  }
+  items += stored.compactMap { new.removeValue(forKey: $0.differenceIdentifier) }
+  return items
 }

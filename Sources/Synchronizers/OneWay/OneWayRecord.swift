@@ -3,29 +3,32 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// What has happened in a run so far.
+/// The events of a run: stages, counts, failures and cancellation.
 final class OneWayRecord: Sendable {
+  typealias Outcome = OneWaySynchronizer.Outcome
+  typealias Progress = OneWaySynchronizer.Progress
+  typealias Stage = OneWaySynchronizer.Stage
+
   private struct State {
-    var stage: OneWayStage?
-    /// Where the run was when it noticed that it is cancelled.
-    var cancelledStage: OneWayStage?
-    var failures: [OneWayFailure] = []
-    var outcome = OneWayOutcome()
+    var stage: Stage?
+    /// The stage in which the run noticed its cancellation.
+    var cancelledStage: Stage?
+    var failures: [OneWayError.Failure] = []
+    var outcome = Outcome()
   }
 
   private let state = Locked(State())
-  private let progress: Property<OneWayProgress>
+  private let progress: Property<Progress>
 
-  /// Makes an empty record.
+  /// Creates an empty record.
   ///
-  /// - Parameter progress: Is told how far the run has come.
-  init(_ progress: Property<OneWayProgress>) {
+  /// - Parameter progress: The property that the record updates.
+  init(_ progress: Property<Progress>) {
     self.progress = progress
-    progress.value = OneWayProgress()
+    progress.value = Progress()
   }
 
-  /// Begins a stage.
-  func enter(_ stage: OneWayStage, total: Int = 1) {
+  func enter(_ stage: Stage, total: Int = 1) {
     state.withLock { $0.stage = stage }
     progress.modify {
       $0.stage = stage
@@ -34,56 +37,52 @@ final class OneWayRecord: Sendable {
     }
   }
 
-  /// Does some of the stage.
+  /// Adds completed units to the stage.
   func advance(by count: Int = 1) {
     progress.modify { $0.done += count }
   }
 
-  func count(_ body: (inout OneWayOutcome) -> Void) {
+  func count(_ body: (inout Outcome) -> Void) {
     state.withLock { body(&$0.outcome) }
   }
 
-  func remark(_ diagnostic: SourceDiagnostic) {
+  func add(_ diagnostic: SourceDiagnostic) {
     state.withLock { $0.outcome.diagnostics.append(diagnostic) }
     progress.modify { $0.diagnostics.append(diagnostic) }
   }
 
-  func add(_ failure: OneWayFailure) {
+  func add(_ failure: OneWayError.Failure) {
     state.withLock { $0.failures.append(failure) }
   }
 
-  /// Notes an error, unless it only says that the task was cancelled.
+  /// Adds a failure, unless the error only reports the cancellation of this task.
   ///
-  /// - Returns: Whether it is a failure.
+  /// - Returns: A Boolean value that indicates whether the error is a failure.
   @discardableResult
-  func note(
-    _ error: any Error, _ stage: OneWayStage, key: String? = nil, item: (any Sendable)? = nil
+  func add(
+    _ error: any Error, _ stage: Stage, key: String? = nil, item: (any Sendable)? = nil
   ) -> Bool {
     if error is CancellationError && Task.isCancelled { return false }
-    add(OneWayFailure(stage: stage, key: key, item: item, cause: error))
+    add(OneWayError.Failure(stage: stage, key: key, item: item, cause: error))
     return true
   }
 
-  /// Notes an error with an item.
+  /// Adds a failure with an item, unless the error only reports the cancellation of this task.
   @discardableResult
-  func note(
-    _ error: any Error, _ stage: OneWayStage, _ item: some Differentiable & Sendable
-  ) -> Bool {
-    note(error, stage, key: shownKey(item.differenceIdentifier), item: item)
+  func add(_ error: any Error, _ stage: Stage, _ item: some Differentiable & Sendable) -> Bool {
+    add(error, stage, key: shownKey(item.differenceIdentifier), item: item)
   }
 
-  /// Notes an error of a download.
-  func noteDownload(
-    _ error: any Error, _ stage: OneWayStage, _ item: some Differentiable & Sendable
-  ) {
-    let isFailure = note(error, stage, item)
+  /// Adds a failed download.
+  func addDownload(_ error: any Error, _ stage: Stage, _ item: some Differentiable & Sendable) {
+    let isFailure = add(error, stage, item)
     progress.modify {
       $0.done += 1
       if isFailure { $0.failed += 1 }
     }
   }
 
-  /// Remembers in which stage it was cancelled, if it was.
+  /// Records the present stage if the run was canceled.
   func noteCancellation() {
     guard Task.isCancelled else { return }
     state.withLock { $0.cancelledStage = $0.cancelledStage ?? $0.stage }
@@ -91,13 +90,13 @@ final class OneWayRecord: Sendable {
 
   var hasFailed: Bool { state.withLock { !$0.failures.isEmpty } }
 
-  /// What a run that is not cancelled comes to.
-  var result: Result<OneWayOutcome, OneWayError> {
+  /// The result of a run that was not canceled.
+  var result: Result<Outcome, OneWayError> {
     let (failures, outcome) = state.withLock { ($0.failures, $0.outcome) }
     return failures.isEmpty ? .success(outcome) : .failure(OneWayError(failures: failures))
   }
 
-  /// What a run that is cancelled comes to.
+  /// The error of a run that was canceled.
   var cancellation: OneWayError {
     state.withLock {
       OneWayError(code: .cancelled, stage: $0.cancelledStage ?? $0.stage, failures: $0.failures)

@@ -2,55 +2,59 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 
-/// One run of a ``OneWaySynchronizer``.
-struct OneWayRun<Processor: OneWayProcessor>: Sendable {
-  typealias Item = Processor.Item
-  typealias Key = Processor.Key
+/// A single run of a ``OneWaySynchronizer``.
+struct OneWayRun<Remote: OneWayRemote, Store: OneWayStore>: Sendable
+where Store.Item == Remote.Item, Store.Content == Remote.Content {
+  typealias Item = Remote.Item
+  typealias Stage = OneWaySynchronizer.Stage
 
-  /// The run goes on with its end: it is cancelled, or a failure was noted.
-  private struct Break: Error {}
+  /// Ends the stages before `end`: the run was canceled, or the record has a failure.
+  private struct Interruption: Error {}
 
-  let processor: Processor
-  let options: OneWayOptions
+  let remote: Remote
+  let store: Store
+  let options: OneWaySynchronizer.Options
   let clock: any Clock<Duration>
   let record: OneWayRecord
 
-  /// Does it all; what comes of it is in the record.
+  /// Performs all stages. The result is in the record.
   func perform() async {
     defer { record.noteCancellation() }
-    // Cancelled before it has begun, it is not ended either.
+    // A run that was canceled before it began does not call `finish`.
     guard (try? enter(.begin)) != nil else { return }
-    try? await work()
+    var list: UniqueItems<Item>?
+    try? await performStages(&list)
     record.noteCancellation()
-    await end()
+    await end(list?.items)
   }
 
-  private func work() async throws {
-    try await carryOut(.begin) { try await processor.begin() }
-    let fetched = try await step(.fetch) {
-      try await retrying { try await processor.fetchSourceList() }
-    }
-    let list = ItemList(fetched)
-    record.count { $0.listed = list.items.count }
-    if let diagnostic = list.diagnostic { record.remark(diagnostic) }
+  private func performStages(_ list: inout UniqueItems<Item>?) async throws {
+    try await carryOut(.begin) { try await store.begin() }
+    let fetched = try await perform(.fetch) { try await retrying { try await remote.items() } }
+    let items = UniqueItems(fetched)
+    list = items
+    record.count { $0.listed = items.items.count }
+    if let diagnostic = items.diagnostic { record.add(diagnostic) }
 
-    let localKeys = try await step(.localKeys) { try await processor.localKeys() }
-    let gone = localKeys.subtracting(list.keys)
+    let localKeys = try await perform(.localKeys) { try await store.keys() }
+    let gone = localKeys.subtracting(items.keys)
     if !gone.isEmpty {
-      try await step(.remove, total: gone.count, key: shownKeys(gone)) {
-        try await processor.removeLocalItems(gone)
+      try await perform(.remove, total: gone.count, key: shownKeys(gone)) {
+        try await store.remove(gone)
       }
       record.count { $0.removed = gone.count }
     }
-    let due = try await dueItems(of: list, localKeys)
-    let prepared = try await step(.prepare) { try await processor.prepareDownload(due) }
-    let chosen = list.chosen(prepared)
-    if let diagnostic = chosen.diagnostic { record.remark(diagnostic) }
+    let due = try await dueItems(of: items, localKeys)
+    let prepared = try await perform(.prepare) { try await remote.prepareDownloads(due) }
+    let chosen = items.listed(prepared)
+    if let diagnostic = chosen.diagnostic { record.add(diagnostic) }
     try await download(chosen.items)
   }
 
-  /// The items that are new, and those that the processor wants to have updated.
-  private func dueItems(of list: ItemList<Item>, _ localKeys: Set<Key>) async throws -> [Item] {
+  /// Returns the new and the outdated items.
+  private func dueItems(
+    of list: UniqueItems<Item>, _ localKeys: Set<Store.Key>
+  ) async throws -> [Item] {
     let areLocal = list.items.map { localKeys.contains($0.differenceIdentifier) }
     let localCount = areLocal.count { $0 }
     record.count { $0.new = list.items.count - localCount }
@@ -67,36 +71,36 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     return due
   }
 
-  /// Asks about an item that is on both sides.
   private func isOutdated(_ item: Item) async throws -> Bool {
-    if Task.isCancelled { throw Break() }
+    if Task.isCancelled { throw Interruption() }
     do {
-      let isOutdated = try await processor.shouldUpdate(item.differenceIdentifier, item)
+      let isOutdated = try await store.isOutdated(item)
       record.advance()
       return isOutdated
     } catch {
-      record.note(error, .shouldUpdate, item)
-      throw Break()
+      record.add(error, .shouldUpdate, item)
+      throw Interruption()
     }
   }
 
   private func download(_ items: [Item]) async throws {
-    if options.downloadPreview {
-      try await downloadAll(items, .preview, counting: { $0.previews += 1 }) {
-        try await processor.downloadPreview($0)
+    if options.downloadsPreview {
+      try await downloadAll(items, .preview, counting: { $0.previews += 1 }) { item in
+        guard let preview = try await remote.preview(of: item) else { return }
+        try await store.storePreview(preview, of: item)
       }
     }
-    if options.downloadContent {
-      try await downloadAll(items, .content, counting: { $0.contents += 1 }) {
-        try await processor.downloadContent($0)
+    if options.downloadsContent {
+      try await downloadAll(items, .content, counting: { $0.contents += 1 }) { item in
+        try await store.store(remote.content(of: item), of: item)
       }
     }
   }
 
-  /// Downloads all, some at the same time: when one is done, the next is begun.
+  /// Downloads all items, a limited number at the same time.
   private func downloadAll(
-    _ items: [Item], _ stage: OneWayStage,
-    counting counter: @escaping @Sendable (inout OneWayOutcome) -> Void,
+    _ items: [Item], _ stage: Stage,
+    counting counter: @escaping @Sendable (inout OneWaySynchronizer.Outcome) -> Void,
     _ body: @escaping @Sendable (Item) async throws -> Void
   ) async throws {
     if items.isEmpty { return }
@@ -104,20 +108,20 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     await withTaskGroup(of: Void.self) { group in
       func begin(_ item: Item) {
         group.addTask {
-          // Another one may have failed before this one could begin.
+          // Another download may have failed before this task began.
           if mustStop { return }
           do {
             try await retrying { try await body(item) }
             record.count(counter)
             record.advance()
           } catch {
-            record.noteDownload(error, stage, item)
+            record.addDownload(error, stage, item)
           }
         }
       }
-      let width = options.width
-      for item in items.prefix(width) { begin(item) }
-      var rest = items.dropFirst(width).makeIterator()
+      let limit = options.downloadLimit
+      for item in items.prefix(limit) { begin(item) }
+      var rest = items.dropFirst(limit).makeIterator()
       while await group.next() != nil {
         if mustStop {
           group.cancelAll()
@@ -126,37 +130,34 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
         }
       }
     }
-    if mustStop { throw Break() }
+    if mustStop { throw Interruption() }
   }
 
-  /// Whether no download is begun any more.
-  private var mustStop: Bool { Task.isCancelled || options.stopOnError && record.hasFailed }
+  /// A Boolean value that indicates whether no further download may begin.
+  private var mustStop: Bool { Task.isCancelled || options.stopsOnError && record.hasFailed }
 
-  /// Ends the run, also one that was cancelled: the processor's `end` does not feel it, so that it can
-  /// put away what there is.
-  private func end() async {
+  /// Ends the run. A task of its own hides the cancellation from the store, which can clean up.
+  private func end(_ list: [Item]?) async {
     record.enter(.end)
-    let ending = Task { [processor] in try await processor.end() }
+    let ending = Task { [store] in try await store.finish(list) }
     do {
       try await ending.value
       record.advance()
     } catch {
-      record.add(OneWayFailure(stage: .end, cause: error))
+      record.add(OneWayError.Failure(stage: .end, cause: error))
     }
   }
 
-  // MARK: Means
-
-  /// Begins a stage. It may be cancelled by who is told so.
-  private func enter(_ stage: OneWayStage, total: Int = 1) throws {
-    if Task.isCancelled { throw Break() }
+  /// Enters a stage. An observer of the progress may cancel the run, so this method checks twice.
+  private func enter(_ stage: Stage, total: Int = 1) throws {
+    if Task.isCancelled { throw Interruption() }
     record.enter(stage, total: total)
-    if Task.isCancelled { throw Break() }
+    if Task.isCancelled { throw Interruption() }
   }
 
-  /// Does what a stage is for, once.
+  /// Performs the work of a stage that the run has entered.
   private func carryOut<Result>(
-    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+    _ stage: Stage, total: Int = 1, key: @autoclosure () -> String? = nil,
     _ body: () async throws -> Result
   ) async throws -> Result {
     do {
@@ -164,21 +165,23 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
       record.advance(by: total)
       return result
     } catch {
-      record.note(error, stage, key: key())
-      throw Break()
+      record.add(error, stage, key: key())
+      throw Interruption()
     }
   }
 
-  /// Begins a stage and does it.
-  private func step<Result>(
-    _ stage: OneWayStage, total: Int = 1, key: @autoclosure () -> String? = nil,
+  /// Enters a stage and performs its work.
+  private func perform<Result>(
+    _ stage: Stage, total: Int = 1, key: @autoclosure () -> String? = nil,
     _ body: () async throws -> Result
   ) async throws -> Result {
     try enter(stage, total: total)
     return try await carryOut(stage, total: total, key: key(), body)
   }
 
-  /// Tries again as the options say. If a pause is cut short, it failed by what went wrong before it.
+  /// Repeats a failed operation under the retry policy.
+  ///
+  /// If a pause is interrupted, this method throws the error from before the pause.
   private func retrying<Result>(_ body: () async throws -> Result) async throws -> Result {
     var last: (any Error)?
     do {
@@ -191,5 +194,57 @@ struct OneWayRun<Processor: OneWayProcessor>: Sendable {
     } catch {
       throw error is CancellationError ? last ?? error : error
     }
+  }
+}
+
+/// The items of a remote list, each key once. The first item of a key counts.
+struct UniqueItems<Item: Differentiable & Sendable> {
+  private(set) var items: [Item] = []
+  private(set) var keys: Set<Item.DifferenceIdentifier> = []
+  /// A remark that names a duplicate key.
+  let diagnostic: SourceDiagnostic?
+
+  init(_ listed: [Item]) {
+    items.reserveCapacity(listed.count)
+    keys.reserveCapacity(listed.count)
+    var firstDuplicate: Item?
+    for item in listed {
+      if keys.insert(item.differenceIdentifier).inserted {
+        items.append(item)
+      } else {
+        firstDuplicate = firstDuplicate ?? item
+      }
+    }
+    diagnostic = firstDuplicate.map { [surplus = listed.count - items.count] item in
+      SourceDiagnostic(
+        code: "duplicate-identity",
+        message: "The remote lists the key \(shownKey(item.differenceIdentifier)) more than once. "
+          + "The first item of a key counts, and \(surplus) "
+          + (surplus == 1 ? "other is ignored." : "others are ignored."))
+    }
+  }
+
+  /// Returns the prepared items that the remote lists, each key once.
+  ///
+  /// - Returns: These items, and a remark on ignored items.
+  func listed(_ prepared: [Item]) -> (items: [Item], diagnostic: SourceDiagnostic?) {
+    var seen: Set<Item.DifferenceIdentifier> = []
+    var listed: [Item] = []
+    var foreign: [Item] = []
+    for item in prepared {
+      let key = item.differenceIdentifier
+      if !keys.contains(key) {
+        foreign.append(item)
+      } else if seen.insert(key).inserted {
+        listed.append(item)
+      }
+    }
+    let diagnostic = foreign.first.map { item in
+      SourceDiagnostic(
+        code: "foreign-item",
+        message: "prepareDownloads returned items that the remote does not list. They are ignored: "
+          + "\(foreign.count), beginning with \(shownKey(item.differenceIdentifier)).")
+    }
+    return (listed, diagnostic)
   }
 }

@@ -1,8 +1,10 @@
+public import ObservableCollections
 public import ReactiveSignals
+import SwappablePrimitives
 
-/// Brings a local store into step with a remote list.
+/// A synchronizer that keeps a local store equal to a remote list.
 ///
-/// What the list does not hold any more is removed, what is new or outdated is downloaded.
+/// A run removes items that the remote does not list any more, and downloads new and outdated ones.
 ///
 /// ```swift
 /// let synchronizer = OneWaySynchronizer(from: server, to: store)
@@ -10,46 +12,75 @@ public import ReactiveSignals
 /// let outcome = try await synchronizer.sync()
 /// ```
 ///
-/// A run calls its processor in this order:
+/// A run calls the remote and the store in this order:
 ///
-/// | stage | what is called | left out |
+/// | stage | call | skipped |
 /// |---|---|---|
 /// | | status: running | |
-/// | `begin` | `begin` | |
-/// | `fetch` | `fetchSourceList` | |
-/// | `localKeys` | `localKeys` | |
-/// | `remove` | `removeLocalItems`, with the keys that the source does not list | if there are none |
-/// | `shouldUpdate` | `shouldUpdate`, for each item that is on both sides, one by one | if there are none |
-/// | `prepare` | `prepareDownload`, with what is new or to be updated | |
-/// | `preview` | `downloadPreview` for each prepared item | unless asked for |
-/// | `content` | `downloadContent` for each prepared item | if not asked for |
-/// | `end` | `end` | |
-/// | | the completions, in the order of asking | |
+/// | `begin` | `store.begin` | |
+/// | `fetch` | `remote.items` | |
+/// | `localKeys` | `store.keys` | |
+/// | `remove` | `store.remove`, with the keys that the remote does not list | if there are none |
+/// | `shouldUpdate` | `store.isOutdated`, for each item on both sides, one by one | if there are none |
+/// | `prepare` | `remote.prepareDownloads`, with the new and the outdated items | |
+/// | `preview` | `remote.preview` and `store.storePreview`, for each prepared item | by default |
+/// | `content` | `remote.content` and `store.store`, for each prepared item | if the options exclude it |
+/// | `end` | `store.finish` | |
+/// | | the completions, in the order of the calls | |
 /// | | status: idle | |
 ///
-/// `end` is called exactly once for each `begin`, also where `begin` or anything else failed and where
-/// the run was cancelled. An error before the downloads ends the run; for the downloads see
-/// ``OneWayOptions/stopOnError``. Of several items of one key the first counts. Of what is prepared,
-/// each key is downloaded once, also one that is up to date; what the source does not list is left out.
-/// Both are told as diagnostics.
+/// `finish` is called exactly once for each `begin`, even if a stage failed or the run was canceled.
+/// An error before the downloads ends the run. For errors of downloads, see ``Options/stopsOnError``.
 ///
-/// Everything may be called from any thread. A synchroniser that is let go of while it runs ends its
-/// run, and answers.
-public final class OneWaySynchronizer<Processor: OneWayProcessor>: Sendable {
-  private let core: OneWayCore<Processor>
-  private let queue: RunQueue<OneWayOutcome>
+/// If the remote lists several items with one key, the first one counts. The prepared items may
+/// include items that are up to date. Each key is downloaded once, and items that the remote does
+/// not list are skipped. A diagnostic reports duplicates and skipped items.
+///
+/// All methods may be called on any thread. If you release a running synchronizer, its run continues
+/// and its callers receive their results.
+public final class OneWaySynchronizer: Sendable {
+  private let core: OneWayCore
+  private let queue: RunQueue<Outcome>
 
-  /// Makes a synchroniser, idle until it is asked to run.
+  /// Creates a synchronizer from a remote to a store.
   ///
   /// - Parameters:
-  ///   - processor: Does the work. It is no other synchroniser's at the same time.
-  ///   - options: How it works.
-  ///   - clock: By what the pauses before retries are waited for.
-  public init(
-    processor: Processor, options: OneWayOptions = OneWayOptions(),
+  ///   - remote: The remote list.
+  ///   - store: The local store. No other synchronizer may use it at the same time.
+  ///   - options: The options of the runs.
+  ///   - clock: The clock that measures the pauses before retries.
+  public convenience init<Remote: OneWayRemote, Store: OneWayStore>(
+    from remote: Remote, to store: Store, options: Options = Options(),
     clock: any Clock<Duration> = ContinuousClock()
+  ) where Store.Item == Remote.Item, Store.Content == Remote.Content {
+    self.init(options: options) { options, record in
+      let run = OneWayRun(
+        remote: remote, store: store, options: options, clock: clock, record: record)
+      await run.perform()
+    }
+  }
+
+  /// Creates a synchronizer from a data source to a store.
+  ///
+  /// Each run waits until the source has loaded. If a source that has loaded fails later, the run uses
+  /// its last good contents.
+  ///
+  /// - Parameters:
+  ///   - source: The data source whose elements are the remote list.
+  ///   - store: The local store. No other synchronizer may use it at the same time.
+  ///   - options: The options of the runs.
+  ///   - clock: The clock that measures the pauses before retries.
+  public convenience init<Store: OneWayStore>(
+    from source: any DataSource<Store.Item>, to store: Store, options: Options = Options(),
+    clock: any Clock<Duration> = ContinuousClock()
+  ) where Store.Content == Store.Item {
+    self.init(from: DataSourceRemote(source), to: store, options: options, clock: clock)
+  }
+
+  private init(
+    options: Options, perform: @escaping @Sendable (Options, OneWayRecord) async -> Void
   ) {
-    let core = OneWayCore(processor, options: options, clock: clock)
+    let core = OneWayCore(options, perform)
     self.core = core
     queue = RunQueue(
       cancellation: { core.cancellation },
@@ -58,72 +89,98 @@ public final class OneWaySynchronizer<Processor: OneWayProcessor>: Sendable {
       run: { try await core.run() })
   }
 
-  /// Does the work.
-  public var processor: Processor { core.processor }
-
-  /// How it works. May be set at any time; read at the start of each run.
-  public var options: OneWayOptions {
+  /// The options. You can set them at any time. A run reads them when it begins.
+  public var options: Options {
     get { core.options.value }
     set { core.options.value = newValue }
   }
 
-  /// Whether it is at work. It stays running between runs that follow each other at once.
-  public var status: ReadOnlyProperty<OneWayStatus> { ReadOnlyProperty(core.status) }
+  /// The activity of the synchronizer. It stays `running` between consecutive runs.
+  public var status: ReadOnlyProperty<Status> { ReadOnlyProperty(core.status) }
 
-  /// How far the present run has come, or the last one came.
-  public var progress: ReadOnlyProperty<OneWayProgress> { ReadOnlyProperty(core.progress) }
+  /// The progress of the active run, or of the last one.
+  public var progress: ReadOnlyProperty<Progress> { ReadOnlyProperty(core.progress) }
 
-  /// What came of the last run that has ended; nil before. Set before anybody is answered.
-  public var lastOutcome: ReadOnlyProperty<Result<OneWayOutcome, OneWayError>?> {
+  /// The result of the last run, or `nil` before the first run has ended.
+  ///
+  /// It is set before callers receive the result.
+  public var lastOutcome: ReadOnlyProperty<Result<Outcome, OneWayError>?> {
     ReadOnlyProperty(core.lastOutcome)
   }
 
-  /// Synchronises, and waits for the end.
+  /// Requests a run and waits for its end.
   ///
-  /// While it runs, exactly one more run follows, however often it is asked for. Who asks is answered
-  /// at the end of the last run, with what came of that. A processor must not await it inside a run,
-  /// which would wait for itself; asking with a completion is fine there.
+  /// If a run is already active, exactly one more follows, however many callers ask. All callers
+  /// receive the result of the last run.
   ///
-  /// - Throws: ``OneWayError``; `CancellationError` where the task that waits is cancelled: that ends
-  ///   its wait alone, see ``cancel()``. A task that is cancelled already asks for nothing.
+  /// - Throws: ``OneWayError`` if the run failed or was canceled. `CancellationError` if the calling
+  ///   task was canceled; the run continues. A task that is already canceled requests nothing.
+  /// - Warning: Do not await this method inside a method of the remote or the store. The run would
+  ///   wait for itself. Use ``sync(completion:)`` there.
   @discardableResult
-  public func sync() async throws -> OneWayOutcome {
+  public func sync() async throws -> Outcome {
     try await queue.request()
   }
 
-  /// Synchronises, without waiting.
+  /// Requests a run without waiting.
   ///
-  /// - Parameter completion: Called once, at the end of the last run, on any thread. It may ask again:
-  ///   that run begins after the status was idle.
+  /// - Parameter completion: A closure that receives the result of the last run, on any thread. It may
+  ///   request another run, which begins after the status was `idle`.
   public func sync(
-    completion: @escaping @Sendable (Result<OneWayOutcome, OneWayError>) -> Void
+    completion: @escaping @Sendable (Result<Outcome, OneWayError>) -> Void
   ) {
     queue.request { completion($0.mapError(OneWayError.init(any:))) }
   }
 
-  /// Cancels the run that is under way and drops the one that is to follow. Does nothing when idle.
+  /// Cancels the active run and the run that was to follow.
   ///
-  /// Downloads under way are cancelled, or finish if they do not heed that, and no new one begins. All
-  /// who have asked are told ``OneWayError/Code/cancelled`` when the run has ended, also if it was
-  /// ending already.
+  /// Active downloads are canceled, and no new one begins. A download that ignores cancellation
+  /// finishes first. When the run has ended, all callers receive the error
+  /// ``OneWayError/Code/cancelled``. If no run is active, this method does nothing.
   public func cancel() {
     queue.cancel()
   }
 }
 
-extension OneWaySynchronizer {
-  /// Makes a synchroniser from a remote list to a local store.
-  ///
-  /// - Parameters:
-  ///   - remote: What is to be here.
-  ///   - store: Where it is kept.
-  ///   - options: How it works.
-  ///   - clock: By what the pauses before retries are waited for.
-  public convenience init<Remote: OneWayRemote, Store: LocalStore>(
-    from remote: Remote, to store: Store, options: OneWayOptions = OneWayOptions(),
-    clock: any Clock<Duration> = ContinuousClock()
-  ) where Processor == StoreProcessor<Remote, Store> {
-    self.init(
-      processor: StoreProcessor(from: remote, to: store), options: options, clock: clock)
+/// The state that runs share. It does not keep the synchronizer alive.
+final class OneWayCore: Sendable {
+  typealias Outcome = OneWaySynchronizer.Outcome
+  typealias Perform = @Sendable (OneWaySynchronizer.Options, OneWayRecord) async -> Void
+
+  let options: Property<OneWaySynchronizer.Options>
+  let status = Property(OneWaySynchronizer.Status.idle)
+  let progress = Property(OneWaySynchronizer.Progress())
+  let lastOutcome = Property<Result<Outcome, OneWayError>?>(nil)
+  private let perform: Perform
+  /// The record of the active run.
+  private let record = Locked<OneWayRecord?>(nil)
+
+  init(_ options: OneWaySynchronizer.Options, _ perform: @escaping Perform) {
+    self.options = Property(options)
+    self.perform = perform
+  }
+
+  func run() async throws -> Outcome {
+    let record = OneWayRecord(progress)
+    self.record.withLock { $0 = record }
+    await perform(options.value, record)
+    if Task.isCancelled { throw record.cancellation }
+    return try record.result.get()
+  }
+
+  func runDidEnd(_ result: Result<Outcome, any Error>) {
+    let record = self.record.withLock { record in
+      defer { record = nil }
+      return record
+    }
+    // Release the record outside the lock.
+    withExtendedLifetime(record) {}
+    lastOutcome.value = result.mapError(OneWayError.init(any:))
+  }
+
+  /// The error that callers of a canceled run receive.
+  var cancellation: OneWayError {
+    let record = record.withLock { $0 }
+    return record?.cancellation ?? OneWayError(code: .cancelled, stage: nil, failures: [])
   }
 }

@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// How many processors are at work in this machine.
+/// Returns the number of active processors, at least 1.
 func processorCount() -> Int {
   max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 }

@@ -1,43 +1,44 @@
-/// How often and after which pauses something that failed is tried again.
+/// A policy for repeating a failed operation: the number of retries and the pauses between them.
 ///
 ///     RetryPolicy(retries: 5)                  // after 0.5, 1, 2, 4 and 8 seconds
 ///     RetryPolicy(retries: 3) { $0 is URLError }
 public struct RetryPolicy: Sendable {
-  /// How often it is tried again after the first failure.
+  /// The number of retries after the first failure.
   public var retries: Int
   /// The pause before the first retry.
   public var firstPause: Duration
-  /// By how much each pause is longer than the one before.
+  /// The factor by which each pause is longer than the previous one.
   public var factor: Double
   /// The longest pause.
   public var longestPause: Duration
-  /// Which part of each pause is left to chance, 0 to 1, so that many clients do not come back at once.
+  /// The random part of each pause, from 0 to 1. It spreads the retries of many clients.
   public var jitter: Double
-  /// Whether an error may pass; where it may not, nothing is tried again.
+  /// Returns a Boolean value that indicates whether an operation that threw this error is repeated.
   public var isRetried: @Sendable (any Error) -> Bool
 
-  /// Nothing is tried again.
+  /// A policy without retries.
   public static let never = RetryPolicy(retries: 0)
 
-  /// Makes a policy.
+  /// Creates a policy.
   ///
   /// - Parameters:
-  ///   - retries: How often it is tried again after the first failure; not negative.
-  ///   - firstPause: The pause before the first retry.
-  ///   - factor: By how much each pause is longer than the one before; at least 1.
+  ///   - retries: The number of retries after the first failure, at least 0.
+  ///   - firstPause: The pause before the first retry, at least zero.
+  ///   - factor: The factor by which each pause is longer than the previous one, at least 1.
   ///   - longestPause: The longest pause.
-  ///   - jitter: Which part of each pause is left to chance, 0 to 1.
-  ///   - isRetried: Whether an error may pass. Cancellation is never retried.
+  ///   - jitter: The random part of each pause, from 0 to 1.
+  ///   - isRetried: Decides if an operation that threw this error is repeated. An operation that
+  ///     threw a `CancellationError` is never repeated.
   public init(
     retries: Int, firstPause: Duration = .milliseconds(500), factor: Double = 2,
     longestPause: Duration = .seconds(60), jitter: Double = 0,
     isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
   ) {
-    precondition(retries >= 0, "\(retries) retries: the number is at least 0")
-    precondition(firstPause >= .zero, "a pause of \(firstPause) is negative")
-    precondition(factor >= 1, "a factor of \(factor): it is at least 1")
+    precondition(retries >= 0, "retries must be at least 0, but is \(retries)")
+    precondition(firstPause >= .zero, "firstPause must be at least 0 seconds, but is \(firstPause)")
+    precondition(factor >= 1, "factor must be at least 1, but is \(factor)")
     precondition(
-      (0...1).contains(jitter), "a jitter of \(jitter): it is a part of the pause, 0 to 1")
+      (0...1).contains(jitter), "jitter must be in 0...1, but is \(jitter)")
     self.retries = retries
     self.firstPause = firstPause
     self.factor = factor
@@ -46,9 +47,9 @@ public struct RetryPolicy: Sendable {
     self.isRetried = isRetried
   }
 
-  /// The pause before a retry.
+  /// Returns the pause before a retry.
   ///
-  /// - Parameter retry: Which one; 0 is the first.
+  /// - Parameter retry: The index of the retry, beginning with 0.
   func pause(before retry: Int) -> Duration {
     var pause = firstPause.inSeconds
     let longest = longestPause.inSeconds
@@ -62,10 +63,12 @@ public struct RetryPolicy: Sendable {
     return .seconds(pause)
   }
 
-  /// Does something until it succeeds, or until the policy gives up.
+  /// Performs an operation until it succeeds or the policy gives up.
   ///
-  /// - Parameter clock: By what the pauses are waited for.
-  /// - Throws: The last error; `CancellationError` where the task is cancelled in a pause.
+  /// - Parameters:
+  ///   - clock: The clock that measures pauses.
+  ///   - body: The operation.
+  /// - Throws: The last error. `CancellationError` if the task is canceled during a pause.
   func run<Result>(
     by clock: any Clock<Duration>, _ body: () async throws -> Result
   ) async throws -> Result {

@@ -1,8 +1,13 @@
 import ReactiveSignals
 import SwappablePrimitives
 
-/// Runs one job at a time. Asked for while it runs, exactly one more run follows, however often it was
-/// asked for; all who asked are answered at the end of the last one, in order.
+/// A queue that performs one run at a time.
+///
+/// If callers request runs while one is active, exactly one more follows. At the end of the last run,
+/// all callers receive its result, in the order of their requests.
+///
+/// A queue goes through the phases idle, running and answering. The lock guards the whole state.
+/// Callers are always answered outside the lock.
 final class RunQueue<Outcome: Sendable>: Sendable {
   typealias Answer = @Sendable (Result<Outcome, any Error>) -> Void
 
@@ -13,21 +18,21 @@ final class RunQueue<Outcome: Sendable>: Sendable {
 
   private enum Phase {
     case idle
-    /// A run is under way.
+    /// A run is active.
     case running
-    /// The run is over, and those who asked are being answered.
+    /// The last run has ended, and callers receive its result.
     case answering
   }
 
   private struct State {
     var phase = Phase.idle
     var lastID = 0
-    /// Those who wait for the last run.
+    /// The callers that wait for the last run.
     var callers: [Caller] = []
-    /// Those who asked before it was cancelled; they are answered next.
+    /// The callers whose run was canceled. They are answered next.
     var cancelled: [Caller] = []
-    /// Whether one more run is to follow, also where nobody waits for it any more.
-    var isAskedForAgain = false
+    /// A Boolean value that indicates whether one more run follows, even without callers.
+    var isRequestedAgain = false
     var task: Task<Result<Outcome, any Error>, Never>?
     var isCancelled = false
   }
@@ -38,15 +43,14 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   private let statusDidChange: @Sendable (_ isRunning: Bool) -> Void
   private let runDidEnd: @Sendable (Result<Outcome, any Error>) -> Void
 
-  /// Makes a queue.
+  /// Creates a queue.
   ///
   /// - Parameters:
-  ///   - cancellation: What those who asked are told after `cancel()`; called once for all whom one run
-  ///     leaves so.
-  ///   - statusDidChange: Called before the first run, and after all were answered.
-  ///   - runDidEnd: Called at the end of each run, before anybody is answered, with what those who
-  ///     asked for that run are told, or would be.
-  ///   - run: The job; its task is cancelled by `cancel()`.
+  ///   - cancellation: Returns the error for canceled callers. It is called once for each run.
+  ///   - statusDidChange: Is called before the first run, and after all callers were answered.
+  ///   - runDidEnd: Is called at the end of each run, before callers are answered. It receives the
+  ///     result for the callers of this run, even if there are none.
+  ///   - run: The work of a run. `cancel()` cancels its task.
   init(
     cancellation: @escaping @Sendable () -> any Error,
     statusDidChange: @escaping @Sendable (_ isRunning: Bool) -> Void,
@@ -59,25 +63,26 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     self.run = run
   }
 
-  /// Asks for a run.
+  /// Requests a run.
   ///
-  /// - Parameter answer: Called once, at the end of the last run.
+  /// - Parameter answer: A closure that is called once, at the end of the last run.
   func request(_ answer: @escaping Answer) {
     request(id: nextID(), answer)
   }
 
-  /// Asks for a run and waits for the end of the last one. A task that is cancelled already asks for
-  /// nothing.
+  /// Requests a run, and waits for the end of the last one.
   ///
-  /// - Throws: What the run throws; `CancellationError` where the task that waits is cancelled, while
-  ///   the run goes on.
+  /// A task that is already canceled requests nothing.
+  ///
+  /// - Throws: The error of the run. `CancellationError` if the calling task is canceled; the run
+  ///   continues.
   func request() async throws -> Outcome {
     try Task.checkCancellation()
     let id = nextID()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         request(id: id) { continuation.resume(with: $0) }
-        // Cancelled before it was a caller.
+        // The task may have been canceled before the request was recorded.
         if Task.isCancelled { leave(id) }
       }
     } onCancel: {
@@ -85,17 +90,17 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     }
   }
 
-  /// Cancels the run that is under way and drops the one that is to follow.
+  /// Cancels the active run, and drops the run that was to follow.
   ///
-  /// All who have asked by now are answered that it was cancelled, in order, when the run has ended.
-  /// Does nothing where there is none.
+  /// When the run has ended, all present callers receive the cancellation error, in order. If no run is
+  /// active, this method does nothing.
   func cancel() {
     let task = state.withLock { state -> Task<Result<Outcome, any Error>, Never>? in
       guard state.phase != .idle else { return nil }
       state.cancelled += state.callers
       state.callers = []
-      state.isAskedForAgain = false
-      // A run that is over is cancelled no more: what was asked for since has not begun.
+      state.isRequestedAgain = false
+      // While callers are answered, no run is active, and the next one has not begun.
       guard state.phase == .running else { return nil }
       state.isCancelled = true
       return state.task
@@ -114,7 +119,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     let isFirst = state.withLock { state in
       state.callers.append(Caller(id: id, answer: answer))
       guard state.phase == .idle else {
-        state.isAskedForAgain = true
+        state.isRequestedAgain = true
         return false
       }
       state.phase = .running
@@ -125,7 +130,7 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     Task { await runAll() }
   }
 
-  /// Takes a caller out and tells it that its own task was cancelled.
+  /// Removes a caller whose task was canceled, and answers it.
   private func leave(_ id: Int) {
     let caller = state.withLock { state -> Caller? in
       if let index = state.callers.firstIndex(where: { $0.id == id }) {
@@ -150,19 +155,20 @@ final class RunQueue<Outcome: Sendable>: Sendable {
       guard end.isLast else { continue }
       answerCancelled()
       statusDidChange(false)
-      // Others may ask and cancel all the time until it is idle.
+      // Callers may request runs and cancel them until the queue is idle.
       var step = nextStep()
       while step == .answer {
         answerCancelled()
         step = nextStep()
       }
-      if step == .rest { return }
+      if step == .stop { return }
       statusDidChange(true)
     }
   }
 
   private func runOnce() async -> Result<Outcome, any Error> {
-    // Made while locked: whoever cancels finds either no task, which then sees that, or this one.
+    // Create the task under the lock. `cancel()` then either finds this task, or has set
+    // `isCancelled`, which the task reads first.
     let task = state.withLock { locked in
       let task = Task { await self.runInTask() }
       locked.task = task
@@ -176,7 +182,9 @@ final class RunQueue<Outcome: Sendable>: Sendable {
     do { return .success(try await run()) } catch { return .failure(error) }
   }
 
-  /// Decides who is answered at the end of a run, and whether another one follows at once.
+  /// Updates the state at the end of a run, and returns the callers to answer.
+  ///
+  /// If another run follows at once, `isLast` is false.
   private func endRun() -> (
     wasCancelled: Bool, cancelled: [Caller], callers: [Caller], isLast: Bool
   ) {
@@ -185,8 +193,8 @@ final class RunQueue<Outcome: Sendable>: Sendable {
       state.isCancelled = false
       state.cancelled = []
       state.task = nil
-      guard !state.isAskedForAgain else {
-        state.isAskedForAgain = false
+      guard !state.isRequestedAgain else {
+        state.isRequestedAgain = false
         return ((wasCancelled, cancelled, [Caller](), false), task)
       }
       state.phase = .answering
@@ -194,12 +202,12 @@ final class RunQueue<Outcome: Sendable>: Sendable {
       state.callers = []
       return ((wasCancelled, cancelled, callers, true), task)
     }
-    // The result that it holds is let go of outside the lock.
+    // Release the result of the task outside the lock.
     withExtendedLifetime(task) {}
     return end
   }
 
-  /// Answers those whose run was cancelled before it had begun.
+  /// Answers the callers whose run was canceled before it began.
   private func answerCancelled() {
     let cancelled = state.withLock { state in
       let cancelled = state.cancelled
@@ -212,16 +220,16 @@ final class RunQueue<Outcome: Sendable>: Sendable {
   }
 
   private enum Step {
-    case answer, run, rest
+    case answer, run, stop
   }
 
-  /// Becomes idle, unless somebody is to be answered first or it is to run again.
+  /// Decides about the next step, and makes the queue idle if nothing is left to do.
   private func nextStep() -> Step {
     state.withLock { state in
       if !state.cancelled.isEmpty { return .answer }
-      state.phase = state.isAskedForAgain ? .running : .idle
-      defer { state.isAskedForAgain = false }
-      return state.isAskedForAgain ? .run : .rest
+      state.phase = state.isRequestedAgain ? .running : .idle
+      defer { state.isRequestedAgain = false }
+      return state.isRequestedAgain ? .run : .stop
     }
   }
 }

@@ -3,29 +3,29 @@ public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A remote in the memory of this process, to try sessions and to test with.
+/// A remote in the memory of this process, for tests and first experiments.
 ///
 ///     let remote = InMemoryRemote(["a", "b"])
 ///     let session = SynchronizationSession(remote: remote)
 ///     remote.contents.append("c")   // as another client would
 ///     try await session.synchronize()
 ///
-/// It does what a good remote does: each state has a version, a push against an older one is refused, and
-/// one that is repeated is not done twice. It remembers all pushes as long as it lives.
+/// Each state has a version. A push against an older version is outdated, and a repeated push takes
+/// effect once. The remote remembers all pushes as long as it lives.
 public final class InMemoryRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
-  /// What it holds: to be read, observed and edited. Its revisions are the versions.
+  /// The contents of the remote. Their revisions are the versions.
   public let contents: CollectionProperty<Element>
-  /// At which version each push was taken.
-  private let taken = Locked<[PushIdentifier: Int]>([:])
+  /// The version of each accepted push, by the identifier of the push.
+  private let accepted = Locked<[String: Int]>([:])
 
-  /// Makes a remote.
+  /// Creates a remote.
   ///
-  /// - Parameter elements: What it holds at first.
+  /// - Parameter elements: The first contents.
   public init(_ elements: some Sequence<Element>) {
     contents = CollectionProperty(elements)
   }
 
-  /// Makes an empty remote.
+  /// Creates an empty remote.
   public init() {
     contents = CollectionProperty()
   }
@@ -36,16 +36,16 @@ public final class InMemoryRemote<Element: Differentiable & Sendable>: Synchroni
       ? nil : RemoteContents(state.snapshot, version: state.revision)
   }
 
-  public func push(_ push: RemotePush<Element, Int>) async -> PushAnswer<Int> {
+  public func push(_ push: RemotePush<Element, Int>) async -> RemotePush<Element, Int>.Answer {
     contents.transaction { draft in
-      if let version = taken.withLock({ $0[push.id] }) { return .accepted(version) }
-      // Nobody else commits during the transaction.
+      if let version = accepted.withLock({ $0[push.id] }) { return .accepted(version) }
+      // The transaction keeps other commits out, so the revision cannot change.
       var version = contents.revision
-      guard push.version == version else { return .refused }
+      guard push.version == version else { return .outdated }
       let before = draft.snapshot
       draft.replace(with: push.after)
       if !draft.snapshot.hasSameContents(as: before) { version += 1 }
-      taken.withLock { $0[push.id] = version }
+      accepted.withLock { $0[push.id] = version }
       return .accepted(version)
     }
   }

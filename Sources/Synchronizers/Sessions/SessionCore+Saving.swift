@@ -5,17 +5,17 @@ import SwappablePrimitives
 extension SessionCore {
   typealias Save = Task<Result<Void, SynchronizationError>, Never>
 
-  /// The saves, one after the other.
+  /// The state of saving. Saves run one after another.
   struct Saving: Sendable {
-    /// The one that was asked for last.
+    /// The last requested save.
     var last: Save?
-    /// Whether there is one that has not begun, and so saves whatever is edited by now.
+    /// A Boolean value that indicates whether a save is pending that will include all edits so far.
     var isPlanned = false
-    /// What was saved last.
+    /// The mark of the last saved state.
     var saved: Mark?
   }
 
-  /// Reads the store. What the client holds by then is kept.
+  /// Reads the store, and merges the saved contents with the contents of the client.
   func load() async throws(SynchronizationError) {
     guard let store else { return }
     let stored: State?
@@ -24,8 +24,8 @@ extension SessionCore {
     } catch {
       throw SynchronizationError(
         .load, at: nil,
-        "the state of the synchronisation could not be read from \(name(of: store)): \(error); it "
-          + "is left as it is: repair it, or take it away to begin anew",
+        "cannot read the state of the session from \(name(of: store)): \(error); it stays "
+          + "unchanged: repair it, or remove it to begin again",
         underlying: error)
     }
     if let stored {
@@ -42,14 +42,14 @@ extension SessionCore {
     }
   }
 
-  /// Saves what is known and edited by now; does nothing where that is saved already.
+  /// Saves the present state, unless it is already saved.
   func save() async throws(SynchronizationError) {
     guard store != nil else { return }
-    // A task of its own: what is accepted is saved, though the one who waits is cancelled.
+    // The save is a task of its own, because canceling the caller must not cancel it.
     try await enqueueSave().value.get()
   }
 
-  /// Saves what is edited by now and until then, when it is this save's turn.
+  /// Requests a save that includes all edits until it begins.
   func saveSoon() {
     guard store != nil else { return }
     let isFirst = saving.withLock { saving in
@@ -84,8 +84,8 @@ extension SessionCore {
     } catch {
       let failure = SynchronizationError(
         .save, at: .saving,
-        "the state of the synchronisation could not be saved to \(name(of: store)): \(error); "
-          + "what was saved before is still there, and the next save saves all",
+        "cannot save the state of the session to \(name(of: store)): \(error); the previous "
+          + "state is still there, and the next save tries again",
         underlying: error)
       saveFailure.value = failure
       return .failure(failure)
@@ -95,7 +95,7 @@ extension SessionCore {
     return .success(())
   }
 
-  /// What a remote or a store is called in errors: its description, or its type.
+  /// Returns the name of a remote or a store for error messages: its description, or its type.
   func name(of place: Any) -> String {
     (place as? any CustomStringConvertible)?.description ?? "\(type(of: place))"
   }

@@ -3,14 +3,14 @@ import ObservableCollections
 import ReactiveSignals
 
 extension SessionCore {
-  typealias Pending = PendingPush<Element, Version>
+  typealias PendingPush = State.PendingPush
 
-  func begin(_ step: SynchronizationStep) {
+  func begin(_ step: Session.Step) {
     if status.value != .synchronizing(step) { status.value = .synchronizing(step) }
   }
 
   func checkCancellation(
-    at step: SynchronizationStep?
+    at step: Session.Step?
   ) throws(SynchronizationError) {
     if Task.isCancelled { throw .cancelled(at: step) }
   }
@@ -35,25 +35,25 @@ extension SessionCore {
       if Task.isCancelled { throw .cancelled(at: .fetching, underlying: error) }
       throw SynchronizationError(
         .fetch, at: .fetching,
-        "\(name(of: remote)) could not be read: \(error); nothing was changed: synchronise again "
-          + "when it can be reached",
+        "cannot read \(name(of: remote)): \(error); nothing has changed: synchronize again when "
+          + "it can be reached",
         underlying: error)
     }
     if contents == nil, version == nil {
       throw SynchronizationError(
         .invalidAnswer, at: .fetching,
-        "\(name(of: remote)) has answered that it is still at a version, though it was asked "
-          + "without one; its fetch(unlessAt:) must return contents where it is given nil")
+        "\(name(of: remote)) returned nil from fetch(unlessAt: nil); it must return its contents "
+          + "if the session has no version")
     }
     return contents
   }
 
-  /// Repeats a push of which it is not known whether it has arrived, if there is one.
+  /// Repeats a push whose answer is unknown.
   ///
-  /// Where it is accepted, the client is told of it with the next change.
+  /// If the remote accepts it, the client receives its changes with the next synchronization.
   ///
-  /// - Returns: What did not go together with edits made since.
-  func settle() async throws(SynchronizationError) -> [ResolvedConflict<Element>] {
+  /// - Returns: The conflicts with edits that were made since the push.
+  func repeatPendingPush() async throws(SynchronizationError) -> [Resolved] {
     let state = capture().state
     guard let push = state.push else { return [] }
     guard case .accepted(let version) = try await send(push, before: nil) else {
@@ -70,17 +70,17 @@ extension SessionCore {
     return merge.conflicts
   }
 
-  /// Saves that a push may be under way, and pushes.
+  /// Saves the pending push, and then pushes.
   func push(
-    _ push: Pending, before: Snapshot<Element>
-  ) async throws(SynchronizationError) -> PushAnswer<Version> {
+    _ push: PendingPush, before: Snapshot<Element>
+  ) async throws(SynchronizationError) -> Remote.Push.Answer {
     try checkCancellation(at: .merging)
     remember { $0.push = push }
     do {
       try await saveStep()
       try checkCancellation(at: .pushing)
     } catch {
-      // It was not begun.
+      // The push did not begin.
       remember { $0.push = nil }
       throw error
     }
@@ -88,44 +88,36 @@ extension SessionCore {
   }
 
   private func send(
-    _ push: Pending, before: Snapshot<Element>?
-  ) async throws(SynchronizationError) -> PushAnswer<Version> {
+    _ push: PendingPush, before: Snapshot<Element>?
+  ) async throws(SynchronizationError) -> Remote.Push.Answer {
     begin(.pushing)
     try checkCancellation(at: .pushing)
     let request = RemotePush(
       id: push.id, version: push.version, before: before, after: push.merged)
-    let answer: Result<PushAnswer<Version>, PushRejection>
+    let answer: Remote.Push.Answer
     do {
-      answer = try await options.retry.run(by: options.clock) {
-        // There is no sense in trying that again.
-        do { return .success(try await remote.push(request)) } catch let error as PushRejection {
-          return .failure(error)
-        }
-      }
+      answer = try await options.retry.run(by: options.clock) { try await remote.push(request) }
     } catch {
       if Task.isCancelled { throw .cancelled(at: .pushing, underlying: error) }
       throw SynchronizationError(
         .push, at: .pushing,
-        "\(name(of: remote)) has not answered a push: \(error); the next synchronisation repeats "
-          + "it: synchronise again when it can be reached",
+        "\(name(of: remote)) did not answer a push: \(error); the next synchronization repeats "
+          + "the push: synchronize again when it can be reached",
         underlying: error)
     }
-    do {
-      return try answer.get()
-    } catch {
-      remember { $0.push = nil }
-      throw SynchronizationError(
-        .rejected, at: .pushing,
-        "\(name(of: remote)) does not take what was edited: \(error); client and remote are as "
-          + "they were: edit the client so that it can be taken",
-        underlying: error)
-    }
+    guard case .rejected(let reason, let underlying) = answer else { return answer }
+    remember { $0.push = nil }
+    throw SynchronizationError(
+      .rejected, at: .pushing,
+      "\(name(of: remote)) rejected the edits: \(reason); the client and the remote are "
+        + "unchanged: correct the client",
+      underlying: underlying)
   }
 
   func movedOn(_ count: Int) -> SynchronizationError {
     SynchronizationError(
       .movedOn, at: .pushing,
-      "\(name(of: remote)) has refused \(count) pushes in one synchronisation, as it had moved on "
-        + "each time; synchronise again when fewer clients do, or raise mergeLimit")
+      "\(name(of: remote)) moved on before each of \(count) pushes; synchronize again when fewer "
+        + "clients push, or raise mergeLimit")
   }
 }

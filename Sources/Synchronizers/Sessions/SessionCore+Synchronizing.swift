@@ -3,14 +3,14 @@ import ObservableCollections
 import ReactiveSignals
 
 extension SessionCore {
-  /// Synchronises once, and tells what came of it.
+  /// Synchronizes once, and publishes the result.
   func run() async throws -> Outcome {
     let result: Result<Outcome, SynchronizationError>
     do throws(SynchronizationError) {
       result = .success(try await synchronize())
     } catch {
       result = .failure(error)
-      // A push may have been forgotten. A save that has just failed is not tried again at once.
+      // A pending push may have been forgotten. Do not repeat a save that has just failed.
       if error.code != .save { saveSoon() }
     }
     lastOutcome.value = result
@@ -20,12 +20,12 @@ extension SessionCore {
 
   private func synchronize() async throws(SynchronizationError) -> Outcome {
     try checkCancellation(at: nil)
-    var conflicts = try await settle()
+    var conflicts = try await repeatPendingPush()
     let start = capture()
     conflicts += start.conflicts
     let (base, mine) = (start.state.shadow, start.state.client)
     var (theirs, version) = (base, start.state.version)
-    var known: [ResolvedConflict<Element>] = []
+    var known: [Resolved] = []
     var repeatedMerges = 0
     while true {
       if let contents = try await fetch(unlessAt: version) {
@@ -37,11 +37,13 @@ extension SessionCore {
       let merged = merge.mergedSnapshot
 
       if let against = version, !merge.changesForTheirs.isEmpty {
-        let push = Pending(id: PushIdentifier(), version: against, client: mine, merged: merged)
+        let push = PendingPush(
+          id: makePushIdentifier(), version: against, client: mine, merged: merged)
         switch try await self.push(push, before: theirs) {
         case .accepted(let accepted):
           version = accepted
-        case .refused:
+        // `push` throws if the answer is a rejection.
+        case .outdated, .rejected:
           remember { $0.push = nil }
           repeatedMerges += 1
           if repeatedMerges > options.mergeLimit { throw movedOn(repeatedMerges) }
@@ -63,14 +65,23 @@ extension SessionCore {
     }
   }
 
-  /// Merges; what was decided before is not asked again.
+  /// Merges, and takes known resolutions instead of asking the resolver again.
   private func merge(
     _ base: Snapshot<Element>, _ mine: Snapshot<Element>, _ theirs: Snapshot<Element>,
-    _ known: [ResolvedConflict<Element>]
+    _ known: [Resolved]
   ) -> ThreeWayMerge<Element> {
     let known = KnownResolutions(known)
     return ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
       known.resolution(of: conflict) ?? options.resolve(conflict)
     }
+  }
+
+  /// Returns 128 random bits as 32 hexadecimal digits.
+  private func makePushIdentifier() -> String {
+    let parts = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)].map { part in
+      let text = String(part, radix: 16)
+      return String(repeating: "0", count: 16 - text.count) + text
+    }
+    return parts.joined()
   }
 }

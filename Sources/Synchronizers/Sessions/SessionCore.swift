@@ -3,33 +3,37 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// What a session knows: it lives as long as the session, a run or a save that is under way.
+/// The state and the work of a session.
+///
+/// It lives as long as the session, a running synchronization or a running save.
 final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   typealias Element = Remote.Element
   typealias Version = Remote.Version
   typealias State = SynchronizationState<Element, Version>
-  typealias Outcome = SynchronizationOutcome<Element>
+  typealias Session = SynchronizationSession<Remote>
+  typealias Outcome = Session.Outcome
+  typealias Resolved = MergeConflict<Element>.Resolved
 
-  /// What is known beside the contents of the client.
+  /// The state beside the contents of the client.
   struct Memory: Sendable {
     var shadow = Snapshot<Element>()
-    /// The version at which the remote holds the shadow.
+    /// The version of the remote that holds the shadow.
     var version: Version?
-    var push: PendingPush<Element, Version>?
-    /// What the client still lacks of the shadow.
+    var push: State.PendingPush?
+    /// The changes that the client still lacks.
     var delay: Delay?
   }
 
-  /// What an earlier synchronisation has brought, of which the client is told with the next one, so that
-  /// it is told one change for each.
+  /// Changes that a recovered push brought, and that the client receives with the next
+  /// synchronization. The delay keeps the client at one change for each synchronization.
   struct Delay: Sendable {
-    /// The client when that became known.
+    /// The contents of the client when the push was recovered.
     let from: Snapshot<Element>
-    /// What it should have become.
+    /// The contents that the client should have had then.
     let to: Snapshot<Element>
   }
 
-  /// Tells one state from another.
+  /// The identity of a state. A save with the mark of the last save is not needed.
   struct Mark: Hashable, Sendable {
     let client: Int
     let memory: Int
@@ -38,33 +42,35 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   let client: CollectionProperty<Element>
   let remote: Remote
   let store: (any SynchronizationStore<Element, Version>)?
-  let options: SynchronizationOptions<Element>
-  let status = Property(SynchronizationStatus.idle)
+  let options: Session.Options
+  let status = Property(Session.Status.idle)
   let lastOutcome = Property<Result<Outcome, SynchronizationError>?>(nil)
   let saveFailure = Property<SynchronizationError?>(nil)
   let saving = Locked(Saving())
-  /// The memory and how often it was changed. Changed inside a transaction of the client where both
-  /// change, so that who looks inside of one sees both.
+  /// The memory and the number of its changes.
+  ///
+  /// If the client changes too, both change inside one transaction of the client. Code inside a
+  /// transaction of the client therefore always reads a consistent pair.
   private let memory = Locked((contents: Memory(), changeCount: 0))
 
   init(
     client: CollectionProperty<Element>, remote: Remote,
-    store: (any SynchronizationStore<Element, Version>)?, options: SynchronizationOptions<Element>
+    store: (any SynchronizationStore<Element, Version>)?, options: Session.Options
   ) {
     (self.client, self.remote, self.store, self.options) = (client, remote, store, options)
   }
 
   var shadow: Snapshot<Element> { memory.withLock { $0.contents.shadow } }
 
-  /// All that is known at one moment.
+  /// A consistent copy of the whole state.
   struct Capture: Sendable {
-    /// The state, with the client as it would be without a delay.
+    /// The state, with the delayed changes applied to the client.
     let state: State
-    /// The client as it is.
+    /// The contents of the client, without the delayed changes.
     let client: Snapshot<Element>
     let isDelayed: Bool
-    /// Between edits and what is delayed.
-    let conflicts: [ResolvedConflict<Element>]
+    /// The conflicts between edits and the delayed changes.
+    let conflicts: [Resolved]
     let mark: Mark
   }
 
@@ -81,24 +87,24 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       client: contents, isDelayed: merge != nil, conflicts: merge?.conflicts ?? [], mark: mark)
   }
 
-  /// Does to another version what was edited since one.
+  /// Applies the edits since `origin` to `target`. Edits win conflicts.
   static func rebase(
     _ edited: Snapshot<Element>, from origin: Snapshot<Element>, onto target: Snapshot<Element>
   ) -> ThreeWayMerge<Element> {
     ThreeWayMerge(base: origin, mine: edited, theirs: target) {
-      MergePreference.mine.resolution(of: $0)
+      MergeConflict<Element>.Preference.mine.resolution(of: $0)
     }
   }
 
-  /// Whether the client was edited since the last synchronisation.
+  /// A Boolean value that indicates whether the client was edited since the last synchronization.
   var hasUnsynchronizedChanges: Bool {
     let state = capture().state
     return !state.client.hasSameContents(as: state.shadow)
   }
 
-  /// Changes the memory alone.
+  /// Changes the memory.
   func remember(_ change: (inout Memory) -> Void) {
-    // Elements are let go of when the lock is left.
+    // Release elements outside the lock, because their deinitializers may call the session.
     let old = memory.withLock { memory in
       let old = memory.contents
       change(&memory.contents)
@@ -108,22 +114,23 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// What was done to bring the client to a new version.
+  /// The effects of giving new contents to the client.
   struct Adoption {
     var changes: Changeset
-    /// Between the new version and what was edited meanwhile.
-    var conflicts: [ResolvedConflict<Element>]
+    /// The conflicts between the new contents and edits that were made in the meantime.
+    var conflicts: [Resolved]
   }
 
-  /// Leads the client from one version to another and changes the memory, in one step.
+  /// Gives new contents to the client and changes the memory, in one transaction.
   ///
-  /// What was edited since the one version stays.
+  /// Edits that were made since `origin` stay.
   ///
   /// - Parameters:
-  ///   - target: The other version.
-  ///   - origin: The one version, without a delay.
-  ///   - changes: What leads from one to the other.
-  ///   - change: Changes the memory, given the other version as it is to be kept; nil: it stays.
+  ///   - target: The new contents.
+  ///   - origin: The old contents, with the delayed changes applied.
+  ///   - changes: The changes from `origin` to `target`.
+  ///   - change: Changes the memory. Its second argument is the snapshot to keep. If `nil`, the
+  ///     memory stays unchanged.
   func adopt(
     _ target: Snapshot<Element>, from origin: Snapshot<Element>, by changes: Changeset,
     _ change: ((inout Memory, Snapshot<Element>) -> Void)?
@@ -150,7 +157,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
       case .loaded, .failed, .missing: break
       }
       if let change {
-        // Where it can be, the same memory as the client's: equal at a glance.
+        // If possible, share storage with the client, which makes later comparisons O(1).
         let after = draft.snapshot
         let kept = after.hasSameContents(as: target) ? after : target
         remember { change(&$0, kept) }
@@ -161,7 +168,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
 }
 
 extension CollectionDraft {
-  /// Does what a changeset says, with the elements of what it leads to.
+  /// Applies a changeset, and takes new elements from the target.
   fileprivate func apply(_ changes: Changeset, to target: Snapshot<Element>) {
     apply(
       changes, inserted: changes.insertions.map { target[$0] },

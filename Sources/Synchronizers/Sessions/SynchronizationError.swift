@@ -1,51 +1,62 @@
-/// Why a synchronisation, or the loading or saving of its state, has failed.
+/// An error of a synchronization, or of loading or saving the state of a session.
 public struct SynchronizationError: Error, Sendable, CustomStringConvertible {
-  /// Names the kind of error, for programs.
+  /// The kind of an error.
   public enum Code: String, Sendable, Hashable {
     /// The store could not be read.
     case load
     /// The remote could not be read.
     case fetch
-    /// It is not known whether a push has reached the remote.
+    /// The remote did not answer a push. The push may have taken effect.
     case push
-    /// The remote will not take a push, however often it is repeated.
+    /// The remote rejected a push. Repeating the push would not help.
     case rejected
-    /// The remote was edited by others each time that it was merged.
+    /// The remote was edited by other clients during each merge.
     case movedOn
-    /// The remote has answered something that makes no sense.
+    /// The remote gave an invalid answer.
     case invalidAnswer
     /// The store could not be written.
     case save
-    /// It was cancelled.
+    /// The synchronization was canceled.
     case cancelled
   }
 
-  /// Names the kind of error, for programs.
+  /// A step of a synchronization.
+  public enum Step: String, Sendable, Hashable, CaseIterable {
+    /// The session fetches the contents of the remote.
+    case fetching
+    /// The session merges the edits of the client and the remote.
+    case merging
+    /// The session pushes the merged contents to the remote.
+    case pushing
+    /// The session writes its state to the store.
+    case saving
+  }
+
+  /// The kind of the error.
   public let code: Code
-  /// The step at which it happened; nil where a session was being made or had not begun.
-  public let step: SynchronizationStep?
-  /// The error that caused it.
+  /// The step that failed, or `nil` if no step had begun.
+  public let step: Step?
+  /// The error that caused this error.
   public let underlying: (any Error)?
-  /// What happened, where, and what would help.
+  /// A text that says what happened, where, and how to proceed.
   public let description: String
 
   init(
-    _ code: Code, at step: SynchronizationStep?, _ description: String,
-    underlying: (any Error)? = nil
+    _ code: Code, at step: Step?, _ description: String, underlying: (any Error)? = nil
   ) {
     (self.code, self.step, self.underlying, self.description) = (
       code, step, underlying, description
     )
   }
 
-  /// What those are told who waited for a synchronisation that was cancelled.
+  /// Returns the error that callers of a canceled synchronization receive.
   static func cancelled(
-    at step: SynchronizationStep? = nil, underlying: (any Error)? = nil
+    at step: Step? = nil, underlying: (any Error)? = nil
   ) -> SynchronizationError {
     let place = step.map { " while \($0.rawValue)" } ?? ""
     return SynchronizationError(
       .cancelled, at: step,
-      "the synchronisation was cancelled\(place); nothing is lost: synchronise again",
+      "the synchronization was canceled\(place); no edit is lost: synchronize again",
       underlying: underlying)
   }
 }

@@ -1,84 +1,94 @@
 public import Diffing
 public import ObservableCollections
 
-/// Where the collection that several clients edit is kept: a server, a file that they share.
+/// A remote that holds a collection which several clients edit, such as a server or a shared file.
 ///
-/// Each state of it has a version, and no two states have the same. A push says against which version it
-/// was made; where the remote has moved on, it is refused, and the session merges again.
+/// Each state of the remote has a version, and no two states have the same version. A push names the
+/// version that it replaces. If the remote has moved on, it answers that the push is outdated, and the
+/// session merges again.
 public protocol SynchronizationRemote<Element, Version>: Sendable {
-  /// What it is a collection of.
+  /// The element type of the collection.
   associatedtype Element: Differentiable & Sendable
-  /// What tells its states apart: a number, an entity tag.
+  /// The type that identifies a state of the remote, such as a number or an entity tag.
   associatedtype Version: Hashable & Codable & Sendable
+  /// The contents of this remote at one version.
+  typealias Contents = RemoteContents<Element, Version>
+  /// A push to this remote.
+  typealias Push = RemotePush<Element, Version>
 
-  /// Fetches what it holds.
+  /// Returns the contents of the remote, unless they are still at a known version.
   ///
-  /// - Parameter version: What the session has already; nil where it has nothing.
-  /// - Returns: The contents; nil where the remote is still at that version, if it can tell.
-  /// - Throws: Whatever prevents it. The session keeps all as it was.
-  func fetch(
-    unlessAt version: Version?
-  ) async throws -> RemoteContents<Element, Version>?
+  /// - Parameter version: The version that the session has, or `nil` if it has no contents.
+  /// - Returns: The contents, or `nil` if the remote is still at `version`.
+  /// - Throws: An error if the remote cannot be read. The session then stays unchanged.
+  func fetch(unlessAt version: Version?) async throws -> RemoteContents<Element, Version>?
 
-  /// Replaces what it holds, unless it has moved on.
+  /// Replaces the contents of the remote, unless it has moved on.
   ///
-  /// A session that was not answered (the connection broke, the process ended) pushes the same again,
-  /// with the same identifier. A remote that remembers the identifiers that it has accepted answers
-  /// ``PushAnswer/accepted(_:)`` once more, without doing it twice. One that does not remember may refuse:
-  /// then all clients still end equal, but what another client has edited since may be taken for untouched.
+  /// If a push throws an error, its answer is unknown. The session then repeats the push, with the
+  /// same identifier, before any other step. A remote should remember the identifiers of accepted
+  /// pushes and answer ``RemotePush/Answer/accepted(_:)`` again without changing its contents. If it
+  /// does not remember them, it may answer that the repeated push is outdated. All clients still
+  /// converge, but a later edit of another client to the pushed elements may be overwritten.
   ///
-  /// - Parameter push: What to hold, and against which version.
-  /// - Throws: Whatever prevents it. The session keeps all as it was, and repeats the push before anything
-  ///   else; not so after a ``PushRejection``, which says that it was not taken and never will be.
-  func push(_ push: RemotePush<Element, Version>) async throws -> PushAnswer<Version>
+  /// - Parameter push: The new contents and the version that they replace.
+  /// - Returns: The answer of the remote.
+  /// - Throws: An error if the push may have failed. The session then stays unchanged.
+  func push(_ push: RemotePush<Element, Version>) async throws
+    -> RemotePush<Element, Version>.Answer
 }
 
-/// What a remote holds at one version.
+/// The contents of a remote at one version.
 public struct RemoteContents<Element: Differentiable & Sendable, Version: Sendable>: Sendable {
   /// The elements, in order.
   public let elements: Snapshot<Element>
-  /// The version at which it holds them.
+  /// The version of the contents.
   public let version: Version
 
-  /// Makes contents.
+  /// Creates contents from a sequence of elements.
   public init(_ elements: some Sequence<Element>, version: Version) {
     self.elements = Snapshot(elements)
     self.version = version
   }
 }
 
-/// What a session wants a remote to hold.
+/// New contents for a remote.
 public struct RemotePush<Element: Differentiable & Sendable, Version: Sendable>: Sendable {
-  /// The same where it is pushed once more.
-  public let id: PushIdentifier
-  /// The version that it was made against.
+  /// The answer of a remote to a push.
+  public enum Answer: Sendable {
+    /// The remote accepted the push.
+    ///
+    /// This version of the remote holds exactly the pushed contents. It is `nil` if this version is
+    /// unknown, or if the remote changed the contents.
+    case accepted(Version?)
+    /// The remote has moved on from the version that the push replaces. Its contents are unchanged.
+    case outdated
+    /// The remote did not accept the push and never will, for example because the user may not write.
+    ///
+    /// The session forgets the push. Its next synchronization pushes the contents that the client
+    /// has by then.
+    case rejected(reason: String, underlying: (any Error)? = nil)
+  }
+
+  /// The identifier of the push: 32 hexadecimal digits. A repeated push has the same identifier.
+  public let id: String
+  /// The version that the push replaces.
   public let version: Version
-  /// What the remote holds at that version; nil where the push is repeated.
+  /// The contents of the remote at that version, or `nil` for a repeated push.
   public let before: Snapshot<Element>?
-  /// What it is to hold.
+  /// The new contents.
   public let after: Snapshot<Element>
 
-  /// Makes a push, to test a remote with.
+  /// Creates a push. Use it to test a remote.
   ///
   /// - Parameters:
-  ///   - id: The same where it is pushed once more.
-  ///   - version: The version that it was made against.
-  ///   - before: What the remote holds at that version; nil where the push is repeated.
-  ///   - after: What it is to hold.
+  ///   - id: The identifier of the push. A repeated push has the same identifier.
+  ///   - version: The version that the push replaces.
+  ///   - before: The contents of the remote at that version, or `nil` for a repeated push.
+  ///   - after: The new contents.
   public init(
-    id: PushIdentifier, version: Version, before: Snapshot<Element>?, after: Snapshot<Element>
+    id: String, version: Version, before: Snapshot<Element>?, after: Snapshot<Element>
   ) {
     (self.id, self.version, self.before, self.after) = (id, version, before, after)
   }
-}
-
-/// What a remote makes of a push.
-public enum PushAnswer<Version: Sendable>: Sendable {
-  /// The remote has taken it.
-  ///
-  /// The version is the one at which it holds exactly what was pushed; nil where it does not know, or
-  /// where it has changed what it was given.
-  case accepted(Version?)
-  /// It has moved on from the version that the push was made against, and is as it was.
-  case refused
 }

@@ -1,20 +1,22 @@
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 extension SynchronizationSession {
-  /// Synchronises again and again until its task is cancelled.
+  /// Synchronizes repeatedly until the calling task is canceled.
   ///
-  /// At once, a moment after each edit of the client, and every so often.
+  /// The first synchronization begins at once. Others begin shortly after an edit of the client, and
+  /// at regular intervals.
   ///
   ///     let task = Task { await session.synchronizeContinuously() }
   ///
-  /// What comes of it is told by ``lastOutcome``.
+  /// Observe ``lastOutcome`` to receive the results.
   ///
   /// - Parameters:
-  ///   - interval: How long after a synchronisation the next one begins where nothing is edited.
-  ///   - delay: For how long nothing more must be edited before an edit is synchronised.
-  ///   - failures: After which pauses one that failed is tried again. When it gives up, the next edit or
-  ///     the interval is waited for.
+  ///   - interval: The pause between synchronizations if the client is not edited.
+  ///   - delay: The time without further edits after which an edit is synchronized.
+  ///   - failures: The policy for repeating a failed synchronization. When it gives up, the session
+  ///     waits for the next edit or for the interval.
   public func synchronizeContinuously(
     every interval: Duration = .seconds(60), afterEdit delay: Duration = .seconds(1),
     afterFailure failures: RetryPolicy = RetryPolicy(
@@ -42,9 +44,9 @@ extension SynchronizationSession {
     }
   }
 
-  /// Waits for a while, or until there is something to synchronise and nothing more is being edited.
+  /// Waits for an interval, or until the client has unsynchronized edits and no new ones are made.
   ///
-  /// - Parameter seen: Where this is given, only what is edited after so many edits counts.
+  /// - Parameter seen: If not `nil`, only edits after this number of edits count.
   private func wait(
     for interval: Duration, orEditAfter seen: Int?, in edits: EditCounter, and delay: Duration
   ) async {
@@ -58,7 +60,7 @@ extension SynchronizationSession {
           if let last = seen {
             seen = await edits.wait(after: last) > last ? nil : last
           } else if core.hasUnsynchronizedChanges {
-            // Of the client and not of `edits`, which may be told only now of what was found here.
+            // Compare revisions of the client. `edits` may count an edit after it is visible here.
             let revision = client.revision
             try? await core.options.clock.sleep(for: delay)
             if client.revision == revision { return }
@@ -70,5 +72,53 @@ extension SynchronizationSession {
       await group.next()
       group.cancelAll()
     }
+  }
+}
+
+/// A counter of edits. One task can wait for the next edit.
+private final class EditCounter: Sendable {
+  private struct State {
+    var count = 0
+    var waiter: CheckedContinuation<Void, Never>?
+    var isCancelled = false
+  }
+
+  private let state = Locked(State())
+
+  var count: Int { state.withLock { $0.count } }
+
+  func increment() {
+    wake { $0.count += 1 }
+  }
+
+  /// Waits until the count exceeds a number, or the task is canceled.
+  ///
+  /// Only one task may wait at a time.
+  ///
+  /// - Returns: The count.
+  func wait(after seen: Int) async -> Int {
+    state.withLock { $0.isCancelled = false }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if state.count > seen || state.isCancelled { return true }
+          state.waiter = continuation
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+      return count
+    } onCancel: {
+      wake { $0.isCancelled = true }
+    }
+  }
+
+  private func wake(_ change: (inout State) -> Void) {
+    let waiter = state.withLock { state in
+      change(&state)
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?.resume()
   }
 }

@@ -2,63 +2,131 @@ public import Diffing
 public import ObservableCollections
 public import ReactiveSignals
 
-/// Keeps a collection and a remote in step.
+/// A session that keeps a collection and a remote synchronized.
 ///
-/// What each side has edited since the last synchronisation is merged and goes to the other.
+/// Both sides may be edited at any time. A synchronization merges the edits of both sides since the
+/// last one, and gives each side the changes that it lacks.
 ///
 ///     let session = try await SynchronizationSession(remote: server, store: store)
-///     session.client.append(note)          // online or not
+///     session.client.append(note)          // online or offline
 ///     try await session.synchronize()      // merged, pushed and saved
 ///
-/// A synchronisation takes all or nothing: it compares the client with the *shadow*, which both sides had
-/// in common at last, fetches what the remote holds, merges, and pushes what the remote lacks; when that is
-/// accepted, client and shadow take the merged contents. One that fails or is cancelled leaves both as
-/// they were, and the next one converges. A remote that was edited by others between fetch and push refuses,
-/// and it is merged again.
+/// The session keeps the *shadow*: the last contents that the client and the remote had in common.
+/// A synchronization compares the client with the shadow, fetches the contents of the remote, merges
+/// both, and pushes the result. If the remote accepts the push, the client and the shadow take the
+/// merged contents. If another client was faster, the remote reports that the push is outdated, and
+/// the session fetches and merges again. If a synchronization fails or is canceled, the client and
+/// the shadow stay unchanged, and the next synchronization converges.
 ///
-/// Whoever observes the client is told at most one change for each synchronisation, and none where nothing
-/// differs. What is edited while one is under way stays and goes out with the next.
+/// Observers of the client receive at most one change for each synchronization. Edits that are made
+/// during a synchronization stay, and the next synchronization sends them.
 ///
-/// With a store, edits are saved as they are made. A restart at any point, also between a push and its
-/// answer, loses nothing and does nothing twice.
+/// A session with a store saves each edit. After a restart at any point, even between a push and its
+/// answer, no saved edit is lost and no push takes effect twice.
 public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendable {
-  /// What is synchronised.
+  /// The element type of the collection.
   public typealias Element = Remote.Element
-  /// What a synchronisation has done.
-  public typealias Outcome = SynchronizationOutcome<Element>
+  /// A step of a synchronization.
+  public typealias Step = SynchronizationError.Step
+
+  /// The activity of a session.
+  public enum Status: Sendable, Hashable {
+    /// No synchronization is running.
+    case idle
+    /// A synchronization is running and performs this step.
+    case synchronizing(Step)
+  }
+
+  /// The result of a successful synchronization.
+  public struct Outcome: Sendable {
+    /// The conflicts and their resolutions.
+    public let conflicts: [MergeConflict<Element>.Resolved]
+    /// The changes that the client received.
+    public let changesForClient: Changeset
+    /// The changes that the remote received.
+    public let changesForRemote: Changeset
+    /// The number of additional merges, which were needed because the remote had moved on.
+    public let repeatedMerges: Int
+  }
+
+  /// The options of a session.
+  public struct Options: Sendable {
+    /// Decides a conflict. The client is mine, and the remote is theirs.
+    ///
+    /// It is called once for each conflict, without a lock and outside of transactions.
+    public var resolve: @Sendable (MergeConflict<Element>) -> MergeConflict<Element>.Resolution
+    /// The policy for repeating a failed fetch or push within one synchronization.
+    public var retry: RetryPolicy
+    /// The clock that measures pauses.
+    public var clock: any Clock<Duration>
+    /// The largest number of additional merges within one synchronization, at least 0.
+    public var mergeLimit: Int
+
+    /// Creates options with a closure that decides conflicts.
+    ///
+    /// - Parameters:
+    ///   - retry: The policy for repeating a failed fetch or push within one synchronization.
+    ///   - clock: The clock that measures pauses.
+    ///   - mergeLimit: The largest number of additional merges within one synchronization, at least 0.
+    ///   - resolve: Decides a conflict. The client is mine, and the remote is theirs.
+    public init(
+      retry: RetryPolicy = .never, clock: any Clock<Duration> = ContinuousClock(),
+      mergeLimit: Int = 16,
+      resolve: @escaping @Sendable (MergeConflict<Element>) -> MergeConflict<Element>.Resolution
+    ) {
+      precondition(mergeLimit >= 0, "mergeLimit must be at least 0, but is \(mergeLimit)")
+      (self.retry, self.clock, self.mergeLimit, self.resolve) = (retry, clock, mergeLimit, resolve)
+    }
+
+    /// Creates options that let one side win every conflict.
+    ///
+    /// - Parameters:
+    ///   - preference: The side that wins. The client is mine, and the remote is theirs.
+    ///   - retry: The policy for repeating a failed fetch or push within one synchronization.
+    ///   - clock: The clock that measures pauses.
+    ///   - mergeLimit: The largest number of additional merges within one synchronization, at least 0.
+    public init(
+      prefer preference: MergeConflict<Element>.Preference = .theirs, retry: RetryPolicy = .never,
+      clock: any Clock<Duration> = ContinuousClock(), mergeLimit: Int = 16
+    ) {
+      self.init(retry: retry, clock: clock, mergeLimit: mergeLimit) {
+        preference.resolution(of: $0)
+      }
+    }
+  }
 
   let core: SessionCore<Remote>
   private let queue: RunQueue<Outcome>
   private let observation: Disposable?
 
-  /// Makes a session that is forgotten with the process.
+  /// Creates a session without a store. Its state is lost when the process ends.
   ///
   /// - Parameters:
-  ///   - client: The collection to synchronise. What it holds is new to the remote.
-  ///   - remote: Where the collection is kept.
-  ///   - options: How to synchronise.
+  ///   - client: The collection to synchronize. Its elements count as added by the client.
+  ///   - remote: The remote that holds the shared collection.
+  ///   - options: The options of the session.
   public init(
     client: CollectionProperty<Element> = CollectionProperty(), remote: Remote,
-    options: SynchronizationOptions<Element> = SynchronizationOptions()
+    options: Options = Options()
   ) {
     core = SessionCore(client: client, remote: remote, store: nil, options: options)
     queue = Self.makeQueue(core)
     observation = nil
   }
 
-  /// Makes a session that goes on where the last one with the same store ended.
+  /// Creates a session that continues from the state in a store.
   ///
   /// - Parameters:
-  ///   - client: The collection to synchronise. What it holds by now is kept beside what was saved; where
-  ///     they differ, the options decide, and what was saved is theirs.
-  ///   - remote: Where the collection is kept.
-  ///   - store: Where the session keeps what it must know after a restart.
-  ///   - options: How to synchronise.
-  /// - Throws: ``SynchronizationError`` where the store cannot be read; it is left as it is.
+  ///   - client: The collection to synchronize. Its elements are merged with the saved ones. If they
+  ///     differ, the options decide, and the saved elements are theirs.
+  ///   - remote: The remote that holds the shared collection.
+  ///   - store: The store that keeps the state of the session.
+  ///   - options: The options of the session.
+  /// - Throws: ``SynchronizationError`` if the store cannot be read. The store stays unchanged.
   public init(
     client: CollectionProperty<Element> = CollectionProperty(), remote: Remote,
     store: some SynchronizationStore<Remote.Element, Remote.Version>,
-    options: SynchronizationOptions<Element> = SynchronizationOptions()
+    options: Options = Options()
   ) async throws {
     core = SessionCore(client: client, remote: remote, store: store, options: options)
     queue = Self.makeQueue(core)
@@ -68,7 +136,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
 
   deinit {
     observation?.dispose()
-    // Nobody waits for a run any more; one whose push is accepted still ends as it should.
+    // The session has no callers any more. A run whose push is accepted still completes.
     queue.cancel()
   }
 
@@ -78,64 +146,65 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
       run: { try await core.run() })
   }
 
-  /// The collection that is synchronised: to be edited and observed.
+  /// The synchronized collection. You can edit and observe it at any time.
   public var client: CollectionProperty<Element> { core.client }
 
-  /// What the session is doing.
-  public var status: ReadOnlyProperty<SynchronizationStatus> { ReadOnlyProperty(core.status) }
+  /// The activity of the session.
+  public var status: ReadOnlyProperty<Status> { ReadOnlyProperty(core.status) }
 
-  /// What came of the last synchronisation; nil before the first.
+  /// The result of the last synchronization, or `nil` before the first one has ended.
   public var lastOutcome: ReadOnlyProperty<Result<Outcome, SynchronizationError>?> {
     ReadOnlyProperty(core.lastOutcome)
   }
 
-  /// Why the last save has failed; nil where it has not.
+  /// The error of the last save, or `nil` if it succeeded.
   public var saveFailure: ReadOnlyProperty<SynchronizationError?> {
     ReadOnlyProperty(core.saveFailure)
   }
 
-  /// What client and remote had in common at last.
+  /// The last contents that the client and the remote had in common.
   public var shadow: Snapshot<Element> { core.shadow }
 
-  /// What was edited since the last synchronisation: from ``shadow`` to the client.
+  /// The edits since the last synchronization, as changes from ``shadow`` to the client.
   ///
-  /// It waits for a transaction of the client that is under way on another thread. What a push has brought
-  /// whose answer was lost at first counts as there, though the client is told of it only with the next
-  /// synchronisation that succeeds.
+  /// This property waits for a running transaction of the client on another thread. If the answer to
+  /// a push was lost and a later synchronization recovered it, its changes count as received. The
+  /// client itself changes with the next synchronization that succeeds.
   ///
-  /// - Complexity: That of a difference.
+  /// - Complexity: Same as a difference.
   public var unsynchronizedChanges: Changeset {
     let state = core.capture().state
     return Changeset(from: state.shadow, to: state.client)
   }
 
-  /// Synchronises.
+  /// Synchronizes the client with the remote.
   ///
-  /// Asked for while a synchronisation is under way, exactly one more follows, however often it was asked
-  /// for; all are answered at the end of the last one.
+  /// If a synchronization is already running, exactly one more follows, however many callers ask.
+  /// All callers receive the result of the last one.
   ///
-  /// - Returns: What the last one has done.
-  /// - Throws: ``SynchronizationError`` where the last one failed or was cancelled. `CancellationError`
-  ///   where the task that waits is cancelled: the synchronisation goes on.
+  /// - Returns: The outcome of the last synchronization.
+  /// - Throws: ``SynchronizationError`` if the last synchronization failed or was canceled.
+  ///   `CancellationError` if the calling task was canceled; the synchronization continues.
   @discardableResult
   public func synchronize() async throws -> Outcome {
     try Task.checkCancellation()
     return try await queue.request()
   }
 
-  /// Cancels the synchronisation that is under way, and drops the one that is to follow.
+  /// Cancels the running synchronization and the one that was to follow.
   ///
-  /// Those who wait are told when it has ended. A push that the remote accepts nevertheless is not lost:
-  /// client and shadow take it. Does nothing where there is none.
+  /// Callers receive the error when the running synchronization has ended. If the remote accepts a
+  /// push nevertheless, the client and the shadow take its contents. If no synchronization is
+  /// running, this method does nothing.
   public func cancel() {
     queue.cancel()
   }
 
-  /// Saves: when it returns, everything that was edited before is in the store.
+  /// Saves all edits that were made before this call.
   ///
-  /// A save is not cancelled with the task that waits for it.
+  /// Canceling the calling task does not cancel the save.
   ///
-  /// - Throws: ``SynchronizationError`` where it cannot be saved; the next save tries all again.
+  /// - Throws: ``SynchronizationError`` if the store cannot be written. The next save tries again.
   public func save() async throws {
     try await core.save()
   }

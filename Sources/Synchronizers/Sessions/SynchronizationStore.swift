@@ -1,22 +1,75 @@
 public import Diffing
+public import ObservableCollections
 
-/// Where a session keeps what it must know after a restart.
+/// A store that keeps the state of a session across restarts.
 ///
 /// A session calls one method at a time.
 public protocol SynchronizationStore<Element, Version>: Sendable {
-  /// What the session's collection consists of.
+  /// The element type of the session's collection.
   associatedtype Element: Differentiable & Sendable
-  /// What tells the states of the remote apart.
+  /// The type that identifies a state of the remote.
   associatedtype Version: Hashable & Codable & Sendable
 
-  /// Reads what was saved last.
+  /// Returns the saved state, or `nil` if no state was saved yet.
   ///
-  /// - Returns: nil where nothing was saved yet.
-  /// - Throws: Where there is something that cannot be read. It is left as it is.
+  /// - Throws: An error if the saved state cannot be read. The store must then leave it unchanged.
   func load() async throws -> SynchronizationState<Element, Version>?
 
-  /// Saves a state in place of the one before: wholly or not at all, whatever happens meanwhile.
+  /// Replaces the saved state atomically: after a crash, either the old or the new state is there.
   ///
-  /// - Throws: Where it cannot be saved; what was saved before is still there.
+  /// - Throws: An error if the state cannot be saved. The previous state must still be there.
   func save(_ state: SynchronizationState<Element, Version>) async throws
+}
+
+/// The state of a session that survives a restart.
+public struct SynchronizationState<
+  Element: Differentiable & Sendable, Version: Hashable & Codable & Sendable
+>: Sendable {
+  /// The contents of the client.
+  public var client: Snapshot<Element>
+  /// The last contents that the client and the remote had in common.
+  public var shadow: Snapshot<Element>
+  /// The version of the remote that holds the shadow, or `nil` if it is unknown.
+  public var version: Version?
+  /// A push that the remote did not answer yet.
+  public var push: PendingPush?
+
+  /// Creates a state.
+  ///
+  /// - Parameters:
+  ///   - client: The contents of the client.
+  ///   - shadow: The last contents that the client and the remote had in common.
+  ///   - version: The version of the remote that holds the shadow.
+  ///   - push: A push that the remote did not answer yet.
+  public init(
+    client: Snapshot<Element>, shadow: Snapshot<Element>, version: Version? = nil,
+    push: PendingPush? = nil
+  ) {
+    (self.client, self.shadow, self.version, self.push) = (client, shadow, version, push)
+  }
+
+  /// A push that the remote did not answer yet. It may have taken effect.
+  public struct PendingPush: Sendable {
+    /// The identifier of the push. A repeated push has the same identifier.
+    public var id: String
+    /// The version of the remote that the push replaces.
+    public var version: Version
+    /// The contents of the client at the time of the merge.
+    public var client: Snapshot<Element>
+    /// The pushed contents.
+    public var merged: Snapshot<Element>
+
+    /// Creates a pending push.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the push.
+    ///   - version: The version of the remote that the push replaces.
+    ///   - client: The contents of the client at the time of the merge.
+    ///   - merged: The pushed contents.
+    public init(
+      id: String, version: Version, client: Snapshot<Element>, merged: Snapshot<Element>
+    ) {
+      (self.id, self.version, self.client, self.merged) = (id, version, client, merged)
+    }
+  }
 }

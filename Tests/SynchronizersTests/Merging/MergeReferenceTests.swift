@@ -3,9 +3,9 @@ import Diffing
 import Synchronizers
 import Testing
 
-/// The merge works on stretches; one that goes element by element must come to the same.
+/// Compares the merge, which works on ranges, with a reference that works on single elements.
 @Suite struct MergeReferenceTests {
-  /// How conflicts are resolved, in turn; 9 is a content that neither side has.
+  /// The resolutions of conflicts, in turn. The content 9 is on neither side.
   private enum Answers: CaseIterable {
     case mine, theirs, inTurn
 
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func itComesToTheSameForAllSmallLists() throws {
+  @Test func `the merge equals the reference for all small lists`() throws {
     let identities = everyList(upTo: 3, of: [1, 2] as [TestElement]) + [[1, 2, 3], [3, 1, 2]]
     let contents = everyList(
       upTo: 2, of: (1...2).flatMap { id in (0...2).map { TestElement(id, $0) } })
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func itComesToTheSameForAllThatThreeElementsCanBecome() throws {
+  @Test func `the merge equals the reference for all edits of three elements`() throws {
     let base = (1...3).map { TestElement($0) }
     let versions = everyList(upTo: 3, of: (1...4).map { TestElement($0) }).flatMap { list in
       [list, list.map { TestElement($0.id, $0.id == 2 ? 1 : 0) }]
@@ -84,9 +84,9 @@ import Testing
   }
 
   @Test(arguments: 0..<300 as Range<UInt64>)
-  func itComesToTheSameForLongLists(seed: UInt64) throws {
+  func `the merge equals the reference for long lists`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    // Some with many of one identity.
+    // Some lists have many elements of one identity.
     let identities = random.below(3) == 0 ? 8 : 200
     func element() -> TestElement { TestElement(random.below(identities), random.below(2)) }
     let base = (0..<random.below(60)).map { identities == 8 ? element() : TestElement($0) }
@@ -99,7 +99,7 @@ import Testing
         case 1: if !list.isEmpty { list.remove(at: place) }
         case 2: if !list.isEmpty { list[place].content = random.below(4) }
         case 3:
-          // A stretch moves.
+          // Move a range.
           let end = min(place + 1 + random.below(4), list.count)
           let stretch = Array(list[place..<end])
           list.removeSubrange(place..<end)

@@ -1,25 +1,25 @@
 import Diffing
 import Synchronizers
 
-/// The merge once more, element by element instead of stretch by stretch: slow, and easy to read.
+/// A slow and simple reference merge that works on single elements instead of ranges.
 struct ReferenceMerge<Element: Differentiable & Sendable> {
   typealias Resolve = (MergeConflict<Element>) -> MergeConflict<Element>.Resolution
 
-  /// An element that is to be there, with its offsets on both sides; -1 where it is not there.
+  /// An element of the result and its offsets on both sides, or -1 if it is missing there.
   struct Entry {
     var value: Element
     var mine: Int
     var theirs: Int
   }
 
-  /// What became of base on one side.
+  /// The changes of one side to the base.
   private struct Side {
     let elements: [Element]
-    /// For each offset the one in base, or -1.
+    /// The offset in the base for each offset, or -1.
     let origins: [Int]
-    /// For each offset in base the one here, or -1.
+    /// The offset on this side for each offset in the base, or -1.
     var targets: [Int]
-    /// Offsets in base of what was edited, and offsets here of what was moved.
+    /// The offsets in the base of edited elements, and the offsets on this side of moved ones.
     let edited: Set<Int>
     let moved: Set<Int>
 
@@ -37,7 +37,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
   private let base: [Element]
   private let mineSide: Side
   private let theirSide: Side
-  /// What stays of each side, by its offset there: the entry's number, or -1.
+  /// The number of the entry for each offset on a side, or -1.
   private var ofMine: [Int]
   private var ofTheirs: [Int]
   private var entries: [Entry] = []
@@ -63,7 +63,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
 
   // MARK: Contents
 
-  /// Decides what becomes of the elements of base.
+  /// Decides about the elements of the base.
   private mutating func mergeContents(_ resolve: Resolve) {
     for offset in base.indices {
       let (mine, theirs) = (mineSide.targets[offset], theirSide.targets[offset])
@@ -90,7 +90,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     }
   }
 
-  /// Joins what both have added under one identity.
+  /// Combines elements of one identity that both sides added.
   private mutating func mergeAdditions(_ resolve: Resolve) {
     let mineAdded = mineSide.origins.indices.filter { mineSide.origins[$0] < 0 }
     let theirsAdded = theirSide.origins.indices.filter { theirSide.origins[$0] < 0 }
@@ -113,7 +113,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     entries.append(Entry(value: value, mine: mine, theirs: theirs))
   }
 
-  /// The content that two sides come to; nil where the element goes.
+  /// Returns the content of an element, or `nil` if it is deleted.
   private mutating func merged(
     _ kind: MergeConflict<Element>.Kind, _ offset: Int?, _ mine: Int, _ theirs: Int,
     _ resolve: Resolve
@@ -140,9 +140,9 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
 
   // MARK: Places
 
-  /// Decides where each element stands.
+  /// Decides the place of each element.
   private mutating func mergePlaces(_ resolve: Resolve) {
-    // Those that theirs does not place, or mine places otherwise.
+    // The entries whose place mine determines.
     var isPlacedByMine = entries.map { $0.theirs < 0 }
     for offset in mineSide.moved.sorted() {
       let entry = ofMine[offset]
@@ -150,7 +150,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
       isPlacedByMine[entry] =
         !theirSide.moved.contains(entries[entry].theirs) || prefersMine(entry, resolve)
     }
-    // The entry behind each; behind the last of these numbers comes the first entry.
+    // The successor of each entry. The last element of the array is the first entry.
     var next = Array(repeating: -1, count: entries.count + 1)
     let head = entries.count
     var last = head
@@ -161,7 +161,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     var previous = head
     for entry in ofMine where entry >= 0 {
       if isPlacedByMine[entry] {
-        // What mine had deleted and is back stands where it stood, behind the element that is still there.
+        // An element that mine deleted and that comes back keeps its place behind its predecessor.
         while next[previous] >= 0, isBack(entries[next[previous]]) { previous = next[previous] }
         next[entry] = next[previous]
         next[previous] = entry
@@ -176,15 +176,15 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     }
   }
 
-  /// Whether mine had deleted an element that stays.
+  /// Returns a Boolean value that indicates whether mine deleted an element that comes back.
   private func isBack(_ entry: Entry) -> Bool {
     entry.mine < 0 && theirSide.origins[entry.theirs] >= 0
   }
 
-  /// Whether an element that both have moved stands where mine has it.
+  /// Returns a Boolean value that indicates whether an element that both sides moved takes the place in mine.
   private mutating func prefersMine(_ entry: Int, _ resolve: Resolve) -> Bool {
     let (mine, theirs) = (entries[entry].mine, entries[entry].theirs)
-    // Moved behind the same element: there is nothing to choose.
+    // If both sides moved the element behind the same predecessor, there is no conflict.
     if neighbour(of: mine, ofMine) == neighbour(of: theirs, ofTheirs) { return false }
     let conflict = MergeConflict(
       kind: .moved, base: base[mineSide.origins[mine]], mine: self.mine[mine],
@@ -193,7 +193,7 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     return false
   }
 
-  /// The entry in front of an offset that both sides have; -1 where there is none.
+  /// Returns the entry before an offset that is on both sides, or -1.
   private func neighbour(of offset: Int, _ side: [Int]) -> Int {
     for other in (0..<offset).reversed() {
       let entry = side[other]
@@ -202,11 +202,11 @@ struct ReferenceMerge<Element: Differentiable & Sendable> {
     return -1
   }
 
-  // MARK: The outcome
+  // MARK: Result
 
   var merged: [Element] { order.map { entries[$0].value } }
 
-  /// What leads from one side to the outcome.
+  /// Returns the changes from one side to the result.
   func changes(from side: KeyPath<Entry, Int>, _ elements: [Element]) -> Changeset {
     Changeset(
       origins: order.map { entries[$0][keyPath: side] }, oldCount: elements.count

@@ -3,7 +3,7 @@ import Diffing
 import Synchronizers
 import Testing
 
-/// Its content may differ from itself.
+/// A letter whose content can differ from itself.
 private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
   let id: Int
   let value: Double
@@ -14,7 +14,8 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
   private typealias Conflict = MergeConflict<Letter>
 
   private func merge(
-    _ base: String, _ mine: String, _ theirs: String, _ preference: MergePreference = .theirs
+    _ base: String, _ mine: String, _ theirs: String,
+    _ preference: MergeConflict<Letter>.Preference = .theirs
   ) throws -> Merge {
     let (base, mine, theirs) = (Letter.list(base), Letter.list(mine), Letter.list(theirs))
     let merge = Merge(base: base, mine: mine, theirs: theirs) { preference.resolution(of: $0) }
@@ -22,7 +23,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     return merge
   }
 
-  /// Holds the changesets against the outcome.
+  /// Compares the changesets with the merged contents.
   private func check<Element: Differentiable & Equatable>(
     _ merge: ThreeWayMerge<Element>, _ mine: [Element], _ theirs: [Element]
   ) throws {
@@ -35,7 +36,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
   }
 
   @Test(arguments: [
-    // base, mine, theirs, outcome, conflicts
+    // base, mine, theirs, result, conflicts
     ("A B", "A1 B", "A B", "A1 B", ""),
     ("A B", "A B", "A1 B", "A1 B", ""),
     ("A B", "A1 B", "A1 B", "A1 B", ""),
@@ -51,15 +52,15 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     ("A B C D", "A B C D", "D A B C", "D A B C", ""),
     ("A B C D", "D A B C", "A D B C", "A D B C", "moved"),
     ("A B C D", "A D B C", "A D B C", "A D B C", ""),
-    // What only mine has added stands behind its neighbour in mine, in front of what theirs has.
+    // An element that only mine added follows its predecessor in mine, before elements of theirs.
     ("A B", "A X B", "A Y B", "A X Y B", ""),
     ("A B", "X A B", "Y A B", "X Y A B", ""),
     ("A B", "A B X", "B", "B X", ""),
-    // Moved by one, edited by the other.
+    // One side moves the element, and the other one edits it.
     ("A B C D", "D A B C", "A B C D1", "D1 A B C", ""),
     ("", "", "", "", ""), ("", "A", "", "A", ""), ("A", "", "", "", ""),
   ])
-  func eachCaseComesToWhatTheTableSays(
+  func `each case has the result of the table`(
     base: String, mine: String, theirs: String, outcome: String, conflicts: String
   ) throws {
     let merge = try merge(base, mine, theirs)
@@ -71,23 +72,24 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     ("A B", "A1 B", "A2 B", "A1 B"), ("A B", "B", "A1 B", "A1 B"), ("A B", "A1 B", "B", "A1 B"),
     ("A", "A B1", "A B2", "A B1"), ("A B C D", "D A B C", "A D B C", "D A B C"),
   ])
-  func mineCanBePreferred(base: String, mine: String, theirs: String, outcome: String) throws {
+  func `mine can be preferred`(base: String, mine: String, theirs: String, outcome: String) throws {
     #expect(try merge(base, mine, theirs, .mine).merged == Letter.list(outcome))
   }
 
   @Test(arguments: [
-    ("A B C", "A1 C D", "A B C", MergePreference.mine, "A1 C D"),
+    ("A B C", "A1 C D", "A B C", MergeConflict<Letter>.Preference.mine, "A1 C D"),
     ("A1 B1 C", "A B C D1", "A B C D", .theirs, "A1 B1 C"),
     ("A1 B1 C", "A2 B2 D E F", "A B C1", .mine, "A2 B2 C D E F"),
     ("A B C", "A B C D", "A B C", .theirs, "A B C D"),
   ])
-  func documentedExamples(
-    remote: String, client: String, shadow: String, preference: MergePreference, both: String
+  func `the documented examples hold`(
+    remote: String, client: String, shadow: String, preference: MergeConflict<Letter>.Preference,
+    both: String
   ) throws {
     #expect(try merge(shadow, client, remote, preference).merged == Letter.list(both))
   }
 
-  @Test func aResolverChoosesAndIsAskedOnceForEachConflictAndNothingElse() throws {
+  @Test func `a resolver is called once for each conflict and never otherwise`() throws {
     var asked: [String] = []
     let (base, mine, theirs) = (
       Letter.list("A B C D E F"), Letter.list("A1 C1 D F1 G1 E1"), Letter.list("A2 B2 D1 E1 F G2")
@@ -111,7 +113,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     #expect(Set(merge.merged) == Set(Letter.list("A12 C9 D1 E1 F1 G1")))
   }
 
-  @Test func aPlaceThatIsMergedIsThatOfTheirs() throws {
+  @Test func `a merged value for a place means theirs`() throws {
     let (mine, theirs) = (Letter.list("D1 A B C"), Letter.list("A D2 B C"))
     let merge = Merge(base: Letter.list("A B C D"), mine: mine, theirs: theirs) { _ in
       .merged(Letter(key: "D", content: "3"))
@@ -125,7 +127,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     }
   }
 
-  @Test func aMergedValueOfAnotherIdentityTraps() async {
+  @Test func `a merged value of another identity traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = ThreeWayMerge(
         base: Letter.list("A B"), mine: Letter.list("A1 B"), theirs: Letter.list("A2 B")
@@ -135,7 +137,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     }
   }
 
-  @Test func contentsOfTheSameBitsAreTheSame() {
+  @Test func `contents with equal bits are equal`() {
     let (base, edited) = ([Measure(id: 1, value: 1)], [Measure(id: 1, value: .nan)])
     for base in [base, []] {
       let merge = ThreeWayMerge(base: base, mine: edited, theirs: edited)
@@ -148,14 +150,14 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
     #expect(merge.changesForTheirs.updates.count == 1)
   }
 
-  @Test func plainValuesAreTheirOwnIdentity() throws {
+  @Test func `plain values are their own identity`() throws {
     let merge = ThreeWayMerge(base: [1, 2, 2], mine: [1, 2, 2, 3], theirs: [2, 1, 2, 2])
     try check(merge, [1, 2, 2, 3], [2, 1, 2, 2])
     #expect(merge.merged.sorted() == [1, 2, 2, 2, 3])
     #expect(merge.conflicts.isEmpty)
   }
 
-  @Test func withAnUntouchedSideTheOtherIsTheOutcome() throws {
+  @Test func `if one side is unchanged, the result is the other side`() throws {
     let lists = everyList(upTo: 3, of: [1, 2, 3, 4]) + everyList(upTo: 4, of: [1, 2])
     for base in lists {
       for other in lists {
@@ -174,7 +176,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
   }
 
   @Test(arguments: 0..<200 as Range<UInt64>)
-  func whatOneSideAloneHasDoneIsNeverLost(seed: UInt64) throws {
+  func `an edit of one side alone is never lost`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let base = (0..<20).map { TestElement($0) }
     func edited(_ next: inout Int) -> [TestElement] {
@@ -208,7 +210,7 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
       if m[id] == b[id] { #expect(r[id] == t[id], "\(id), seed \(seed)") }
       if t[id] == b[id] { #expect(r[id] == m[id], "\(id), seed \(seed)") }
     }
-    // The other way round the same elements come of it, but for conflicts.
+    // With exchanged sides, the result has the same elements, except for conflicts.
     if merge.conflicts.isEmpty {
       let turned = ThreeWayMerge(base: base, mine: theirs, theirs: mine)
       #expect(contents(turned.merged) == r)

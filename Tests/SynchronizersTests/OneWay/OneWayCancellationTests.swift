@@ -4,11 +4,11 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// What becomes of a run that is cancelled, at each point of it.
+/// Tests of cancellation at each point of a run.
 @Suite(.timeLimit(.minutes(2))) struct OneWayCancellationTests {
-  private static let options = OneWayOptions(concurrency: 1, downloadPreview: true)
+  private static let options = OneWaySynchronizer.Options(concurrency: 1, downloadsPreview: true)
 
-  /// How a processor answers to being cancelled.
+  /// The reaction of a call to cancellation.
   enum Manner: CaseIterable {
     case finishes, heeds, fails
   }
@@ -18,10 +18,10 @@ import Testing
   }
 
   @Test(arguments: Subject.fullRun.indices, Manner.allCases)
-  func cancelledDuringACallNothingFollowsButTheEnd(index: Int, manner: Manner) async throws {
+  func `after a canceled call, only the end follows`(index: Int, manner: Manner) async throws {
     let call = Subject.fullRun[index]
     let subject = Subject(options: Self.options)
-    subject.processor.hook.value = { [weak subject] name in
+    subject.sides.hook.value = { [weak subject] name in
       guard name == call else { return }
       subject?.synchronizer.cancel()
       switch manner {
@@ -35,7 +35,7 @@ import Testing
       trace == Subject.trace(isEnded(Subject.fullRun[...index]), answer: "cancelled"))
     let stage = Subject.stage(of: call)
     #expect(subject.error?.stage == stage)
-    // The end does not feel it.
+    // The end stage does not see the cancellation.
     #expect(subject.error?.failures.count == (manner == .fails ? 1 : 0))
     #expect(subject.error?.failures.allSatisfy { $0.stage == stage && $0.cause is Refusal } == true)
     if case .failure(let error)? = subject.synchronizer.lastOutcome.value {
@@ -43,15 +43,15 @@ import Testing
     } else {
       Issue.record("the last outcome is not a failure")
     }
-    subject.processor.hook.value = { _ in }
-    subject.processor.trace.value = ["idle"]
+    subject.sides.hook.value = { _ in }
+    subject.sides.trace.value = ["idle"]
     let again = try await subject.run()
     #expect(again == Subject.trace(Subject.fullRun, answer: "ok"))
   }
 
-  /// Cancels when the progress tells of a moment.
+  /// Cancels the run when its progress meets a condition.
   private func run(
-    cancellingAt isMoment: @escaping @Sendable (OneWayProgress) -> Bool
+    cancellingAt isMoment: @escaping @Sendable (OneWaySynchronizer.Progress) -> Bool
   ) async throws -> Subject {
     let subject = Subject(options: Self.options)
     let observation = subject.synchronizer.progress.observe { [weak subject] progress in
@@ -62,21 +62,21 @@ import Testing
     return subject
   }
 
-  @Test(arguments: OneWayStage.allCases)
-  func cancelledBeforeAStageItIsNotBegun(stage: OneWayStage) async throws {
+  @Test(arguments: OneWaySynchronizer.Stage.allCases)
+  func `cancellation before a stage prevents it`(stage: OneWaySynchronizer.Stage) async throws {
     let subject = try await run { $0.stage == stage && $0.done == 0 }
     let before = Subject.fullRun.prefix { Subject.stage(of: $0) != stage }
-    // Not begun, it is not ended either.
+    // A run that did not begin has no end.
     let calls = before.isEmpty ? [] : Array(before) + ["end"]
     #expect(subject.trace == Subject.trace(calls, answer: "cancelled"))
     #expect(subject.error?.stage == stage)
   }
 
-  @Test(arguments: OneWayStage.allCases)
-  func cancelledAfterAStageTheNextIsNotBegun(stage: OneWayStage) async throws {
+  @Test(arguments: OneWaySynchronizer.Stage.allCases)
+  func `cancellation after a stage ends the run`(stage: OneWaySynchronizer.Stage) async throws {
     let subject = try await run { $0.stage == stage && $0.total > 0 && $0.done == $0.total }
     let calls = Subject.fullRun.prefix { call in
-      let order = OneWayStage.allCases
+      let order = OneWaySynchronizer.Stage.allCases
       let other = Subject.stage(of: call)
       return order.firstIndex(of: other) ?? 0 <= order.firstIndex(of: stage) ?? 0
     }
@@ -84,13 +84,13 @@ import Testing
     #expect(subject.error?.stage == stage && subject.error?.failures.isEmpty == true)
   }
 
-  @Test func cancelledBetweenTwoDownloadsTheSecondIsNotBegun() async throws {
+  @Test func `cancellation between two downloads prevents the second`() async throws {
     let subject = try await run { $0.stage == .content && $0.done == 1 }
     let calls = Subject.fullRun.prefix { $0 != "content 2.5" }
     #expect(subject.trace == Subject.trace(isEnded(calls), answer: "cancelled"))
   }
 
-  @Test func cancelledInTheRunningNotificationItDoesNotBegin() async throws {
+  @Test func `cancellation in the running notification prevents the run`() async throws {
     let subject = Subject(options: Self.options)
     let observation = subject.synchronizer.status.observe { [weak subject] status in
       if status == .running { subject?.synchronizer.cancel() }
@@ -99,10 +99,10 @@ import Testing
     observation.dispose()
     #expect(trace == ["idle", "running", "A cancelled", "idle"])
     #expect(subject.error?.stage == nil && subject.error?.failures.isEmpty == true)
-    #expect(subject.error?.description == "the synchronisation was cancelled")
+    #expect(subject.error?.description == "the synchronization was canceled")
   }
 
-  @Test func cancellingWhenIdleDoesNothing() async throws {
+  @Test func `canceling an idle synchronizer does nothing`() async throws {
     let subject = Subject(options: Self.options)
     subject.synchronizer.cancel()
     #expect(subject.trace == ["idle"])
@@ -116,9 +116,9 @@ import Testing
     }
   }
 
-  @Test func aQueuedRunIsDroppedAndAllAreToldInOrder() async throws {
+  @Test func `cancellation drops the queued run and answers all callers in order`() async throws {
     let subject = Subject(options: Self.options)
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       guard call == "local", let subject else { return }
       subject.ask("B")
       subject.ask("C")
@@ -133,10 +133,10 @@ import Testing
       ])
   }
 
-  @Test func askedAfterCancellingItRunsAgain() async throws {
+  @Test func `a request after cancellation runs`() async throws {
     let subject = Subject(source: [], local: [])
     let isFirst = Shared(true)
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       guard call == "local", isFirst.exchange(false) else { return }
       subject?.synchronizer.cancel()
       subject?.ask("B")
@@ -152,9 +152,9 @@ import Testing
       ])
   }
 
-  @Test func aRunThatIsDroppedBeforeItBeginsIsToldNothingOfTheOneBefore() async throws {
+  @Test func `a dropped run does not report the run before it`() async throws {
     let subject = Subject()
-    subject.processor.hook.value = { if $0 == "content 1" { throw Refusal() } }
+    subject.sides.hook.value = { if $0 == "content 1" { throw Refusal() } }
     subject.ask("A") {
       subject.ask("B")
       subject.synchronizer.cancel()
@@ -162,7 +162,7 @@ import Testing
     await subject.waitUntilIdle()
     #expect(subject.trace.suffix(4) == ["end", "A failed", "B cancelled", "idle"])
     #expect(subject.error?.stage == nil && subject.error?.failures.isEmpty == true)
-    // The last run that has ended is that of A.
+    // The last run that ended belongs to A.
     if case .failure(let error)? = subject.synchronizer.lastOutcome.value {
       #expect(error.code == .failed)
     } else {
@@ -170,12 +170,12 @@ import Testing
     }
   }
 
-  @Test func downloadsUnderWayAreCancelledOrFinishAndNoOtherBegins() async throws {
+  @Test func `active downloads finish or are canceled, and no other begins`() async throws {
     let clock = ManualClock()
     let stubborn = Gate()
     let subject = Subject(
-      source: [1, 2, 3, 4, 5], local: [], options: OneWayOptions(concurrency: 3))
-    subject.processor.hook.value = { call in
+      source: [1, 2, 3, 4, 5], local: [], options: OneWaySynchronizer.Options(concurrency: 3))
+    subject.sides.hook.value = { call in
       switch call {
       case "content 1", "content 2": try await clock.sleep(for: .seconds(1))
       case "content 3": await stubborn.pass()
@@ -197,10 +197,10 @@ import Testing
     #expect(subject.error?.failures.isEmpty == true)
   }
 
-  @Test func theEndDoesNotFeelTheCancellation() async throws {
+  @Test func `the end stage does not see the cancellation`() async throws {
     let subject = Subject()
     let felt = Shared(false)
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       if call == "fetch" { subject?.synchronizer.cancel() }
       if call == "end" { felt.value = Task.isCancelled }
     }
@@ -208,9 +208,9 @@ import Testing
     #expect(!felt.value)
   }
 
-  @Test func anEndThatFailsIsToldWithTheCancellation() async throws {
+  @Test func `a failed end stage is reported with the cancellation`() async throws {
     let subject = Subject()
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       if call == "fetch" { subject?.synchronizer.cancel() }
       if call == "end" { throw Refusal() }
     }
@@ -219,16 +219,15 @@ import Testing
     #expect(subject.failures == ["end -"])
     #expect(
       subject.error?.description
-        == "the synchronisation was cancelled in the stage fetch: the run could not be ended: "
-        + "Refusal()")
+        == "the synchronization was canceled in the stage fetch: cannot end the run: Refusal()")
   }
 
   // MARK: Waits
 
-  @Test func cancellingATaskThatWaitsEndsItsWaitAlone() async throws {
+  @Test func `canceling a waiting task ends only its wait`() async throws {
     let subject = Subject(options: Self.options)
     let held = Gate()
-    subject.processor.hook.value = { if $0 == "local" { await held.pass() } }
+    subject.sides.hook.value = { if $0 == "local" { await held.pass() } }
     subject.ask("A")
     let first = Task { try await subject.synchronizer.sync() }
     await held.waitForArrivals()
@@ -237,16 +236,16 @@ import Testing
     #expect(subject.synchronizer.status.value == .running)
     held.open()
     await subject.waitUntilIdle()
-    // Whether or not it had asked for another run before it was cancelled.
+    // The result is the same if the task requested another run first.
     let runs = subject.trace.count { $0 == "begin" }
     let expected = Array(repeating: Subject.fullRun, count: runs).joined()
     #expect(subject.trace == Subject.trace(expected, answer: "ok"))
   }
 
-  @Test func aRunThatNobodyWaitsForAnyMoreGoesOn() async throws {
+  @Test func `a run without waiting callers continues`() async throws {
     let subject = Subject(options: Self.options)
     let held = Gate()
-    subject.processor.hook.value = { if $0 == "local" { await held.pass() } }
+    subject.sides.hook.value = { if $0 == "local" { await held.pass() } }
     let waiting = Task { try await subject.synchronizer.sync() }
     await held.waitForArrivals()
     waiting.cancel()
@@ -256,7 +255,7 @@ import Testing
     #expect(subject.trace == ["idle", "running"] + Subject.fullRun + ["idle"])
   }
 
-  @Test func aTaskThatIsCancelledAlreadyAsksForNothing() async throws {
+  @Test func `a canceled task requests nothing`() async throws {
     let subject = Subject(options: Self.options)
     let held = Gate()
     let waiting = Task {
@@ -269,9 +268,9 @@ import Testing
     #expect(subject.trace == ["idle"])
   }
 
-  @Test func aTaskThatWaitsIsToldOfCancel() async throws {
+  @Test func `a waiting task receives the cancellation error`() async throws {
     let subject = Subject(options: Self.options)
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       if call == "local" { subject?.synchronizer.cancel() }
     }
     let error = await #expect(throws: OneWayError.self) { try await subject.synchronizer.sync() }

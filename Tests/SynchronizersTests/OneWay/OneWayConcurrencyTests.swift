@@ -7,9 +7,9 @@ import SwappableSources
 import TestSupport
 import Testing
 
-/// Many downloads, and many who ask, cancel and set options at the same time.
+/// Tests of many downloads and of tasks that request, cancel and set options concurrently.
 @Suite(.timeLimit(.minutes(10))) struct OneWayConcurrencyTests {
-  /// Counts how many downloads run at the same time.
+  /// Counts concurrent downloads.
   private final class Counter: Sendable {
     private let state = Locked((running: 0, most: 0, all: 0))
 
@@ -27,16 +27,16 @@ import Testing
     func leave() { state.withLock { $0.running -= 1 } }
   }
 
-  /// Downloads items of which the first wait for each other, so that so many really run at once.
+  /// Downloads items. The first ones wait for each other, which proves that they run concurrently.
   private func run(
-    _ count: Int, options: OneWayOptions, waitingForEachOther width: Int,
+    _ count: Int, options: OneWaySynchronizer.Options, waitingForEachOther width: Int,
     failing: @escaping @Sendable (Int) -> Bool = { _ in false }
   ) async throws -> (counter: Counter, subject: Subject) {
     let subject = Subject(
       source: (0..<count).map { TestElement($0) }, local: [], options: options)
     let counter = Counter()
     let together = Gate()
-    subject.processor.hook.value = { [weak together] call in
+    subject.sides.hook.value = { [weak together] call in
       guard call.hasPrefix("content") || call.hasPrefix("preview") else { return }
       counter.enter()
       defer { counter.leave() }
@@ -52,8 +52,8 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func tenThousandItemsByTen(downloadsPreviews: Bool) async throws {
-    let options = OneWayOptions(concurrency: 10, downloadPreview: downloadsPreviews)
+  func `ten thousand items download ten at a time`(downloadsPreviews: Bool) async throws {
+    let options = OneWaySynchronizer.Options(concurrency: 10, downloadsPreview: downloadsPreviews)
     let (counter, subject) = try await run(10_000, options: options, waitingForEachOther: 10)
     #expect(counter.most == 10)
     #expect(counter.all == (downloadsPreviews ? 20_000 : 10_000))
@@ -68,8 +68,8 @@ import Testing
     #expect(subject.synchronizer.progress.value.stage == .end)
   }
 
-  @Test func tenThousandItemsOfWhichOneInThreeFails() async throws {
-    let options = OneWayOptions(concurrency: 10, stopOnError: false)
+  @Test func `a third of ten thousand downloads may fail`() async throws {
+    let options = OneWaySynchronizer.Options(concurrency: 10, stopsOnError: false)
     let (counter, subject) = try await run(10_000, options: options, waitingForEachOther: 10) {
       $0 % 3 == 0
     }
@@ -81,17 +81,17 @@ import Testing
     #expect(subject.synchronizer.progress.value.failed == 3334)
   }
 
-  @Test func aConcurrencyOfZeroIsThatOfTheMachine() async throws {
+  @Test func `a concurrency of zero is the number of processors`() async throws {
     let width = processorCount()
     let (counter, _) = try await run(
-      width * 20, options: OneWayOptions(), waitingForEachOther: width)
+      width * 20, options: OneWaySynchronizer.Options(), waitingForEachOther: width)
     #expect(counter.most == width)
   }
 
-  @Test func progressOfConcurrentDownloadsGrowsByOne() async throws {
-    let processor = TestProcessor(source: (0..<500).map { TestElement($0) }, local: [])
+  @Test func `the progress of concurrent downloads grows by one`() async throws {
+    let sides = TestSides(source: (0..<500).map { TestElement($0) }, local: [])
     let synchronizer = OneWaySynchronizer(
-      processor: processor, options: OneWayOptions(concurrency: 8))
+      from: sides, to: sides, options: OneWaySynchronizer.Options(concurrency: 8))
     let steps = Log<Int>([])
     let observation = synchronizer.progress.observe { progress in
       if progress.stage == .content { steps.append(progress.done) }
@@ -101,11 +101,11 @@ import Testing
     #expect(steps.value == Array(0...500))
   }
 
-  @Test func askedCancelledAndSetFromManyTasks() async throws {
-    let processor = TestProcessor(source: [1, 2, 3, 4, 5, 6], local: [2, 9])
-    let synchronizer = OneWaySynchronizer(processor: processor)
-    processor.hook.value = { _ in await Task.yield() }
-    let statuses = Log<OneWayStatus>([])
+  @Test func `many tasks request, cancel and set options`() async throws {
+    let sides = TestSides(source: [1, 2, 3, 4, 5, 6], local: [2, 9])
+    let synchronizer = OneWaySynchronizer(from: sides, to: sides)
+    sides.hook.value = { _ in await Task.yield() }
+    let statuses = Log<OneWaySynchronizer.Status>([])
     let observation = synchronizer.status.observe { statuses.append($0) }
     let answered = Shared(0)
     let seed: UInt64 = 7
@@ -117,7 +117,7 @@ import Testing
             switch random.below(6) {
             case 0: synchronizer.cancel()
             case 1: synchronizer.options.concurrency = random.below(4)
-            case 2: synchronizer.options.downloadPreview = random.oneIn(2)
+            case 2: synchronizer.options.downloadsPreview = random.oneIn(2)
             case 3:
               answered.modify { $0 += 1 }
               synchronizer.sync { _ in answered.modify { $0 -= 1 } }
@@ -135,21 +135,21 @@ import Testing
     await synchronizer.status.wait { $0 == .idle }
     observation.dispose()
     #expect(answered.value == 0)
-    // Idle and running take turns.
+    // The statuses idle and running alternate.
     #expect(
       statuses.value == statuses.value.indices.map { $0.isMultiple(of: 2) ? .idle : .running })
-    // Runs do not overlap, and each that begins ends.
+    // Runs do not overlap, and each run that begins also ends.
     let marks = processor.trace.value.filter { $0 == "begin" || $0 == "end" }
     #expect(marks == marks.indices.map { $0.isMultiple(of: 2) ? "begin" : "end" })
     #expect(marks.count.isMultiple(of: 2))
   }
 
-  @Test func aStoreThatIsEditedAndObservedWhileItIsFilled() async throws {
+  @Test func `a store is edited and observed during runs`() async throws {
     let source = ArrayDataSource((0..<200).map { TestElement($0) })
     let store = CollectionStore<TestElement>()
     let recorder = RecordingObserver(store, seed: 11)
     let synchronizer = OneWaySynchronizer(
-      from: DataSourceRemote(source), to: store, options: OneWayOptions(concurrency: 4))
+      from: source, to: store, options: OneWaySynchronizer.Options(concurrency: 4))
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         var random = SeededGenerator(seed: 11)

@@ -5,19 +5,20 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// What becomes of a run in which something fails, and how that is told.
+/// Tests of runs with failures, and of their errors.
 @Suite(.timeLimit(.minutes(2))) struct OneWayErrorTests {
-  private func options(stopOnError: Bool, concurrency: Int = 1) -> OneWayOptions {
-    OneWayOptions(concurrency: concurrency, downloadPreview: true, stopOnError: stopOnError)
+  private func options(stopsOnError: Bool, concurrency: Int = 1) -> OneWaySynchronizer.Options {
+    OneWaySynchronizer.Options(
+      concurrency: concurrency, downloadsPreview: true, stopsOnError: stopsOnError)
   }
 
   @Test(arguments: Subject.fullRun.indices, [true, false])
-  func anErrorAtEachCall(index: Int, stopOnError: Bool) async throws {
+  func `an error at any call is reported`(index: Int, stopsOnError: Bool) async throws {
     let call = Subject.fullRun[index]
     let stage = Subject.stage(of: call)
-    let subject = Subject(options: options(stopOnError: stopOnError))
-    subject.processor.hook.value = { if $0 == call { throw Refusal() } }
-    let stages = Log<OneWayStage>([])
+    let subject = Subject(options: options(stopsOnError: stopsOnError))
+    subject.sides.hook.value = { if $0 == call { throw Refusal() } }
+    let stages = Log<OneWaySynchronizer.Stage>([])
     let observation = subject.synchronizer.progress.observe { progress in
       if let stage = progress.stage, stages.value.last != stage { stages.append(stage) }
     }
@@ -25,11 +26,11 @@ import Testing
     observation.dispose()
     let isDownload = stage == .preview || stage == .content
     let calls =
-      stage == .end || isDownload && !stopOnError
+      stage == .end || isDownload && !stopsOnError
       ? Subject.fullRun : Subject.fullRun[...index] + ["end"]
     #expect(trace == Subject.trace(calls, answer: "failed"))
     #expect(subject.error?.code == .failed && subject.error?.stage == stage)
-    // No stage is begun in which nothing is done.
+    // A stage without work does not begin.
     #expect(Set(stages.value) == Set(calls.map { Subject.stage(of: $0) }))
     let isOfItem = isDownload || stage == .shouldUpdate
     let item = call.split(separator: " ").last.flatMap { $0.first.map(String.init) } ?? ""
@@ -38,9 +39,9 @@ import Testing
     #expect(subject.synchronizer.progress.value.failed == (isDownload ? 1 : 0))
   }
 
-  @Test func withoutStoppingAllErrorsAreToldAndContentsOfFailedPreviewsAreTried() async throws {
-    let subject = Subject(options: options(stopOnError: false))
-    subject.processor.hook.value = { call in
+  @Test func `without stopping, all errors are reported and all contents are tried`() async throws {
+    let subject = Subject(options: options(stopsOnError: false))
+    subject.sides.hook.value = { call in
       if call.hasSuffix(" 1") || call == "content 3" || call == "end" { throw Refusal() }
     }
     let trace = try await subject.run()
@@ -49,19 +50,19 @@ import Testing
     #expect(subject.synchronizer.progress.value.failed == 3)
   }
 
-  @Test func anEndThatFailsIsToldBesideWhatFailedBefore() async throws {
-    let subject = Subject(options: options(stopOnError: true))
-    subject.processor.hook.value = { if $0 == "fetch" || $0 == "end" { throw Refusal() } }
+  @Test func `a failed end stage is reported beside earlier failures`() async throws {
+    let subject = Subject(options: options(stopsOnError: true))
+    subject.sides.hook.value = { if $0 == "fetch" || $0 == "end" { throw Refusal() } }
     try await subject.run()
     #expect(subject.failures == ["fetch -", "end -"])
     #expect(subject.error?.stage == .fetch)
   }
 
-  @Test func thoseUnderWayFinishAndTheirErrorsAreToldAsWell() async throws {
+  @Test func `active downloads finish and their errors are reported`() async throws {
     let subject = Subject(
-      source: [1, 2, 3, 4, 5], local: [], options: OneWayOptions(concurrency: 3))
+      source: [1, 2, 3, 4, 5], local: [], options: OneWaySynchronizer.Options(concurrency: 3))
     let (first, others) = (Gate(), Gate())
-    subject.processor.hook.value = { call in
+    subject.sides.hook.value = { call in
       switch call {
       case "content 1":
         await first.pass()
@@ -87,11 +88,11 @@ import Testing
     #expect(subject.failures == ["content 1", "content 3"])
   }
 
-  @Test func thoseUnderWayAreCancelledAndThatIsNoFailure() async throws {
+  @Test func `the cancellation of active downloads is not a failure`() async throws {
     let clock = ManualClock()
     let subject = Subject(
-      source: [1, 2, 3], local: [], options: OneWayOptions(concurrency: 3))
-    subject.processor.hook.value = { call in
+      source: [1, 2, 3], local: [], options: OneWaySynchronizer.Options(concurrency: 3))
+    subject.sides.hook.value = { call in
       if call == "content 1" || call == "content 2" { try await clock.sleep(for: .seconds(1)) }
       if call == "content 3" {
         try await clock.waitForSleepers(2)
@@ -103,20 +104,20 @@ import Testing
     #expect(subject.trace.suffix(3) == ["end", "A failed", "idle"])
   }
 
-  @Test func aCancellationOfTheProcessorsOwnIsAFailure() async throws {
-    let subject = Subject(options: options(stopOnError: true))
-    subject.processor.hook.value = { if $0 == "fetch" { throw CancellationError() } }
+  @Test func `a cancellation error of a remote is a failure`() async throws {
+    let subject = Subject(options: options(stopsOnError: true))
+    subject.sides.hook.value = { if $0 == "fetch" { throw CancellationError() } }
     try await subject.run()
     #expect(subject.error?.isCancelled == false)
     #expect(subject.failures == ["fetch - CancellationError()"])
   }
 
-  @Test func aRunAfterAFailureStartsAfresh() async throws {
-    let subject = Subject(options: options(stopOnError: true))
-    subject.processor.hook.value = { if $0 == "preview 1" { throw Refusal() } }
+  @Test func `a run after a failure begins again`() async throws {
+    let subject = Subject(options: options(stopsOnError: true))
+    subject.sides.hook.value = { if $0 == "preview 1" { throw Refusal() } }
     try await subject.run()
-    subject.processor.hook.value = { _ in }
-    subject.processor.trace.value = ["idle"]
+    subject.sides.hook.value = { _ in }
+    subject.sides.trace.value = ["idle"]
     let trace = try await subject.run()
     #expect(trace == Subject.trace(Subject.fullRun, answer: "ok"))
     #expect(subject.synchronizer.progress.value.failed == 0)
@@ -128,51 +129,54 @@ import Testing
     let description: String
   }
 
-  private func failure(_ stage: OneWayStage, _ key: String?, _ cause: String) -> OneWayFailure {
-    OneWayFailure(stage: stage, key: key, cause: Trouble(description: cause))
+  private func failure(_ stage: OneWaySynchronizer.Stage, _ key: String?, _ cause: String)
+    -> OneWayError.Failure
+  {
+    OneWayError.Failure(stage: stage, key: key, cause: Trouble(description: cause))
   }
 
   @Test(arguments: [
-    (OneWayStage.begin, "the run could not begin: no"),
-    (.fetch, "the source list could not be fetched: no"),
-    (.localKeys, "the local keys could not be read: no"),
-    (.remove, "\"a\", which the source does not list any more, could not be removed: no"),
-    (.shouldUpdate, "it could not be told whether \"a\" is to be updated: no"),
-    (.prepare, "the downloads could not be prepared: no"),
-    (.preview, "the preview of \"a\" could not be downloaded: no"),
-    (.content, "the content of \"a\" could not be downloaded: no"),
-    (.end, "the run could not be ended: no"),
-  ]) func aFailureSaysStageKeyAndCause(stage: OneWayStage, text: String) {
+    (OneWaySynchronizer.Stage.begin, "cannot begin the run: no"),
+    (.fetch, "cannot fetch the remote list: no"),
+    (.localKeys, "cannot read the local keys: no"),
+    (.remove, "cannot remove \"a\", which the remote does not list any more: no"),
+    (.shouldUpdate, "cannot decide if \"a\" is outdated: no"),
+    (.prepare, "cannot prepare the downloads: no"),
+    (.preview, "cannot download the preview of \"a\": no"),
+    (.content, "cannot download the content of \"a\": no"),
+    (.end, "cannot end the run: no"),
+  ]) func `a failure names stage, key and cause`(stage: OneWaySynchronizer.Stage, text: String) {
     #expect(failure(stage, "\"a\"", "no").description == text)
   }
 
-  @Test func aCauseOfSeveralLinesIsToldOnOne() {
+  @Test func `a cause of several lines becomes one line`() {
     let error = OneWayError(
       code: .failed, stage: .end,
       failures: [failure(.fetch, nil, "no\r\n  such\u{2028}list\n"), failure(.end, nil, "no")])
     #expect(
-      error.description == "the synchronisation failed: the source list could not be fetched: no "
-        + "  such list; the run could not be ended: no")
+      error.description
+        == "the synchronization failed: cannot fetch the remote list: no   such list; "
+        + "cannot end the run: no")
   }
 
-  @Test func keysThatCannotBeRemovedAreCounted() async throws {
+  @Test func `keys that cannot be removed are counted`() async throws {
     let subject = Subject(source: [], local: [7, 8, 9])
-    subject.processor.hook.value = { if $0.hasPrefix("remove") { throw Refusal() } }
+    subject.sides.hook.value = { if $0.hasPrefix("remove") { throw Refusal() } }
     try await subject.run()
     #expect(
       subject.error?.description
-        == "the synchronisation failed: 7 and 2 more, which the source does not list any more, "
-        + "could not be removed: Refusal()")
+        == "the synchronization failed: cannot remove 7 and 2 more, which the remote does not list "
+        + "any more: Refusal()")
   }
 
-  @Test func anErrorTellsThreeFailuresAndCountsTheRest() {
+  @Test func `an error names three failures and counts the others`() {
     func text(_ count: Int) -> String {
       let failures = (0..<count).map { failure(.content, "\($0)", "no \($0)") }
       return OneWayError(code: .failed, stage: .content, failures: failures).description
     }
     let three =
-      "the synchronisation failed: the content of 0 could not be downloaded: no 0; the content of "
-      + "1 could not be downloaded: no 1; the content of 2 could not be downloaded: no 2"
+      "the synchronization failed: cannot download the content of 0: no 0; cannot download the "
+      + "content of 1: no 1; cannot download the content of 2: no 2"
     #expect(text(3) == three)
     #expect(text(4) == three + "; and 1 more failure")
     #expect(text(9) == three + "; and 6 more failures")
@@ -186,26 +190,33 @@ import Testing
       "\"e" + String(repeating: "\u{301}", count: 59) + "\"…"
     ),
     (String(repeating: "x", count: 10_000), "\"\(String(repeating: "x", count: 60))\"…"),
-  ]) func aKeyThatIsTextIsQuotedAndNotLong(key: String, shown: String) async throws {
+  ]) func `a text key is quoted and shortened`(key: String, shown: String) async throws {
     #expect(try await shownKey(of: key) == shown)
-    #expect(try await shownKey(of: ExactString(key)) == shown)
+    #expect(try await shownKey(of: Title(stringLiteral: key)) == shown)
   }
 
   private func shownKey<Name: Hashable & Differentiable & Sendable>(
     of name: Name
   ) async throws -> String? where Name.DifferenceIdentifier == Name {
     let error = await #expect(throws: OneWayError.self) {
-      try await OneWaySynchronizer(processor: NamedProcessor(name: name)).sync()
+      try await OneWaySynchronizer(from: NamedRemote(name: name), to: CollectionStore<Name>())
+        .sync()
     }
     return error?.failures.first?.key
   }
 
-  private struct NamedProcessor<Name: Hashable & Differentiable & Sendable>: OneWayProcessor
+  private struct NamedRemote<Name: Hashable & Differentiable & Sendable>: OneWayRemote
   where Name.DifferenceIdentifier == Name {
     let name: Name
-    func begin() async throws {}
-    func fetchSourceList() async throws -> [Name] { [name] }
-    func localKeys() async throws -> Set<Name> { [] }
-    func downloadContent(_ item: Name) async throws { throw Refusal() }
+    func items() async throws -> [Name] { [name] }
+    func content(of item: Name) async throws -> Name { throw Refusal() }
+  }
+
+  /// A key type that is expressible by a string literal.
+  private struct Title: Hashable, Differentiable, Sendable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+  {
+    let description: String
+    init(stringLiteral value: String) { description = value }
   }
 }

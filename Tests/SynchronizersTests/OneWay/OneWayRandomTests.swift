@@ -5,18 +5,18 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// Random runs, held against a model that is written down call by call.
+/// Compares random runs with a model, call by call.
 @Suite(.timeLimit(.minutes(20))) struct OneWayRandomTests {
   private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
   private static let seeds = (0..<(isLong ? 50_000 : 500)).map { UInt64($0) }
 
-  /// What a run is made of.
+  /// The input of a run.
   private struct Case {
     let source: [TestElement]
     let local: Set<Int>
     let current: Set<Int>
     let order: [Int]
-    let options: OneWayOptions
+    let options: OneWaySynchronizer.Options
     let failing: Set<String>
 
     init(seed: UInt64) {
@@ -25,22 +25,22 @@ import Testing
       local = Set((0..<random.below(7)).map { _ in random.below(10) })
       current = Set((0..<random.below(4)).map { _ in random.below(8) })
       order = (0..<10).shuffled(using: &random)
-      options = OneWayOptions(
-        concurrency: 1, downloadPreview: random.oneIn(2), downloadContent: !random.oneIn(4),
-        stopOnError: random.oneIn(2))
+      options = OneWaySynchronizer.Options(
+        concurrency: 1, downloadsPreview: random.oneIn(2), downloadsContent: !random.oneIn(4),
+        stopsOnError: random.oneIn(2))
       var names = ["begin", "fetch", "local", "remove", "prepare", "end"]
       for id in 0..<8 { names += ["update? \(id)", "preview \(id)", "content \(id)"] }
       failing = Set(names.filter { _ in random.oneIn(25) })
     }
 
-    /// By what a call is known in `failing`.
+    /// Returns the number of a call in `failing`.
     static func name(of call: String) -> String {
       let words = call.split(whereSeparator: { " .".contains($0) }).map(String.init)
       return ["update?", "preview", "content"].contains(words[0])
         ? "\(words[0]) \(words[1])" : words[0]
     }
 
-    /// The calls of a run, and those of them that fail.
+    /// Returns the calls of a run and the failed ones.
     func expectation() -> (calls: [String], failures: [String]) {
       var calls: [String] = []
       var failures: [String] = []
@@ -70,11 +70,11 @@ import Testing
         guard call("prepare" + due.map { " \($0)" }.joined()) else { return }
         due.sort { order[$0.id] < order[$1.id] }
         let stages = [
-          options.downloadPreview ? "preview" : nil, options.downloadContent ? "content" : nil,
+          options.downloadsPreview ? "preview" : nil, options.downloadsContent ? "content" : nil,
         ]
         for stage in stages.compactMap({ $0 }) {
           for item in due {
-            if !call("\(stage) \(item)") && options.stopOnError { return }
+            if !call("\(stage) \(item)") && options.stopsOnError { return }
           }
         }
       }
@@ -84,16 +84,16 @@ import Testing
     }
   }
 
-  @Test func randomRunsDoWhatTheModelDoes() async throws {
+  @Test func `random runs equal the model`() async throws {
     for seed in Self.seeds {
       let testCase = Case(seed: seed)
       let subject = Subject(
         source: testCase.source, local: testCase.local, options: testCase.options)
-      subject.processor.isCurrent.value = { testCase.current.contains($0.id) }
-      subject.processor.preparing.value = { items in
+      subject.sides.isCurrent.value = { testCase.current.contains($0.id) }
+      subject.sides.preparing.value = { items in
         items.sorted { testCase.order[$0.id] < testCase.order[$1.id] }
       }
-      subject.processor.hook.value = { call in
+      subject.sides.hook.value = { call in
         if testCase.failing.contains(Case.name(of: call)) { throw Refusal() }
       }
       let trace = try await subject.run()
@@ -106,8 +106,8 @@ import Testing
     }
   }
 
-  /// Any number of interrupted runs, and then one that is not.
-  @Test func aStoreHoldsWhatIsListedAfterAnyFailures() async throws {
+  /// Performs some interrupted runs, and then a complete one.
+  @Test func `after any failures, a complete run stores the whole list`() async throws {
     for seed in Self.seeds {
       var random = SeededGenerator(seed: seed)
       let store = CollectionStore<TestElement>()
@@ -124,18 +124,18 @@ import Testing
         let remote = FailingRemote(listed: listed, failing: failing)
         let synchronizer = OneWaySynchronizer(
           from: remote, to: store,
-          options: OneWayOptions(concurrency: 1, stopOnError: random.oneIn(2)))
+          options: OneWaySynchronizer.Options(concurrency: 1, stopsOnError: random.oneIn(2)))
         _ = try? await synchronizer.sync()
         try #require(recorder.changes.count <= count + 1, "seed \(seed)")
         let now = Array(store.snapshot)
         let known = Set(now.map(\.id))
-        // In the order of the list, all from before or from the list, nothing that is not listed.
+        // The store has listed items only, old or new, in the order of the list.
         try #require(
           now.map(\.id) == listed.map(\.id).filter { known.contains($0) }, "seed \(seed)")
         try #require(
           now.allSatisfy { before.contains($0) || listed.contains($0) && !failing.contains($0.id) },
           "seed \(seed)")
-        // What could be kept is kept.
+        // Old items stay if possible.
         let keys = Set(listed.map(\.id))
         try #require(before.allSatisfy { known.contains($0.id) == keys.contains($0.id) })
       }
@@ -148,8 +148,8 @@ import Testing
     }
   }
 
-  /// Edits of the user's during a run stay, whatever the run does.
-  @Test func whatIsNotListedStaysBehindItsNeighbour() async throws {
+  /// Edits of the user during a run always stay.
+  @Test func `an unlisted item follows its predecessor`() async throws {
     for seed in Self.seeds {
       var random = SeededGenerator(seed: seed)
       let store = CollectionStore<TestElement>(
@@ -170,7 +170,7 @@ import Testing
       try #require(
         after.map(\.id).filter { keys.contains($0) }
           == listed.map(\.id).filter { here.contains($0) }, "seed \(seed)")
-      // Each that is not listed follows the same one as before, the removed ones left out.
+      // Each unlisted item follows its previous predecessor that still exists.
       let stayed = before.map(\.id).filter { !removed.contains($0) }
       for (index, id) in stayed.enumerated() where !keys.contains(id) {
         let position = try #require(after.firstIndex { $0.id == id }, "seed \(seed)")

@@ -4,26 +4,26 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// Trying again, by a clock that is moved by hand.
+/// Tests of retries with a manual clock.
 @Suite(.timeLimit(.minutes(2))) struct OneWayRetryTests {
   private let clock = ManualClock()
 
   private func makeSubject(
-    source: [TestElement] = [1], retries: Int, concurrency: Int = 1, stopOnError: Bool = true,
+    source: [TestElement] = [1], retries: Int, concurrency: Int = 1, stopsOnError: Bool = true,
     isRetried: @escaping @Sendable (any Error) -> Bool = { _ in true }
   ) -> Subject {
     Subject(
       source: source, local: [],
-      options: OneWayOptions(
-        concurrency: concurrency, downloadPreview: true, stopOnError: stopOnError,
+      options: OneWaySynchronizer.Options(
+        concurrency: concurrency, downloadsPreview: true, stopsOnError: stopsOnError,
         retry: RetryPolicy(retries: retries, isRetried: isRetried)),
       clock: clock)
   }
 
-  /// Has a call fail some times, and then succeed.
+  /// Lets a call fail a number of times and then succeed.
   private func fail(_ call: String, times: Int, _ subject: Subject) {
     let left = Shared(times)
-    subject.processor.hook.value = { name in
+    subject.sides.hook.value = { name in
       guard name == call else { return }
       let fails = left.modify { left in
         left -= 1
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: ["fetch", "preview 1", "content 1"])
-  func itIsTriedAgainAfterGrowingPauses(call: String) async throws {
+  func `retries follow after growing pauses`(call: String) async throws {
     let subject = makeSubject(retries: 3)
     fail(call, times: 3, subject)
     subject.ask()
@@ -52,7 +52,7 @@ import Testing
     #expect(subject.synchronizer.progress.value.failed == 0)
   }
 
-  @Test func itGivesUpAfterTheLastRetry() async throws {
+  @Test func `the run fails after the last retry`() async throws {
     let subject = makeSubject(retries: 1)
     fail("content 1", times: 2, subject)
     subject.ask()
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: ["begin", "local", "prepare 1", "end"])
-  func nothingElseIsTriedAgain(call: String) async throws {
+  func `only fetches and downloads are retried`(call: String) async throws {
     let subject = makeSubject(retries: 3)
     fail(call, times: 1, subject)
     let trace = try await subject.run()
@@ -71,7 +71,7 @@ import Testing
     #expect(subject.failures == ["\(Subject.stage(of: call)) -"])
   }
 
-  @Test func whatMayNotPassIsNotTriedAgain() async throws {
+  @Test func `an error that the policy excludes is not retried`() async throws {
     let subject = makeSubject(retries: 3) { !($0 is Refusal) }
     fail("fetch", times: 1, subject)
     try await subject.run()
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: ["fetch", "preview 1", "content 1"])
-  func cancelledInAPauseItEndsAtOnce(call: String) async throws {
+  func `cancellation ends a pause at once`(call: String) async throws {
     let subject = makeSubject(retries: 3)
     fail(call, times: 9, subject)
     subject.ask()
@@ -87,17 +87,17 @@ import Testing
     subject.synchronizer.cancel()
     await subject.waitUntilIdle()
     #expect(subject.error?.isCancelled == true)
-    // What went wrong before the pause is told.
+    // The error is the one from before the pause.
     #expect(subject.failures == ["\(Subject.stage(of: call)) \(call.hasSuffix("1") ? "1" : "-")"])
     #expect(subject.trace.count { $0 == call } == 1)
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func whereAnotherDownloadFailsThePauseEndsAtOnceAndBothAreTold() async throws {
+  @Test func `another failed download ends a pause and both are reported`() async throws {
     let subject = makeSubject(source: [1, 2], retries: 1, concurrency: 2) { _ in true }
     struct Final: Error {}
     subject.synchronizer.options.retry.isRetried = { $0 is Refusal }
-    subject.processor.hook.value = { [clock] call in
+    subject.sides.hook.value = { [clock] call in
       if call == "content 1" { throw Refusal() }
       if call == "content 2" {
         try await clock.waitForSleepers(1)

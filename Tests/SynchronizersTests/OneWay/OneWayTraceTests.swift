@@ -5,45 +5,47 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// What a run does, in which order.
+/// Tests of the order of calls in a run.
 @Suite(.timeLimit(.minutes(2))) struct OneWayTraceTests {
   private static let contentRun = Subject.fullRun.filter { !$0.hasPrefix("preview") }
 
-  @Test func aPlainRunDownloadsContentsInTheOrderOfTheSource() async throws {
+  @Test func `a run downloads contents in the order of the list`() async throws {
     let subject = Subject()
     let trace = try await subject.run()
     #expect(trace == Subject.trace(Self.contentRun, answer: "ok"))
     let outcome = try subject.answers.value[0].get()
     #expect(
-      outcome == OneWayOutcome(listed: 3, removed: 1, new: 2, outdated: 1, previews: 0, contents: 3)
+      outcome.counts == [3, 1, 2, 1, 0, 3] && outcome.diagnostics.isEmpty
     )
   }
 
-  @Test func allPreviewsComeBeforeAllContents() async throws {
-    let subject = Subject(options: OneWayOptions(concurrency: 1, downloadPreview: true))
+  @Test func `all previews come before all contents`() async throws {
+    let subject = Subject(
+      options: OneWaySynchronizer.Options(concurrency: 1, downloadsPreview: true))
     let trace = try await subject.run()
     #expect(trace == Subject.trace(Subject.fullRun, answer: "ok"))
     #expect(try subject.answers.value[0].get().previews == 3)
   }
 
-  @Test func previewsAlone() async throws {
+  @Test func `a run can download previews only`() async throws {
     let subject = Subject(
-      options: OneWayOptions(concurrency: 1, downloadPreview: true, downloadContent: false))
+      options: OneWaySynchronizer.Options(
+        concurrency: 1, downloadsPreview: true, downloadsContent: false))
     let trace = try await subject.run()
     #expect(
       trace == Subject.trace(Subject.fullRun.filter { !$0.hasPrefix("content") }, answer: "ok"))
   }
 
-  @Test func withNothingToDownloadItStillPrepares() async throws {
-    let subject = Subject(options: OneWayOptions(downloadContent: false))
+  @Test func `a run without downloads still prepares`() async throws {
+    let subject = Subject(options: OneWaySynchronizer.Options(downloadsContent: false))
     let trace = try await subject.run()
     #expect(
       trace == Subject.trace(Subject.fullRun.prefix(6) + ["end"], answer: "ok"))
   }
 
-  @Test func whatIsUpToDateIsNotDownloaded() async throws {
+  @Test func `an item that is up to date is not downloaded`() async throws {
     let subject = Subject()
-    subject.processor.isCurrent.value = { $0.id == 2 }
+    subject.sides.isCurrent.value = { $0.id == 2 }
     let trace = try await subject.run()
     #expect(
       trace
@@ -55,7 +57,7 @@ import Testing
     #expect(try subject.answers.value[0].get().outdated == 0)
   }
 
-  @Test func anEmptySourceRemovesEverything() async throws {
+  @Test func `an empty list removes all items`() async throws {
     let subject = Subject(source: [])
     let trace = try await subject.run()
     #expect(
@@ -63,15 +65,15 @@ import Testing
         == Subject.trace(["begin", "fetch", "local", "remove 2 4", "prepare", "end"], answer: "ok"))
   }
 
-  @Test func withNothingOnEitherSideItPrepares() async throws {
+  @Test func `a run over two empty sides prepares`() async throws {
     let subject = Subject(source: [], local: [])
     let trace = try await subject.run()
     #expect(trace == Subject.trace(["begin", "fetch", "local", "prepare", "end"], answer: "ok"))
   }
 
-  @Test func itemsOnBothSidesAreAskedAboutInTheOrderOfTheSource() async throws {
+  @Test func `items on both sides are compared in the order of the list`() async throws {
     let subject = Subject(source: [5, 3, 9, 1], local: [1, 3, 5])
-    subject.processor.isCurrent.value = { $0.id != 3 }
+    subject.sides.isCurrent.value = { $0.id != 3 }
     let trace = try await subject.run()
     #expect(
       trace
@@ -82,7 +84,7 @@ import Testing
           ], answer: "ok"))
   }
 
-  @Test func ofSeveralItemsOfOneKeyTheFirstCounts() async throws {
+  @Test func `the first item of a key counts`() async throws {
     let subject = Subject(
       source: [1, TestElement(2, 5), TestElement(1, 7), TestElement(2, 8), TestElement(1, 9)],
       local: [2])
@@ -98,49 +100,49 @@ import Testing
     #expect(diagnostics.map(\.code) == ["duplicate-identity"])
     #expect(
       diagnostics.first?.message
-        == "The source lists the key 1 more than once; the first item of a key counts, and 3 others "
-        + "are left out.")
+        == "The remote lists the key 1 more than once. The first item of a key counts, and 3 others "
+        + "are ignored.")
     #expect(subject.synchronizer.progress.value.diagnostics == diagnostics)
 
-    subject.processor.source.value = [1]
+    subject.sides.source.value = [1]
     try await subject.run()
     #expect(try subject.answers.value[1].get().diagnostics.isEmpty)
     #expect(subject.synchronizer.progress.value.diagnostics.isEmpty)
   }
 
-  @Test func preparingMayReorderAndFilter() async throws {
+  @Test func `preparing can reorder and filter`() async throws {
     let subject = Subject()
-    subject.processor.preparing.value = { [$0[2], $0[0]] }
+    subject.sides.preparing.value = { [$0[2], $0[0]] }
     let trace = try await subject.run()
     #expect(trace.suffix(5) == ["content 3", "content 1", "end", "A ok", "idle"])
   }
 
-  @Test func preparedTwiceIsDownloadedOnce() async throws {
+  @Test func `an item that is prepared twice is downloaded once`() async throws {
     let subject = Subject()
-    subject.processor.preparing.value = { [$0[2], TestElement(1, 9), $0[2], $0[0]] }
+    subject.sides.preparing.value = { [$0[2], TestElement(1, 9), $0[2], $0[0]] }
     let trace = try await subject.run()
     #expect(trace.suffix(5) == ["content 3", "content 1.9", "end", "A ok", "idle"])
     #expect(try subject.answers.value[0].get().diagnostics.isEmpty)
   }
 
-  @Test func whatIsUpToDateMayBePreparedAndWhatIsNotListedMayNot() async throws {
+  @Test func `preparing can add listed items but no others`() async throws {
     let subject = Subject()
-    subject.processor.isCurrent.value = { _ in true }
-    subject.processor.preparing.value = { [7, TestElement(2, 5)] + $0 + [4] }
+    subject.sides.isCurrent.value = { _ in true }
+    subject.sides.preparing.value = { [7, TestElement(2, 5)] + $0 + [4] }
     let trace = try await subject.run()
     #expect(
       trace.suffix(6) == ["content 2.5", "content 1", "content 3", "end", "A ok", "idle"])
     let diagnostics = try subject.answers.value[0].get().diagnostics
     #expect(diagnostics.map(\.code) == ["foreign-item"])
-    #expect(diagnostics.first?.message.hasSuffix("2, the first of them 7.") == true)
+    #expect(diagnostics.first?.message.hasSuffix("2, beginning with 7.") == true)
   }
 
   // MARK: Several calls
 
-  @Test func callsDuringARunAreOneMoreRunAndAllAreAnsweredAtItsEnd() async throws {
+  @Test func `requests during a run cause one more run, which answers all`() async throws {
     let subject = Subject()
     let held = Gate()
-    subject.processor.hook.value = { if $0 == "begin" { await held.pass() } }
+    subject.sides.hook.value = { if $0 == "begin" { await held.pass() } }
     subject.ask("A")
     subject.ask("B")
     subject.ask("C")
@@ -152,11 +154,11 @@ import Testing
         + ["A ok", "B ok", "C ok", "idle"])
   }
 
-  @Test func eachRunMayBeAskedForAgain() async throws {
+  @Test func `each run can be requested again`() async throws {
     let subject = Subject(source: [], local: [])
     let run = ["begin", "fetch", "local", "prepare", "end"]
     let names = Log(["B", "C"])
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       guard call == "local" else { return }
       if let name = names.modify({ $0.isEmpty ? nil : $0.removeFirst() }) { subject?.ask(name) }
     }
@@ -166,9 +168,9 @@ import Testing
       subject.trace == ["idle", "running"] + run + run + run + ["A ok", "B ok", "C ok", "idle"])
   }
 
-  @Test func allAreToldWhatTheLastRunCameTo() async throws {
+  @Test func `all callers receive the result of the last run`() async throws {
     let subject = Subject(source: [], local: [])
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       guard call == "fetch" else { return }
       if subject?.trace.contains("end") == false { subject?.ask("B") } else { throw Refusal() }
     }
@@ -177,7 +179,7 @@ import Testing
     #expect(subject.trace.suffix(3) == ["A failed", "B failed", "idle"])
   }
 
-  @Test func askedInACompletionTheNextRunFollowsTheIdleNotification() async throws {
+  @Test func `a request in a completion runs after the idle notification`() async throws {
     let subject = Subject()
     let over = Gate()
     subject.ask("A") { subject.ask("B") { over.open() } }
@@ -189,7 +191,7 @@ import Testing
         + ["B ok", "idle"])
   }
 
-  @Test func askedInTheIdleNotificationItRunsAgain() async throws {
+  @Test func `a request in the idle notification runs`() async throws {
     let subject = Subject(source: [], local: [])
     let run = ["begin", "fetch", "local", "prepare", "end"]
     let over = Gate()
@@ -206,50 +208,51 @@ import Testing
     observation.dispose()
   }
 
-  @Test func awaitingReturnsWhatWasDone() async throws {
+  @Test func `awaiting returns the outcome`() async throws {
     let subject = Subject()
     let outcome = try await subject.synchronizer.sync()
     #expect(outcome.contents == 3)
-    subject.processor.hook.value = { if $0 == "local" { throw Refusal() } }
+    subject.sides.hook.value = { if $0 == "local" { throw Refusal() } }
     let error = await #expect(throws: OneWayError.self) { try await subject.synchronizer.sync() }
     #expect(error?.stage == .localKeys)
   }
 
   // MARK: Options
 
-  @Test func optionsAreReadAtTheStartOfEachRun() async throws {
+  @Test func `a run reads the options when it begins`() async throws {
     let subject = Subject()
-    subject.processor.hook.value = { [weak subject] call in
+    subject.sides.hook.value = { [weak subject] call in
       guard call == "begin" else { return }
-      subject?.synchronizer.options.downloadPreview.toggle()
-      subject?.synchronizer.options.downloadContent.toggle()
+      subject?.synchronizer.options.downloadsPreview.toggle()
+      subject?.synchronizer.options.downloadsContent.toggle()
     }
     try await subject.run()
     #expect(subject.trace == Subject.trace(Self.contentRun, answer: "ok"))
-    subject.processor.trace.value = ["idle"]
+    subject.sides.trace.value = ["idle"]
     let trace = try await subject.run()
     #expect(
       trace == Subject.trace(Subject.fullRun.filter { !$0.hasPrefix("content") }, answer: "ok"))
   }
 
-  @Test func theDefaultsAreThose() {
-    let options = OneWayOptions()
-    #expect(options.concurrency == 0 && !options.downloadPreview && options.downloadContent)
-    #expect(options.stopOnError && options.retry.retries == 0)
+  @Test func `the default options are documented`() {
+    let options = OneWaySynchronizer.Options()
+    #expect(options.concurrency == 0 && !options.downloadsPreview && options.downloadsContent)
+    #expect(options.stopsOnError && options.retry.retries == 0)
   }
 
-  @Test func aNegativeConcurrencyTraps() async {
-    await #expect(processExitsWith: .failure) { _ = OneWayOptions(concurrency: -1) }
+  @Test func `a negative concurrency traps`() async {
+    await #expect(processExitsWith: .failure) { _ = OneWaySynchronizer.Options(concurrency: -1) }
     await #expect(processExitsWith: .failure) {
-      var options = OneWayOptions()
+      var options = OneWaySynchronizer.Options()
       options.concurrency = -1
     }
   }
 
   // MARK: Properties
 
-  @Test func progressCountsWithinEachStage() async throws {
-    let subject = Subject(options: OneWayOptions(concurrency: 1, downloadPreview: true))
+  @Test func `progress counts within each stage`() async throws {
+    let subject = Subject(
+      options: OneWaySynchronizer.Options(concurrency: 1, downloadsPreview: true))
     let steps = Log<String>([])
     let observation = subject.synchronizer.progress.observe { progress in
       steps.append(
@@ -266,7 +269,7 @@ import Testing
       ])
   }
 
-  @Test func theOutcomeIsSetBeforeAnybodyIsAnswered() async throws {
+  @Test func `the outcome is set before callers are answered`() async throws {
     let subject = Subject()
     #expect(subject.synchronizer.lastOutcome.value == nil)
     let seen = Log<String>([])
@@ -275,7 +278,7 @@ import Testing
       seen.append(Subject.brief(outcome))
     }
     await subject.waitUntilIdle()
-    subject.processor.hook.value = { if $0 == "end" { throw Refusal() } }
+    subject.sides.hook.value = { if $0 == "end" { throw Refusal() } }
     try await subject.run()
     if let outcome = subject.synchronizer.lastOutcome.value {
       seen.append(Subject.brief(outcome))
@@ -285,14 +288,14 @@ import Testing
 
   // MARK: Lifetime
 
-  @Test func letGoWhileItRunsItEndsItsRunAndAnswers() async throws {
-    let processor = TestProcessor(source: [1], local: [])
+  @Test func `a released synchronizer ends its run and answers`() async throws {
+    let sides = TestSides(source: [1], local: [])
     let (held, answered) = (Gate(), Gate())
-    processor.hook.value = { if $0 == "fetch" { await held.pass() } }
-    var synchronizer: OneWaySynchronizer? = OneWaySynchronizer(processor: processor)
+    sides.hook.value = { if $0 == "fetch" { await held.pass() } }
+    var synchronizer: OneWaySynchronizer? = OneWaySynchronizer(from: sides, to: sides)
     weak let released = synchronizer
     synchronizer?.sync { answer in
-      processor.trace.append(Subject.brief(answer))
+      sides.trace.append(Subject.brief(answer))
       answered.open()
     }
     await held.waitForArrivals()
@@ -301,7 +304,7 @@ import Testing
     held.open()
     await answered.pass()
     #expect(
-      processor.trace.value
+      sides.trace.value
         == ["begin", "fetch", "local", "prepare 1", "content 1", "end", "ok"])
   }
 }

@@ -9,7 +9,7 @@ import Testing
     (0..<count).map { policy.pause(before: $0) }
   }
 
-  @Test func pausesGrowUpToTheLongest() {
+  @Test func `pauses grow up to the longest pause`() {
     let policy = RetryPolicy(
       retries: 9, firstPause: .seconds(1), factor: 3, longestPause: .seconds(20))
     #expect(
@@ -17,7 +17,7 @@ import Testing
     #expect(policy.pause(before: .max) == .seconds(20))
   }
 
-  @Test func theDefaultDoublesFromHalfASecondToAMinute() {
+  @Test func `the default doubles from half a second to a minute`() {
     let policy = RetryPolicy(retries: 5)
     #expect(
       pauses(policy, 5)
@@ -25,7 +25,7 @@ import Testing
     #expect(policy.pause(before: 7) == .seconds(60))
   }
 
-  @Test func aPauseMayStayTheSame() {
+  @Test func `a factor of one keeps the pause`() {
     let constant = RetryPolicy(retries: 9, firstPause: .seconds(2), factor: 1)
     #expect(constant.pause(before: .max) == .seconds(2))
     let none = RetryPolicy(retries: 9, firstPause: .zero)
@@ -34,19 +34,19 @@ import Testing
     #expect(long.pause(before: 0) == .seconds(5))
   }
 
-  @Test func aHugeFactorDoesNotOverflow() {
+  @Test func `a huge factor does not overflow`() {
     let policy = RetryPolicy(retries: 9, firstPause: .seconds(1), factor: 1e300)
     #expect(pauses(policy, 4) == [.seconds(1)] + Array(repeating: .seconds(60), count: 3))
   }
 
-  @Test func chanceTakesItsPartOfAPause() {
+  @Test func `the jitter randomizes its part of a pause`() {
     let policy = RetryPolicy(retries: 9, firstPause: .seconds(4), jitter: 0.25)
     let pauses = (0..<200).map { _ in policy.pause(before: 0) }
     #expect(pauses.allSatisfy { $0 >= .seconds(3) && $0 <= .seconds(4) })
     #expect(Set(pauses).count > 1)
   }
 
-  @Test func whatMakesNoSenseTraps() async {
+  @Test func `invalid values trap`() async {
     await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: -1) }
     await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: 1, factor: 0.5) }
     await #expect(processExitsWith: .failure) { _ = RetryPolicy(retries: 1, jitter: 2) }
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func itSucceedsAfterRetriesOrThrowsTheLastError() async throws {
+  @Test func `an operation succeeds after retries or throws the last error`() async throws {
     struct Numbered: Error, Equatable { let number: Int }
     let clock = ManualClock()
     for successAt in 1...4 {
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func neverTriesOnce() async {
+  @Test func `a policy without retries performs an operation once`() async {
     let count = Shared(0)
     await #expect(throws: Refusal.self) {
       try await RetryPolicy.never.run(by: ManualClock()) {
@@ -93,7 +93,7 @@ import Testing
     #expect(count.value == 1)
   }
 
-  @Test func whatFailsAfterItWasCancelledIsThrownItself() async throws {
+  @Test func `an error after cancellation is thrown unchanged`() async throws {
     let held = Gate()
     let running = Task {
       try await RetryPolicy(retries: 3).run(by: ManualClock()) {
@@ -107,7 +107,7 @@ import Testing
     await #expect(throws: Refusal.self) { try await running.value }
   }
 
-  @Test func cancellationIsNotTriedAgain() async throws {
+  @Test func `a cancellation error is not retried`() async throws {
     let clock = ManualClock()
     await #expect(throws: CancellationError.self) {
       try await RetryPolicy(retries: 3).run(by: clock) { throw CancellationError() }

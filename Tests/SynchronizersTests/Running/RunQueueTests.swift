@@ -4,17 +4,17 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// The queue that both synchronisers run through.
+/// Tests of the queue that both kinds of synchronizers use.
 @Suite(.timeLimit(.minutes(2))) struct RunQueueTests {
   private struct Cancelled: Error {}
 
-  /// A queue whose runs, notifications and answers are written down.
+  /// A queue with a log of runs, notifications and answers.
   private final class Subject: Sendable {
     let log = Log<String>([])
     let status = Property("idle")
     let queue: RunQueue<Int>
 
-    /// - Parameter body: Run inside each run, with its number; 1 is the first.
+    /// - Parameter body: A closure that each run calls with its number, beginning with 1.
     init(_ body: @escaping @Sendable (Int) async throws -> Void = { _ in }) {
       let (log, status, count) = (log, status, Shared(0))
       queue = RunQueue(
@@ -55,14 +55,14 @@ import Testing
     func waitUntilIdle() async { await ReadOnlyProperty(status).wait { $0 == "idle" } }
   }
 
-  @Test func oneRunForOneCall() async {
+  @Test func `one request causes one run`() async {
     let subject = Subject()
     subject.ask("A")
     await subject.waitUntilIdle()
     #expect(subject.log.value == ["running", "run 1", "ended 1", "A: 1", "idle"])
   }
 
-  @Test func oneMoreRunForAllCallsMeanwhile() async {
+  @Test func `requests during a run cause one more run`() async {
     let held = Gate()
     let subject = Subject { _ in await held.pass() }
     subject.ask("A")
@@ -76,7 +76,7 @@ import Testing
       ])
   }
 
-  @Test func allAreToldWhatTheLastRunThrows() async {
+  @Test func `all callers receive the error of the last run`() async {
     let held = Gate()
     let subject = Subject { number in
       await held.pass()
@@ -92,7 +92,7 @@ import Testing
       ])
   }
 
-  @Test func cancelledTheRunEndsBeforeAnybodyIsAnswered() async {
+  @Test func `a canceled run ends before callers are answered`() async {
     let held = Gate()
     let subject = Subject { _ in await held.pass() }
     subject.ask("A")
@@ -110,9 +110,9 @@ import Testing
       ])
   }
 
-  @Test func aRunIsCancelledEvenBeforeItsTaskIsMade() async {
+  @Test func `a run can be canceled before its task exists`() async {
     var unaware = 0
-    // The run could begin a moment before its task was cancelled.
+    // The run may begin before its task is canceled.
     for _ in 0..<20_000 {
       let felt = Shared(false)
       let queue = Shared<RunQueue<Int>?>(nil)
@@ -132,7 +132,7 @@ import Testing
     #expect(unaware == 0)
   }
 
-  @Test func whoAsksAfterCancellingGetsARunOfHisOwn() async {
+  @Test func `a request after cancellation gets a new run`() async {
     let held = Gate()
     let subject = Subject { if $0 == 1 { await held.pass() } }
     subject.ask("A")
@@ -148,7 +148,7 @@ import Testing
       ])
   }
 
-  @Test func askedInAnAnswerItRunsAgainAfterIdle() async {
+  @Test func `a request in an answer runs after the idle notification`() async {
     let (held, over) = (Gate(), Gate())
     let subject = Subject { _ in await held.pass() }
     subject.ask("A") { subject.ask("C") { over.open() } }
@@ -163,7 +163,7 @@ import Testing
       ])
   }
 
-  @Test func askedAndCancelledInAnAnswerItIsToldSoBehindTheOthers() async {
+  @Test func `a request canceled in an answer is answered last`() async {
     let held = Gate()
     let subject = Subject { _ in await held.pass() }
     subject.ask("A") {
@@ -180,7 +180,7 @@ import Testing
       ])
   }
 
-  @Test func askedAndCancelledInTheIdleNotificationItIsToldSoAndStaysIdle() async {
+  @Test func `a request canceled in the idle notification leaves the queue idle`() async {
     let log = Log<String>([])
     let queue = Shared<RunQueue<Int>?>(nil)
     let over = Gate()
@@ -203,7 +203,7 @@ import Testing
     queue.value = nil
   }
 
-  @Test func askedInTheRunningNotificationItRunsTwice() async {
+  @Test func `a request in the running notification causes a second run`() async {
     let log = Log<String>([])
     let queue = Shared<RunQueue<Int>?>(nil)
     let over = Gate()
@@ -222,7 +222,7 @@ import Testing
     queue.value = nil
   }
 
-  @Test func idleCancellingDoesNothing() async {
+  @Test func `canceling an idle queue does nothing`() async {
     let subject = Subject()
     subject.queue.cancel()
     subject.ask("A")
@@ -237,7 +237,7 @@ import Testing
       ])
   }
 
-  @Test func aWaitThatIsCancelledEndsAloneAndItsRunTakesPlace() async throws {
+  @Test func `canceling a wait does not cancel the run`() async throws {
     let held = Gate()
     let subject = Subject { if $0 == 1 { await held.pass() } }
     subject.ask("A")
@@ -256,13 +256,13 @@ import Testing
       ])
   }
 
-  @Test func awaitingGivesTheResult() async throws {
+  @Test func `awaiting returns the result`() async throws {
     let subject = Subject { if $0 == 2 { throw Refusal() } }
     #expect(try await subject.queue.request() == 1)
     await #expect(throws: Refusal.self) { try await subject.queue.request() }
   }
 
-  @Test func theQueueGoesWhenItsRunsAreOver() async {
+  @Test func `a queue is released after its runs`() async {
     let held = Gate()
     let over = Gate()
     let token = Shared<Token?>(Token { over.open() })
@@ -281,15 +281,15 @@ import Testing
     await held.waitForArrivals()
     #expect(released != nil)
     held.open()
-    // What the queue's closures hold goes with it.
+    // The captures of the closures are released with the queue.
     await over.pass()
     #expect(released == nil)
   }
 }
 
-/// Many who ask, cancel and leave at the same time.
+/// Tests of tasks that request, cancel and leave concurrently.
 @Suite(.timeLimit(.minutes(5))) struct RunQueueConcurrencyTests {
-  @Test func everybodyIsAnsweredOnceAndRunsDoNotOverlap() async {
+  @Test func `all callers are answered once and runs do not overlap`() async {
     struct Cancelled: Error {}
     let running = Shared(0)
     let overlaps = Shared(0)

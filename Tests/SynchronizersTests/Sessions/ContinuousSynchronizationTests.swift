@@ -10,7 +10,7 @@ import TestSupport
   private let clock = ManualClock()
   private let remote = InMemoryRemote(Letter.list("A"))
 
-  /// A session whose synchronisations are counted as they end.
+  /// A session that counts completed synchronizations.
   private struct Live {
     let session: SynchronizationSession<HookedRemote<Letter>>
     let isReachable = Shared(true)
@@ -47,7 +47,7 @@ import TestSupport
       }
     }
 
-    /// Waits for the next to end: whether it succeeded.
+    /// Waits for the end of the next synchronization, and returns `true` if it succeeded.
     func next() async -> Bool? {
       for await outcome in outcomes { return outcome }
       return nil
@@ -65,7 +65,7 @@ import TestSupport
     #expect(clock.sleeperCount == count)
   }
 
-  @Test func itSynchronisesAtOnceAndEverySoOften() async throws {
+  @Test func `the first synchronization begins at once and others at intervals`() async throws {
     let live = Live(remote, clock)
     #expect(await live.next() == true)
     #expect(live.session.client.text == "A")
@@ -80,7 +80,7 @@ import TestSupport
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func anEditGoesOutWhenNothingMoreIsEditedForAMoment() async throws {
+  @Test func `an edit is sent after a pause in editing`() async throws {
     let live = Live(remote, clock)
     #expect(await live.next() == true)
     try await isAsleep(until: 60)
@@ -89,18 +89,18 @@ import TestSupport
     clock.advance(by: .seconds(1))
     live.session.client.append(Letter(key: "C", content: ""))
     clock.advance(by: .seconds(1))
-    // It was still being edited.
+    // The client was still being edited.
     try await isAsleep(until: 4, 2)
     #expect(remote.contents.text == "A")
     clock.advance(by: .seconds(2))
     #expect(await live.next() == true)
     #expect(remote.contents.text == "A B C")
-    // What the synchronisation itself has changed is no edit.
+    // Changes that the synchronization makes are not edits.
     try await isAsleep(until: 64)
     await live.end()
   }
 
-  @Test func anEditDuringASynchronisationIsNotMissed() async throws {
+  @Test func `an edit during a synchronization is not missed`() async throws {
     let client = CollectionProperty<Letter>()
     let isEdited = Shared(false)
     let live = Live(remote, clock, client: client) { call, moment in
@@ -118,7 +118,7 @@ import TestSupport
     await live.end()
   }
 
-  @Test func failuresAreTriedAgainAfterGrowingPausesUntilItGivesUp() async throws {
+  @Test func `failures are retried after growing pauses until the policy gives up`() async throws {
     let live = Live(remote, clock)
     #expect(await live.next() == true)
     try await isAsleep(until: 60)
@@ -132,13 +132,13 @@ import TestSupport
       clock.advanceToNextDeadline()
       #expect(await live.next() == false)
     }
-    // Given up, until something is edited.
+    // The policy gave up until the next edit.
     try await isAsleep(until: 69)
     live.session.client.append(Letter(key: "C", content: ""))
     try await isAsleep(until: 11, 2)
     clock.advance(by: .seconds(2))
     #expect(await live.next() == false)
-    // And begun anew.
+    // The pauses begin again.
     try await isAsleep(until: 12)
     live.isReachable.value = true
     clock.advance(by: .seconds(1))
@@ -147,7 +147,7 @@ import TestSupport
     await live.end()
   }
 
-  @Test func aFailureIsOverWhenTheRemoteIsBack() async throws {
+  @Test func `a retry succeeds when the remote is back`() async throws {
     let live = Live(remote, clock)
     #expect(await live.next() == true)
     try await isAsleep(until: 60)
@@ -163,7 +163,7 @@ import TestSupport
   }
 
   @Test(arguments: [false, true])
-  func cancellingItsTaskEndsIt(isFailing: Bool) async throws {
+  func `canceling the task ends the loop`(isFailing: Bool) async throws {
     let live = Live(remote, clock)
     #expect(await live.next() == true)
     try await isAsleep(until: 60)

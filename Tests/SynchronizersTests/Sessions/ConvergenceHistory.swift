@@ -4,7 +4,7 @@ import ObservableCollections
 import Synchronizers
 import TestSupport
 
-/// What a history was found to violate.
+/// A violation of an invariant.
 struct Divergence: Error, CustomStringConvertible {
   let seed: UInt64
   let message: String
@@ -12,32 +12,32 @@ struct Divergence: Error, CustomStringConvertible {
   var description: String { "seed \(seed): \(message)" }
 }
 
-/// Which defect is built in, to see that it is found.
+/// A defect that a history must detect.
 enum Weakness: Sendable {
   case none, forgetfulRemote, forgetfulStore
 }
 
-/// Several clients that edit, synchronise, fail, break down and come back, at random by a seed.
+/// Several clients that randomly edit, synchronize, fail, crash and restart.
 ///
-/// It knows who has edited what. Each key that only one client has edited must end as that client had it
-/// last, whoever has moved it or pushed it along.
+/// The history records the edits of each key. If only one client has edited a key, its last edit must
+/// survive, even if other clients moved or pushed it.
 actor ConvergenceHistory {
   typealias Session = SynchronizationSession<HookedRemote<TestElement>>
 
   private struct Machine {
     var session: Session?
-    /// Nothing that a session calls has an effect when this is off.
+    /// If it is false, calls of sessions have no effect.
     var power = Shared(true)
     let disk = Disk<TestElement>(nil)
     var isBusy = false
-    /// Whether a save is held up by what happens meanwhile: another one would wait for it.
+    /// A Boolean value that indicates whether a save is interrupted. Another save would wait for it.
     var isSaving = false
     var isOnline = true
-    /// How many changes edits have made during a synchronisation.
+    /// The number of edits during a synchronization.
     var editCount = 0
   }
 
-  /// What one client has made of a key: its content, or nothing.
+  /// The last edit of a key by a client: a content, or a deletion.
   private struct Touch {
     let client: Int
     let content: Int?
@@ -56,7 +56,7 @@ actor ConvergenceHistory {
   private var lastContent = 0
   private var lastKey = 1000
   private var owners: [Int: Int] = [:]
-  /// One in so many calls goes wrong; nil: none.
+  /// The reciprocal of the failure rate of calls, or `nil` for no failures.
   private var faultRate: Int?
   private(set) var callCount = 0
   private var tooMany: Divergence?
@@ -71,11 +71,11 @@ actor ConvergenceHistory {
     machines = (0..<2 + random.below(4)).map { _ in Machine() }
   }
 
-  /// Plays the history and looks at its end.
+  /// Runs the history and checks its end.
   func run() async throws {
     for index in machines.indices {
       try await start(index)
-      // Who does not know what is there and adds it is one who has edited it.
+      // A client that adds an existing key without knowing it counts as an editor.
       if !initial.isEmpty { try await machines[index].session?.synchronize() }
     }
     faultRate = [nil, 3, 5, 10, 20][random.below(5)]
@@ -103,7 +103,7 @@ actor ConvergenceHistory {
     try checkEnd()
   }
 
-  // MARK: What happens
+  // MARK: Events
 
   private func start(_ index: Int) async throws {
     machines[index].session = nil
@@ -131,20 +131,20 @@ actor ConvergenceHistory {
     let revision = session.client.revision
     _ = try? await session.synchronize()
     machines[index].isBusy = false
-    let told = session.client.revision - revision - machines[index].editCount
-    if told > 1 { tooMany = violation("client \(index) was told \(told) changes at once") }
-    // What is saved in the background is over, so that a seed tells all.
+    let count = session.client.revision - revision - machines[index].editCount
+    if count > 1 { tooMany = violation("client \(index) received \(count) changes at once") }
+    // Wait for background saves, because a seed must determine the whole history.
     _ = try? await session.save()
   }
 
-  /// Loses what was edited last, and all that is not on the disk.
+  /// Loses the last edits and all other data that is not on the disk.
   private func breakDown(_ index: Int) async {
     guard let session = machines[index].session else { return }
     machines[index].power.value = false
     _ = edit(session.client, by: index)
   }
 
-  /// Edits a client, and notes what was done as soon as it is on the disk.
+  /// Edits a client, and records the edits when they are on the disk.
   private func edit(_ index: Int) async {
     guard let session = machines[index].session, machines[index].power.value,
       !machines[index].isSaving
@@ -157,8 +157,8 @@ actor ConvergenceHistory {
     }
     guard let saved = machines[index].disk.value else { return }
     let contents = Self.contents(Array(saved.client))
-    // One transaction is on the disk wholly or not at all; but what it deleted may be back, where another
-    // client's edit of it came with what is saved.
+    // A transaction is saved completely or not at all. But a deleted key may be back if the edit of
+    // another client arrived with the save.
     let written = edited.filter { $0.value != nil }
     guard (written.isEmpty ? edited : written).contains(where: { contents[$0.key] == $0.value })
     else { return }
@@ -167,7 +167,7 @@ actor ConvergenceHistory {
     }
   }
 
-  /// Something goes wrong in a call, or happens meanwhile.
+  /// Lets a call fail, or lets something happen during the call.
   private func pass(
     _ call: Call, _ moment: Moment, of index: Int, _ power: Shared<Bool>
   ) async throws {
@@ -183,7 +183,7 @@ actor ConvergenceHistory {
       power.value = false
       throw PowerCut()
     case 1:
-      // A save that throws has had no effect.
+      // A failed save has no effect.
       if call != .save || moment == .before { throw Refusal() }
     case 2:
       machines[index].session?.cancel()
@@ -191,13 +191,13 @@ actor ConvergenceHistory {
     case 3, 4, 5, 6: await synchronize(random.below(machines.count))
     default: await edit(index)
     }
-    // It was switched off meanwhile.
+    // The client was switched off in the meantime.
     guard power.value else { throw PowerCut() }
   }
 
   // MARK: Edits
 
-  /// - Returns: What became of each key that was edited.
+  /// - Returns: The new content of each edited key, or `nil` for a deletion.
   private func edit(_ contents: CollectionProperty<TestElement>, by client: Int) -> [Int: Int?] {
     contents.transaction { draft in
       let before = draft.elements
@@ -247,7 +247,7 @@ actor ConvergenceHistory {
     Dictionary(elements.map { ($0.id, $0.content) }) { first, _ in first }
   }
 
-  // MARK: The end
+  // MARK: End
 
   private func checkEnd() throws {
     let end = Array(remote.contents.snapshot)
@@ -270,12 +270,12 @@ actor ConvergenceHistory {
           throw violation(text + "its only editor has made it \(expected.map { "\($0)" } ?? "go")")
         }
       } else if touches.allSatisfy({ $0.content == nil }) {
-        if content != nil { throw violation(text + "nobody has wanted to keep it") }
+        if content != nil { throw violation(text + "all clients deleted it") }
       } else if touches.allSatisfy({ $0.content != nil }) {
-        if content == nil { throw violation(text + "nobody has deleted it") }
+        if content == nil { throw violation(text + "no client deleted it") }
       }
       if let content, content != initial[key], !touches.contains(where: { $0.content == content }) {
-        throw violation(text + "nobody has written that")
+        throw violation(text + "no client wrote this content")
       }
     }
   }

@@ -5,13 +5,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
   private static let environment = ProcessInfo.processInfo.environment
-  /// Five hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
+  /// 500 seeds by default, 100,000 with `SWAPPABLE_LONG=1`, beginning with `SWAPPABLE_SEED`.
   private static let seeds: Range<UInt64> = {
     let first = environment["SWAPPABLE_SEED"].flatMap(UInt64.init) ?? 1
     return first..<first + (environment["SWAPPABLE_LONG"] == "1" ? 100_000 : 500)
   }()
 
-  @Test func allClientsEndEqualAndNothingOneSidedIsLost() async throws {
+  @Test func `all clients converge and no one-sided edit is lost`() async throws {
     print("ConvergenceTests: seeds \(Self.seeds)")
     var callCount = 0
     for seed in Self.seeds {
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [Weakness.forgetfulRemote, .forgetfulStore])
-  func whatForgetsAPushIsFoundOut(weakness: Weakness) async throws {
+  func `the history detects a forgotten push`(weakness: Weakness) async throws {
     for seed in UInt64(1)...3_000 {
       do {
         try await ConvergenceHistory(seed: seed, weakness: weakness).run()

@@ -7,14 +7,14 @@ import Testing
   private let remote = InMemoryRemote([1, 2])
 
   private func push(
-    _ after: [Int], _ version: Int, _ id: PushIdentifier = PushIdentifier()
+    _ after: [Int], _ version: Int, _ id: String = "\(UInt64.random(in: 0 ... .max))"
   ) async -> Int? {
     let push = RemotePush(id: id, version: version, before: nil, after: Snapshot(after))
     guard case .accepted(let version) = await remote.push(push) else { return nil }
     return version
   }
 
-  @Test func contentsAreFetchedUnlessTheyAreKnown() async throws {
+  @Test func `known contents are not fetched`() async throws {
     let contents = try #require(await remote.fetch(unlessAt: nil))
     #expect(Array(contents.elements) == [1, 2])
     #expect(await remote.fetch(unlessAt: contents.version)?.version == nil)
@@ -23,16 +23,16 @@ import Testing
     #expect(Array(newer.elements) == [1, 2, 3] && newer.version != contents.version)
   }
 
-  @Test func aPushAgainstAnOlderVersionIsRefused() async throws {
+  @Test func `a push against an older version is outdated`() async throws {
     let version = try #require(await remote.fetch(unlessAt: nil)).version
     remote.contents.append(3)
     #expect(await push([1], version) == nil)
     #expect(Array(remote.contents.snapshot) == [1, 2, 3])
   }
 
-  @Test func aRepeatedPushIsAcceptedAndNotDoneTwice() async throws {
+  @Test func `a repeated push is accepted and takes effect once`() async throws {
     let version = try #require(await remote.fetch(unlessAt: nil)).version
-    let id = PushIdentifier()
+    let id = "\(UInt64.random(in: 0 ... .max))"
     let accepted = try #require(await push([2], version, id))
     #expect(await remote.fetch(unlessAt: accepted)?.version == nil)
     remote.contents.append(9)
@@ -41,7 +41,7 @@ import Testing
     #expect(await remote.fetch(unlessAt: accepted)?.version != nil)
   }
 
-  @Test func aPushOfWhatIsThereIsNoNewVersionAndTellsNothing() async throws {
+  @Test func `a push of equal contents keeps the version and sends no event`() async throws {
     let recorder = RecordingObserver(remote.contents)
     let version = try #require(await remote.fetch(unlessAt: nil)).version
     #expect(await push([1, 2], version) == version)

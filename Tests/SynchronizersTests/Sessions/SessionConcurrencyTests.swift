@@ -6,11 +6,11 @@ import Synchronizers
 import Testing
 import TestSupport
 
-/// Sessions used from all sides at once; to be run under the thread sanitizer.
+/// Tests of sessions that many threads use. Run them under the thread sanitizer.
 @Suite(.timeLimit(.minutes(10))) struct SessionConcurrencyTests {
   private typealias Session = SynchronizationSession<InMemoryRemote<TestElement>>
 
-  /// Edits at random, of keys that nobody else has.
+  /// Performs random edits of keys that no other thread uses.
   private static func edit(_ contents: Items, by editor: Int, _ random: inout SeededGenerator) {
     contents.transaction { draft in
       let mine = draft.elements.indices.filter { draft[$0].id / 1000 == editor }
@@ -32,7 +32,7 @@ import TestSupport
     }
   }
 
-  @Test func threadsEditWhileSessionsSynchroniseCancelAndSave() async throws {
+  @Test func `threads edit while sessions synchronize, cancel and save`() async throws {
     let remote = InMemoryRemote<TestElement>()
     let disks = (0..<3).map { _ in Disk<TestElement>(nil) }
     var sessions: [Session] = []
@@ -82,7 +82,7 @@ import TestSupport
     }
   }
 
-  @Test func sessionsComeAndGoOverOneClient() async throws {
+  @Test func `sessions come and go over one client`() async throws {
     let remote = InMemoryRemote<TestElement>()
     let client = Items()
     let disk = Disk<TestElement>(nil)
@@ -109,7 +109,7 @@ import TestSupport
       }
       group.addTask {
         for _ in 1...30 {
-          // Each with the disk to itself.
+          // Each session has its own disk.
           guard let session = try? await Session(remote: remote, store: HookedStore(disk)) else {
             return
           }
@@ -125,7 +125,7 @@ import TestSupport
     #expect(Array(client.snapshot) == Array(remote.contents.snapshot))
   }
 
-  @Test func aSessionRunsContinuouslyWhileItIsEdited() async throws {
+  @Test func `a session runs continuously during edits`() async throws {
     let remote = InMemoryRemote<TestElement>()
     let sessions = (0..<2).map { _ in Session(remote: remote) }
     let loops = sessions.map { session in

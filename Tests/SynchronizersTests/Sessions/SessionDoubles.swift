@@ -4,23 +4,28 @@ import ObservableCollections
 import Synchronizers
 import TestSupport
 
-/// What a session calls of others.
+/// A call of a session to its remote or its store.
 enum Call: String, Sendable, Hashable, CaseIterable {
   case fetch, push, save, load
 }
 
-/// Before a call has its effect, or after it, when the answer is still on its way.
+/// A moment of a call: before its effect, or after its effect and before its answer.
 enum Moment: String, Sendable, Hashable, CaseIterable {
   case before, after
 }
 
-/// Called at both moments of each call; what it throws is what the session gets.
+/// A closure that is called at both moments of each call. The session receives its errors.
 typealias CallHook = @Sendable (Call, Moment) async throws -> Void
 
-/// A remote in memory whose calls can be disturbed.
+/// An error of a hook that makes the remote reject a push.
+struct Rejection: Error {
+  let reason: String
+}
+
+/// A remote in memory whose calls run a hook.
 struct HookedRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
   let base: InMemoryRemote<Element>
-  /// Whether it does what is pushed twice, or refuses it, since it does not remember.
+  /// A Boolean value that indicates whether the remote forgets the identifiers of pushes.
   var isForgetful = false
   let hook: CallHook
 
@@ -35,9 +40,13 @@ struct HookedRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: RemotePush<Element, Int>) async throws -> PushAnswer<Int> {
-    try await hook(.push, .before)
-    let id = isForgetful ? PushIdentifier() : push.id
+  func push(_ push: RemotePush<Element, Int>) async throws -> Push.Answer {
+    do {
+      try await hook(.push, .before)
+    } catch let rejection as Rejection {
+      return .rejected(reason: rejection.reason)
+    }
+    let id = isForgetful ? "\(UInt64.random(in: 0 ... .max))" : push.id
     let answer = await base.push(
       RemotePush(id: id, version: push.version, before: push.before, after: push.after))
     try await hook(.push, .after)
@@ -45,13 +54,13 @@ struct HookedRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
   }
 }
 
-/// What a store has written, whoever uses it.
+/// The saved state of a store, which survives the store.
 typealias Disk<Element: Differentiable & Sendable> = Shared<SynchronizationState<Element, Int>?>
 
-/// A store on a disk in memory whose calls can be disturbed.
+/// A store in memory whose calls run a hook.
 struct HookedStore<Element: Differentiable & Sendable>: SynchronizationStore {
   let disk: Disk<Element>
-  /// Whether it does not keep a push that is under way.
+  /// A Boolean value that indicates whether the store loses pending pushes.
   var isForgetful = false
   let hook: CallHook
 
@@ -78,7 +87,7 @@ struct HookedStore<Element: Differentiable & Sendable>: SynchronizationStore {
 }
 
 extension DataSource where Element == Letter {
-  /// What it holds: `A1 B`.
+  /// The contents as text, such as `A1 B`.
   var text: String { snapshot.text }
 }
 
@@ -86,12 +95,12 @@ extension Snapshot<Letter> {
   var text: String { map(\.description).joined(separator: " ") }
 }
 
-/// Goes wrong as soon as it is told to, once.
+/// A hook that performs an action once.
 final class Trap: Sendable {
   private let armed = Shared<(Call, Moment, @Sendable () async throws -> Void)?>(nil)
   let trace = Log<String>([])
 
-  /// Sets what happens at the next call of a kind.
+  /// Sets the action for the next call of a kind.
   func at(
     _ call: Call, _ moment: Moment, _ action: @escaping @Sendable () async throws -> Void
   ) {
@@ -111,7 +120,7 @@ final class Trap: Sendable {
   }
 }
 
-/// One client of a remote of letters, with all that a test looks at.
+/// A client of a remote of letters, with its store and its hook.
 struct Client {
   let trap = Trap()
   let disk: Disk<Letter>
@@ -121,7 +130,7 @@ struct Client {
 
   init(
     _ remote: InMemoryRemote<Letter>, disk: Disk<Letter> = Disk(nil),
-    options: SynchronizationOptions<Letter> = SynchronizationOptions()
+    options: SynchronizationSession<HookedRemote<Letter>>.Options = .init()
   ) async throws {
     self.disk = disk
     session = try await SynchronizationSession(
@@ -130,10 +139,10 @@ struct Client {
     trap.trace.value = []
   }
 
-  /// A client of a remote that both hold the same.
+  /// Creates a client whose contents equal the contents of the remote.
   static func inStep(
     _ text: String, _ remote: InMemoryRemote<Letter>,
-    options: SynchronizationOptions<Letter> = SynchronizationOptions()
+    options: SynchronizationSession<HookedRemote<Letter>>.Options = .init()
   ) async throws -> Client {
     remote.contents.replace(with: Letter.list(text))
     let client = try await Client(remote, options: options)
@@ -142,7 +151,7 @@ struct Client {
     return client
   }
 
-  /// Replaces what it holds, and waits until that is saved.
+  /// Replaces the contents, and waits until they are saved.
   func edit(_ text: String) async throws {
     contents.replace(with: Letter.list(text))
     try await session.save()

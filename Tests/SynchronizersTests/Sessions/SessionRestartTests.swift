@@ -5,21 +5,21 @@ import Synchronizers
 import Testing
 import TestSupport
 
-/// A process that ends at each point of a synchronisation, and begins anew.
+/// Tests of a process that ends at each point of a synchronization and restarts.
 @Suite(.timeLimit(.minutes(5))) struct SessionRestartTests {
-  /// What happens between the end of a process and the next one.
+  /// An event between two processes.
   enum Meanwhile: CaseIterable {
     case nothing, pushedIsDeleted, pushedIsEdited, otherIsAdded, clientEdits
   }
 
   private struct PowerCut: Error {}
 
-  /// Synchronises a client in a process that ends at a call.
+  /// Synchronizes a client in a process that ends at a call.
   ///
   /// - Parameters:
-  ///   - end: How many moments of calls it sees before; it ends at the next.
-  ///   - edits: Made before, and waited for until they are saved.
-  /// - Returns: Whether it ended.
+  ///   - end: The number of moments of calls before the end.
+  ///   - edits: The edits before the synchronization, which are saved first.
+  /// - Returns: A Boolean value that indicates whether the process ended.
   private func process(
     _ remote: InMemoryRemote<Letter>, _ disk: Disk<Letter>, endsAfter end: Int,
     edits: (CollectionProperty<Letter>) -> Void
@@ -48,9 +48,9 @@ import TestSupport
   }
 
   @Test(arguments: Meanwhile.allCases)
-  func nothingIsLostOrDoneTwiceWherever(meanwhile: Meanwhile) async throws {
+  func `a restart anywhere loses no edit and repeats none`(meanwhile: Meanwhile) async throws {
     var points = 0
-    // Each of the first two processes ends at each of its points.
+    // Let each of the first two processes end at each point.
     for first in 0... {
       var hasEnded = false
       for second in 0... {
@@ -58,7 +58,7 @@ import TestSupport
         let disk = Disk<Letter>(nil)
         _ = try await process(remote, disk, endsAfter: .max) { _ in }
         remote.contents.update(identifiedBy: "A") { $0.content = "1" }
-        // Mine adds X, edits B and deletes C; theirs has edited A.
+        // Mine adds X, edits B and deletes C. Theirs edits A.
         hasEnded = try await process(remote, disk, endsAfter: first) {
           $0.replace(with: Letter.list("A X B2"))
         }
@@ -94,7 +94,7 @@ import TestSupport
       }
       if !hasEnded { break }
     }
-    // fetch, save, push and save, before and after each, and none.
+    // The calls are fetch, save, push and save. Each has two moments, and one process does not end.
     #expect(points >= 9 * 3)
   }
 }

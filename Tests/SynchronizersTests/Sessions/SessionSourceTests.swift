@@ -8,11 +8,11 @@ import Synchronizers
 import Testing
 import TestSupport
 
-/// What is synchronised is a data source like any other.
+/// Tests of the client as a data source.
 @Suite(.timeLimit(.minutes(2))) struct SessionSourceTests {
   private let remote = InMemoryRemote((1...6).map { TestElement($0) })
 
-  @Test func containersAndOperatorsOverTheClientAreToldOneChange() async throws {
+  @Test func `containers and operators over the client receive one change`() async throws {
     let session = SynchronizationSession(remote: remote)
     try await session.synchronize()
     let container = SwappableContainer<TestElement>(session.client)
@@ -31,7 +31,7 @@ import TestSupport
     #expect(odd.snapshot.map(\.id) == [1, 5, 7])
     #expect(sorted.snapshot.map(\.id) == [5, 7, 1, 6, 2, 4])
     for (recorder, source) in zip(recorders, [container.collection, odd, sorted]) {
-      // The initial, the edit and the synchronisation.
+      // The initial event, the edit and the synchronization.
       #expect(recorder.eventCount == 3)
       try recorder.check(against: source)
     }
@@ -42,7 +42,7 @@ import TestSupport
     #expect(recorders[0].eventCount == 3)
   }
 
-  @MainActor @Test func aSectionedViewShowsTheClient() async throws {
+  @MainActor @Test func `a sectioned view shows the client`() async throws {
     let session = SynchronizationSession(remote: remote)
     try await session.synchronize()
     let list = SectionedListDataSource<ArraySection<Int, TestElement>>()
@@ -68,7 +68,7 @@ import TestSupport
     #expect(list.sections.flatMap(\.elements).count == remote.contents.count)
   }
 
-  @Test func theClientKeepsTheEventContract() async throws {
+  @Test func `the client keeps the event contract`() async throws {
     try await checkDataSource(
       seeds: 1...2,
       makeSource: { [remote] in
@@ -89,7 +89,7 @@ import TestSupport
   }
 }
 
-/// A session's client, synchronised as soon as the remote is edited.
+/// The client of a session that synchronizes after each edit of the remote.
 private final class Mirror: DataSource {
   let session: SynchronizationSession<InMemoryRemote<TestElement>>
   private let watch: Disposable

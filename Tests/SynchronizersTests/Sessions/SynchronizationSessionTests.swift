@@ -16,18 +16,18 @@ import TestSupport
     #expect(client.session.unsynchronizedChanges.isEmpty)
   }
 
-  /// What an error says that must come.
+  /// Returns the error that a body must throw.
   private func failure(
     _ body: () async throws -> some Any
   ) async throws -> SynchronizationError {
     try #require(await #expect(throws: SynchronizationError.self) { _ = try await body() })
   }
 
-  // MARK: What a synchronisation does
+  // MARK: Synchronization
 
-  @Test func theStepsAreFetchMergePushAndTheShadowIsTheNewClient() async throws {
+  @Test func `a synchronization fetches, merges, pushes and moves the shadow`() async throws {
     let client = try await Client.inStep("A B C", remote)
-    let status = Log<SynchronizationStatus>([])
+    let status = Log<SynchronizationSession<HookedRemote<Letter>>.Status>([])
     let observation = client.session.status.observe { status.append($0) }
     defer { observation.dispose() }
     try await client.edit("A1 B D")
@@ -35,7 +35,7 @@ import TestSupport
     client.trap.trace.value = []
     let disk = client.disk
     client.trap.at(.push, .before) {
-      // The push is written down before it begins.
+      // The push is saved before it begins.
       #expect(disk.value?.push?.merged.text == "A1 B2 D")
     }
 
@@ -43,7 +43,7 @@ import TestSupport
 
     expectInStep(client, "A1 B2 D")
     #expect(client.trap.trace.value == ["fetch", "save", "push", "save"])
-    let steps: [SynchronizationStep] = [.fetching, .merging, .saving, .pushing, .saving]
+    let steps: [SynchronizationError.Step] = [.fetching, .merging, .saving, .pushing, .saving]
     #expect(status.value == [.idle] + steps.map { .synchronizing($0) } + [.idle])
     #expect(outcome.changesForClient == Changeset(updates: [.init(from: 1, to: 1)]))
     #expect(
@@ -55,14 +55,15 @@ import TestSupport
   }
 
   @Test(arguments: [
-    ("A B C", "A1 C D", "A B C", MergePreference.mine, "A1 C D"),
+    ("A B C", "A1 C D", "A B C", MergeConflict<Letter>.Preference.mine, "A1 C D"),
     ("A1 B1 C", "A B C D1", "A B C D", .theirs, "A1 B1 C"),
     ("A1 B1 C", "A2 B2 D E F", "A B C1", .mine, "A2 B2 C D E F"),
     ("A B C", "A B C D", "A B C", .theirs, "A B C D"),
     ("A B", "A B", "A B", .theirs, "A B"),
   ])
-  func documentedExamples(
-    remote text: String, edited: String, shadow: String, preference: MergePreference, both: String
+  func `the documented examples hold`(
+    remote text: String, edited: String, shadow: String,
+    preference: MergeConflict<Letter>.Preference, both: String
   ) async throws {
     let client = try await Client.inStep(shadow, remote, options: .init(prefer: preference))
     remote.contents.replace(with: Letter.list(text))
@@ -71,7 +72,7 @@ import TestSupport
     expectInStep(client, both)
   }
 
-  @Test func nothingIsPushedSavedOrToldWhereNothingDiffers() async throws {
+  @Test func `equal sides cause no push, save or event`() async throws {
     let client = try await Client.inStep("A B", remote)
     let recorder = RecordingObserver(client.contents)
     let outcome = try await client.session.synchronize()
@@ -80,7 +81,7 @@ import TestSupport
     #expect(recorder.eventCount == 1)
   }
 
-  @Test func whatTheClientHoldsAtFirstGoesToTheRemote() async throws {
+  @Test func `the first contents of the client go to the remote`() async throws {
     remote.contents.replace(with: Letter.list("B C"))
     let session = SynchronizationSession(
       client: CollectionProperty(Letter.list("A B1")), remote: remote)
@@ -91,7 +92,7 @@ import TestSupport
     #expect(outcome.conflicts.map(\.conflict.kind) == [.added])
   }
 
-  @Test func observersOfTheClientAreToldOneChangeForEachSynchronisation() async throws {
+  @Test func `observers of the client receive one change for each synchronization`() async throws {
     let client = try await Client.inStep("A B C D", remote)
     let recorder = RecordingObserver(client.contents)
     for text in ["D A1 X", "X1 Y D", ""] {
@@ -102,7 +103,7 @@ import TestSupport
     try recorder.check(against: client.contents)
   }
 
-  @Test func offlineEditsGoOutWhenTheRemoteIsBack() async throws {
+  @Test func `offline edits are sent when the remote is back`() async throws {
     let client = try await Client.inStep("A B C", remote)
     for text in ["A1 B C", "A1 C", "C A1 D"] {
       client.trap.at(.fetch, .before) { throw Refusal() }
@@ -117,7 +118,7 @@ import TestSupport
     expectInStep(client, "C A1 D E")
   }
 
-  @Test func aResolverIsAskedOnceThoughTheRemoteMovesOn() async throws {
+  @Test func `a resolver is called once even if the remote moves on`() async throws {
     let asked = Log<String>([])
     let client = try await Client.inStep(
       "A B C", remote,
@@ -134,14 +135,14 @@ import TestSupport
     expectInStep(client, "A2 B2 C")
     #expect(outcome.repeatedMerges == 1)
     #expect(outcome.conflicts.count == 2)
-    // That about A was decided before the push; that about B came up by the refusal.
+    // The conflict about A was resolved before the push. The conflict about B is new after it.
     #expect(asked.value == ["edited A2", "edited B2"])
     #expect(
       client.trap.trace.value
         == ["save", "fetch", "save", "push", "fetch", "save", "push", "save"])
   }
 
-  @Test func aRemoteThatMovesOnEachTimeIsGivenUp() async throws {
+  @Test func `the session gives up if the remote moves on each time`() async throws {
     let client = try await Client.inStep("A", remote, options: .init(mergeLimit: 2))
     let restless = SynchronizationSession(
       remote: HookedRemote(remote) { [remote] call, moment in
@@ -151,7 +152,7 @@ import TestSupport
     restless.client.append(Letter(key: "X", content: ""))
     let error = try await failure { try await restless.synchronize() }
     #expect(error.code == .movedOn)
-    #expect(error.description.contains("refused 3 pushes"))
+    #expect(error.description.contains("each of 3 pushes"))
     #expect(restless.client.text == "X" && restless.shadow.isEmpty)
     #expect(client.contents.text == "A")
   }
@@ -159,7 +160,7 @@ import TestSupport
   // MARK: Failures and cancellation
 
   @Test(arguments: [Moment.before, .after], [false, true])
-  func aFailedPushIsRepeatedAndNotDoneTwice(moment: Moment, isCancelled: Bool) async throws {
+  func `a failed push takes effect once`(moment: Moment, isCancelled: Bool) async throws {
     let client = try await Client.inStep("A B", remote)
     try await client.edit("A B X")
     client.trap.at(.push, moment) {
@@ -171,16 +172,16 @@ import TestSupport
     #expect(client.contents.text == "A B X" && client.session.shadow.text == "A B")
     #expect(client.disk.value?.push?.merged.text == "A B X")
 
-    // Another client takes away what has arrived, and this one edits on.
+    // Another client deletes the pushed elements, and this one continues to edit.
     remote.contents.remove(identifiedBy: "X")
     remote.contents.append(Letter(key: "Y", content: ""))
     try await client.edit("A1 B X")
     try await client.session.synchronize()
-    // Not resurrected where it had arrived.
+    // If the push had arrived, the element stays deleted.
     expectInStep(client, moment == .after ? "A1 B Y" : "A1 B X Y")
   }
 
-  @Test func whatIsEditedAfterALostAnswerIsKept() async throws {
+  @Test func `an edit after a lost answer stays`() async throws {
     let client = try await Client.inStep("A B", remote)
     try await client.edit("A B X")
     client.trap.at(.push, .after) { throw Refusal() }
@@ -193,7 +194,7 @@ import TestSupport
     #expect(recorder.eventCount == 2)
   }
 
-  @Test func whatALostAnswerHasBroughtIsToldWithTheNextChange() async throws {
+  @Test func `changes of a lost answer arrive with the next change`() async throws {
     let client = try await Client.inStep("A B", remote)
     remote.contents.append(Letter(key: "R", content: ""))
     try await client.edit("A X B")
@@ -201,7 +202,7 @@ import TestSupport
     _ = try await failure { try await client.session.synchronize() }
     #expect(remote.contents.text == "A X B R")
 
-    // The push is accepted, but then nothing more can be fetched, and then nothing pushed.
+    // The push is accepted. Then a fetch fails, and then a push.
     try await client.edit("A X B Z")
     remote.contents.append(Letter(key: "Q", content: ""))
     let recorder = RecordingObserver(client.contents)
@@ -212,7 +213,7 @@ import TestSupport
       #expect(client.session.unsynchronizedChanges.insertions.count == 1)
     }
     #expect(recorder.eventCount == 1)
-    // A restart in between begins with all of it.
+    // A restart in between has all changes.
     let copy = try await Client(InMemoryRemote(), disk: Disk(client.disk.value))
     #expect(Set(copy.contents.snapshot) == Set(Letter.list("A X B Z R")))
 
@@ -220,19 +221,19 @@ import TestSupport
     try await client.session.synchronize()
     expectInStep(client, remote.contents.text)
     #expect(Set(client.contents.snapshot) == Set(Letter.list("A X B1 Z R Q")))
-    // The edit and the synchronisation.
+    // The edit and the synchronization.
     #expect(recorder.eventCount == 3)
     try recorder.check(against: client.contents)
   }
 
-  @Test func aRemoteMayChangeWhatItIsGiven() async throws {
+  @Test func `a remote may change pushed contents`() async throws {
     struct Sorting: SynchronizationRemote {
       let base = InMemoryRemote(Letter.list("B D"))
       func fetch(unlessAt version: Int?) async throws -> RemoteContents<Letter, Int>? {
         await base.fetch(unlessAt: version)
       }
-      func push(_ push: RemotePush<Letter, Int>) async throws -> PushAnswer<Int> {
-        guard case .accepted = await base.push(push) else { return .refused }
+      func push(_ push: RemotePush<Letter, Int>) async throws -> Push.Answer {
+        guard case .accepted = await base.push(push) else { return .outdated }
         base.contents.replace(with: base.contents.snapshot.sorted { $0.key < $1.key })
         return .accepted(nil)
       }
@@ -244,7 +245,7 @@ import TestSupport
     #expect(session.shadow.text == "A B C D")
   }
 
-  @Test func anAcceptedPushIsCommittedThoughItWasCancelled() async throws {
+  @Test func `a push accepted after cancellation is committed`() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A X")
     client.trap.at(.push, .after) { client.session.cancel() }
@@ -255,7 +256,7 @@ import TestSupport
     #expect(try client.session.lastOutcome.value?.get().changesForRemote.insertions == [1])
   }
 
-  @Test func aPushIsNotBegunOnceItIsCancelled() async throws {
+  @Test func `cancellation prevents the push`() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A X")
     client.trap.trace.value = []
@@ -269,7 +270,7 @@ import TestSupport
     expectInStep(client, "A X")
   }
 
-  @Test func aCancelledWaitEndsTheWaitAlone() async throws {
+  @Test func `canceling a wait ends only the wait`() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A X")
     let (pushes, goesOn) = (Signpost(), AsyncStream<Void>.makeStream())
@@ -286,17 +287,17 @@ import TestSupport
     expectInStep(client, "A X")
   }
 
-  @Test func aRemoteThatThrowsACancellationByItselfHasFailed() async throws {
+  @Test func `a cancellation error of the remote is a failure`() async throws {
     let client = try await Client.inStep("A", remote)
     client.trap.at(.fetch, .after) { throw CancellationError() }
     #expect(try await failure { try await client.session.synchronize() }.code == .fetch)
     try await client.session.synchronize()
   }
 
-  @Test func aRejectedPushIsForgotten() async throws {
+  @Test func `a rejected push is forgotten`() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A X")
-    client.trap.at(.push, .before) { throw PushRejection("X is forbidden") }
+    client.trap.at(.push, .before) { throw Rejection(reason: "X is forbidden") }
     let error = try await failure { try await client.session.synchronize() }
     #expect(error.code == .rejected && error.description.contains("X is forbidden"))
     try await client.edit("A Y")
@@ -305,16 +306,16 @@ import TestSupport
     expectInStep(client, "A Y")
   }
 
-  @Test func aRemoteThatIsAtNoVersionMustAnswerWithContents() async throws {
+  @Test func `a remote must return contents if the session has no version`() async throws {
     struct Senseless: SynchronizationRemote {
       func fetch(unlessAt version: Int?) async throws -> RemoteContents<Letter, Int>? { nil }
-      func push(_ push: RemotePush<Letter, Int>) async throws -> PushAnswer<Int> { .refused }
+      func push(_ push: RemotePush<Letter, Int>) async throws -> Push.Answer { .outdated }
     }
     let session = SynchronizationSession(remote: Senseless())
     #expect(try await failure { try await session.synchronize() }.code == .invalidAnswer)
   }
 
-  @Test func fetchAndPushAreTriedAgainByTheClock() async throws {
+  @Test func `fetch and push are retried by the clock`() async throws {
     let clock = ManualClock()
     let client = try await Client.inStep(
       "A", remote,
@@ -333,9 +334,9 @@ import TestSupport
     expectInStep(client, "A X")
   }
 
-  // MARK: Edits meanwhile
+  // MARK: Edits during a synchronization
 
-  @Test func whatIsEditedDuringAPushIsKeptAndGoesOutWithTheNext() async throws {
+  @Test func `an edit during a push stays and is sent next`() async throws {
     let client = try await Client.inStep("A B C", remote)
     remote.contents.replace(with: Letter.list("A B C Y"))
     try await client.edit("A X B C")
@@ -345,7 +346,7 @@ import TestSupport
     #expect(remote.contents.text == "A X B C Y")
     #expect(client.session.shadow.text == "A X B C Y")
     #expect(client.contents.text == "A X1 C Y")
-    // The edit, and what the synchronisation brought.
+    // The edit and the changes of the synchronization.
     #expect(recorder.eventCount == 3)
     #expect(outcome.changesForClient.insertions == [3])
     try await client.session.synchronize()
@@ -354,7 +355,7 @@ import TestSupport
     try recorder.check(against: client.contents)
   }
 
-  @Test func aConflictWithAnEditDuringAPushIsTold() async throws {
+  @Test func `a conflict with an edit during a push is reported`() async throws {
     let client = try await Client.inStep("A B", remote)
     remote.contents.replace(with: Letter.list("A2 B"))
     try await client.edit("A B1")
@@ -366,7 +367,7 @@ import TestSupport
     expectInStep(client, "A3 B1")
   }
 
-  @Test func clientAndShadowChangeTogether() async throws {
+  @Test func `client and shadow change together`() async throws {
     let client = try await Client.inStep("A B", remote)
     let unequal = Log<String>([])
     let session = client.session
@@ -383,7 +384,7 @@ import TestSupport
     #expect(unequal.value == [])
   }
 
-  @Test func observersMayEditAndSynchronise() async throws {
+  @Test func `observers may edit and synchronize`() async throws {
     let client = try await Client.inStep("A B", remote)
     let session = client.session
     let tasks = Log<Task<Void, any Error>>([])
@@ -406,7 +407,7 @@ import TestSupport
     for observation in observations { observation.dispose() }
   }
 
-  @Test func callsMeanwhileAreAnsweredByOneMore() async throws {
+  @Test func `requests during a synchronization cause one more`() async throws {
     let client = try await Client.inStep("A", remote)
     let session = client.session
     let calls = Log<Task<Void, any Error>>([])
@@ -433,7 +434,7 @@ import TestSupport
 
   // MARK: Saving
 
-  @Test func editsAreSavedAsTheyAreMade() async throws {
+  @Test func `edits are saved at once`() async throws {
     let client = try await Client.inStep("A", remote)
     client.contents.append(Letter(key: "B", content: ""))
     try await client.session.save()
@@ -444,7 +445,7 @@ import TestSupport
     #expect(client.trap.trace.value == [])
   }
 
-  @Test func aSaveThatFailsIsToldAndTheNextSavesAll() async throws {
+  @Test func `a failed save is reported and the next save succeeds`() async throws {
     let (disk, isFull) = (Disk<Letter>(nil), Shared(true))
     let session = try await SynchronizationSession(
       remote: remote,
@@ -458,7 +459,7 @@ import TestSupport
     #expect(session.saveFailure.value == nil)
   }
 
-  @Test func nothingIsPushedThatCouldNotBeWrittenDown() async throws {
+  @Test func `a push that cannot be saved does not begin`() async throws {
     let client = try await Client.inStep("A", remote)
     try await client.edit("A B")
     client.trap.at(.save, .before) { throw Refusal() }
@@ -472,11 +473,11 @@ import TestSupport
     expectInStep(client, "A B")
   }
 
-  @Test func whatIsCommittedStandsThoughItCouldNotBeSaved() async throws {
+  @Test func `a commit stays even if it cannot be saved`() async throws {
     let client = try await Client.inStep("A", remote)
     remote.contents.append(Letter(key: "B", content: ""))
     client.trap.at(.save, .before) {
-      // The observer's save has failed; so does the one that is waited for.
+      // The save of the observer has failed. The awaited one fails, too.
       client.trap.at(.save, .before) { throw Refusal() }
       throw Refusal()
     }
@@ -494,7 +495,7 @@ import TestSupport
 
   // MARK: Loading
 
-  @Test func aSessionGoesOnWhereTheLastOneEnded() async throws {
+  @Test func `a session continues from the saved state`() async throws {
     var client = try await Client.inStep("A B", remote)
     try await client.edit("A X B1")
     client = try await Client(remote, disk: client.disk)
@@ -505,7 +506,7 @@ import TestSupport
     expectInStep(client, "A X B1")
   }
 
-  @Test func whatTheClientHeldBeforeLoadingIsKept() async throws {
+  @Test func `contents of the client before loading stay`() async throws {
     let disk = Disk<Letter>(
       SynchronizationState(
         client: Snapshot(Letter.list("A B1")), shadow: Snapshot(Letter.list("A B")), version: 7))
@@ -521,7 +522,7 @@ import TestSupport
     #expect(disk.value?.client.count == 3)
   }
 
-  @Test func aStoreThatCannotBeReadIsLeftAsItIs() async throws {
+  @Test func `a store that cannot be read stays unchanged`() async throws {
     let trace = Log<String>([])
     let store = HookedStore<Letter>(Disk(nil)) { call, _ in
       trace.append(call.rawValue)
@@ -531,13 +532,13 @@ import TestSupport
       try await SynchronizationSession(remote: remote, store: store)
     }
     #expect(error.code == .load && error.underlying is Refusal)
-    #expect(error.description.contains("left as it is"))
+    #expect(error.description.contains("stays unchanged"))
     #expect(trace.value == ["load"])
   }
 
   // MARK: Lifetime
 
-  @Test func aSessionThatNobodyHoldsGoes() async throws {
+  @Test func `an unreferenced session is released`() async throws {
     let contents = CollectionProperty(Letter.list("A"))
     let disk = Disk<Letter>(nil)
     weak var gone: SynchronizationSession<InMemoryRemote<Letter>>?
@@ -553,13 +554,13 @@ import TestSupport
     #expect(disk.value?.client.text == saved)
   }
 
-  @Test func aSessionLetGoOfWhileItRunsCancels() async throws {
+  @Test func `releasing a running session cancels its run`() async throws {
     let contents = CollectionProperty(Letter.list("A"))
     let (fetches, ends) = (Signpost(), Signpost())
     let hooked = HookedRemote(remote) { call, moment in
       guard call == .fetch, moment == .before else { return }
       fetches.open()
-      // Until it is cancelled.
+      // Wait for the cancellation.
       for await _ in AsyncStream<Void>.makeStream().stream {}
       #expect(Task.isCancelled)
       ends.open()
@@ -576,7 +577,7 @@ import TestSupport
     #expect(remote.contents.count == 0)
   }
 
-  @Test func twoSessionsOnOneRemoteEndEqual() async throws {
+  @Test func `two sessions on one remote converge`() async throws {
     let clients = [try await Client.inStep("A B", remote), try await Client.inStep("A B", remote)]
     try await clients[0].edit("A1 B X")
     try await clients[1].edit("Y B1 A")

@@ -1,4 +1,4 @@
-// Lists that are edited in two places at once: merging them, and keeping them in step.
+// Lists that are edited in two places at once: how to merge and how to synchronize them.
 //
 //     swift run DifferentialSynchronization
 import Swappable
@@ -11,9 +11,9 @@ struct Note: Identifiable, Hashable, CustomStringConvertible {
 }
 extension Note: Differentiable {}
 
-// MARK: Merging is a function
+// MARK: Merge two versions
 
-// Both sides began with the same two notes.
+// Both sides start with the same two notes.
 let base = [Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")]
 let mine = [Note(id: "a", text: "Oat milk"), Note(id: "b", text: "Bread")]
 let theirs = [Note(id: "b", text: "Rye bread"), Note(id: "a", text: "Milk")]
@@ -23,7 +23,7 @@ print("merged:", merge.merged)
 print("I change:", merge.changesForMine.summary)
 print("they change:", merge.changesForTheirs.summary)
 
-// What both have edited differently is a conflict. Theirs holds, unless a closure decides otherwise.
+// Two different edits of one note are a conflict. Theirs wins, unless a closure decides otherwise.
 let disputed = ThreeWayMerge(
   base: [Note(id: "a", text: "Milk")], mine: [Note(id: "a", text: "Oat milk")],
   theirs: [Note(id: "a", text: "Goat's milk")]
@@ -33,7 +33,7 @@ let disputed = ThreeWayMerge(
 }
 print("disputed:", disputed.merged)
 
-// MARK: A session keeps a collection in step
+// MARK: Synchronize a collection with a session
 
 let server = InMemoryRemote(base)
 let phone = SynchronizationSession(remote: server)
@@ -41,12 +41,12 @@ let laptop = SynchronizationSession(remote: server)
 try await phone.synchronize()
 try await laptop.synchronize()
 
-// Whoever observes the client is told one change for each synchronisation.
+// Observers of the client receive one change for each synchronization.
 let observation = laptop.client.observe { event in
-  if case .change(let change) = event { print("the laptop is told:", change.changeset.summary) }
+  if case .change(let change) = event { print("the laptop receives:", change.changeset.summary) }
 }
 
-// Both edit, offline. Nobody waits for anybody.
+// Both edit offline, at the same time.
 phone.client.append(Note(id: "c", text: "Honey"))
 phone.client.move(from: 0, to: 1)
 laptop.client.update(identifiedBy: "b") { $0.text = "Rye bread" }
@@ -60,6 +60,6 @@ print("phone: ", Array(phone.client.snapshot))
 print("laptop:", Array(laptop.client.snapshot))
 print("server:", Array(server.contents.snapshot))
 
-// The client is a data source like any other.
+// The client is a data source, so a container can show it.
 let container = SwappableContainer<Note>(phone.client.filter { $0.text.count > 5 })
 print("long ones:", Array(container.snapshot))

@@ -1,4 +1,4 @@
-// A remote list that a local one follows: what is new is downloaded, what is gone is removed.
+// A local list that follows a remote one: new items are downloaded, and missing items are removed.
 //
 //     swift run OneWaySynchronization
 import Swappable
@@ -13,15 +13,15 @@ extension Song: Differentiable {}
 
 // MARK: From any data source to a local collection
 
-// A JSON file or a query would do as well.
+// The remote list can also be a JSON file or a query.
 let library = ArrayDataSource([Song(id: 1, title: "Autumn"), Song(id: 2, title: "Winter")])
 let store = CollectionStore<Song>()
-let synchronizer = OneWaySynchronizer(from: DataSourceRemote(library), to: store)
+let synchronizer = OneWaySynchronizer(from: library, to: store)
 
-// What is synchronised is a data source: a container over it just works.
+// The store is a data source, so a container can show it.
 let container = SwappableContainer<Song>(store)
 let observation = container.observe { event in
-  if case .change(let change) = event { print("told:", change.changeset.summary) }
+  if case .change(let change) = event { print("received:", change.changeset.summary) }
 }
 
 try await synchronizer.sync()
@@ -36,23 +36,31 @@ let outcome = try await synchronizer.sync()
 print("removed \(outcome.removed), new \(outcome.new), outdated \(outcome.outdated)")
 print("here:", Array(container.snapshot))
 
-// MARK: A processor of one's own
+// MARK: Your own remote and store
 
-// It is called in a fixed order. Only the first three have no default.
-struct Player: OneWayProcessor {
+// The remote lists the songs and downloads them.
+struct Radio: OneWayRemote {
+  func items() -> [Song] { [4, 5, 6].map { Song(id: $0, title: "Number \($0)") } }
+  func prepareDownloads(_ songs: [Song]) -> [Song] { songs.reversed() }
+  func content(of song: Song) -> Song {
+    print("download", song.title)
+    return song
+  }
+}
+
+// The store knows which songs are here. A run calls its methods in a fixed order.
+struct Player: OneWayStore {
   func begin() { print("begin") }
-  func fetchSourceList() -> [Song] { [4, 5, 6].map { Song(id: $0, title: "Number \($0)") } }
-  func localKeys() -> Set<Int> { [3, 4] }
-  func removeLocalItems(_ keys: Set<Int>) { print("remove", keys) }
-  func shouldUpdate(_ key: Int, _ song: Song) -> Bool { false }
-  func prepareDownload(_ songs: [Song]) -> [Song] { songs.reversed() }
-  func downloadContent(_ song: Song) throws { print("download", song.title) }
-  func end() { print("end") }
+  func keys() -> Set<Int> { [3, 4] }
+  func remove(_ keys: Set<Int>) { print("remove", keys) }
+  func isOutdated(_ song: Song) -> Bool { false }
+  func store(_ content: Song, of song: Song) { print("store", content) }
+  func finish(_ songs: [Song]?) { print("end") }
 }
 
 let player = OneWaySynchronizer(
-  processor: Player(), options: OneWayOptions(concurrency: 1, retry: RetryPolicy(retries: 3)))
+  from: Radio(), to: Player(), options: .init(concurrency: 1, retry: RetryPolicy(retries: 3)))
 let result = try await player.sync()
 print("\(result.contents) downloaded, \(player.progress.value.failed) failed")
 
-// `sync()` while it runs: one more run follows, and all are answered at its end. `cancel()` drops it.
+// If you call `sync()` during a run, exactly one more run follows. `cancel()` cancels both.

@@ -1,9 +1,24 @@
 import Foundation
 import SwappablePrimitives
 
-/// An open folder, and what is done in it: by names, never by paths, and never through symbolic links.
+/// A change that is about to be made on the disk.
+package enum FileStep: Sendable {
+  case create(name: String)
+  case write(descriptor: Int32, bytes: ArraySlice<UInt8>)
+  case sync(name: String)
+  case rename(name: String, to: String)
+  case remove(name: String)
+  case syncFolder
+}
+
+/// A closure that is called before each change. It returns an `errno` to make the change fail, or 0.
+///
+/// A test simulates a crash at a step: it lets this step and all later steps fail.
+package typealias FileHook = @Sendable (FileStep) -> Int32
+
+/// An open folder. All operations use names in the folder, and never follow symbolic links.
 final class Folder: Sendable {
-  /// What is known of a name without opening it.
+  /// The attributes of a directory entry.
   struct Status: Sendable, Hashable {
     var isRegular: Bool
     var size: Int
@@ -13,12 +28,12 @@ final class Folder: Sendable {
     var group: gid_t
   }
 
-  /// Its absolute path, without symbolic links.
+  /// The absolute path, without symbolic links.
   let path: String
   private let descriptor: Int32
   private let hook: FileHook?
 
-  /// Opens a folder that is there.
+  /// Opens an existing folder.
   init(path: String, hook: FileHook?) throws(StoreError) {
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError(errno, cannot: "open the folder", path) }
@@ -35,7 +50,7 @@ final class Folder: Sendable {
 
   func path(of name: String) -> String { path == "/" ? "/" + name : path + "/" + name }
 
-  /// The names in it, in no order.
+  /// Returns the names in the folder, in no particular order.
   func names() throws(StoreError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: path)
@@ -46,6 +61,7 @@ final class Folder: Sendable {
     }
   }
 
+  /// Returns the attributes of a name, or `nil` if nothing has this name.
   func status(_ name: String) throws(StoreError) -> Status? {
     var found = stat()
     guard fstatat(descriptor, name, &found, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -55,9 +71,9 @@ final class Folder: Sendable {
     return Status(found)
   }
 
-  /// All bytes of a plain file; nil where nothing has that name.
+  /// Returns the bytes of a regular file, or `nil` if nothing has this name.
   func read(_ name: String) throws(StoreError) -> [UInt8]? {
-    // Without waiting: a pipe that nobody writes to would never be opened.
+    // Without O_NONBLOCK, opening a pipe without a writer would block forever.
     let file = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
       if errno == ENOENT { return nil }
@@ -68,7 +84,7 @@ final class Folder: Sendable {
     guard fstat(file, &found) == 0 else { throw StoreError(errno, cannot: "read", path(of: name)) }
     guard Status(found).isRegular else {
       throw StoreError(
-        .notAFile, "this is not a plain file", path: path(of: name), help: "remove what is there")
+        .notAFile, "this is not a regular file", path: path(of: name), help: "remove it")
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Int(found.st_size))
@@ -84,20 +100,23 @@ final class Folder: Sendable {
     }
   }
 
-  /// Makes a file that was not there and brings it to the disk; nothing is left of it where that fails.
+  /// Creates a file and writes it to the disk. If this fails, the file is removed.
   ///
-  /// - Parameter model: A file whose permissions and owner it gets.
+  /// - Parameters:
+  ///   - name: A name that is not in use.
+  ///   - bytes: The contents.
+  ///   - model: The attributes of the file whose permissions and owner the new file gets.
   func create(
     _ name: String, _ bytes: some Collection<UInt8>, like model: Status? = nil
   ) throws(StoreError) {
-    try willPerform(.create(name: name), "make", name)
+    try willPerform(.create(name: name), "create", name)
     let file = openat(
       descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw StoreError(errno, cannot: "make", path(of: name)) }
+    guard file >= 0 else { throw StoreError(errno, cannot: "create", path(of: name)) }
     defer { close(file) }
     do throws(StoreError) {
       if let model {
-        // Only a privileged process may give a file away, and others have no need to.
+        // This fails without privileges. Then the file already has the owner of this process.
         _ = fchown(file, model.owner, model.group)
         guard fchmod(file, model.permissions) == 0 else {
           throw StoreError(errno, cannot: "set the permissions of", path(of: name))
@@ -111,7 +130,9 @@ final class Folder: Sendable {
     }
   }
 
-  /// Appends to a file that is there and brings it to the disk. Where that fails, a part may be there.
+  /// Appends bytes to an existing file and writes them to the disk.
+  ///
+  /// If this fails, the file may have a part of the bytes.
   func append(_ bytes: [UInt8], to name: String) throws(StoreError) {
     let file = openat(descriptor, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC)
     guard file >= 0 else { throw StoreError(errno, cannot: "open", path(of: name)) }
@@ -120,7 +141,7 @@ final class Folder: Sendable {
     try sync(file, name)
   }
 
-  /// Renames, in place of what has the other name.
+  /// Renames a file, and replaces the file that has the other name.
   func rename(_ name: String, to other: String) throws(StoreError) {
     try willPerform(.rename(name: name, to: other), "rename \(name) to", other)
     guard renameat(descriptor, name, descriptor, other) == 0 else {
@@ -128,7 +149,7 @@ final class Folder: Sendable {
     }
   }
 
-  /// Removes a name, if it is there; of a symbolic link the link.
+  /// Removes a name if it exists. For a symbolic link, it removes the link itself.
   func remove(_ name: String) throws(StoreError) {
     try willPerform(.remove(name: name), "remove", name)
     guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
@@ -136,12 +157,12 @@ final class Folder: Sendable {
     }
   }
 
-  /// Brings new, renamed and removed names to the disk.
+  /// Writes new, renamed and removed names to the disk.
   func sync() throws(StoreError) {
     if let number = hook?(.syncFolder), number != 0 {
       throw StoreError(number, cannot: "write the folder", path)
     }
-    // Some file systems cannot do it, and need not.
+    // Some file systems do not support this operation and do not need it.
     guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else {
       throw StoreError(errno, cannot: "write the folder", path)
     }
@@ -177,15 +198,16 @@ final class Folder: Sendable {
 }
 
 extension Folder {
-  /// Keeps others away for as long as it lives. A process that ends lets go of its locks.
+  /// An exclusive lock that lasts as long as this object lives. The system releases it when the
+  /// process ends.
   final class Lock: Sendable {
     private let descriptor: Int32
-    /// What is removed with it.
+    /// The lock file, which is removed with the lock.
     private let file: (folder: Folder, name: String)?
 
-    /// Locks a folder itself.
+    /// Locks a folder.
     ///
-    /// - Returns: nil where somebody else has it.
+    /// - Returns: The lock, or `nil` if another store has it.
     init?(_ folder: Folder) throws(StoreError) {
       let opened = openat(folder.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard opened >= 0 else { throw StoreError(errno, cannot: "lock", folder.path) }
@@ -194,16 +216,16 @@ extension Folder {
       file = nil
     }
 
-    /// Makes a file and locks it, which lasts longer than one that is replaced.
+    /// Creates a file and locks it. The saved file itself cannot be locked, because each save replaces it.
     ///
-    /// - Returns: nil where somebody else has it.
+    /// - Returns: The lock, or `nil` if another store has it.
     init?(_ name: String, in folder: Folder) throws(StoreError) {
       while true {
         let file = openat(
           folder.descriptor, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StoreError(errno, cannot: "lock", folder.path(of: name)) }
         guard try Self.lock(file, folder.path(of: name)) else { return nil }
-        // Whoever had it before may have removed the name between our opening and locking.
+        // The previous owner may have removed the name between `openat` and `flock`.
         var (mine, named) = (stat(), stat())
         if fstat(file, &mine) == 0,
           fstatat(folder.descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
@@ -218,12 +240,12 @@ extension Folder {
     }
 
     deinit {
-      // While it is still locked, or another one's file would be removed.
+      // Remove the file before unlocking it. Later, it may be the lock file of another store.
       if let file { unlinkat(file.folder.descriptor, file.name, 0) }
       close(descriptor)
     }
 
-    /// Locks an open file; closes it where that fails, or somebody else has it.
+    /// Locks an open file. If this fails or another store has the lock, it closes the file.
     private static func lock(_ descriptor: Int32, _ path: String) throws(StoreError) -> Bool {
       while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
         let number = errno
@@ -244,4 +266,35 @@ extension Folder.Status {
       linkCount: Int(found.st_nlink), permissions: found.st_mode & 0o7777, owner: found.st_uid,
       group: found.st_gid)
   }
+}
+
+/// Follows the symbolic links at the end of a path.
+///
+/// - Returns: The folder and the name of the final target. The target need not exist.
+func resolveFilePath(_ path: String) throws(StoreError) -> (folder: String, name: String) {
+  guard !path.utf8.contains(0), let last = path.utf8.last, last != UInt8(ascii: "/") else {
+    throw StoreError(
+      .missing, "this is not the path of a file", path: path, help: "give the path of a file")
+  }
+  var path = path
+  // No system follows more links than this.
+  for _ in 0..<64 {
+    let (folder, name) = split(path)
+    if name == "." || name == ".." { break }
+    guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+      return (folder, name)
+    }
+    path = isAbsolutePath(target) ? target : folder + "/" + target
+  }
+  throw StoreError(
+    .notAFile, "the path does not lead to a file", path: path,
+    help: "give the path of a file; symbolic links must not form a cycle")
+}
+
+private func split(_ path: String) -> (folder: String, name: String) {
+  // Search for bytes: a combining character after the slash forms one character with the slash.
+  let bytes = path.utf8
+  guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+  let folder = String(path[..<slash])
+  return (folder.isEmpty ? "/" : folder, String(path[bytes.index(after: slash)...]))
 }

@@ -5,19 +5,20 @@ import SwappablePrimitives
 import Synchronizers
 import TestSupport
 
-/// A processor that writes down what it is asked to do, and does then what the test wants.
-final class TestProcessor: OneWayProcessor {
+/// A remote and a store in one. It logs each call, and then runs the hook of the test.
+final class TestSides: OneWayRemote, OneWayStore {
   typealias Item = TestElement
+  typealias Content = TestElement
   typealias Hook = @Sendable (String) async throws -> Void
 
   let trace = Log<String>([])
   let source: Shared<[TestElement]>
   let local: Shared<Set<Int>>
-  /// Run inside each call, with what is written down of it.
+  /// A closure that each call runs with its line of the log.
   let hook = Shared<Hook>({ _ in })
-  /// What becomes of the items to download.
+  /// Chooses the items to download.
   let preparing = Shared<@Sendable ([TestElement]) -> [TestElement]>({ $0 })
-  /// Whether an item is up to date.
+  /// Decides if an item is up to date.
   let isCurrent = Shared<@Sendable (TestElement) -> Bool>({ _ in false })
 
   init(source: [TestElement], local: Set<Int>) {
@@ -36,62 +37,71 @@ final class TestProcessor: OneWayProcessor {
 
   func begin() async throws { try await call("begin") }
 
-  func fetchSourceList() async throws -> [TestElement] {
+  func items() async throws -> [TestElement] {
     try await call("fetch")
     return source.value
   }
 
-  func localKeys() async throws -> Set<Int> {
+  func keys() async throws -> Set<Int> {
     try await call("local")
     return local.value
   }
 
-  func removeLocalItems(_ keys: Set<Int>) async throws {
+  func remove(_ keys: Set<Int>) async throws {
     try await call("remove" + names(keys.sorted()))
   }
 
-  func shouldUpdate(_ key: Int, _ item: TestElement) async throws -> Bool {
-    try await call("update? \(key) \(item)")
+  func isOutdated(_ item: TestElement) async throws -> Bool {
+    try await call("update? \(item.id) \(item)")
     return !isCurrent.value(item)
   }
 
-  func prepareDownload(_ items: [TestElement]) async throws -> [TestElement] {
+  func prepareDownloads(_ items: [TestElement]) async throws -> [TestElement] {
     try await call("prepare" + names(items))
     return preparing.value(items)
   }
 
-  func downloadPreview(_ item: TestElement) async throws { try await call("preview \(item)") }
-  func downloadContent(_ item: TestElement) async throws { try await call("content \(item)") }
-  func end() async throws { try await call("end") }
+  func preview(of item: TestElement) async throws -> TestElement? {
+    try await call("preview \(item)")
+    return nil
+  }
+
+  func content(of item: TestElement) async throws -> TestElement {
+    try await call("content \(item)")
+    return item
+  }
+
+  func store(_ content: TestElement, of item: TestElement) async throws {}
+  func finish(_ list: [TestElement]?) async throws { try await call("end") }
 }
 
-/// A synchroniser over a test's processor; status and answers are written down between its calls.
+/// A synchronizer over the sides of a test. The log has its status and answers between the calls.
 final class Subject: Sendable {
-  typealias Answer = Result<OneWayOutcome, OneWayError>
+  typealias Answer = Result<OneWaySynchronizer.Outcome, OneWayError>
 
-  let processor: TestProcessor
-  let synchronizer: OneWaySynchronizer<TestProcessor>
+  let sides: TestSides
+  let synchronizer: OneWaySynchronizer
   let answers = Log<Answer>([])
   private let observation: Disposable
 
   init(
     source: [TestElement] = [1, TestElement(2, 5), 3], local: Set<Int> = [2, 4],
-    options: OneWayOptions = OneWayOptions(concurrency: 1),
+    options: OneWaySynchronizer.Options = OneWaySynchronizer.Options(concurrency: 1),
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let processor = TestProcessor(source: source, local: local)
-    self.processor = processor
-    synchronizer = OneWaySynchronizer(processor: processor, options: options, clock: clock)
-    observation = synchronizer.status.observe { processor.trace.append("\($0)") }
+    let sides = TestSides(source: source, local: local)
+    self.sides = sides
+    synchronizer = OneWaySynchronizer(from: sides, to: sides, options: options, clock: clock)
+    observation = synchronizer.status.observe { sides.trace.append("\($0)") }
   }
 
-  var trace: [String] { processor.trace.value }
+  var trace: [String] { sides.trace.value }
 
-  /// Asks for a run; the answer is written down by name.
+  /// Requests a run. The log gets its answer with a name.
   func ask(_ name: String = "A", then body: @escaping @Sendable () -> Void = {}) {
-    synchronizer.sync { [processor, answers] answer in
+    synchronizer.sync { [sides, answers] answer in
       answers.append(answer)
-      processor.trace.append("\(name) \(Subject.brief(answer))")
+      sides.trace.append("\(name) \(Subject.brief(answer))")
       body()
     }
   }
@@ -103,7 +113,7 @@ final class Subject: Sendable {
     }
   }
 
-  /// Asks for one run, and waits until it is idle again.
+  /// Requests a run, and waits until the synchronizer is idle again.
   @discardableResult
   func run() async throws -> [String] {
     ask()
@@ -113,7 +123,7 @@ final class Subject: Sendable {
 
   func waitUntilIdle() async {
     await synchronizer.status.wait { $0 == .idle }
-    // The thread that publishes the status calls its observers after that.
+    // The thread that publishes the status calls its observers later.
     await synchronizer.status.signal.node.domain.delivered()
   }
 
@@ -129,29 +139,34 @@ final class Subject: Sendable {
     }
   }
 
-  /// What a run without trouble does, with previews and contents.
+  /// The calls of a successful run with previews and contents.
   static let fullRun = [
     "begin", "fetch", "local", "remove 4", "update? 2 2.5", "prepare 1 2.5 3", "preview 1",
     "preview 2.5", "preview 3", "content 1", "content 2.5", "content 3", "end",
   ]
 
-  /// What stage a call belongs to.
-  static func stage(of call: String) -> OneWayStage {
+  /// Returns the stage of a call.
+  static func stage(of call: String) -> OneWaySynchronizer.Stage {
     switch call.prefix(while: { $0 != " " }) {
     case "local": .localKeys
     case "update?": .shouldUpdate
-    case let name: OneWayStage(rawValue: String(name)) ?? .end
+    case let name: OneWaySynchronizer.Stage(rawValue: String(name)) ?? .end
     }
   }
 
-  /// The trace of one run with one caller.
+  /// Returns the log of one run with one caller.
   static func trace(_ calls: some Sequence<String>, answer: String) -> [String] {
     ["idle", "running"] + calls + ["A \(answer)", "idle"]
   }
 }
 
+extension OneWaySynchronizer.Outcome {
+  /// All counts, in the order of the stages.
+  var counts: [Int] { [listed, removed, new, outdated, previews, contents] }
+}
+
 extension ReadOnlyProperty {
-  /// Waits until it has a value of some kind, now or later.
+  /// Waits until the value meets a condition.
   func wait(until condition: @escaping @Sendable (Value) -> Bool) async {
     let (values, continuation) = AsyncStream<Void>.makeStream()
     let observation = observe { if condition($0) { continuation.finish() } }
@@ -160,7 +175,7 @@ extension ReadOnlyProperty {
   }
 }
 
-/// Holds tasks, cancelled or not, until it is opened.
+/// A gate that holds tasks, even canceled ones, until it opens.
 final class Gate: Sendable {
   private let state = Locked(State())
 
@@ -171,7 +186,7 @@ final class Gate: Sendable {
     var awaiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
-  /// Waits until it is open.
+  /// Waits until the gate is open.
   func pass() async {
     await withCheckedContinuation { continuation in
       let (isOpen, reached) = state.withLock { state in
@@ -186,7 +201,7 @@ final class Gate: Sendable {
     }
   }
 
-  /// Waits until so many have come to it.
+  /// Waits until a number of tasks have arrived.
   func waitForArrivals(_ count: Int = 1) async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in

@@ -6,10 +6,10 @@ import Synchronizers
 import TestSupport
 import Testing
 
-/// What a remote and a store are asked by a run.
-@Suite(.timeLimit(.minutes(2))) struct StoreProcessorTests {
-  /// A store that writes down what it is asked.
-  private struct RecordingStore: LocalStore {
+/// The calls of a run to its remote and its store.
+@Suite(.timeLimit(.minutes(2))) struct OneWayStoreTests {
+  /// A store that logs its calls.
+  private struct RecordingStore: OneWayStore {
     typealias Item = TestElement
     typealias Content = String
 
@@ -59,7 +59,7 @@ import Testing
   private let store = RecordingStore(local: [2, 3, 4])
   private let list = Shared<[TestElement]?>([1, TestElement(2, 1), 3, TestElement(1, 5)])
 
-  private func sync(_ options: OneWayOptions) async throws -> [String] {
+  private func sync(_ options: OneWaySynchronizer.Options) async throws -> [String] {
     var options = options
     options.concurrency = 1
     let synchronizer = OneWaySynchronizer(from: Remote(list: list), to: store, options: options)
@@ -67,27 +67,27 @@ import Testing
     return store.log.exchange([])
   }
 
-  @Test func aRunGoesThroughTheStore() async throws {
+  @Test func `a run calls the store in order`() async throws {
     #expect(
-      try await sync(OneWayOptions(downloadPreview: true)) == [
+      try await sync(OneWaySynchronizer.Options(downloadsPreview: true)) == [
         "keys", "remove [4]", "outdated? 2.1", "outdated? 3", "preview 2.1 small", "store 1 large",
         "store 2.1 large", "finish [1, 2.1, 3]",
       ])
   }
 
-  @Test func aRunThatFailsIsFinishedWithTheList() async throws {
+  @Test func `a failed run finishes with the list`() async throws {
     list.value = [9, 1]
     #expect(
-      try await sync(OneWayOptions()) == ["keys", "remove [2, 3, 4]", "finish [9, 1]"])
+      try await sync(OneWaySynchronizer.Options()) == ["keys", "remove [2, 3, 4]", "finish [9, 1]"])
     #expect(
-      try await sync(OneWayOptions(stopOnError: false)) == [
+      try await sync(OneWaySynchronizer.Options(stopsOnError: false)) == [
         "keys", "remove [2, 3, 4]", "store 1 large", "finish [9, 1]",
       ])
   }
 
-  @Test func aListThatIsNotKnownIsToldSo() async throws {
+  @Test func `a run without a list finishes with nil`() async throws {
     let synchronizer = OneWaySynchronizer(from: Remote(list: list), to: store)
-    synchronizer.options.downloadContent = false
+    synchronizer.options.downloadsContent = false
     try await synchronizer.sync()
     #expect(store.log.exchange([]).last == "finish [1, 2.1, 3]")
     list.value = nil
@@ -96,14 +96,14 @@ import Testing
   }
 }
 
-/// A data source as the remote list.
+/// Tests of a data source as the remote list.
 @Suite(.timeLimit(.minutes(2))) struct DataSourceRemoteTests {
   private let gone = SourceError(code: "gone", message: "it is gone")
 
-  @Test func itWaitsUntilTheSourceHasLoaded() async throws {
+  @Test func `a run waits until the source has loaded`() async throws {
     let source = Items(status: .loading)
     let store = CollectionStore<TestElement>([7])
-    let synchronizer = OneWaySynchronizer(from: DataSourceRemote(source), to: store)
+    let synchronizer = OneWaySynchronizer(from: source, to: store)
     async let outcome = synchronizer.sync()
     await synchronizer.progress.wait { $0.stage == .fetch }
     #expect(Array(store.snapshot) == [7])
@@ -112,10 +112,10 @@ import Testing
     #expect(Array(store.snapshot) == [1, 2])
   }
 
-  @Test func cancelledWhileItWaitsItEndsAtOnce() async throws {
+  @Test func `cancellation ends the wait for the source`() async throws {
     let source = Items(status: .loading)
     let synchronizer = OneWaySynchronizer(
-      from: DataSourceRemote(source), to: CollectionStore<TestElement>())
+      from: source, to: CollectionStore<TestElement>())
     let waiting = Task { try await synchronizer.sync() }
     await synchronizer.progress.wait { $0.stage == .fetch }
     synchronizer.cancel()
@@ -123,12 +123,12 @@ import Testing
     #expect(error?.isCancelled == true && error?.stage == .fetch && error?.failures.isEmpty == true)
   }
 
-  @Test func aSourceThatFailsBeforeItHasLoadedIsAFailure() async throws {
+  @Test func `a source that fails before loading is a failure`() async throws {
     let remote = DataSourceRemote(Items(status: .failed(gone)))
     await #expect(throws: gone) { try await remote.items() }
   }
 
-  @Test func aSourceThatFailsLaterListsItsLastGoodContents() async throws {
+  @Test func `a source that fails later lists its last good contents`() async throws {
     let source = Items([1, 2])
     source.setStatus(.failed(gone))
     #expect(try await DataSourceRemote(source).items() == [1, 2])

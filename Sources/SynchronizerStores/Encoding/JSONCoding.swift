@@ -1,11 +1,11 @@
 import Foundation
 
-/// How elements and versions become JSON, in all stores.
+/// The JSON encoding of elements and versions in all stores.
 enum JSONCoding {
   static func encoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    // A state must be kept whatever numbers it holds.
+    // A store must be able to save every number.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
     return encoder
@@ -18,7 +18,7 @@ enum JSONCoding {
     return decoder
   }
 
-  /// Where a value could not be encoded or decoded, as `lists[0][3].title`; nil where it is not said.
+  /// Returns the place of an encoding or decoding error, such as `at lists[0][3].title`, or `nil`.
   static func place(of error: any Error) -> String? {
     let path: [any CodingKey]? =
       switch error {
@@ -31,5 +31,28 @@ enum JSONCoding {
     let text = path?.map { key in key.intValue.map { "[\($0)]" } ?? "." + key.stringValue }.joined()
     guard let text, !text.isEmpty else { return nil }
     return "at " + (text.hasPrefix(".") ? String(text.dropFirst()) : text)
+  }
+}
+
+/// A 64-bit checksum of bytes (Fowler, Noll and Vo, variant 1a) that detects damage.
+///
+/// It detects each change of a single byte. It does not protect against deliberate changes.
+struct Checksum: Sendable {
+  private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  mutating func add(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  }
+
+  static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    var sum = Checksum()
+    sum.add(bytes)
+    return sum.value
+  }
+
+  /// Returns 16 hexadecimal digits in lower case.
+  static func digits(_ value: UInt64) -> String {
+    let text = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - text.count) + text
   }
 }

@@ -1,51 +1,50 @@
-import Diffing
 import Foundation
-import ObservableCollections
+import Swappable
 import SynchronizerStores
 import Synchronizers
 import TestSupport
 import Testing
 
-struct Stock: Codable, Hashable, Identifiable, Sendable, Differentiable {
-  let id: Int
-  var count: Int
-}
-
-actor Shelf: SynchronizationRemote {
-  private var stocks: [Stock] = []
-  private var version = 0
-  private var taken: [PushIdentifier: Int] = [:]
-
-  func fetch(unlessAt known: Int?) -> RemoteContents<Stock, Int>? {
-    known == version ? nil : RemoteContents(stocks, version: version)
-  }
-
-  func push(_ push: RemotePush<Stock, Int>) -> PushAnswer<Int> {
-    // Repeated, as the answer was lost: done once.
-    if let version = taken[push.id] { return .accepted(version) }
-    guard push.version == version else { return .refused }
-    stocks = Array(push.after)
-    version += 1
-    taken[push.id] = version
-    return .accepted(version)
-  }
-}
-
-/// The code of the guide "Differential synchronisation".
+/// Tests of the code in the guide "Differential synchronization".
 @Suite struct DifferentialSynchronizationGuideTests {
-  @Test func theGuidesCodeIsWhatIsRunHere() throws {
+  struct Stock: Codable, Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var count: Int
+  }
+
+  actor Shelf: SynchronizationRemote {
+    private var stocks: [Stock] = []
+    private var version = 0
+    private var accepted: [String: Int] = [:]
+
+    func fetch(unlessAt known: Int?) -> RemoteContents<Stock, Int>? {
+      known == version ? nil : RemoteContents(stocks, version: version)
+    }
+
+    func push(_ push: RemotePush<Stock, Int>) -> RemotePush<Stock, Int>.Answer {
+      // The answer to this push was lost. Do not apply the push again.
+      if let version = accepted[push.id] { return .accepted(version) }
+      guard push.version == version else { return .outdated }
+      stocks = Array(push.after)
+      version += 1
+      accepted[push.id] = version
+      return .accepted(version)
+    }
+  }
+
+  @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("DifferentialSynchronization")
     #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func merging() {
+  @Test func `a merge takes theirs unless a closure decides`() {
     let base = [Stock(id: 1, count: 1)]
     let mine = [Stock(id: 1, count: 5)]
     let theirs = [Stock(id: 1, count: 3)]
     let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
-    print(merge.merged)  // what both are to hold
-    print(merge.changesForMine, merge.changesForTheirs)  // what leads each side there
+    print(merge.merged)  // the contents for both sides
+    print(merge.changesForMine, merge.changesForTheirs)  // the changes for each side
     for resolved in merge.conflicts { print(resolved.conflict.kind, resolved.resolution) }
     #expect(merge.merged == theirs && merge.conflicts.count == 1)
 
@@ -56,8 +55,8 @@ actor Shelf: SynchronizationRemote {
     #expect(larger.merged == mine)
   }
 
-  @Test func aSession() async throws {
-    let server = Shelf()  // as below
+  @Test func `a session sends its edits`() async throws {
+    let server = Shelf()  // see below
     let session = SynchronizationSession(remote: server)
     session.client.append(Stock(id: 7, count: 1))
     let outcome = try await session.synchronize()
@@ -67,7 +66,7 @@ actor Shelf: SynchronizationRemote {
       await server.fetch(unlessAt: nil).map { Array($0.elements) } == [Stock(id: 7, count: 1)])
   }
 
-  @Test func aSessionWithAStore() async throws {
+  @Test func `a session with a store continues after a restart`() async throws {
     let directory = try TemporaryDirectory()
     let path = directory("stock.db")
     let server = Shelf()

@@ -1,10 +1,14 @@
 import Dispatch
 
-/// Where work is done that waits for a disk: not on the threads that tasks share.
+/// A queue for work that waits for a disk. It keeps such work off the threads that tasks share.
 struct WorkQueue: Sendable {
   private let queue: DispatchQueue
 
-  /// - Parameter isSerial: Whether one piece of work waits for the end of the one before.
+  /// Creates a queue.
+  ///
+  /// - Parameters:
+  ///   - label: The name of the queue for debugging.
+  ///   - isSerial: A Boolean value that indicates whether the queue does one piece of work at a time.
   init(_ label: String, isSerial: Bool) {
     queue = DispatchQueue(label: label, attributes: isSerial ? [] : .concurrent)
   }

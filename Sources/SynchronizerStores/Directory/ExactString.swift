@@ -1,9 +1,9 @@
 public import Diffing
 
-/// Text that equals only text of the same bytes.
+/// A text whose equality compares bytes.
 ///
-/// To `String` the two ways of writing é are equal, an accented letter and a letter with its accent. For a
-/// key that comes from elsewhere they are two keys, or one of them is lost:
+/// Two `String`s are equal if they differ only in Unicode normalization, for example in the two
+/// encodings of é. Use this type for keys from other systems, in which such keys are distinct:
 ///
 ///     struct Page: Identifiable, Hashable, Sendable, Differentiable {
 ///       let id: ExactString
@@ -13,7 +13,7 @@ public struct ExactString: Sendable {
   /// The text.
   public let string: String
 
-  /// Makes one of a text.
+  /// Creates an exact string from a text.
   public init(_ string: String) {
     var string = string
     string.makeContiguousUTF8()
@@ -22,12 +22,12 @@ public struct ExactString: Sendable {
 }
 
 extension ExactString: Hashable {
-  /// Whether both have the same bytes.
+  /// Returns a Boolean value that indicates whether both texts have the same bytes.
   public static func == (one: ExactString, other: ExactString) -> Bool {
     one.string.utf8.elementsEqual(other.string.utf8)
   }
 
-  /// Feeds the bytes into `hasher`.
+  /// Adds the bytes to a hasher.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(string.utf8.count)
     if string.utf8.withContiguousStorageIfAvailable({
@@ -39,19 +39,21 @@ extension ExactString: Hashable {
 }
 
 extension ExactString: Comparable {
-  /// Whether its bytes come first, which is the order of Unicode's code points.
+  /// Returns a Boolean value that indicates whether the bytes of the first text are smaller.
+  ///
+  /// This is the order of the Unicode code points.
   public static func < (one: ExactString, other: ExactString) -> Bool {
     one.string.utf8.lexicographicallyPrecedes(other.string.utf8)
   }
 }
 
 extension ExactString: Codable {
-  /// Reads a plain text.
+  /// Decodes a plain text.
   public init(from decoder: any Decoder) throws {
     self.init(try decoder.singleValueContainer().decode(String.self))
   }
 
-  /// Writes a plain text.
+  /// Encodes a plain text.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(string)
@@ -62,7 +64,7 @@ extension ExactString: LosslessStringConvertible, ExpressibleByStringLiteral {
   /// The text.
   public var description: String { string }
 
-  /// Makes one of a literal.
+  /// Creates an exact string from a literal.
   public init(stringLiteral value: String) { self.init(value) }
 }
 

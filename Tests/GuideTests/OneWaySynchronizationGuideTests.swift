@@ -1,0 +1,76 @@
+import Swappable
+import Synchronizers
+import TestSupport
+import Testing
+
+/// Tests of the code in the guide "One-way synchronization".
+@Suite struct OneWaySynchronizationGuideTests {
+  struct Track: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var title: String
+  }
+
+  actor Shelf {
+    private(set) var tracks: [Int: Track]
+
+    init(_ tracks: [Track]) {
+      self.tracks = Dictionary(uniqueKeysWithValues: tracks.map { ($0.id, $0) })
+    }
+
+    var keys: Set<Int> { Set(tracks.keys) }
+
+    func list() throws -> [Track] {
+      [Track(id: 1, title: "A"), Track(id: 2, title: "B"), Track(id: 3, title: "C")]
+    }
+    func download(_ track: Track) throws -> [UInt8] { Array(track.title.utf8) }
+    func remove(_ keys: Set<Int>) { for key in keys { tracks[key] = nil } }
+    func isOutdated(_ track: Track) -> Bool { tracks[track.id] != track }
+    func put(_ bytes: [UInt8], _ track: Track) {
+      tracks[track.id] = Track(id: track.id, title: String(decoding: bytes, as: UTF8.self))
+    }
+    func close() {}
+  }
+
+  struct Downloads: OneWayRemote, OneWayStore {
+    let shelf: Shelf
+
+    // The remote. Only `items` and `content` are required.
+    func items() async throws -> [Track] { try await shelf.list() }
+    func prepareDownloads(_ tracks: [Track]) -> [Track] { tracks.sorted { $0.id > $1.id } }
+    func content(of track: Track) async throws -> [UInt8] { try await shelf.download(track) }
+
+    // The store. `begin`, `isOutdated` and `storePreview` have default implementations.
+    func keys() async -> Set<Int> { await shelf.keys }
+    func remove(_ keys: Set<Int>) async { await shelf.remove(keys) }
+    func isOutdated(_ track: Track) async -> Bool { await shelf.isOutdated(track) }
+    func store(_ bytes: [UInt8], of track: Track) async throws { await shelf.put(bytes, track) }
+    func finish(_ tracks: [Track]?) async { await shelf.close() }
+  }
+
+  @Test func `the code of the guide is the code that runs here`() throws {
+    let guide = try Guide("OneWaySynchronization")
+    #expect(guide.code.count == 3)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func `a data source is copied to a collection`() async throws {
+    let library = ArrayDataSource([Track(id: 1, title: "Autumn"), Track(id: 2, title: "Winter")])
+    let store = CollectionStore<Track>()
+    let synchronizer = OneWaySynchronizer(from: library, to: store)
+    synchronizer.options.concurrency = 4
+    let outcome = try await synchronizer.sync()
+    let shown = SwappableContainer<Track>(store.filter { $0.title.hasPrefix("A") })
+    #expect(outcome.new == 2)
+    #expect(shown.snapshot.map(\.id) == [1])
+  }
+
+  @Test func `one type is both the remote and the store`() async throws {
+    let shelf = Shelf([
+      Track(id: 2, title: "B"), Track(id: 3, title: "old"), Track(id: 4, title: "gone"),
+    ])
+    let downloads = Downloads(shelf: shelf)
+    let outcome = try await OneWaySynchronizer(from: downloads, to: downloads).sync()
+    #expect(outcome.removed == 1 && outcome.new == 1 && outcome.outdated == 1)
+    #expect(try await shelf.tracks.values.sorted { $0.id < $1.id } == shelf.list())
+  }
+}
