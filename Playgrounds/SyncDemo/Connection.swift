@@ -37,7 +37,7 @@ final class Connection: SynchronizationRemote {
     afterFetch.withLock { $0 = body }
   }
 
-  func fetch(unlessAt version: Int?) async throws -> Contents? {
+  func fetch(unlessAt version: Int?) async throws -> RemoteContents<Item, Int>? {
     try checkIsOnline()
     let contents = await server.fetch(unlessAt: version)
     let body = afterFetch.withLock { body in
@@ -48,7 +48,7 @@ final class Connection: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: Push) async throws -> Push.Answer {
+  func push(_ push: RemotePush<Item, Int>) async throws -> RemotePush<Item, Int>.Answer {
     try checkIsOnline()
     let answer = await server.push(push)
     if fault.withLock({ $0 == .losesAnswer }) {

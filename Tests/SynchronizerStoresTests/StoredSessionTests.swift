@@ -37,7 +37,7 @@ private struct MortalRemote: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: RemotePush<Note, Int>) async throws -> Push.Answer {
+  func push(_ push: RemotePush<Note, Int>) async throws -> RemotePush<Note, Int>.Answer {
     try mortality.live()
     let answer = await base.push(push)
     try mortality.live()

@@ -73,7 +73,7 @@ extension SessionCore {
   /// Saves the pending push, and then pushes.
   func push(
     _ push: PendingPush, before: Snapshot<Element>
-  ) async throws(SynchronizationError) -> Remote.Push.Answer {
+  ) async throws(SynchronizationError) -> RemotePush<Element, Version>.Answer {
     try checkCancellation(at: .merging)
     remember { $0.push = push }
     do {
@@ -89,12 +89,12 @@ extension SessionCore {
 
   private func send(
     _ push: PendingPush, before: Snapshot<Element>?
-  ) async throws(SynchronizationError) -> Remote.Push.Answer {
+  ) async throws(SynchronizationError) -> RemotePush<Element, Version>.Answer {
     begin(.pushing)
     try checkCancellation(at: .pushing)
     let request = RemotePush(
       id: push.id, version: push.version, before: before, after: push.merged)
-    let answer: Remote.Push.Answer
+    let answer: RemotePush<Element, Version>.Answer
     do {
       answer = try await options.retry.run(by: options.clock) { try await remote.push(request) }
     } catch {

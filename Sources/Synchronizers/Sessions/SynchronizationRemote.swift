@@ -11,10 +11,6 @@ public protocol SynchronizationRemote<Element, Version>: Sendable {
   associatedtype Element: Differentiable & Sendable
   /// The type that identifies a state of the remote, such as a number or an entity tag.
   associatedtype Version: Hashable & Codable & Sendable
-  /// The contents of this remote at one version.
-  typealias Contents = RemoteContents<Element, Version>
-  /// A push to this remote.
-  typealias Push = RemotePush<Element, Version>
 
   /// Returns the contents of the remote, unless they are still at a known version.
   ///

@@ -40,7 +40,7 @@ struct HookedRemote<Element: Differentiable & Sendable>: SynchronizationRemote {
     return contents
   }
 
-  func push(_ push: RemotePush<Element, Int>) async throws -> Push.Answer {
+  func push(_ push: RemotePush<Element, Int>) async throws -> RemotePush<Element, Int>.Answer {
     do {
       try await hook(.push, .before)
     } catch let rejection as Rejection {

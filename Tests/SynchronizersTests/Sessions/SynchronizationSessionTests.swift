@@ -232,7 +232,7 @@ import TestSupport
       func fetch(unlessAt version: Int?) async throws -> RemoteContents<Letter, Int>? {
         await base.fetch(unlessAt: version)
       }
-      func push(_ push: RemotePush<Letter, Int>) async throws -> Push.Answer {
+      func push(_ push: RemotePush<Letter, Int>) async throws -> RemotePush<Letter, Int>.Answer {
         guard case .accepted = await base.push(push) else { return .outdated }
         base.contents.replace(with: base.contents.snapshot.sorted { $0.key < $1.key })
         return .accepted(nil)
@@ -309,7 +309,9 @@ import TestSupport
   @Test func `a remote must return contents if the session has no version`() async throws {
     struct Senseless: SynchronizationRemote {
       func fetch(unlessAt version: Int?) async throws -> RemoteContents<Letter, Int>? { nil }
-      func push(_ push: RemotePush<Letter, Int>) async throws -> Push.Answer { .outdated }
+      func push(_ push: RemotePush<Letter, Int>) async throws -> RemotePush<Letter, Int>.Answer {
+        .outdated
+      }
     }
     let session = SynchronizationSession(remote: Senseless())
     #expect(try await failure { try await session.synchronize() }.code == .invalidAnswer)
