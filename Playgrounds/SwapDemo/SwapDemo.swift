@@ -27,7 +27,7 @@ struct SwapDemo {
     do {
       let isLive = arguments.isEmpty && TerminalCapabilities.current != .none
       exit(try await isLive ? show() : play())
-    } catch let error as TerminalFailure where error.isReaderGone {
+    } catch let error as TerminalError where error.isReaderGone {
       exit(0)
     } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
@@ -66,7 +66,7 @@ struct SwapDemo {
       var course = Course(stores, say: StandardOutput.write)
       try await course.play()
     }
-    let watching = Task { () -> TerminalSignal? in
+    let watching = Task { () -> TerminalSignals.Signal? in
       for await signal in signals.signals {
         course.cancel()
         return signal

@@ -57,7 +57,7 @@ private final class Outcome: @unchecked Sendable {
 private struct Screen {
   private enum Event: Sendable {
     case key(TerminalKey)
-    case signal(TerminalSignal)
+    case signal(TerminalSignals.Signal)
     case end
   }
 
