@@ -50,7 +50,10 @@ import Testing
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "1 is given"),
     (["diff", "--until-eof", "json:a", "json:b"], "takes --format and --key"),
-    (["diff", "--format", "xml", "json:a", "json:b"], "--format cannot be \"xml\"; use --format json or"),
+    (
+      ["diff", "--format", "xml", "json:a", "json:b"],
+      "--format cannot be \"xml\"; use --format json or"
+    ),
     (["diff", "--format=", "json:a", "json:b"], "--format cannot be \"\""),
     (["diff", "json:a", "json:b", "--format"], "--format has no value"),
     (["diff", "--format=text", "--format=text", "json:a", "json:b"], "given twice"),
@@ -59,7 +62,8 @@ import Testing
     (["apply", "--key", "a"], "takes no options"),
     (["merge", "--key", "a", "json:a", "json:b"], "2 are given"),
     (
-      ["merge", "--prefer", "json:a", "json:b", "json:c"], "--prefer cannot be \"json:a\"; use --prefer mine"
+      ["merge", "--prefer", "json:a", "json:b", "json:c"],
+      "--prefer cannot be \"json:a\"; use --prefer mine"
     ),
     (["merge", "--prefer=mine", "--prefer=mine", "json:a", "json:b", "json:c"], "given twice"),
     (["merge", "--prefer"], "--prefer has no value"),

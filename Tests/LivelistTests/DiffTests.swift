@@ -26,7 +26,8 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func `the text has a line for each element with its key and the fields that differ`() throws {
+  @Test func `the text has a line for each element with its key and the fields that differ`() throws
+  {
     let place = try Workplace()
     let old = try place.json(
       "old.json",

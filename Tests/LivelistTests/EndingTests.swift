@@ -50,7 +50,8 @@ import Testing
     #expect(try watching.restOfErrors().isEmpty)
   }
 
-  @Test func `an output without a reader from the start ends the program without a message`() throws {
+  @Test func `an output without a reader from the start ends the program without a message`() throws
+  {
     let place = try Workplace()
     let source = try place.json("a.json", "[1]")
     let other = try place.json("b.json", "[2]")

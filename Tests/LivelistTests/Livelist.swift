@@ -26,7 +26,8 @@ final class Livelist: Sendable {
   ///   - arguments: The arguments.
   ///   - isOutputClosed: A Boolean value that indicates whether the output has no reader.
   ///   - isTerminal: A Boolean value that indicates whether the output is a terminal.
-  ///   - environment: Variables to set. By default, the terminal supports colors and `NO_COLOR` is not set.
+  ///   - environment: Variables to set. By default, the terminal supports colors and `NO_COLOR` is
+  ///     not set.
   init(
     _ arguments: [String], isOutputClosed: Bool = false, isTerminal: Bool = false,
     environment: [String: String] = [:]

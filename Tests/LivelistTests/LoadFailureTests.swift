@@ -17,7 +17,9 @@ import Testing
     ("\n\n[tru]", "line 3"),
     ("[{\"id\":1},{\"name\":2}]", "element 1"), ("[{\"id\":[1]}]", "key"), ("[5]", "key"),
   ])
-  func `a file without an array of elements with the key ends with status 1`(text: String, hint: String) throws {
+  func `a file without an array of elements with the key ends with status 1`(
+    text: String, hint: String
+  ) throws {
     let place = try Workplace()
     let source = try place.json("a.json", text)
     try expectFailure(["watch", "--until-eof", "--key", "id", source], place("a.json"), hint)

@@ -106,7 +106,8 @@ import Testing
     #expect(result.errors.hasPrefix(lines(Array(repeating: "theirs", count: 5))))
     #expect(
       result.errors.hasSuffix(
-        "found 5 conflicts and printed no elements; edit the lists until they agree, or omit --strict\n"))
+        "found 5 conflicts and printed no elements; edit the lists until they agree, or omit --strict\n"
+      ))
     #expect(result.status == 3)
   }
 
@@ -134,7 +135,9 @@ import Testing
     )
     let result = try Livelist.run("merge", numbers, numbers, objects)
     #expect(result.output.isEmpty)
-    #expect(result.errors.contains("element 2 of \(objects) is an object, and no key is given; use --key FIELD"))
+    #expect(
+      result.errors.contains(
+        "element 2 of \(objects) is an object, and no key is given; use --key FIELD"))
     #expect(result.status == 2)
   }
 

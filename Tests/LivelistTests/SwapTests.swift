@@ -43,7 +43,9 @@ import Testing
           + #""inserts":[{"at":0,"element":{"n":"y","id":"5"}}],"updates":[],"moves":[]}"#))
   }
 
-  @Test func `the default key is the first column of a query and the whole element of a file`() throws {
+  @Test func `the default key is the first column of a query and the whole element of a file`()
+    throws
+  {
     let place = try Workplace()
     try place.sql(
       "a.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (1, 'x')",

@@ -30,7 +30,7 @@ import Testing
     let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
     let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
     let source = SwappableContainer<Todo>(draft)
-    let found = SwappableContainer<Todo>(source)  // what the list shows
+    let found = SwappableContainer<Todo>(source)  // the container that the list shows
     var text = ""
 
     func find(_ newText: String) {

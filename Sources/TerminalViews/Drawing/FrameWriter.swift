@@ -1,16 +1,16 @@
 /// Computes the bytes that turn the frame on a terminal into the next one.
 ///
-/// The writer remembers the last frame and sends only the differences: the columns that changed, and
-/// a command to scroll lines that moved. It is a value and performs no I/O:
+/// The writer remembers the last frame and sends only the differences: the columns that changed,
+/// and a command to scroll lines that moved. It is a value and performs no I/O:
 ///
 /// ```swift
 /// var writer = FrameWriter()
 /// try terminal.write(writer.bytes(for: frame))
 /// ```
 ///
-/// The writer assumes the default modes of a terminal. Automatic wrapping may be on or off, because no
-/// line is longer than a row. After a character of ambiguous width, the writer positions the cursor
-/// explicitly. Therefore, such a character cannot displace the following ones.
+/// The writer assumes the default modes of a terminal. Automatic wrapping may be on or off, because
+/// no line is longer than a row. After a character of ambiguous width, the writer positions the
+/// cursor explicitly. Therefore, such a character cannot displace the following ones.
 package struct FrameWriter: Sendable {
   private let isColorless: Bool
   private var shown: Shown?
@@ -46,8 +46,8 @@ package struct FrameWriter: Sendable {
   ///
   /// The result is empty if the screen shows the frame already.
   ///
-  /// - Complexity: O(n) in the text of the lines that differ, O(r²) in the number of rows from the first
-  ///   to the last of them.
+  /// - Complexity: O(n) in the text of the lines that differ, O(r²) in the number of rows from the
+  ///   first to the last of them.
   package mutating func bytes(for frame: TerminalFrame) -> [UInt8] {
     guard frame.size.rows > 0, frame.size.columns > 0 else { return [] }
     var output = ScreenOutput()
@@ -91,7 +91,8 @@ package struct FrameWriter: Sendable {
     return after
   }
 
-  /// Moves rows by deleting or inserting rows within a scrolling region that ends where the shift ends.
+  /// Moves rows by deleting or inserting rows within a scrolling region that ends where the shift
+  /// ends.
   private func send(_ shifts: [ScreenShift], rows: Int, _ output: inout ScreenOutput) {
     var hasRegion = false
     for shift in shifts {

@@ -44,7 +44,8 @@ struct ScreenOutput {
     bytes += cell.text.utf8
   }
 
-  /// Sets the style of the following text: changes the current style or resets it, whichever is shorter.
+  /// Sets the style of the following text: changes the current style or resets it, whichever is
+  /// shorter.
   mutating func set(_ new: TerminalStyle) {
     guard new != style else { return }
     let change = ScreenOutput.codes(from: style, to: new)

@@ -80,8 +80,8 @@ struct ScreenRow {
 
   /// Returns ranges of columns that cover all differences between two rows.
   ///
-  /// No range cuts a character of either row. The last range ends at or before the end of the new row,
-  /// unless a character of the old row extends beyond it.
+  /// No range cuts a character of either row. The last range ends at or before the end of the new
+  /// row, unless a character of the old row extends beyond it.
   static func differences(_ old: ScreenRow, _ new: ScreenRow) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     var column = 0
@@ -90,7 +90,8 @@ struct ScreenRow {
         column += 1
         continue
       }
-      // Equal characters have equal widths: the first difference is the start of a character in both.
+      // Equal characters have equal widths: the first difference is the start of a character in
+      // both.
       let start = column
       var end = column + 1
       while !new.isStart(end) || !old.isStart(end) { end += 1 }

@@ -20,17 +20,17 @@ struct ScreenShift: Equatable {
 
   /// Returns shifts that move lines to their new rows, in the order in which to perform them.
   ///
-  /// The search finds the run of shared lines with the greatest weight, then continues above and below
-  /// it. Therefore, runs never cross. Runs that move up are shifted first, from top to bottom, and then
-  /// runs that move down, from bottom to top. In this order, no shift overwrites lines that a later
-  /// shift needs.
+  /// The search finds the run of shared lines with the greatest weight, then continues above and
+  /// below it. Therefore, runs never cross. Runs that move up are shifted first, from top to
+  /// bottom, and then runs that move down, from bottom to top. In this order, no shift overwrites
+  /// lines that a later shift needs.
   ///
   /// - Parameters:
   ///   - old: The lines that the screen shows.
   ///   - new: The lines to show.
   ///   - costs: The number of bytes for each row that drawing it takes without shifts.
-  /// - Complexity: O(n²) for each shift, where n is the number of rows from the first to the last one
-  ///   with a cost above 0.
+  /// - Complexity: O(n²) for each shift, where n is the number of rows from the first to the last
+  ///   one with a cost above 0.
   static func shifts(
     from old: [TerminalLine], to new: [TerminalLine], costs: [Int]
   ) -> [ScreenShift] {

@@ -25,7 +25,8 @@ public struct TerminalFrame: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - size: The size of the screen.
-  ///   - lines: The lines from the top. Lines beyond the last row are omitted; empty lines fill the rest.
+  ///   - lines: The lines from the top. Lines beyond the last row are omitted; empty lines fill the
+  ///     rest.
   ///   - cursor: The position of the cursor, or `nil` to hide it.
   public init(size: TerminalSize, lines: [TerminalLine], cursor: Position? = nil) {
     self.size = size

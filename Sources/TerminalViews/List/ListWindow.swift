@@ -2,8 +2,8 @@ import Diffing
 
 /// The visible part of a list, and its selected row, as offsets that follow their elements.
 ///
-/// When other rows are inserted, deleted or moved, the anchor row stays on its line of the screen. The
-/// anchor is the selected row if it is visible, and the first visible row otherwise.
+/// When other rows are inserted, deleted or moved, the anchor row stays on its line of the screen.
+/// The anchor is the selected row if it is visible, and the first visible row otherwise.
 struct ListWindow: Sendable, Hashable {
   /// The number of rows of the list.
   private(set) var count = 0
@@ -47,7 +47,8 @@ struct ListWindow: Sendable, Hashable {
 
   /// Selects a row and scrolls to it.
   ///
-  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last row.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   mutating func select(_ offset: Int) {
     selection = count > 0 ? min(max(0, offset), count - 1) : nil
     reveal()

@@ -21,8 +21,10 @@ public struct TerminalColumn<Element>: Sendable {
   ///   - title: The heading.
   ///   - alignment: The alignment of the text within the column.
   ///   - maximumWidth: The maximum width in columns of the terminal. A value below 1 counts as 1.
-  ///   - style: A closure that returns the style of an element's text. By default, the text is plain.
-  ///   - text: A closure that returns the text of an element. It is called for the visible elements.
+  ///   - style: A closure that returns the style of an element's text. By default, the text is
+  ///     plain.
+  ///   - text: A closure that returns the text of an element. It is called for the visible
+  ///     elements.
   public init(
     _ title: String, alignment: TerminalAlignment = .leading, maximumWidth: Int = .max,
     style: @escaping @Sendable (Element) -> TerminalStyle = { _ in .plain },
@@ -38,8 +40,8 @@ public struct TerminalColumn<Element>: Sendable {
 
 /// The widths of the columns of a terminal list.
 ///
-/// A column is as wide as the widest text that it has shown so far. Therefore, the widths do not change
-/// when the user scrolls back.
+/// A column is as wide as the widest text that it has shown so far. Therefore, the widths do not
+/// change when the user scrolls back.
 struct ColumnWidths: Sendable, Hashable {
   /// The number of spaces between two columns.
   static let gap = 2
@@ -56,16 +58,17 @@ struct ColumnWidths: Sendable, Hashable {
     widest[column] = max(widest[column], min(width, maximum))
   }
 
-  /// Returns the end of the columns that can be visible. The gaps alone fill the room before that column.
+  /// Returns the end of the columns that can be visible. The gaps alone fill the room before that
+  /// column.
   static func end(from first: Int, of count: Int, in room: Int) -> Int {
     min(count, first + room / gap + 1)
   }
 
   /// Returns the widths of the columns that fit into a line.
   ///
-  /// If the room is insufficient, each column first gets at most a third of it, but at least 12. The
-  /// remaining room is then distributed from the left to the columns that were reduced. Columns that
-  /// still do not fit are omitted on the right.
+  /// If the room is insufficient, each column first gets at most a third of it, but at least 12.
+  /// The remaining room is then distributed from the left to the columns that were reduced. Columns
+  /// that still do not fit are omitted on the right.
   ///
   /// - Parameters:
   ///   - first: The first visible column.

@@ -3,8 +3,8 @@ public import ObservableCollections
 
 /// The state of a list on a terminal: its contents, its visible part, and the selection.
 ///
-/// Events and commands change the state, and ``frame(status:cursorColumn:)`` returns the frame to show. The
-/// state performs no I/O. Therefore, you can test it, and draw the frame by any means.
+/// Events and commands change the state, and ``frame(status:cursorColumn:)`` returns the frame to
+/// show. The state performs no I/O. Therefore, you can test it, and draw the frame by any means.
 ///
 /// ```swift
 /// var list = TerminalListState(columns: [TerminalColumn("Name") { (name: String) in name }])
@@ -14,9 +14,9 @@ public import ObservableCollections
 /// let frame = list.frame(status: TerminalLine("two names"))
 /// ```
 ///
-/// When the list changes, the selected row stays on its line of the screen. If it is not visible, the
-/// first visible row stays instead. The row is followed through the offsets of each change, also
-/// through a swap. If its element is deleted, the next element takes the line.
+/// When the list changes, the selected row stays on its line of the screen. If it is not visible,
+/// the first visible row stays instead. The row is followed through the offsets of each change,
+/// also through a swap. If its element is deleted, the next element takes the line.
 public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A command of the user that moves in the list.
   public enum Command: Sendable, Hashable {
@@ -166,7 +166,8 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   /// Selects a row and scrolls to it.
   ///
-  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last row.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   public mutating func select(_ offset: Int) {
     window.select(offset)
     measure()
@@ -300,8 +301,8 @@ extension TerminalListState {
   }
   /// Writes the whole list as plain lines, for an output that is not a terminal.
   ///
-  /// The first line holds the headings. Each column is as wide as its widest text. The lines contain
-  /// neither marks nor the selection.
+  /// The first line holds the headings. Each column is as wide as its widest text. The lines
+  /// contain neither marks nor the selection.
   ///
   /// - Parameter write: A closure that receives each line, without a line break.
   /// - Complexity: O(*n*). The closure of each column is called twice for each element.

@@ -3,7 +3,8 @@ public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A live list for a terminal. It follows a data source, and calls a closure when it needs to be drawn.
+/// A live list for a terminal. It follows a data source, and calls a closure when it needs to be
+/// drawn.
 ///
 /// ```swift
 /// let screen = try TerminalScreen()
@@ -13,9 +14,9 @@ import SwappablePrimitives
 /// }
 /// ```
 ///
-/// The list is drawn at most `framesPerSecond` times a second. All changes between two frames are merged
-/// into one change, and pending changes take no more memory than the contents. While nothing changes, no
-/// code runs. After an input of the user, the caller draws the list.
+/// The list is drawn at most `framesPerSecond` times a second. All changes between two frames are
+/// merged into one change, and pending changes take no more memory than the contents. While nothing
+/// changes, no code runs. After an input of the user, the caller draws the list.
 @MainActor
 public final class TerminalListView<Element: Differentiable & Sendable> {
   /// The state of the list.
@@ -37,7 +38,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///   - source: The source of the elements.
   ///   - columns: The columns.
   ///   - markDuration: The time for which a changed row is marked. Zero disables marks.
-  ///   - framesPerSecond: The maximum rate at which the list calls `draw`. It must be greater than 0.
+  ///   - framesPerSecond: The maximum rate at which the list calls `draw`. It must be greater than
+  ///     0.
   ///   - clock: The clock that times frames and marks.
   ///   - draw: A closure that draws the list. It is called on the main actor.
   public init(
@@ -126,7 +128,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
 
   /// Selects a row and scrolls to it. This method does not draw the list.
   ///
-  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last row.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   public func select(_ offset: Int) { state.select(offset) }
 
   /// The columns. A new value resets their widths.
@@ -158,8 +161,8 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
 
 /// A limit on the rate at which a view is drawn.
 ///
-/// The first request after a pause is performed immediately. Requests that arrive too early are merged,
-/// and performed together after the frame interval. Without requests, no timer runs.
+/// The first request after a pause is performed immediately. Requests that arrive too early are
+/// merged, and performed together after the frame interval. Without requests, no timer runs.
 @MainActor
 final class FramePacer {
   private let interval: Duration

@@ -21,8 +21,8 @@ import SwappablePrimitives
 ///
 /// A terminal can be used from any thread.
 package final class Terminal: Sendable {
-  /// Selects the alternate screen, hides the cursor, disables automatic wrapping of lines, and enables
-  /// bracketed pastes.
+  /// Selects the alternate screen, hides the cursor, disables automatic wrapping of lines, and
+  /// enables bracketed pastes.
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   /// Undoes the enter sequence, and resets the style and the scrolling region.
   private static let leaveSequence =
@@ -35,8 +35,8 @@ package final class Terminal: Sendable {
 
   /// Opens the terminal and saves its modes.
   ///
-  /// Keys are read from standard input, and frames are written to standard output. If one of them is
-  /// not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
+  /// Keys are read from standard input, and frames are written to standard output. If one of them
+  /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
   ///
   /// - Throws: An error if there is no terminal.
   package convenience init() throws(TerminalError) {
@@ -78,17 +78,20 @@ package final class Terminal: Sendable {
     try? savedModes.set(on: input, TCSAFLUSH)
   }
 
-  /// Restores the screen, stops the job of the process, and takes the screen again after it continues.
+  /// Restores the screen, stops the job of the process, and takes the screen again after it
+  /// continues.
   ///
   /// This has the effect that Ctrl-Z has in a program without raw input. The system does not stop a
   /// process group that no shell can continue.
   package func suspend() throws(TerminalError) {
     leave()
-    // Stop the other processes of the job first: this process executes nothing after it has stopped.
+    // Stop the other processes of the job first: this process executes nothing after it has
+    // stopped.
     let handler = signal(SIGTSTP, SIG_IGN)
     kill(0, SIGTSTP)
     signal(SIGTSTP, SIG_DFL)
-    // A signal to this thread stops the process before the call returns. Threads of queues block it.
+    // A signal to this thread stops the process before the call returns. Threads of queues block
+    // it.
     var (stop, mask) = (sigset_t(), sigset_t())
     sigemptyset(&stop)
     sigaddset(&stop, SIGTSTP)
@@ -115,11 +118,11 @@ package final class Terminal: Sendable {
 
   /// Returns a stream of the keys that the user presses from now on.
   ///
-  /// The stream ends at the end of the terminal's input. Keys are read until you cancel or release the
-  /// stream. Use one stream at a time.
+  /// The stream ends at the end of the terminal's input. Keys are read until you cancel or release
+  /// the stream. Use one stream at a time.
   ///
-  /// - Parameter escapeTimeout: The time to wait for the rest of a sequence after an escape character. A
-  ///   slow connection may need more than the default.
+  /// - Parameter escapeTimeout: The time to wait for the rest of a sequence after an escape
+  ///   character. A slow connection may need more than the default.
   package func keys(escapeTimeout: Duration = .milliseconds(50)) -> AsyncStream<TerminalKey> {
     let (keys, send) = AsyncStream<TerminalKey>.makeStream()
     guard let wakePipe = try? WakePipe() else {

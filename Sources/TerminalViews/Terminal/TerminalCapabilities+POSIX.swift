@@ -17,8 +17,8 @@ public enum TerminalCapabilities: Sendable, Hashable {
 
   /// The capabilities of standard output.
   ///
-  /// The value is `none` if standard output is not a terminal, or if the environment variable `TERM` is
-  /// `dumb` or missing. Colors are disabled if `NO_COLOR` is set and not empty, as
+  /// The value is `none` if standard output is not a terminal, or if the environment variable
+  /// `TERM` is `dumb` or missing. Colors are disabled if `NO_COLOR` is set and not empty, as
   /// https://no-color.org describes.
   public static var current: TerminalCapabilities {
     TerminalCapabilities(

@@ -3,7 +3,8 @@
 /// You can pass the bytes in pieces of any size. The parser skips unknown sequences completely. The
 /// number of bytes that it keeps of an unterminated sequence is bounded.
 ///
-/// The Escape key sends the byte that also starts sequences. Only a timeout can distinguish the two:
+/// The Escape key sends the byte that also starts sequences. Only a timeout can distinguish the
+/// two:
 ///
 /// ```swift
 /// var keys = parser.parse(bytes)
@@ -46,9 +47,11 @@ package struct TerminalKeyParser: Sendable {
   /// Creates a parser.
   package init() {}
 
-  /// A Boolean value that indicates whether the next bytes determine the meaning of the previous ones.
+  /// A Boolean value that indicates whether the next bytes determine the meaning of the previous
+  /// ones.
   ///
-  /// The value is `false` inside a paste, because a paste has an end of its own and needs no timeout.
+  /// The value is `false` inside a paste, because a paste has an end of its own and needs no
+  /// timeout.
   package var isWaiting: Bool {
     switch state {
     case .ground: !bytes.isEmpty
@@ -291,8 +294,8 @@ extension TerminalKeyParser {
     case UInt8(ascii: "Z"): return .backTab
     case UInt8(ascii: "a")...UInt8(ascii: "d"): return parameters.isEmpty ? singles[final] : nil
     default:
-      // The first of two parameters is 1 before a modifier. Another number occurs in reports only, for
-      // example in a report of the cursor position.
+      // The first of two parameters is 1 before a modifier. Another number occurs in reports only,
+      // for example in a report of the cursor position.
       guard values.count == 1 || values[0] == 1, parameters.isEmpty || values[0] == 1 else {
         return nil
       }

@@ -7,9 +7,9 @@
 /// for await input in screen.inputs where input == .key(.character("q")) { break }
 /// ```
 ///
-/// The screen takes over the terminal and the signals of the process until you close or release it. Then
-/// it restores them, however the program leaves its loop. For each frame, it sends only the differences
-/// from the previous one.
+/// The screen takes over the terminal and the signals of the process until you close or release it.
+/// Then it restores them, however the program leaves its loop. For each frame, it sends only the
+/// differences from the previous one.
 @MainActor
 public final class TerminalScreen {
   /// An action of the user, or an event of the terminal.
@@ -94,7 +94,8 @@ public final class TerminalScreen {
     if isClosed { return }
     switch signal {
     case .resize:
-      // Even if the size is the old one again, the terminal may have clipped its contents meanwhile.
+      // Even if the size is the old one again, the terminal may have clipped its contents
+      // meanwhile.
       writer.forget()
       send.yield(.resized)
     case .suspend: suspend()
@@ -107,7 +108,8 @@ public final class TerminalScreen {
     }
   }
 
-  /// Performs an operation of the terminal. If it fails, the terminal is gone and the program should exit.
+  /// Performs an operation of the terminal. If it fails, the terminal is gone and the program
+  /// should exit.
   private func attempt(_ operation: () throws(TerminalError) -> Void) {
     do throws(TerminalError) { try operation() } catch { send.yield(.ended) }
   }

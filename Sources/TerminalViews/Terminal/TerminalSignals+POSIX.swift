@@ -11,9 +11,9 @@ import Synchronization
 
 /// A stream of the signals that the process receives, instead of their default actions.
 ///
-/// The handlers are installed before the initializer returns. From then on, no signal is lost. While this
-/// object exists, SIGPIPE is ignored: a write to a closed output fails instead. Release the object to
-/// restore the previous handlers.
+/// The handlers are installed before the initializer returns. From then on, no signal is lost.
+/// While this object exists, SIGPIPE is ignored: a write to a closed output fails instead. Release
+/// the object to restore the previous handlers.
 public final class TerminalSignals: Sendable {
   /// A signal that concerns a program in a terminal.
   public enum Signal: Sendable, Hashable, CaseIterable {
@@ -66,8 +66,8 @@ public final class TerminalSignals: Sendable {
 
   /// Starts to receive signals.
   ///
-  /// - Parameter kinds: The signals to receive. All other signals keep their actions. For example, a
-  ///   program that shows no frames leaves `suspend` to the system.
+  /// - Parameter kinds: The signals to receive. All other signals keep their actions. For example,
+  ///   a program that shows no frames leaves `suspend` to the system.
   /// - Precondition: There is no other instance of this class.
   /// - Throws: A ``TerminalError`` if the process cannot open any more files.
   public init(_ kinds: Set<Signal> = Set(Signal.allCases)) throws(TerminalError) {
@@ -76,7 +76,7 @@ public final class TerminalSignals: Sendable {
     let wasTaken = areSignalsTaken.exchange(true, ordering: .sequentiallyConsistent)
     precondition(
       !wasTaken,
-      "only one TerminalSignals can exist at a time; release the first one, or close its TerminalScreen"
+      "only one TerminalSignals or TerminalScreen can exist at a time; release the first one"
     )
     let (signals, send) = AsyncStream<Signal>.makeStream()
     (self.signals, self.send) = (signals, send)

@@ -48,7 +48,8 @@ enum CharacterWidth {
     return width
   }
 
-  /// Returns a Boolean value that indicates whether a scalar is drawn as part of the previous emoji.
+  /// Returns a Boolean value that indicates whether a scalar is drawn as part of the previous
+  /// emoji.
   private static func isPart(
     _ scalar: Unicode.Scalar, of base: Unicode.Scalar, isJoined: Bool
   ) -> Bool {
@@ -64,7 +65,8 @@ enum CharacterWidth {
   static let skinTones: ClosedRange<UInt32> = 0x1F3FB...0x1F3FF
   private static let regionalIndicators: ClosedRange<UInt32> = 0x1F1E6...0x1F1FF
 
-  /// Returns a Boolean value that indicates whether a scalar is an emoji that can be joined to others.
+  /// Returns a Boolean value that indicates whether a scalar is an emoji that can be joined to
+  /// others.
   ///
   /// Unicode counts digits as emoji, but they cannot be joined.
   static func isJoinableEmoji(_ scalar: Unicode.Scalar) -> Bool {
@@ -79,7 +81,8 @@ enum CharacterWidth {
     (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FF).contains(value)
   }
 
-  /// Returns a Boolean value that indicates whether a scalar can precede a Hangul vowel or final consonant.
+  /// Returns a Boolean value that indicates whether a scalar can precede a Hangul vowel or final
+  /// consonant.
   static func isHangul(_ value: UInt32) -> Bool {
     (0x1100...0x11FF).contains(value) || (0xA960...0xA97C).contains(value)
       || (0xAC00...0xD7FF).contains(value)
@@ -110,8 +113,8 @@ enum CharacterWidth {
     }
   }
 
-  /// Returns a Boolean value that indicates whether a scalar takes no columns in any terminal and does
-  /// not change the width of others.
+  /// Returns a Boolean value that indicates whether a scalar takes no columns in any terminal and
+  /// does not change the width of others.
   private static func isPlainMark(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .nonspacingMark: !(0xFE00...0xFE0F).contains(scalar.value)
@@ -127,8 +130,8 @@ enum CharacterWidth {
 private enum WideCharacters {
   static func contains(_ value: UInt32) -> Bool {
     guard value >= bounds[0] else { return false }
-    // Bounds alternate between first and last. If the first bound that is not less than the value has
-    // an odd position, it is the last character of a range that contains the value.
+    // Bounds alternate between first and last. If the first bound that is not less than the value
+    // has an odd position, it is the last character of a range that contains the value.
     let position = bounds.partitioningIndex { $0 >= value }
     return position < bounds.count && (!position.isMultiple(of: 2) || bounds[position] == value)
   }

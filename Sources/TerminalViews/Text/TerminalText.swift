@@ -16,9 +16,9 @@ public enum TerminalText {
   /// replaces all other characters that a terminal does not simply show: invisible characters and
   /// changes of the text direction.
   ///
-  /// Joiners are kept within emoji and between letters, and variation selectors after the
-  /// character that they modify. A combining mark without a letter is shown on `◌`. Only the first few
-  /// marks of a tall stack are kept.
+  /// Joiners are kept within emoji and between letters, and variation selectors after the character
+  /// that they modify. A combining mark without a letter is shown on `◌`. Only the first few marks
+  /// of a tall stack are kept.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func printable(_ text: String) -> String {
@@ -131,7 +131,8 @@ public enum TerminalText {
     return lines
   }
 
-  /// Returns a Boolean value that indicates whether the text is printable ASCII, with one column a byte.
+  /// Returns a Boolean value that indicates whether the text is printable ASCII, with one column a
+  /// byte.
   static func isPlain(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in

@@ -44,7 +44,8 @@ private struct FoldedList {
   /// The revision of the last event, or `nil` before the first one.
   private var revision: Int?
 
-  /// - Parameter elements: The elements before the first event, or `nil` if it must be an initial event.
+  /// - Parameter elements: The elements before the first event, or `nil` if it must be an initial
+  ///   event.
   init(_ elements: [JSONElement]?) {
     self.elements = elements
   }

@@ -17,7 +17,8 @@ struct Livelist {
     // A command that never ends has no effect without an output. The status of the others is still
     // useful.
     if !isOutputOpen, command.isEndless { Program.end() }
-    // Block the signals before any other thread starts, because threads inherit the blocked signals.
+    // Block the signals before any other thread starts, because threads inherit the blocked
+    // signals.
     if case .watch = command { Interruption.block() }
     Task.detached {
       do throws(LivelistError) {
@@ -27,8 +28,8 @@ struct Livelist {
       }
       Program.end()
     }
-    // The view is drawn on the main thread. While `dispatchMain` waits for work, the thread receives
-    // signals.
+    // The view is drawn on the main thread. While `dispatchMain` waits for work, the thread
+    // receives signals.
     if case .view = command { dispatchMain() }
     while true { pause() }
   }

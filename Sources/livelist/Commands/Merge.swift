@@ -38,8 +38,8 @@ struct Merge {
 
   /// Throws an error if the list contains objects without a key.
   ///
-  /// Without a key, an object is identified by its whole content. If both sides edited such an object,
-  /// the result would contain both versions.
+  /// Without a key, an object is identified by its whole content. If both sides edited such an
+  /// object, the result would contain both versions.
   private func checkKeys(
     of list: Snapshot<JSONElement>, _ source: SourceSpecification,
     _ duplicates: inout DuplicateKeys
@@ -55,7 +55,8 @@ struct Merge {
 }
 
 extension SourceSpecification {
-  /// A Boolean value that indicates whether the first column identifies elements if no key is given.
+  /// A Boolean value that indicates whether the first column identifies elements if no key is
+  /// given.
   fileprivate var isQuery: Bool {
     if case .sqlite = kind { true } else { false }
   }

@@ -4,7 +4,8 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 
-/// The command `watch`: prints the events of a container, and performs commands from standard input.
+/// The command `watch`: prints the events of a container, and performs commands from standard
+/// input.
 struct Watch {
   let options: WatchOptions
   let output: Output
@@ -26,8 +27,8 @@ struct Watch {
 
   /// A Boolean value that indicates whether to read commands from standard input.
   ///
-  /// If standard input is a terminal and standard output is not, the keys are for the program at the other
-  /// end of the pipe, for example `livelist view lines:-`.
+  /// If standard input is a terminal and standard output is not, the keys are for the program at
+  /// the other end of the pipe, for example `livelist view lines:-`.
   private static var hasCommands: Bool {
     isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1
   }

@@ -11,7 +11,8 @@ struct DuplicateKeys {
   private var isFound = false
   private var warned: Set<String> = []
 
-  /// Returns the first duplicate key after an event, unless a warning was given for the source or key.
+  /// Returns the first duplicate key after an event, unless a warning was given for the source or
+  /// key.
   mutating func firstNew(
     after event: CollectionEvent<JSONElement>
   ) -> JSONElement.Identifier? {
@@ -53,7 +54,8 @@ struct DuplicateKeys {
     return count
   }
 
-  /// Returns the first duplicate key. It compares the keys, because two keys can have the same hash.
+  /// Returns the first duplicate key. It compares the keys, because two keys can have the same
+  /// hash.
   private mutating func first(in snapshot: Snapshot<JSONElement>) -> JSONElement.Identifier? {
     var seen: Set<JSONElement.Identifier> = []
     seen.reserveCapacity(snapshot.count)

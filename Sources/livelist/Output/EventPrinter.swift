@@ -48,8 +48,9 @@ final class EventPrinter: @unchecked Sendable {
   }
 
   private func afterPendingEvents(_ work: @escaping @Sendable () -> Void) {
-    // An event that arrives while another one is printed is queued after that one, at the latest when
-    // the first of these two blocks runs. Therefore, it is printed before the second block runs.
+    // An event that arrives while another one is printed is queued after that one, at the latest
+    // when the first of these two blocks runs. Therefore, it is printed before the second block
+    // runs.
     queue.async { [queue] in queue.async(execute: work) }
   }
 }

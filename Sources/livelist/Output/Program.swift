@@ -29,8 +29,8 @@ enum Program {
 enum StandardDescriptors {
   /// Opens `/dev/null` in place of each closed descriptor.
   ///
-  /// Otherwise, the next file that is opened would take the number of a closed standard descriptor, and
-  /// receive its output.
+  /// Otherwise, the next file that is opened would take the number of a closed standard descriptor,
+  /// and receive its output.
   ///
   /// - Returns: A Boolean value that indicates whether standard output was open.
   static func prepare() -> Bool {
@@ -47,7 +47,7 @@ enum StandardDescriptors {
 /// An error that ends the program, with its exit status.
 struct LivelistError: Error {
   let status: Int32
-  /// A description of the error, the thing that it concerns, and what to do.
+  /// A description of the error, the thing that it concerns, and the remedy.
   let message: String
 
   /// Creates an error for a command line that is not valid.

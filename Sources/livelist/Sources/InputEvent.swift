@@ -229,7 +229,8 @@ extension InputChange {
       try Self.check(move.to, newCount, "a move is to")
       guard departures.insert(move.from).inserted, arrivals.insert(move.to).inserted else {
         throw InputEventError(
-          "the move from \(move.from) to \(move.to) has the offset of another move, a deletion or an insertion"
+          "the move from \(move.from) to \(move.to) shares an offset with another move, "
+            + "a deletion or an insertion"
         )
       }
     }
@@ -266,7 +267,8 @@ extension InputChange {
   ) throws(InputEventError) {
     guard claimed == present else {
       throw InputEventError(
-        "\(subject) at offset \(offset) is \(short(claimed)), but the list has \(short(present)) there"
+        "\(subject) at offset \(offset) is \(short(claimed)), "
+          + "but the list has \(short(present)) there"
       )
     }
   }

@@ -7,8 +7,8 @@ import SwappablePrimitives
 
 /// A data source that reads the events that another program writes, one a line.
 ///
-/// If a line is not valid or an event is missing, the source fails and keeps its last contents. It cannot
-/// know the missing changes, so it reads no further events.
+/// If a line is not valid or an event is missing, the source fails and keeps its last contents. It
+/// cannot know the missing changes, so it reads no further events.
 final class LinesDataSource: DataSource {
   let collection: LiveCollection<JSONElement>
   private let contents = CollectionProperty<JSONElement>(status: .idle)
@@ -96,7 +96,8 @@ private struct LiveFoldedList {
   func end() {
     guard revision != nil else {
       let message =
-        "standard input ended before an initial event; pipe the output of livelist watch into this command"
+        "standard input ended before an initial event; "
+        + "pipe the output of livelist watch into this command"
       return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
     }
     let diagnostic = SourceDiagnostic(code: "ended", message: "the input has ended")

@@ -74,7 +74,7 @@ struct SourceSpecification: Sendable, Equatable {
     }
     if let path = existingPathWithQuestionMark(in: rest, first: parts[0]) {
       throw .usage(
-        "the path \"\(path)\" contains a \"?\", but the first \"?\" of a sqlite: source ends its path; "
+        "the path \"\(path)\" contains a \"?\", but the first \"?\" ends the path; "
           + "rename the file, or use a symbolic link without \"?\" in its name")
     }
     guard parts.count == 2, !parts[1].allSatisfy(\.isWhitespace) else {
@@ -85,9 +85,11 @@ struct SourceSpecification: Sendable, Equatable {
     return .sqlite(path: parts[0], sql: parts[1])
   }
 
-  /// Returns the path of an existing file that contains a question mark, if the user probably meant it.
+  /// Returns the path of an existing file that contains a question mark, if the user probably meant
+  /// it.
   ///
-  /// That is the case if the part before the first question mark is not a file, but a longer part is.
+  /// That is the case if the part before the first question mark is not a file, but a longer part
+  /// is.
   private static func existingPathWithQuestionMark(in rest: String, first: String) -> String? {
     let files = FileManager.default
     guard !files.fileExists(atPath: first) else { return nil }
@@ -104,8 +106,8 @@ struct SourceSpecification: Sendable, Equatable {
 extension SourceSpecification {
   /// Creates the data source. The file need not exist yet.
   ///
-  /// - Parameter key: The field that identifies elements. If it is `nil`, the first column of a query or
-  ///   the whole element of a file identifies them.
+  /// - Parameter key: The field that identifies elements. If it is `nil`, the first column of a
+  ///   query or the whole element of a file identifies them.
   func open(key: String?) throws(LivelistError) -> any DataSource<JSONElement> {
     switch kind {
     case .json(let path):
@@ -150,7 +152,8 @@ extension LivelistError {
 
   /// Creates the error for a SQLite error.
   ///
-  /// The advice of a `SQLiteError` is for programmers. This error has advice for users of the program.
+  /// The advice of a `SQLiteError` is for programmers. This error has advice for users of the
+  /// program.
   fileprivate init(_ error: SQLiteError) {
     var error = error
     switch error.code {

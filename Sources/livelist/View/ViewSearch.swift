@@ -12,8 +12,8 @@ enum ViewSearch {
 
   /// Returns the next row that contains a text.
   ///
-  /// The search continues at the other end of the list, and tests the start row last. It runs outside the
-  /// main actor. If its task is canceled, it returns `nil`.
+  /// The search continues at the other end of the list, and tests the start row last. It runs
+  /// outside the main actor. If its task is canceled, it returns `nil`.
   @concurrent
   static func find(
     _ text: String, in contents: Snapshot<JSONElement>, from start: Int, isBackward: Bool
@@ -36,7 +36,8 @@ enum ViewSearch {
 /// A text to find in the visible text of elements, without regard to case.
 struct ViewPattern: Sendable {
   private let text: String
-  /// The lowercase bytes that the JSON of each matching element contains, or `nil` if JSON can escape them.
+  /// The lowercase bytes that the JSON of each matching element contains, or `nil` if JSON can
+  /// escape them.
   private let bytes: [UInt8]?
 
   init(_ text: String) {
@@ -48,7 +49,8 @@ struct ViewPattern: Sendable {
     self.bytes = isPlain ? bytes.map(ViewPattern.lowercase) : nil
   }
 
-  /// Returns a Boolean value that indicates whether the visible text of an element contains the pattern.
+  /// Returns a Boolean value that indicates whether the visible text of an element contains the
+  /// pattern.
   func matches(_ element: JSONElement) -> Bool {
     // Most elements can be excluded by their bytes, without parsing them.
     if let bytes, !ViewPattern.contains(bytes, in: element.utf8) { return false }

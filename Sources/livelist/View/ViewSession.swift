@@ -7,8 +7,8 @@ import TerminalViews
 /// A session of a list in the terminal, from the first frame to the last key.
 ///
 /// There are two containers. The first one has the source, which the user can swap. The second one
-/// has the first container with a filter and an order, and the screen shows it. A new filter or order is
-/// a swap of the second container. Therefore, the selected row stays on its line.
+/// has the first container with a filter and an order, and the screen shows it. A new filter or
+/// order is a swap of the second container. Therefore, the selected row stays on its line.
 @MainActor
 final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
