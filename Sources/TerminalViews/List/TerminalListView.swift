@@ -24,7 +24,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// The status of the source.
   public private(set) var status: SourceStatus
   /// The number of events that the list has received.
-  public private(set) var eventCount = 0
+  package private(set) var eventCount = 0
   /// A closure that is called after each event, before the list is drawn.
   public var onEvent: (@MainActor (CollectionEvent<Element>) -> Void)?
 

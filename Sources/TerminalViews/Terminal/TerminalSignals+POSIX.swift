@@ -31,7 +31,7 @@ public final class TerminalSignals: Sendable {
     case resume
 
     /// A Boolean value that indicates whether the program should exit.
-    public var isEnd: Bool {
+    package var isEnd: Bool {
       switch self {
       case .interrupt, .terminate, .hangup: true
       case .resize, .suspend, .resume: false

@@ -30,7 +30,7 @@ enum InputEvent {
     case "change": self = .change(try InputChange(fields))
     default:
       throw InputEventError(
-        "the member \"event\" is \(try fields.required("event")), "
+        "the member \"event\" is \(short(try fields.required("event"))), "
           + "but must be \"initial\", \"change\" or \"status\"")
     }
   }
@@ -131,7 +131,8 @@ struct EventFields {
     let value = try required(name)
     guard let number = value.integer, number >= 0 else {
       throw InputEventError(
-        "the member \"\(name)\" of \(owner) is \(value), but must be a whole number of at least 0")
+        "the member \"\(name)\" of \(owner) is \(short(value)), but must be a whole number of at least 0"
+      )
     }
     return number
   }
@@ -279,11 +280,12 @@ extension InputChange {
         "the offsets of \"\(name)\" must ascend, but \(next) follows \(one)")
     }
   }
+}
 
-  private static func short(_ element: JSONElement) -> String {
-    let text = element.description
-    return text.count > 60 ? text.prefix(60) + "…" : text
-  }
+/// Returns the JSON text of a value for an error message.
+private func short(_ value: JSONElement) -> String {
+  let text = value.description
+  return text.count > 60 ? text.prefix(60) + "…" : text
 }
 
 extension RandomAccessCollection {
