@@ -5,7 +5,7 @@ import TerminalViews
 struct ListModel {
   /// A sentence about the last swap, or about the initial contents. It remains until the next swap.
   private(set) var swapSentence = ""
-  /// A sentence about the last edit since the last swap. It is empty if there was none.
+  /// A sentence about the last event since the last swap, usually an edit. It is empty if there was none.
   private(set) var editSentence = ""
   /// The revision with which each item appeared. It stays the same while the row remains in the
   /// list.
@@ -49,7 +49,7 @@ struct ListModel {
       swapTarget = name
     case .unchanged:
       if name == sourceName {
-        swapSentence = "\(name) is already shown"
+        editSentence = "\(name) is already shown"
       } else {
         swapSentence = "swapped to \(name): the contents are equal, no event"
         editSentence = ""

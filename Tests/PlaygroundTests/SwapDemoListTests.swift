@@ -70,7 +70,8 @@ import Testing
     #expect(shown.value.model.swapSentence.hasPrefix("swapped to other: 1 updated"))
     #expect(shown.value.model.editSentence == "")
     shown.modify { $0.model.swapped(to: "other", .unchanged) }
-    #expect(shown.value.model.swapSentence == "other is already shown")
+    #expect(shown.value.model.editSentence == "other is already shown")
+    #expect(shown.value.model.swapSentence.hasPrefix("swapped to other: 1 updated"))
     observation.dispose()
   }
 

@@ -119,7 +119,7 @@ final class ViewSession {
     do throws(LivelistError) {
       source = try sources.open(SourceSpecification(text, allowsLines: true))
     } catch {
-      return model.showError("cannot swap to \(text): \(error.message)")
+      return model.showError("cannot swap: \(error.message)")
     }
     model.activity = "swapping"
     let handle = container.swap(to: source)
@@ -131,7 +131,7 @@ final class ViewSession {
         learnColumns(of: source.snapshot)
       case .failed(let error):
         model.activity = nil
-        model.showError("cannot swap to \(text): \(LivelistError(cannotLoad: error).message)")
+        model.showError("cannot swap: \(LivelistError(cannotLoad: error).message)")
       // A later swap is in progress and will update the state.
       case .superseded, .cancelled, .cycle: break
       }
