@@ -1,10 +1,10 @@
 import Foundation
 
-/// The standard output, line by line.
+/// Functions for standard output.
 package enum StandardOutput {
-  /// Writes a line at once.
+  /// Writes a line without buffering.
   ///
-  /// - Throws: `POSIXError` where it cannot be written.
+  /// - Throws: A `POSIXError` if the line cannot be written.
   package static func write(_ line: String) throws {
     guard puts(line) >= 0, fflush(nil) == 0 else {
       throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)

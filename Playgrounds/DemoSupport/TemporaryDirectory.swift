@@ -1,12 +1,12 @@
 import Foundation
 
-/// A directory of a demo's own.
+/// A temporary directory for a demo.
 package struct TemporaryDirectory: Sendable {
   private let url: URL
 
-  /// Makes it, for the user alone.
+  /// Creates a directory that only the user can access.
   ///
-  /// - Parameter name: What its name begins with.
+  /// - Parameter name: The prefix of the directory's name.
   package init(_ name: String) throws {
     url = FileManager.default.temporaryDirectory.appendingPathComponent(
       "\(name)-\(UUID().uuidString.prefix(8))")
@@ -14,10 +14,10 @@ package struct TemporaryDirectory: Sendable {
       at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
 
-  /// The path of a file in it.
+  /// Returns the path of a file in the directory.
   package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-  /// Removes it with all that is in it.
+  /// Removes the directory and its contents.
   package func remove() {
     try? FileManager.default.removeItem(at: url)
   }

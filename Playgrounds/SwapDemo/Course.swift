@@ -1,22 +1,22 @@
 import Swappable
 
-/// A fixed course of edits and swaps, told in words: what the demo does where nobody watches live.
+/// A fixed sequence of edits and swaps. The demo describes each event in a line.
 struct Course {
   private let stores: Stores
   private let container: SwappableContainer<Item>
   private var events: LiveValues<CollectionEvent<Item>>.Iterator
   private let say: (String) throws -> Void
 
-  /// Why the course cannot go on.
-  struct Failure: Error, CustomStringConvertible {
+  /// An error that ends the course.
+  struct CourseError: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Makes a course that begins with the array.
+  /// Creates a course that starts with the array.
   ///
   /// - Parameters:
-  ///   - stores: What is edited and shown.
-  ///   - say: Takes one line after the other.
+  ///   - stores: The stores to edit and to show.
+  ///   - say: A closure that receives each line.
   init(_ stores: Stores, say: @escaping (String) throws -> Void) {
     self.stores = stores
     self.say = say
@@ -24,14 +24,14 @@ struct Course {
     events = container.events(policy: .everything).makeAsyncIterator()
   }
 
-  /// Plays it to its end.
+  /// Performs all edits and swaps.
   mutating func play() async throws {
     try say("initial, array: \(Words.describe(try await next().snapshot))")
     try await edit(stores.array, .setCount(9, id: 3), .move(id: 6, to: 0))
 
     try await swap(to: stores.json)
     try await edit(stores.json, .delete(id: 5), .insert(Item.list([8])[0], at: 1))
-    try editUnseen(stores.array, .setCount(1, id: 1), .delete(id: 4))
+    try editHidden(stores.array, .setCount(1, id: 1), .delete(id: 4))
 
     try await swap(to: stores.sqlite)
     try await edit(stores.sqlite, .move(id: 3, to: 6), .setCount(3, id: 3))
@@ -42,16 +42,16 @@ struct Course {
     try say("at the end: \(Words.describe(container.snapshot))")
   }
 
-  /// Edits what is shown: the container's observers are told.
+  /// Edits the store that is shown, and waits for the change.
   private mutating func edit(_ store: some Store, _ edits: Edit...) async throws {
     try store.apply(edits)
     try say("\(store.name) edited: \(Words.describe(try await nextChange()))")
   }
 
-  /// Edits what is not shown: the next event that is awaited will be another one.
-  private func editUnseen(_ store: some Store, _ edits: Edit...) throws {
+  /// Edits a store that is not shown. The container has no event for it.
+  private func editHidden(_ store: some Store, _ edits: Edit...) throws {
     try store.apply(edits)
-    try say("\(store.name) edited, not shown: nothing to tell")
+    try say("\(store.name) edited while not shown: no event")
   }
 
   private mutating func swap(to store: some Store) async throws {
@@ -59,11 +59,11 @@ struct Course {
     case .swapped:
       try say("swapped to \(store.name): \(Words.describe(try await nextChange()))")
     case .unchanged:
-      try say("swapped to \(store.name): nothing differs, nothing to tell")
+      try say("swapped to \(store.name): the contents are equal, no event")
     case .failed(let error):
       throw error
     case .superseded, .cancelled, .cycle:
-      throw Failure(description: "The swap to the \(store.name) was not done.")
+      throw CourseError(description: "the swap to \(store.name) was superseded or canceled")
     }
   }
 
@@ -74,7 +74,7 @@ struct Course {
 
   private mutating func nextChange() async throws -> CollectionChange<Item> {
     guard case .change(let change) = try await next() else {
-      throw Failure(description: "There was a second initial event.")
+      throw CourseError(description: "expected a change, but received a second initial event")
     }
     return change
   }

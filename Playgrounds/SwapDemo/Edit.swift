@@ -1,11 +1,11 @@
-/// One step of editing a list.
+/// An edit of a list.
 enum Edit: Sendable {
   case insert(Item, at: Int)
   case delete(id: Int)
   case setCount(Int, id: Int)
   case move(id: Int, to: Int)
 
-  /// Does it, as far as the item is there.
+  /// Performs the edit. An edit of an item that is not in the list has no effect.
   func apply(to items: inout [Item]) {
     switch self {
     case .insert(let item, let index):
@@ -23,7 +23,7 @@ enum Edit: Sendable {
   }
 }
 
-/// Thinks of one edit after the other.
+/// A generator of random edits.
 struct RandomEdits: Sendable {
   private var random: SmallGenerator
 
@@ -31,10 +31,10 @@ struct RandomEdits: Sendable {
     random = SmallGenerator(state: seed)
   }
 
-  /// An edit of `items` that changes something, and lets the list become neither short nor long.
+  /// Returns an edit that changes the items and keeps the list between 5 and 9 items long.
   mutating func next(for items: [Item]) -> Edit {
     let known = Set(items.map(\.id))
-    let absent = Item.range.filter { !known.contains($0.id) }
+    let absent = Item.catalog.filter { !known.contains($0.id) }
     let kind = Int.random(in: 0..<10, using: &random)
     if items.count < 5 || kind == 0 && items.count < 9,
       let item = absent.randomElement(using: &random)
@@ -42,7 +42,7 @@ struct RandomEdits: Sendable {
       return .insert(item, at: Int.random(in: 0...items.count, using: &random))
     }
     guard let offset = items.indices.randomElement(using: &random) else {
-      return .insert(Item.range[0], at: 0)
+      return .insert(Item.catalog[0], at: 0)
     }
     let item = items[offset]
     if items.count > 8 || kind == 1 { return .delete(id: item.id) }
@@ -56,7 +56,7 @@ struct RandomEdits: Sendable {
   }
 }
 
-/// A random number generator that can be seeded: SplitMix64.
+/// A seeded random number generator (SplitMix64).
 private struct SmallGenerator: RandomNumberGenerator, Sendable {
   var state: UInt64
 

@@ -1,6 +1,6 @@
 import Swappable
 
-/// Something on a shelf. Its `id` says which thing it is, in whatever list it is found.
+/// An item on a shelf. Its `id` identifies the same item in all lists.
 struct Item: Identifiable, Hashable, Codable, Sendable, Differentiable {
   let id: Int
   var name: String
@@ -14,21 +14,21 @@ extension Item {
     "Beans", "Milk",
   ]
 
-  /// Everything that is ever on a shelf.
-  static let range = names.enumerated().map { offset, name in
+  /// All items that can be on a shelf.
+  static let catalog = names.enumerated().map { offset, name in
     Item(
       id: offset + 1, name: name, count: 4 + offset * 5 % 17,
       shelf: "ABC".map { "\($0)\(offset / 3 + 1)" }[offset % 3])
   }
 
-  /// Some things of the range.
+  /// Returns items of the catalog.
   ///
   /// - Parameters:
-  ///   - identifiers: Which of them, in which order.
-  ///   - counts: What differs from the usual counts, by identifier.
+  ///   - identifiers: The identifiers of the items, in order.
+  ///   - counts: The counts that differ from the catalog, by identifier.
   static func list(_ identifiers: [Int], counts: [Int: Int] = [:]) -> [Item] {
     identifiers.map { identifier in
-      var item = range[identifier - 1]
+      var item = catalog[identifier - 1]
       item.count = counts[identifier] ?? item.count
       return item
     }

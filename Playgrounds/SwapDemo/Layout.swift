@@ -1,9 +1,9 @@
 import Swappable
 import TerminalViews
 
-/// Lays the screen out: the list with lines above and below it.
+/// The layout of the screen: the list with lines above and below it.
 struct Layout {
-  /// Lines that come or go together; those of the lowest rank go first.
+  /// Lines that are shown or omitted together. The part with the lowest rank is omitted first.
   private struct Part {
     let rank: Int
     var isBelow = false
@@ -14,18 +14,19 @@ struct Layout {
   let status: SourceStatus
   let revision: Int
   let count: Int
-  /// The stores' names, in the order of their keys.
+  /// The names of the stores, in the order of their keys.
   let names: [String]
-  /// Where the list can be edited by other programs.
+  /// Lines that describe how other programs can edit the list.
   let hints: [String]
   let size: TerminalSize
 
-  /// What the screen should show.
+  /// Returns the frame to show.
   ///
-  /// - Parameter list: Gives the lines of the list for a part of the screen.
+  /// - Parameter list: A closure that returns the lines of the list for a part of the screen.
   func frame(_ list: (TerminalSize) -> [TerminalLine]) -> TerminalFrame {
     var parts = parts
-    // Where room is short, what matters least goes first; of a long list some rows are enough.
+    // If there is too little room, omit the least important parts. Ten rows of a long list are
+    // enough.
     func needed() -> Int { parts.reduce(min(count, 10) + 2) { $0 + $1.lines.count } }
     while needed() > size.rows,
       let least = parts.indices.min(by: { parts[$0].rank < parts[$1].rank })
@@ -41,23 +42,26 @@ struct Layout {
 
   private var parts: [Part] {
     let cyan = TerminalStyle(foreground: .cyan)
-    let words = TerminalText.wrapped(
-      TerminalText.printable(model.lastEvent), to: size.columns, limit: 3
+    let swap = TerminalText.wrapped(
+      TerminalText.printable(model.swapSentence), to: size.columns, limit: 3
     ).map { TerminalLine($0, cyan) }
-    // Always as many lines, so that the list stands still.
-    let moreWords = words.dropFirst() + repeatElement(TerminalLine(), count: 3 - words.count)
+    // The number of lines is constant. Therefore, the list does not move.
+    let moreOfSwap = swap.dropFirst() + repeatElement(TerminalLine(), count: 3 - swap.count)
+    let edit = TerminalText.truncated(
+      TerminalText.printable(model.editSentence), to: size.columns)
     return [
       Part(
         rank: 4,
         lines: [
-          TerminalLine("A live list whose source can be exchanged", TerminalStyle(isBold: true))
+          TerminalLine("A live list whose source you can swap", TerminalStyle(isBold: true))
         ]),
       Part(rank: 1, lines: [TerminalLine()]),
       Part(rank: 8, lines: [source]),
       Part(rank: 6, lines: [statusLine]),
       Part(rank: 1, lines: [TerminalLine()]),
-      Part(rank: 7, lines: Array(words.prefix(1))),
-      Part(rank: 3, lines: Array(moreWords)),
+      Part(rank: 7, lines: Array(swap.prefix(1))),
+      Part(rank: 3, lines: Array(moreOfSwap)),
+      Part(rank: 5, lines: [TerminalLine(edit)]),
       Part(rank: 1, isBelow: true, lines: [TerminalLine()]),
       Part(
         rank: 2, isBelow: true,
@@ -90,7 +94,7 @@ struct Layout {
     case .missing(let error): line.append("missing: \(error)", red)
     }
     line.append(", \(Words.rows(count)), revision \(revision)")
-    if let trouble = model.trouble { line.append("; no edit of the \(trouble)", red) }
+    if let error = model.editError { line.append("; cannot edit \(error)", red) }
     return line
   }
 

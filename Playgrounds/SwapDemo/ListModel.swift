@@ -1,53 +1,64 @@
 import Swappable
 import TerminalViews
 
-/// What the demo shows beside the list.
+/// The state that the demo shows besides the list.
 struct ListModel {
-  /// The last event in words.
-  private(set) var lastEvent = ""
-  /// The revision with which each item appeared: it stays while the row does.
+  /// A sentence about the last swap, or about the initial contents. It remains until the next swap.
+  private(set) var swapSentence = ""
+  /// A sentence about the last event since the last swap, usually an edit. It is empty if there was none.
+  private(set) var editSentence = ""
+  /// The revision with which each item appeared. It stays the same while the row remains in the
+  /// list.
   private(set) var revisions: [Int: Int] = [:]
-  /// The store that is shown.
+  /// The name of the store that is shown.
   private(set) var sourceName: String
-  /// Why the demo's own edits go wrong, if they do.
-  var trouble: String?
-  /// What the next change comes from; nil: from an edit.
+  /// The error of the demo's last edit, if it failed.
+  var editError: String?
+  /// The store whose swap causes the next change, or `nil` if an edit causes it.
   private var swapTarget: String?
 
   init(sourceName: String) {
     self.sourceName = sourceName
   }
 
-  /// Takes in what an observer is told.
+  /// Updates the state with an event.
   mutating func show(_ event: CollectionEvent<Item>) {
     switch event {
     case .initial(let items, let revision):
       revisions = Dictionary(items.map { ($0.id, revision) }) { first, _ in first }
-      lastEvent = "initial: \(Words.rows(items.count))"
+      swapSentence = "initial: \(Words.rows(items.count))"
     case .change(let change):
       for item in change.deleted { revisions[item.element.id] = nil }
       for item in change.inserted { revisions[item.element.id] = change.revision }
-      let origin = swapTarget.map { "swapped to \($0)" } ?? "\(sourceName) edited"
-      lastEvent = "\(origin): \(Words.describe(change))"
+      let description = Words.describe(change)
+      if let swapTarget {
+        swapSentence = "swapped to \(swapTarget): \(description)"
+        editSentence = ""
+      } else {
+        editSentence = "\(sourceName) edited: \(description)"
+      }
       swapTarget = nil
     }
   }
 
-  /// Takes in that the user has swapped; what differs is told by the next change.
+  /// Updates the state after a swap. The next change describes the difference.
   mutating func swapped(to name: String, _ outcome: SwapOutcome?) {
     switch outcome {
     case .swapped, nil:
       sourceName = name
       swapTarget = name
     case .unchanged:
-      lastEvent =
-        name == sourceName
-        ? "\(name) is shown already" : "swapped to \(name): nothing differs, nothing to tell"
+      if name == sourceName {
+        editSentence = "\(name) is already shown"
+      } else {
+        swapSentence = "swapped to \(name): the contents are equal, no event"
+        editSentence = ""
+      }
       sourceName = name
     case .failed(let error):
-      lastEvent = "cannot swap to \(name): \(error)"
+      swapSentence = "cannot swap to \(name): \(error)"
     case .superseded, .cancelled, .cycle:
-      lastEvent = "the swap to \(name) was not done"
+      swapSentence = "the swap to \(name) was superseded or canceled"
     }
   }
 

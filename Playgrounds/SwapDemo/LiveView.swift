@@ -1,7 +1,7 @@
 import Swappable
 import TerminalViews
 
-/// The live list in a terminal, with keys that swap its source.
+/// The live list in the terminal. Keys swap its source.
 @MainActor
 final class LiveView {
   private let stores: Stores
@@ -17,11 +17,10 @@ final class LiveView {
     model = ListModel(sourceName: stores.array.name)
   }
 
-  /// Shows the list, edits the stores all the while, and returns when the user quits, or nobody can see
-  /// it any more.
+  /// Shows the list and edits the stores, until the user quits or the terminal is gone.
   func run() async throws {
     for store in stores.all { try await store.source.loaded() }
-    // It never hears of a swap.
+    // The list observes the container. It needs no code for swaps.
     let list = TerminalListView(container, columns: model.columns) { [weak self] _ in self?.draw() }
     list.onEvent = { [weak self] event in self?.show(event) }
     self.list = list
@@ -35,7 +34,9 @@ final class LiveView {
     await editing.value
   }
 
-  /// - Returns: Whether the view goes on.
+  /// Handles an input.
+  ///
+  /// - Returns: A Boolean value that indicates whether the view continues.
   private func handle(_ input: TerminalScreen.Input) -> Bool {
     switch input {
     case .key(.character("1")): swap(to: stores.array)
@@ -65,14 +66,14 @@ final class LiveView {
       model: model, status: list.status, revision: list.state.revision,
       count: list.state.contents.count, names: stores.all.map(\.name),
       hints: [
-        "Edited by the demo all the while, and by whoever else likes to:",
+        "The demo edits all three sources. You can edit the files, too:",
         "  \(stores.json.path)", "  \(stores.sqlite.path)",
       ],
       size: screen.size)
     screen.show(layout.frame { list.lines(for: $0) })
   }
 
-  /// Edits each store a little every second or so, until it is cancelled.
+  /// Edits each store about once a second, until the task is canceled.
   private func edit() async {
     await withTaskGroup { group in
       for (number, store) in stores.all.enumerated() {
@@ -85,13 +86,13 @@ final class LiveView {
     }
   }
 
-  private func report(_ trouble: String?) {
-    guard trouble != model.trouble else { return }
-    model.trouble = trouble
+  private func report(_ error: String?) {
+    guard error != model.editError else { return }
+    model.editError = error
     list?.setNeedsDisplay()
   }
 
-  /// - Parameter report: Told after each edit what went wrong, if anything did.
+  /// - Parameter report: A closure that receives the error of each edit, or `nil` if it succeeded.
   private nonisolated static func edit(
     _ store: any Store, every pause: Duration, seed: UInt64,
     clock: any Clock<Duration> = .continuous, report: (String?) async -> Void

@@ -3,14 +3,15 @@ import Foundation
 import Swappable
 import TerminalViews
 
-/// A list that stays while its source is exchanged: live in a terminal, otherwise a fixed course.
+/// A demo of a list whose source is swapped: live in a terminal, or as a fixed course.
 @main
 struct SwapDemo {
   private static let usage = """
     usage: SwapDemo [--course]
 
-    Shows a live list that is held three ways, and swaps between them by the keys 1, 2 and 3.
-    With --course, or where the output is no terminal, it plays a fixed course and ends.
+    Shows a live list. The keys 1, 2 and 3 swap its source between an array, a JSON file and a
+    SQLite database. With --course, or if standard output is not a terminal, it performs a fixed
+    sequence of edits and swaps, prints each event, and exits.
     """
 
   @MainActor
@@ -21,18 +22,18 @@ struct SwapDemo {
       return
     }
     if let unknown = arguments.first(where: { $0 != "--course" }) {
-      complain("unknown argument \(unknown)\n\(usage)")
+      printError("unknown argument \"\(unknown)\"\n\(usage)")
       exit(2)
     }
     do {
       let isLive = arguments.isEmpty && TerminalCapabilities.current != .none
       exit(try await isLive ? show() : play())
-    } catch let error as TerminalFailure where error.isReaderGone {
+    } catch let error as TerminalError where error.isReaderGone {
       exit(0)
     } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
     } catch {
-      complain("\(error)")
+      printError("\(error)")
       exit(1)
     }
   }
@@ -42,7 +43,7 @@ struct SwapDemo {
   /// - Returns: The exit status.
   @MainActor
   private static func show() async throws -> Int32 {
-    // First, as it takes the signals: the directory is removed whenever one comes.
+    // Create the screen first. It receives the signals, so each signal removes the directory.
     let screen = try TerminalScreen()
     defer { screen.close() }
     let directory = try TemporaryDirectory("SwapDemo")
@@ -51,12 +52,12 @@ struct SwapDemo {
     return 0
   }
 
-  /// Plays the course, and gives it up at a signal.
+  /// Performs the course. A signal cancels it.
   ///
   /// - Returns: The exit status.
   @MainActor
   private static func play() async throws -> Int32 {
-    // First, as above.
+    // Receive the signals first: each signal removes the directory.
     let signals = try TerminalSignals([.interrupt, .terminate, .hangup])
     defer { withExtendedLifetime(signals) {} }
     let directory = try TemporaryDirectory("SwapDemo")
@@ -66,7 +67,7 @@ struct SwapDemo {
       var course = Course(stores, say: StandardOutput.write)
       try await course.play()
     }
-    let watching = Task { () -> TerminalSignal? in
+    let watching = Task { () -> TerminalSignals.Signal? in
       for await signal in signals.signals {
         course.cancel()
         return signal
@@ -83,7 +84,7 @@ struct SwapDemo {
     return 0
   }
 
-  private static func complain(_ message: String) {
+  private static func printError(_ message: String) {
     FileHandle.standardError.write(Data("SwapDemo: \(message)\n".utf8))
   }
 }

@@ -1,6 +1,6 @@
 import Swappable
 
-/// Says in words what happened to a list of items.
+/// Descriptions of lists and changes in words.
 enum Words {
   static func describe(_ items: some Collection<Item>) -> String {
     let list = items.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
@@ -9,14 +9,14 @@ enum Words {
 
   static func describe(_ change: CollectionChange<Item>) -> String {
     var parts: [String] = []
-    func tell(_ verb: String, _ names: [String]) {
+    func append(_ verb: String, _ names: [String]) {
       guard !names.isEmpty else { return }
       parts.append("\(names.count) \(verb) (\(names.joined(separator: ", ")))")
     }
-    tell("updated", change.updated.map { update(from: $0.old, to: $0.new) })
-    tell("moved", change.moved.map { "\($0.element.name) from \($0.from + 1) to \($0.to + 1)" })
-    tell("inserted", change.inserted.map { "\($0.element.name) at \($0.offset + 1)" })
-    tell("deleted", change.deleted.map { $0.element.name })
+    append("updated", change.updated.map { update(from: $0.old, to: $0.new) })
+    append("moved", change.moved.map { "\($0.element.name) from \($0.from + 1) to \($0.to + 1)" })
+    append("inserted", change.inserted.map { "\($0.element.name) at \($0.offset + 1)" })
+    append("deleted", change.deleted.map { $0.element.name })
     let kept = change.after.count - change.changeset.insertions.count
     return parts.joined(separator: ", ") + "; \(rows(kept)) \(kept == 1 ? "stays" : "stay")"
   }

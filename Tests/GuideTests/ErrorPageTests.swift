@@ -100,7 +100,7 @@ import Testing
   @Test func whatATerminalRefusesHasItsRow() throws {
     let rows = try codes(below: "Terminals")
     let actions = sources.values
-      .flatMap { $0.matches(of: /TerminalFailure\(\s*"([^"]+)"/).map { String($0.1) } }
+      .flatMap { $0.matches(of: /TerminalError\(\s*"([^"]+)"/).map { String($0.1) } }
     #expect(!actions.isEmpty)
     for action in actions { #expect(rows.contains { action.hasPrefix($0) }, "\(action)") }
   }

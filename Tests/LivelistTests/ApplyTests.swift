@@ -11,7 +11,7 @@ import Testing
       + "\"inserts\":[\(inserts)],\"updates\":[\(updates)],\"moves\":[\(moves)]}"
   }
 
-  @Test func eventsAreFoldedAndTheElementsPrintedOneALine() throws {
+  @Test func `events are applied and the elements are printed one a line`() throws {
     let lines = [
       initial, #"{"event":"status","state":"failed","message":"x"}"#, "",
       change(
@@ -28,13 +28,13 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func anEmptyListIsAnArrayToo() throws {
+  @Test func `an empty list is an empty array`() throws {
     let result = try Livelist.run(
       "apply", input: #"{"event":"initial","revision":0,"elements":[]}"# + "\n")
     #expect(result.output == "[\n]\n")
   }
 
-  @Test func theOldElementsAreNeededOnlyWithoutAnInitial() throws {
+  @Test func `the old elements are required only without an initial event`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", #"["a", "b"]"#)
     let insert = change(inserts: #"{"at":2,"element":"c"}"#)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whatWatchPrintsLeadsToTheTarget() throws {
+  @Test func `the events of watch lead to the target`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", #"[{"id":1,"n":"x"},{"id":2},{"id":3},{"id":4}]"#)
     let new = try place.json("new.json", #"[{"id":4},{"id":9,"f":1.0},{"id":1,"n":"y"},{"id":3}]"#)
@@ -63,39 +63,39 @@ import Testing
     #expect(try Livelist.run("apply", new).output == target)
   }
 
-  @Test func eventsThatCannotBeFoldedEndWithStatus1AndTheLinesNumber() throws {
+  @Test func `an event that cannot be applied ends with status 1 and its line number`() throws {
     let deleteA = #"{"at":0,"element":"a"}"#
     let cases: [(line: String, hint: String)] = [
-      ("nonsense", "not JSON"), ("[1]", "no object"), ("{}", "\"event\""),
+      ("nonsense", "not valid JSON"), ("[1]", "not a JSON object"), ("{}", "\"event\""),
       (#"{"event":"frob"}"#, "frob"), (#"{"event":"initial","revision":1}"#, "\"elements\""),
-      (#"{"event":"initial","revision":1,"elements":{}}"#, "no array"),
-      (initial, "once, and first"),
+      (#"{"event":"initial","revision":1,"elements":{}}"#, "not an array"),
+      (initial, "must be the first event"),
       (#"{"event":"change","since":4,"revision":5}"#, "\"deletes\""),
-      (change(since: 3), "since is 3"), (change(since: 5, revision: 6), "since is 5"),
-      (change(since: 4, revision: 4), "not greater"),
-      (change(deletes: "5"), "no object"), (change(deletes: #"{"at":0}"#), "\"element\""),
+      (change(since: 3), "\"since\" is 3"), (change(since: 5, revision: 6), "\"since\" is 5"),
+      (change(since: 4, revision: 4), "must be greater"),
+      (change(deletes: "5"), "not a JSON object"), (change(deletes: #"{"at":0}"#), "\"element\""),
       (change(deletes: #"{"at":-1,"element":"a"}"#), "whole number"),
       (change(deletes: #"{"at":0.5,"element":"a"}"#), "whole number"),
-      (change(deletes: #"{"at":3,"element":"a"}"#), "3 elements"),
-      (change(deletes: #"{"at":1,"element":"a"}"#), "not what is there"),
+      (change(deletes: #"{"at":3,"element":"a"}"#), "out of range 0..<3"),
+      (change(deletes: #"{"at":1,"element":"a"}"#), "but the list has"),
       (change(deletes: deleteA + "," + deleteA), "ascend"),
-      (change(inserts: #"{"at":4,"element":"x"}"#), "4 elements"),
+      (change(inserts: #"{"at":4,"element":"x"}"#), "out of range 0..<4"),
       (change(inserts: #"{"at":1,"element":"x"},{"at":1,"element":"y"}"#), "ascend"),
-      (change(updates: #"{"from":0,"at":0,"old":"b","element":"x"}"#), "not what is there"),
-      (change(updates: #"{"from":0,"at":1,"old":"a","element":"x"}"#), "was at 1"),
-      (change(updates: #"{"from":3,"at":3,"old":"a","element":"x"}"#), "3 elements"),
+      (change(updates: #"{"from":0,"at":0,"old":"b","element":"x"}"#), "but the list has"),
+      (change(updates: #"{"from":0,"at":1,"old":"a","element":"x"}"#), "comes from 1"),
+      (change(updates: #"{"from":3,"at":3,"old":"a","element":"x"}"#), "out of range 0..<3"),
       (
         change(deletes: deleteA, updates: #"{"from":0,"at":0,"old":"a","element":"x"}"#),
-        "was at 1"
+        "comes from 1"
       ),
-      (change(moves: #"{"from":3,"to":0}"#), "3 elements"),
-      (change(moves: #"{"from":0,"to":3}"#), "3 elements"),
+      (change(moves: #"{"from":3,"to":0}"#), "out of range 0..<3"),
+      (change(moves: #"{"from":0,"to":3}"#), "out of range 0..<3"),
       (change(moves: #"{"from":0,"to":1},{"from":0,"to":2}"#), "another move"),
-      (change(deletes: deleteA, moves: #"{"from":0,"to":1}"#), "a delete"),
+      (change(deletes: deleteA, moves: #"{"from":0,"to":1}"#), "a deletion"),
       (
         change(
           deletes: deleteA, inserts: #"{"at":1,"element":"x"}"#, moves: #"{"from":2,"to":1}"#),
-        "an insert"
+        "an insertion"
       ),
     ]
     for (line, hint) in cases {

@@ -4,7 +4,7 @@ import Testing
   @Test(arguments: [
     ["--help"], ["-h"], ["watch", "--help"], ["diff", "--help"], ["apply", "-h"],
   ])
-  func helpIsPrintedAndNamesAllThatThereIs(arguments: [String]) throws {
+  func `the help names all commands, options and sources`(arguments: [String]) throws {
     let result = try Livelist.run(arguments)
     #expect(result.status == 0)
     #expect(result.errors.isEmpty)
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func theVersionIsPrinted() throws {
+  @Test func `the version is printed`() throws {
     let result = try Livelist.run("--version")
     #expect(result.status == 0)
     #expect(result.output.hasPrefix("livelist "))
@@ -26,16 +26,16 @@ import Testing
   }
 
   @Test(arguments: [
-    ([], "a command is missing"),
-    (["frob"], "no command \"frob\""),
-    (["--frob"], "no option \"--frob\""),
+    ([], "the command is missing"),
+    (["frob"], "unknown command \"frob\""),
+    (["--frob"], "unknown option \"--frob\""),
     (["watch"], "none is given"),
     (["watch", "json:a", "json:b"], "2 are given"),
     (["watch", "a.json"], "json:PATH"),
     (["watch", "http://example.com/"], "json:PATH"),
     (["watch", "lines:-"], "json:PATH"),
     (["watch", "json:"], "no path"),
-    (["watch", "jsonl:"], "no path; write jsonl:PATH"),
+    (["watch", "jsonl:"], "no path; use jsonl:PATH"),
     (["watch", "jsonlines:a"], "jsonl:PATH"),
     (["watch", "sqlite:"], "no path"),
     (["watch", "sqlite:a.db"], "no query"),
@@ -50,23 +50,27 @@ import Testing
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "1 is given"),
     (["diff", "--until-eof", "json:a", "json:b"], "takes --format and --key"),
-    (["diff", "--format", "xml", "json:a", "json:b"], "no format \"xml\"; write --format json or"),
-    (["diff", "--format=", "json:a", "json:b"], "no format \"\""),
-    (["diff", "json:a", "json:b", "--format"], "--format lacks its value"),
+    (
+      ["diff", "--format", "xml", "json:a", "json:b"],
+      "--format cannot be \"xml\"; use --format json or"
+    ),
+    (["diff", "--format=", "json:a", "json:b"], "--format cannot be \"\""),
+    (["diff", "json:a", "json:b", "--format"], "--format has no value"),
     (["diff", "--format=text", "--format=text", "json:a", "json:b"], "given twice"),
-    (["watch", "--format", "text", "json:a"], "no option \"--format\" here"),
+    (["watch", "--format", "text", "json:a"], "unknown option \"--format\""),
     (["apply", "json:a", "json:b"], "2 are given"),
-    (["apply", "--key", "a"], "takes none"),
+    (["apply", "--key", "a"], "takes no options"),
     (["merge", "--key", "a", "json:a", "json:b"], "2 are given"),
     (
-      ["merge", "--prefer", "json:a", "json:b", "json:c"], "no side \"json:a\"; write --prefer mine"
+      ["merge", "--prefer", "json:a", "json:b", "json:c"],
+      "--prefer cannot be \"json:a\"; use --prefer mine"
     ),
     (["merge", "--prefer=mine", "--prefer=mine", "json:a", "json:b", "json:c"], "given twice"),
-    (["merge", "--prefer"], "--prefer lacks its value"),
+    (["merge", "--prefer"], "--prefer has no value"),
     (["merge", "--strict=1", "json:a", "json:b", "json:c"], "--strict takes no value"),
-    (["merge", "--format", "text", "json:a", "json:b", "json:c"], "no option \"--format\" here"),
+    (["merge", "--format", "text", "json:a", "json:b", "json:c"], "unknown option \"--format\""),
   ])
-  func aCommandLineThatIsNotUnderstoodEndsWithStatus2AndOneLine(
+  func `an invalid command line ends with status 2 and one line`(
     arguments: [String], hint: String
   ) throws {
     let result = try Livelist.run(arguments)
@@ -77,7 +81,7 @@ import Testing
     #expect(result.errors.split(separator: "\n").count == 1)
   }
 
-  @Test func optionsStandBeforeAndAfterTheSource() throws {
+  @Test func `options can precede and follow the source`() throws {
     let place = try Workplace()
     let source = try place.json("a.json", #"[{"id":1}]"#)
     let expected = #"{"event":"initial","revision":0,"elements":[{"id":1}]}"# + "\n"
@@ -91,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aDatabasePathWithAQuestionMarkIsRefusedAndToldSo() throws {
+  @Test func `a database path with a question mark is rejected with a reason`() throws {
     let place = try Workplace()
     try place.sql("what?.db", "CREATE TABLE t (a)")
     for source in [
@@ -99,11 +103,11 @@ import Testing
     ] {
       let result = try Livelist.run("watch", "--until-eof", source)
       #expect(result.status == 2)
-      #expect(result.errors.contains("\"\(place("what?.db"))\" holds a \"?\""))
+      #expect(result.errors.contains("\"\(place("what?.db"))\" contains a \"?\""))
     }
   }
 
-  @Test func aQuestionMarkInTheSQLAndInAFilesPathIsNoTrouble() throws {
+  @Test func `a question mark in SQL and in the path of a file is allowed`() throws {
     let place = try Workplace()
     try place.sql("a.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES ('x?y')")
     let query = place.sqlite("a.db", "SELECT a FROM t WHERE a LIKE '%?%'")

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct DiffTests {
-  @Test func equalSourcesGiveNothing() throws {
+  @Test func `equal sources have no difference`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", #"[{"a":1,"b":"x"}]"#)
     let new = try place.json("new.json", #"[ {"b":"\u0078","a":1} ]"#)
@@ -11,7 +11,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func whatDiffersIsOneChange() throws {
+  @Test func `the difference is one change`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", #"[{"id":1,"n":"x"},{"id":2}]"#)
     try place.sql(
@@ -26,7 +26,8 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func asTextItIsALineForEachElementWithItsKeyAndTheFieldsThatDiffer() throws {
+  @Test func `the text has a line for each element with its key and the fields that differ`() throws
+  {
     let place = try Workplace()
     let old = try place.json(
       "old.json",
@@ -54,7 +55,7 @@ import Testing
     #expect(try json.output == Livelist.run("diff", "--key", "id", old, new).output)
   }
 
-  @Test func withoutAKeyTheWholeElementIsShown() throws {
+  @Test func `the whole element is shown if there is no key`() throws {
     let place = try Workplace()
     let long = String(repeating: "x", count: 1_000)
     let old = try place.json("old.json", #"[1,{"a":null}]"#)
@@ -71,19 +72,19 @@ import Testing
   @Test(arguments: [
     ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "0"], false), (["TERM": "dumb"], false),
   ])
-  func onATerminalTextIsColouredUnlessThatIsDeclined(
-    environment: [String: String], isColoured: Bool
+  func `text on a terminal has colors unless the user disables them`(
+    environment: [String: String], hasColors: Bool
   ) throws {
     let place = try Workplace()
     let old = try place.json("old.json", "[1]")
     let new = try place.json("new.json", "[2]")
     let livelist = try Livelist(
       ["diff", "--format", "text", old, new], isTerminal: true, environment: environment)
-    // A terminal ends lines by two characters.
+    // A terminal ends lines with two characters.
     let lines = try livelist.restOfOutput().replacing("\r\n", with: "\n")
     #expect(
       lines
-        == (isColoured
+        == (hasColors
           ? "\u{1B}[31m- [0] 1\u{1B}[0m\n\u{1B}[32m+ [0] 2\u{1B}[0m\n" : "- [0] 1\n+ [0] 2\n")
         + "1 inserted, 1 deleted\n")
     #expect(try livelist.waitForExit() == 0)
@@ -91,7 +92,7 @@ import Testing
     #expect(try json.restOfOutput().hasPrefix(#"{"event":"change""#))
   }
 
-  @Test func aKeyThatOccursTwiceIsWarnedOfOnce() throws {
+  @Test func `a duplicate key causes one warning`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", "[1,1]")
     let new = try place.json("new.json", "[1,1,2,2]")

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func aSignalEndsItQuietly(signal: Int32) throws {
+  func `a signal ends the program without a message`(signal: Int32) throws {
     let place = try Workplace()
     let watching = try Livelist("watch", try place.json("a.json", "[1]"))
     _ = try watching.line()
@@ -20,10 +20,10 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func aSignalInTheMiddleOfALineEndsItAfterTheLine(signal: Int32) throws {
+  func `a signal in the middle of a line ends the program after the line`(signal: Int32) throws {
     let place = try Workplace()
     let watching = try Livelist("watch", try largeSource(place))
-    // More than a pipe holds: it is being written from now on, until it is read.
+    // The line is larger than the buffer of the pipe. The program writes until the test reads it.
     try watching.waitForOutput()
     watching.signalProcess(signal)
     let output = try watching.restOfOutput()
@@ -32,7 +32,7 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func anOutputThatIsClosedEndsItQuietlyAlsoWhenNothingIsWritten() throws {
+  @Test func `a closed output ends the program even if nothing is written`() throws {
     let place = try Workplace()
     let watching = try Livelist("watch", try place.json("a.json", "[1]"))
     _ = try watching.line()
@@ -41,7 +41,7 @@ import Testing
     #expect(try watching.restOfErrors().isEmpty)
   }
 
-  @Test func anOutputThatIsClosedInTheMiddleOfALineEndsItQuietly() throws {
+  @Test func `a closed output in the middle of a line ends the program without a message`() throws {
     let place = try Workplace()
     let watching = try Livelist("watch", try largeSource(place))
     try watching.waitForOutput()
@@ -50,7 +50,8 @@ import Testing
     #expect(try watching.restOfErrors().isEmpty)
   }
 
-  @Test func anOutputThatNobodyReadsFromTheStartEndsItQuietly() throws {
+  @Test func `an output without a reader from the start ends the program without a message`() throws
+  {
     let place = try Workplace()
     let source = try place.json("a.json", "[1]")
     let other = try place.json("b.json", "[2]")
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func theEndOfTheInputAloneDoesNotEndIt() throws {
+  @Test func `the end of the input alone does not end the program`() throws {
     let place = try Workplace()
     let watching = try Livelist("watch", try place.json("a.json", "[1]"))
     watching.endInput()
@@ -73,7 +74,7 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func atTheEndAllThatIsDueIsPrinted() throws {
+  @Test func `all pending events are printed before the end`() throws {
     let place = try Workplace()
     let large = try largeSource(place)
     let small = try place.json("a.json", "[1]")

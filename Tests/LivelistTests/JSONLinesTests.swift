@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `jsonl:PATH`, wherever a source may stand.
+/// Tests of `jsonl:PATH` as a source of all commands.
 @Suite struct JSONLinesTests {
   private let place: Workplace
   private let source: String
@@ -19,7 +19,7 @@ import Testing
     try file.close()
   }
 
-  @Test func watchTellsEachAppendedLineAsAnInsert() throws {
+  @Test func `watch reports each appended line as an insertion`() throws {
     let watching = try Livelist("watch", "--key", "id", source)
     #expect(
       try watching.line()
@@ -36,7 +36,7 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func swappingToAnArrayOfTheSameElementsIsNoEvent() throws {
+  @Test func `a swap to an array of the same elements is no event`() throws {
     let array = try place.json("a.json", #"[{"n":"x","id":1},{"id":2}]"#)
     let result = try Livelist.run(
       "watch", "--until-eof", "--key=id", array, input: "swap \(source)\nswap \(array)\n")
@@ -45,7 +45,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func diffAndApplyTakeLines() throws {
+  @Test func `diff and apply accept JSON Lines`() throws {
     let array = try place.json("a.json", #"[{"id":2},{"id":1,"n":"y"}]"#)
     let change = try Livelist.run("diff", "--key", "id", source, array).output
     #expect(change.contains(#""old":{"id":1,"n":"x"},"element":{"id":1,"n":"y"}"#))
@@ -54,7 +54,7 @@ import Testing
         == "[\n{\"id\":2},\n{\"id\":1,\"n\":\"y\"}\n]\n")
   }
 
-  @Test func aLastLineWithoutANewlineCounts() throws {
+  @Test func `a last line without a line break counts`() throws {
     try append(#"{"id":3}"#)
     let array = try place.json("a.json", #"[{"id":1,"n":"x"},{"id":2},{"id":3}]"#)
     #expect(try Livelist.run("diff", source, array).output.isEmpty)
@@ -64,7 +64,7 @@ import Testing
     ("[1,\n2]\n", "line 3, column 4: the text ends"), ("{\"id\":5} 6\n", "line 3, column 10"),
     ("{\"name\":5}\n", "line 3, column 1: the element has no member \"id\""), ("x\n", "line 3"),
   ])
-  func aMalformedLineEndsWithStatus1(text: String, hint: String) throws {
+  func `a malformed line ends with status 1`(text: String, hint: String) throws {
     try append(text)
     for arguments in [["watch", "--until-eof"], ["diff", source]] {
       let result = try Livelist.run(arguments + ["--key", "id", source])

@@ -1,12 +1,13 @@
 import Foundation
+import TestSupport
 
-/// The program under test as a process, whose lines are waited for.
+/// A process of the program under test.
 final class Livelist: Sendable {
-  struct Failed: Error, CustomStringConvertible {
+  struct RunError: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// What a run to its end came to.
+  /// The result of a completed run.
   struct Result {
     let status: Int32
     let output: String
@@ -19,15 +20,20 @@ final class Livelist: Sendable {
   private let errors: PipeReader
   private let exit = DispatchSemaphore(value: 0)
 
-  /// Starts it; with `isOutputClosed` nobody reads its output, with `isTerminal` that is a terminal.
+  /// Starts the program.
   ///
-  /// - Parameter environment: What is set for it; colours are neither declined nor unknown unless it says so.
+  /// - Parameters:
+  ///   - arguments: The arguments.
+  ///   - isOutputClosed: A Boolean value that indicates whether the output has no reader.
+  ///   - isTerminal: A Boolean value that indicates whether the output is a terminal.
+  ///   - environment: Variables to set. By default, the terminal supports colors and `NO_COLOR` is
+  ///     not set.
   init(
     _ arguments: [String], isOutputClosed: Bool = false, isTerminal: Bool = false,
     environment: [String: String] = [:]
   ) throws {
     process = Process()
-    process.executableURL = try Products.url(of: "livelist")
+    process.executableURL = URL(fileURLWithPath: try Program.find("livelist"))
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
       .filter { $0.key != "NO_COLOR" }
@@ -45,7 +51,7 @@ final class Livelist: Sendable {
     process.terminationHandler = { _ in exit.signal() }
     if isOutputClosed { output.close() }
     try process.run()
-    // From now on its end is the output's end.
+    // After this, the output ends when the program ends.
     try writing.close()
   }
 
@@ -57,7 +63,7 @@ final class Livelist: Sendable {
   private static func makeTerminal() throws -> (FileHandle, FileHandle) {
     var (test, program): (Int32, Int32) = (-1, -1)
     guard openpty(&test, &program, nil, nil, nil) == 0 else {
-      throw Failed(description: "no terminal: \(String(cString: strerror(errno)))")
+      throw RunError(description: "cannot open a terminal: \(String(cString: strerror(errno)))")
     }
     _ = fcntl(test, F_SETFD, FD_CLOEXEC)
     _ = fcntl(program, F_SETFD, FD_CLOEXEC)
@@ -75,7 +81,7 @@ final class Livelist: Sendable {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
-  /// Runs it to its end with all of its input.
+  /// Runs the program with an input until it ends.
   static func run(_ arguments: [String], input: String = "") throws -> Result {
     let livelist = try Livelist(arguments)
     livelist.send(input)
@@ -90,7 +96,7 @@ final class Livelist: Sendable {
   }
 
   func send(_ text: String) {
-    // A program that has ended reads nothing more; the test sees that by its status.
+    // Ignore an error: if the program has ended, the test checks its status.
     signal(SIGPIPE, SIG_IGN)
     try? input.write(contentsOf: Data(text.utf8))
   }
@@ -99,37 +105,37 @@ final class Livelist: Sendable {
 
   func closeOutput() { output.close() }
 
-  /// Waits for the next line of its output.
+  /// Waits for the next line of the output.
   func line() throws -> String { try output.line() }
 
-  /// Waits for the next line of its standard error.
+  /// Waits for the next line of standard error.
   func errorLine() throws -> String { try errors.line() }
 
   func waitForOutput() throws { try output.waitForBytes() }
 
-  /// Waits for all that is still to come.
+  /// Waits for the rest of the output.
   func restOfOutput() throws -> String { try output.rest() }
 
   func restOfErrors() throws -> String { try errors.rest() }
 
   func signalProcess(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Waits for its end.
+  /// Waits for the end of the program, and returns its exit status.
   func waitForExit() throws -> Int32 {
     guard exit.wait(timeout: .now() + 60) == .success else {
-      throw Failed(description: "livelist does not end")
+      throw RunError(description: "livelist did not end within 60 seconds")
     }
     exit.signal()
     guard process.terminationReason == .exit else {
-      throw Failed(description: "livelist ended by signal \(process.terminationStatus)")
+      throw RunError(description: "livelist ended by signal \(process.terminationStatus)")
     }
     return process.terminationStatus
   }
 }
 
-/// Reads lines from a pipe and gives up after a minute.
+/// A reader of lines from a pipe, with a timeout of one minute.
 final class PipeReader: @unchecked Sendable {
-  // Sendable: each is used by one test, on one thread at a time.
+  // Sendable: one test uses it, on one thread at a time.
 
   private let handle: FileHandle
   private var bytes: [UInt8] = []
@@ -147,8 +153,8 @@ final class PipeReader: @unchecked Sendable {
         return String(decoding: bytes[..<end], as: UTF8.self)
       }
       guard try readMore() else {
-        throw Livelist.Failed(
-          description: "the output ends: \(String(decoding: bytes, as: UTF8.self))")
+        throw Livelist.RunError(
+          description: "the output ended after \(String(decoding: bytes, as: UTF8.self))")
       }
     }
   }
@@ -162,7 +168,7 @@ final class PipeReader: @unchecked Sendable {
   func waitForBytes() throws {
     var request = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&request, 1, 60_000) > 0 else {
-      throw Livelist.Failed(description: "nothing comes")
+      throw Livelist.RunError(description: "there was no output for 60 seconds")
     }
   }
 
@@ -175,28 +181,5 @@ final class PipeReader: @unchecked Sendable {
     guard count > 0 else { return false }
     bytes += piece[..<count]
     return true
-  }
-}
-
-/// The programs that are built beside the tests.
-enum Products {
-  static func url(of name: String) throws -> URL {
-    let places =
-      [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]
-      + CommandLine.arguments.dropFirst()
-    for place in places where place.contains("/") {
-      var directory = URL(fileURLWithPath: place).deletingLastPathComponent()
-      while directory.path != "/" {
-        let candidate = directory.appendingPathComponent(name)
-        var isDirectory: ObjCBool = false
-        if FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isDirectory),
-          !isDirectory.boolValue
-        {
-          return candidate
-        }
-        directory.deleteLastPathComponent()
-      }
-    }
-    throw Livelist.Failed(description: "no \(name) beside \(places)")
   }
 }

@@ -17,7 +17,9 @@ import Testing
     ("\n\n[tru]", "line 3"),
     ("[{\"id\":1},{\"name\":2}]", "element 1"), ("[{\"id\":[1]}]", "key"), ("[5]", "key"),
   ])
-  func aFileThatIsNoArrayOfElementsWithTheKeyEndsWithStatus1(text: String, hint: String) throws {
+  func `a file without an array of elements with the key ends with status 1`(
+    text: String, hint: String
+  ) throws {
     let place = try Workplace()
     let source = try place.json("a.json", text)
     try expectFailure(["watch", "--until-eof", "--key", "id", source], place("a.json"), hint)
@@ -27,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatIsMissingOrADirectoryEndsWithStatus1() throws {
+  @Test func `a missing file or a directory ends with status 1`() throws {
     let place = try Workplace()
     try expectFailure(
       ["watch", "json:\(place("none.json"))"], place("none.json"), "check the path")
@@ -35,7 +37,7 @@ import Testing
     try expectFailure(["watch", "json:\(place("none/a.json"))"], place("none/a.json"))
   }
 
-  @Test func whatIsNoDatabaseEndsWithStatus1() throws {
+  @Test func `a file that is not a database ends with status 1`() throws {
     let place = try Workplace()
     try place.json("text", "this is no database, although it is long enough for a header of one.")
     let query = "SELECT 1"
@@ -58,11 +60,11 @@ import Testing
     ("SELECT a FROM t WHERE a = ?", "argument"),
     ("SELECT b FROM t", "\"a\""),
   ])
-  func aQueryThatCannotBeShownEndsWithStatus1(sql: String, hint: String) throws {
+  func `a query that cannot be shown ends with status 1`(sql: String, hint: String) throws {
     let place = try Workplace()
     try place.sql("a.db", "CREATE TABLE t (a, b)", "INSERT INTO t VALUES (1, 2)")
     try expectFailure(["watch", "--key=a", place.sqlite("a.db", sql)], place("a.db"), hint)
-    // Nothing was written.
+    // The statement changed nothing.
     let rows = try Livelist.run("watch", "--until-eof", place.sqlite("a.db", "SELECT * FROM t"))
     #expect(rows.output.contains(#""elements":[{"a":1,"b":2}]"#))
   }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct MergeTests {
-  @Test func whatEachSideHasDoneIsMerged() throws {
+  @Test func `the edits of both sides are merged`() throws {
     let place = try Workplace()
     let base = try place.json("base.json", #"[{"id":1,"n":"a"},{"id":2,"n":"b"},{"id":3,"n":"c"}]"#)
     let mine = try place.json(
@@ -25,7 +26,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  /// Base, mine and theirs with a conflict of each kind.
+  /// Returns base, mine and theirs with a conflict of each kind.
   private func conflicting(_ place: Workplace) throws -> [String] {
     [
       try place.json(
@@ -42,18 +43,18 @@ import Testing
   }
 
   private let conflictLines = [
-    #"1: edited on both sides (n is "m" in mine and "t" in theirs, o is nothing in mine and {} in theirs)"#,
-    "2: deleted by mine, edited by theirs (n: 1 → 2)",
-    "3: deleted by theirs, edited by mine (n: 1 → 2)",
-    "4: added on both sides (n is 1 in mine and 2 in theirs)",
-    "9: moved on both sides, to different places",
+    #"1: both sides edited it (n is "m" in mine and "t" in theirs, o is nothing in mine and {} in theirs)"#,
+    "2: mine deleted it, theirs edited it (n: 1 → 2)",
+    "3: theirs deleted it, mine edited it (n: 1 → 2)",
+    "4: both sides added it (n is 1 in mine and 2 in theirs)",
+    "9: both sides moved it, to different places",
   ]
 
   private func lines(_ winners: [String]) -> String {
-    zip(conflictLines, winners).map { "livelist: conflict at \($0); \($1) holds\n" }.joined()
+    zip(conflictLines, winners).map { "livelist: conflict at \($0); \($1) wins\n" }.joined()
   }
 
-  @Test func eachConflictIsALineOnStandardErrorAndTheirsHolds() throws {
+  @Test func `each conflict is a line on standard error and theirs wins`() throws {
     let place = try Workplace()
     let sources = try conflicting(place)
     for preference in [[], ["--prefer", "theirs"]] {
@@ -76,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func mineCanBePreferred() throws {
+  @Test func `mine can be preferred`() throws {
     let place = try Workplace()
     let result = try Livelist.run(
       ["merge", "--key=id", "--prefer=mine"] + conflicting(place))
@@ -98,18 +99,19 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func withStrictAConflictPrintsNothingAndEndsWithStatus3() throws {
+  @Test func `a conflict with --strict prints no elements and ends with status 3`() throws {
     let place = try Workplace()
     let result = try Livelist.run(["merge", "--strict", "--key=id"] + conflicting(place))
     #expect(result.output.isEmpty)
     #expect(result.errors.hasPrefix(lines(Array(repeating: "theirs", count: 5))))
     #expect(
       result.errors.hasSuffix(
-        "5 conflicts, and nothing is printed; make the sides agree, or leave out --strict\n"))
+        "found 5 conflicts and printed no elements; edit the lists until they agree, or omit --strict\n"
+      ))
     #expect(result.status == 3)
   }
 
-  @Test func withStrictAndNoConflictItIsPrinted() throws {
+  @Test func `the result with --strict and no conflict is printed`() throws {
     let place = try Workplace()
     let (one, two) = (try place.json("1.json", "[1,2]"), try place.json("2.json", "[2,3]"))
     let result = try Livelist.run("merge", "--strict", one, two, one)
@@ -118,7 +120,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func valuesWithoutAKeyAreTheirOwn() throws {
+  @Test func `scalars need no key`() throws {
     let place = try Workplace()
     let base = try place.json("base.json", #"["A","B","C"]"#)
     let mine = try place.json("mine.json", #"["A","B","C","D"]"#)
@@ -126,18 +128,20 @@ import Testing
     #expect(result.output == "[\n\"A\",\n\"B\",\n\"C\",\n\"D\"\n]\n")
   }
 
-  @Test func objectsWithoutAKeyAreRefusedSinceBothVersionsWouldStay() throws {
+  @Test func `objects without a key are rejected`() throws {
     let place = try Workplace()
     let (numbers, objects) = (
       try place.json("n.json", "[1]"), try place.json("o.json", #"[1,{"id":1}]"#)
     )
     let result = try Livelist.run("merge", numbers, numbers, objects)
     #expect(result.output.isEmpty)
-    #expect(result.errors.contains("element 2 of \(objects) is an object; say by --key FIELD"))
+    #expect(
+      result.errors.contains(
+        "element 2 of \(objects) is an object, and no key is given; use --key FIELD"))
     #expect(result.status == 2)
   }
 
-  @Test func aSourceThatCannotBeLoadedEndsWithStatus1AndOneLine() throws {
+  @Test func `a source that cannot be loaded ends with status 1 and one line`() throws {
     let place = try Workplace()
     let list = try place.json("1.json", #"[{"id":1}]"#)
     for missing in 0..<3 {
@@ -153,7 +157,7 @@ import Testing
     #expect(result.status == 1)
   }
 
-  @Test func keysThatOccurTwiceAreWarnedOfAndAllElementsStay() throws {
+  @Test func `duplicate keys cause a warning and all elements are kept`() throws {
     let place = try Workplace()
     let base = try place.json("1.json", #"[{"id":1,"n":1},{"id":1,"n":2}]"#)
     let mine = try place.json("2.json", #"[{"id":1,"n":1},{"id":1,"n":3}]"#)
@@ -162,14 +166,14 @@ import Testing
     #expect(result.errors.contains("the key 1 occurs more than once"))
   }
 
-  @Test func aKeyThatOccursTwiceInAllListsIsWarnedOfOnce() throws {
+  @Test func `a duplicate key in all lists causes one warning`() throws {
     let place = try Workplace()
     let list = try place.json("1.json", #"[{"id":1,"n":1},{"id":1,"n":2}]"#)
     let result = try Livelist.run("merge", "--key", "id", list, list, list)
     #expect(result.errors.split(separator: "\n").count == 1)
   }
 
-  @Test func conflictsAreToldInShortByWhatDiffers() throws {
+  @Test func `the description of a conflict is short and names the differences`() throws {
     let place = try Workplace()
     let accents = "a" + String(repeating: "\u{301}", count: 5000)
     let long = String(repeating: "x", count: 5000)
@@ -185,14 +189,14 @@ import Testing
     try #require(lines.count == 4)
     for line in lines { #expect(line.utf8.count < 1000) }
     #expect(lines[1].contains(#"xxx2" in mine and …xxx"#) && lines[1].contains(#"xxx3" in theirs"#))
-    #expect(lines[2].contains(#"conflict at "\u{202E}": edited"#))
-    #expect(lines[3].hasSuffix(#"in theirs, and 992 more); theirs holds"#))
+    #expect(lines[2].contains(#"conflict at "\u{202E}": both sides edited it"#))
+    #expect(lines[3].hasSuffix(#"in theirs, and 992 more); theirs wins"#))
   }
 
-  @Test func withItsOutputClosedTheStatusIsTheSame() throws {
+  @Test func `the status is the same with a closed output`() throws {
     let place = try Workplace()
     let sources = try conflicting(place)
-    let livelist = try Products.url(of: "livelist").path
+    let livelist = try Program.find("livelist")
     func status(_ arguments: [String]) throws -> Int32 {
       let shell = Process()
       shell.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -208,7 +212,7 @@ import Testing
     #expect(try status(["watch", sources[0]]) == 0)
   }
 
-  @Test func everyConflictIsToldWhereStandardErrorIsReadSlowly() throws {
+  @Test func `every conflict is reported if standard error is read slowly`() throws {
     let place = try Workplace()
     let count = 1000
     func list(_ name: String) throws -> String {
@@ -217,11 +221,11 @@ import Testing
       return try place.json(name, "[\(elements.joined(separator: ","))]")
     }
     let (pipe, livelist) = (Pipe(), Process())
-    livelist.executableURL = try Products.url(of: "livelist")
+    livelist.executableURL = URL(fileURLWithPath: try Program.find("livelist"))
     livelist.arguments =
       ["merge", "--strict", "--key=id", try list("b"), try list("m"), try list("t")]
     livelist.standardError = pipe
-    // Whoever shares it may have set it so.
+    // A process that shares standard error may have made it nonblocking.
     let descriptor = pipe.fileHandleForWriting.fileDescriptor
     #expect(fcntl(descriptor, F_SETFL, O_WRONLY | O_NONBLOCK) == 0)
     try livelist.run()

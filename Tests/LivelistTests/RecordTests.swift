@@ -8,7 +8,7 @@ private struct Row: Codable, Hashable, Differentiable {
   var differenceIdentifier: Int { id }
 }
 
-/// What Swift programs read of the tool, and write for it.
+/// Tests of change records that Swift programs read from the tool and write for it.
 @Suite struct RecordTests {
   private let old = [Row(id: 1, n: "x"), Row(id: 2), Row(id: 3), Row(id: 4)]
   private let new = [Row(id: 4), Row(id: 9, n: "é"), Row(id: 1, n: "y"), Row(id: 3)]
@@ -17,7 +17,7 @@ private struct Row: Codable, Hashable, Differentiable {
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
   }
 
-  @Test func aLineOfTheToolIsReadAndAppliedByASwiftProgram() throws {
+  @Test func `a Swift program reads and applies a line of the tool`() throws {
     let place = try Workplace()
     let line = try Livelist.run(
       "diff", "--key", "id", try place.json("old.json", json(old)),
@@ -29,11 +29,11 @@ private struct Row: Codable, Hashable, Differentiable {
     #expect(try Patch(record, from: old).applying(to: old) == new)
   }
 
-  @Test func aPatchThatASwiftProgramWritesIsAppliedByTheTool() throws {
+  @Test func `the tool applies a patch of a Swift program`() throws {
     let place = try Workplace()
     let source = try place.json("old.json", json(old))
     let patch = Patch(Changeset(from: old, to: new), from: old, to: new)
-    // The element of the move is a member more than the tool writes.
+    // The move has an additional member that the tool does not write.
     #expect(try json(patch).contains(#""element":{"id":4}"#))
     let line = try #"{"event":"change","since":0,"revision":1,"# + json(patch).dropFirst()
     let result = try Livelist.run("apply", source, input: line)

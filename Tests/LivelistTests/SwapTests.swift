@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct SwapTests {
-  @Test func equalContentsOfAFileAndATableAreNoEvent() throws {
+  @Test func `equal contents of a file and a table are no event`() throws {
     let place = try Workplace()
     let file = try place.json(
       "a.json", #"[{"id":1,"name":"a","size":1.5},{"size":null,"id":2,"name":"\u0062"}]"#)
@@ -17,7 +17,7 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func theKeyHoldsForEverySourceAndNumbersAreNoStrings() throws {
+  @Test func `the key applies to every source and numbers are not strings`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", #"[{"n":"x","id":5}]"#)
     try place.sql(
@@ -43,7 +43,9 @@ import Testing
           + #""inserts":[{"at":0,"element":{"n":"y","id":"5"}}],"updates":[],"moves":[]}"#))
   }
 
-  @Test func withoutAKeyAQueryHasItsFirstColumnAndAFileTheWholeElement() throws {
+  @Test func `the default key is the first column of a query and the whole element of a file`()
+    throws
+  {
     let place = try Workplace()
     try place.sql(
       "a.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (1, 'x')",
@@ -59,7 +61,7 @@ import Testing
     #expect(elements.output.contains(#""updates":[]"#))
   }
 
-  @Test func commandsAreCarriedOutInOrderEachAChangeOfItsOwn() throws {
+  @Test func `commands are performed in order and each is a separate change`() throws {
     let place = try Workplace()
     var input = ""
     for number in 1...20 { input += "swap \(try place.json("\(number).json", "[\(number)]"))\n" }
@@ -79,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func aFailedSwapAndAnUnknownCommandAreOneLineAndItGoesOn() throws {
+  @Test func `a failed swap or an unknown command is one line and the program continues`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", "[1]")
     let broken = try place.json("broken.json", "[1")
@@ -87,7 +89,8 @@ import Testing
     let watching = try Livelist("watch", file)
     _ = try watching.line()
     for (command, hint) in [
-      ("frob it", "no command \"frob it\""), ("swap", "lacks a source"), ("quit now", "no command"),
+      ("frob it", "unknown command \"frob it\""), ("swap", "has no source"),
+      ("quit now", "unknown command"),
       ("swap http:x", "json:PATH"), ("swap json:a\0b", "NUL"),
       ("swap json:\(place("none"))", place("none")),
       ("swap \(broken)", "broken.json"), ("swap json:\(place.path)", "directory"),
@@ -98,7 +101,7 @@ import Testing
       watching.send("\n\(command)\n")
       #expect(try watching.errorLine().contains(hint))
     }
-    // The old source is live.
+    // The old source is still live.
     try place.json("a.json", "[1,2]")
     #expect(try watching.line().contains(#""inserts":[{"at":1,"element":2}]"#))
     watching.send("quit\n")
@@ -107,7 +110,7 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func aSourceThatWasLeftIsNotListenedTo() throws {
+  @Test func `a source that was swapped out is not observed`() throws {
     let place = try Workplace()
     let left = try place.json("a.json", "[1]")
     let shown = try place.json("b.json", "[2]")
@@ -122,12 +125,12 @@ import Testing
     #expect(try watching.restOfOutput().isEmpty)
   }
 
-  @Test func aSlowReaderIsToldAChainThatLeadsToTheEnd() throws {
+  @Test func `a slow reader receives a chain of changes that leads to the end`() throws {
     let place = try Workplace()
     let strings = (0..<2_000).map { "\"\($0)" + String(repeating: "x", count: 500) + "\"" }
     let text = { (count: Int) in "[" + strings.prefix(count).joined(separator: ",") + "]" }
     let watching = try Livelist("watch", try place.json("a.json", text(2_000)))
-    // The initial fills the pipe; what is saved from now on waits until it is read.
+    // The initial event fills the pipe. All later changes are pending until the test reads it.
     try watching.waitForOutput()
     for count in stride(from: 1_900, through: 100, by: -100) {
       try place.json("a.json", text(count))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a view makes of a terminal and of data that nobody would wish for.
+/// Tests of a view with unusual terminals and data.
 @Suite(.timeLimit(.minutes(10))) struct ViewLimitsTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
@@ -28,7 +28,7 @@ import Testing
     #expect(try program.waitForEnd() == 0)
   }
 
-  @Test func eventsAreNotReadFromTheTerminalWhoseKeysAreCommands() throws {
+  @Test func `events are not read from the terminal that sends the keys`() throws {
     let program = try start(place.json("list.json", "[1,2,3]"), until: "1/3")
     try terminal.type(":swap lines:-\r")
     try expect("standard input is a terminal")
@@ -39,9 +39,9 @@ import Testing
     #expect(try other.waitForEnd() == 1)
   }
 
-  @Test func aSizeThatHasComeAndGoneIsDrawnOver() throws {
+  @Test func `a temporary change of the size causes a complete frame`() throws {
     let program = try start(place.json("list.json", "[1,2,3]"), until: "1/3")
-    // Of the same size the system says nothing, and the display is blank.
+    // For an unchanged size, the system sends no signal, and the display is blank.
     try terminal.resize(rows: 12, columns: 60)
     #expect(!terminal.display.text.contains("1/3"))
     program.send(SIGWINCH)
@@ -50,7 +50,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func thousandsOfMembersAreColumnsOfWhichSomeAreShown() throws {
+  @Test func `some of thousands of members are visible as columns`() throws {
     let members = (0..<3000).map { "\"m\($0)\":\($0)" }.joined(separator: ",")
     let rows = (0..<10).map { "{\"id\":\($0),\(members)}" }.joined(separator: ",")
     let program = try start(place.json("list.json", "[\(rows)]"), until: "1/10")
@@ -61,7 +61,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func sortingGoesOverAMemberThatIsCalledAsTheColumnOfValues() throws {
+  @Test func `a member named like the column of values can be sorted by`() throws {
     let program = try start(
       place.json("list.json", #"[5,{"value":1,"z":2},{"value":2,"z":1}]"#), until: "1/3")
     for heading in ["value ▲", "z ▲", "value ▲", "z ▲"] {

@@ -11,7 +11,7 @@ import Testing
     terminal = try PseudoTerminal(rows: 12, columns: 60)
   }
 
-  // MARK: Tools
+  // MARK: Helpers
 
   private func start(
     _ arguments: [String], input: FileHandle? = nil, until line: String = "",
@@ -30,7 +30,7 @@ import Testing
     #expect(try terminal.leftovers.isEmpty)
   }
 
-  /// A pipe whose ends programs that other tests start do not keep open.
+  /// Creates a pipe that processes of other tests do not inherit.
   private func makePipe() -> Pipe {
     let pipe = Pipe()
     for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: The list
 
-  @Test func itShowsTheListAndQuits() throws {
+  @Test func `a view shows the list and quits`() throws {
     let source = try place.json("list.json", rows(0..<3))
     let program = try start(["--key", "id", source], until: "row 2")
     #expect(terminal.display.isAlternate && !terminal.display.isCursorShown)
@@ -79,7 +79,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func keysMoveAndScroll() throws {
+  @Test func `keys move the selection and scroll`() throws {
     let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
     try terminal.type("jjj\u{1B}[B")
     try expectStatus("5/100")
@@ -97,18 +97,18 @@ import Testing
     try quit(program)
   }
 
-  @Test func whatIsSavedIsShownAndMarked() throws {
+  @Test func `a saved change is shown and marked`() throws {
     let source = try place.json("list.json", rows(0..<3))
     let program = try start(["--key", "id", source])
     try place.json("list.json", rows(1..<3, #",{"id":9,"name":"new"}"#))
     try terminal.wait(until: "the new row is marked") { $0.display.text.contains(" + 9  new") }
     #expect(!terminal.display.text.contains("row 0"))
-    // The mark goes by itself.
+    // The mark disappears without a further change.
     try terminal.wait(until: "the mark has gone") { $0.display.text.contains("   9  new") }
     try quit(program)
   }
 
-  @Test func theLineThatOneLooksAtStaysWhileThousandsComeAndGo() throws {
+  @Test func `the selected line stays while thousands of rows come and go`() throws {
     let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
@@ -119,7 +119,7 @@ import Testing
     let writer = Thread {
       var events = ""
       for step in 0..<4000 {
-        // Above the line: one comes at the start, and the one after it goes.
+        // Above the line: insert a row at the start, and delete the row after it.
         let deleted = step == 0 ? 0 : 10_000 + step - 1
         let name = step == 0 ? "row 0" : "new"
         events += #"""
@@ -134,7 +134,7 @@ import Testing
           events = ""
         }
       }
-      // At last one that is seen.
+      // The last change is visible.
       let last = #"""
         {"event":"change","since":8000,"revision":8001,"deletes":[],"inserts":[],"updates":\#
         [{"from":1498,"at":1498,"old":{"id":1498,"name":"row 1498"},"element":{"id":1498,"name":"last"}}],\#
@@ -151,7 +151,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func rowsThatComeAboveDoNotMoveTheLineNorDoOthersThatGo() throws {
+  @Test func `rows inserted and deleted above do not move the selected line`() throws {
     let path = place("list.db")
     try place.sql(
       "list.db", "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)",
@@ -173,9 +173,9 @@ import Testing
     try quit(program)
   }
 
-  // MARK: What the user asks for
+  // MARK: Commands
 
-  @Test func aSwapKeepsTheLine() throws {
+  @Test func `a swap keeps the selected line`() throws {
     let first = try place.json("first.json", rows(0..<100))
     let second = try place.json("second.json", rows(20..<90))
     let program = try start(["--key", "id", first])
@@ -186,12 +186,12 @@ import Testing
     try expectStatus("30/70")
     #expect(terminal.display.lines[line] == "> 49  row 49")
     try terminal.type(":swap json:\(place("none.json"))\r")
-    try expectStatus("not swapped")
+    try expectStatus("cannot swap")
     #expect(terminal.display.lines[line] == "> 49  row 49")
     try quit(program)
   }
 
-  @Test func searchingGoesRound() throws {
+  @Test func `a search continues at the other end`() throws {
     let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
     try terminal.type("/ROW 7\r")
     try expectStatus("8/100")
@@ -204,14 +204,14 @@ import Testing
     try terminal.type("k")
     try expectStatus("79/100")
     try terminal.type("/nothing like it\r")
-    try expectStatus("no row holds")
+    try expectStatus("no row contains")
     try quit(program)
   }
 
   @Test(arguments: [
     (#"say "HI""#, 2), (#"C:\"#, 3), ("ärger", 4), ("STRASSE", 5), ("漢", 6), ("name", 7), ("1", 7),
   ])
-  func searchingFindsWhatJSONWritesInAnotherWay(text: String, row: Int) throws {
+  func `a search finds text that JSON escapes`(text: String, row: Int) throws {
     let names = [
       "other", #"say \"hi\""#, #"c:\\Files"#, #"\u00c4RGER"#, "Strasse", #"\u6f22\u5b57"#,
       "a name 1",
@@ -223,7 +223,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func itSortsByAColumnAndFilters() throws {
+  @Test func `a view sorts by a column and filters`() throws {
     let source = try place.json(
       "list.json",
       #"""
@@ -244,7 +244,7 @@ import Testing
     try expectOrder("bcad")
     try terminal.type(">")
     try expectOrder("dcba")
-    // What changes is put where it belongs.
+    // Changed rows move to their places.
     try place.json("list.json", #"[{"id":1,"name":"b"},{"id":5,"name":"c"},{"id":3,"name":"z"}]"#)
     try expectOrder("zcb")
     try terminal.type("u")
@@ -259,17 +259,17 @@ import Testing
     try quit(program)
   }
 
-  @Test func helpAndFaultyCommands() throws {
+  @Test func `the help is shown and invalid commands are errors`() throws {
     let program = try start([place.json("list.json", rows(0..<3))])
     try terminal.type("?")
-    try expectLine(0, "livelist view: a list that stays where you look")
+    try expectLine(0, "livelist view: a live list that keeps your place")
     try terminal.type("x")
     try terminal.wait(until: "the list is back") { $0.display.lines[1].contains("row 0") }
     try terminal.type(":frobnicate\r")
-    try expectStatus("there is no command")
+    try expectStatus("unknown command")
     try terminal.type(":swap\r")
-    try expectStatus("swap lacks")
-    // A prompt shows the cursor and can be left.
+    try expectStatus("swap has no source")
+    // A prompt shows the cursor, and Escape closes it.
     try terminal.type("/abc")
     try terminal.wait(until: "the prompt is shown") {
       $0.display.isCursorShown && $0.display.lines[11] == "/abc" && $0.display.column == 4
@@ -282,7 +282,7 @@ import Testing
 
   // MARK: Data and terminals
 
-  @Test func escapeSequencesInDataAreShownAndNeverSent() throws {
+  @Test func `escape sequences in data are shown and never sent`() throws {
     let hostile = #"""
       [{"id":"\u001b]0;title\u0007","name":"\u001b[2J\u009b31m\r\n\u202Eevil\u0000\u007f"},
        {"id":2,"\u001b[5mkey":"\u001b[6n"}]
@@ -295,7 +295,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func wideAndCombiningCharactersStandInTheirColumns() throws {
+  @Test func `wide and combining characters are in their columns`() throws {
     let source = try place.json(
       "list.json",
       #"""
@@ -310,7 +310,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func anotherSizeIsFilled() throws {
+  @Test func `a new size is filled`() throws {
     let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
     try terminal.type(":50\r")
     try expectStatus("50/100")
@@ -322,12 +322,12 @@ import Testing
             && terminal.display.lines.last?.hasSuffix("50/100") == true
       }
     }
-    // What was written for one size when the other was there already.
+    // Ignore output that was drawn for a size before the current one.
     terminal.forgive()
     try quit(program)
   }
 
-  @Test func withNOCOLOREverythingIsWithoutColours() throws {
+  @Test func `a view has no colors if NO_COLOR is set`() throws {
     let source = try place.json("list.json", rows(0..<3))
     let program = try start(["--key", "id", source], environment: ["NO_COLOR": "1"])
     try place.json("list.json", rows(0..<4))
@@ -338,7 +338,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func withoutATerminalTheListIsPrintedOnce() throws {
+  @Test func `the list is printed once without a terminal`() throws {
     let source = try place.json("list.json", #"[{"id":1,"name":"a\u001b"},{"id":20,"name":"漢"}]"#)
     let result = try Livelist.run("view", "--key", "id", source)
     #expect(result.status == 0 && result.errors.isEmpty)
@@ -346,19 +346,19 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func aSignalEndsItAndTheTerminalIsAsItWas(signal: Int32) throws {
+  func `a signal ends the view and restores the terminal`(signal: Int32) throws {
     let program = try start([place.json("list.json", rows(0..<3))])
     program.send(signal)
     try expectEnd(program)
   }
 
-  @Test func controlCEndsIt() throws {
+  @Test func `Ctrl-C ends the view`() throws {
     let program = try start([place.json("list.json", rows(0..<3))])
     try terminal.type("\u{03}")
     try expectEnd(program)
   }
 
-  @Test func aSourceThatFailsIsToldAndItsContentsStay() throws {
+  @Test func `a failed source is reported and its contents stay`() throws {
     let source = try place.json("list.json", rows(0..<3))
     let program = try start(["--key", "id", source])
     try place.json("list.json", "[1, 2")
@@ -371,16 +371,16 @@ import Testing
     try quit(program)
   }
 
-  @Test func aSourceThatCannotBeLoadedIsALineAndTheTerminalIsLeftAlone() throws {
+  @Test func `a source that cannot be loaded is one line and the terminal is unchanged`() throws {
     let program = try Program(
       "livelist", ["view", "json:\(place("none.json"))"], terminal: terminal)
     #expect(try program.waitForEnd() == 1)
     #expect(try terminal.leftovers.isEmpty)
   }
 
-  // MARK: Lists from elsewhere
+  // MARK: Events on standard input
 
-  /// Starts it on the events of a pipe, of which the first is an initial of 3,000 rows.
+  /// Starts the program with a pipe that contains an initial event of 3,000 rows.
   private func start(
     _ arguments: [String], input: FileHandle, feeding pipe: Pipe
   ) throws -> Program {
@@ -393,7 +393,7 @@ import Testing
     return try start(arguments, input: input, until: "row 0")
   }
 
-  @Test func aGapInTheEventsIsAnErrorThatSaysSo() throws {
+  @Test func `a missing event is an error with a reason`() throws {
     let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
@@ -403,7 +403,7 @@ import Testing
 
       """#
     try pipe.fileHandleForWriting.write(contentsOf: Data(gap.utf8))
-    try expectStatus("line 2: its since is 3, and the event before has revision 0")
+    try expectStatus("line 2: the member \"since\" is 3, but the previous event has revision 0")
     #expect(terminal.display.text.contains("row 0"))
     terminal.forgive()
     try quit(program)
@@ -412,15 +412,15 @@ import Testing
   @Test(arguments: [
     (
       #"{"event":"change","since":0,"revision":1,"deletes":[{"at":9000,"element":{"id":1}}],"inserts":[],"#
-        + #""updates":[],"moves":[]}"#, "where there are 3000 elements"
+        + #""updates":[],"moves":[]}"#, "out of range 0..<3000"
     ),
-    ("[]", "the line is no object"), ("{", "it is not JSON"),
+    ("[]", "the line is not a JSON object"), ("{", "the line is not valid JSON"),
     (
       #"{"event":"change","since":0,"revision":1,"deletes":[{"at":0,"element":{"id":7}}],"#
-        + #""inserts":[],"updates":[],"moves":[]}"#, "is not what is there"
+        + #""inserts":[],"updates":[],"moves":[]}"#, "but the list has"
     ),
   ])
-  func aFaultyEventIsAnErrorThatSaysSo(line: String, reason: String) throws {
+  func `an invalid event is an error with a reason`(line: String, reason: String) throws {
     let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
@@ -431,7 +431,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func theEndOfTheEventsIsTold() throws {
+  @Test func `the end of the events is reported`() throws {
     let pipe = makePipe()
     let program = try start(
       ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
@@ -440,10 +440,10 @@ import Testing
     try quit(program)
   }
 
-  @Test func whatWatchWritesIsShown() throws {
+  @Test func `a view shows the events of watch`() throws {
     let source = try place.json("list.json", rows(0..<5))
     let watch = Process()
-    watch.executableURL = try Products.url(of: "livelist")
+    watch.executableURL = URL(fileURLWithPath: try Program.find("livelist"))
     watch.arguments = ["watch", "--key", "id", source]
     let (events, commands) = (makePipe(), makePipe())
     watch.standardInput = commands
@@ -461,7 +461,7 @@ import Testing
     try quit(program)
   }
 
-  @Test func inAPipeTheKeysAreForTheView() throws {
+  @Test func `the keys are for the view at the end of a pipe`() throws {
     let source = try place.json("list.json", rows(0..<100))
     let livelist = try Program.find("livelist")
     let program = try Program(

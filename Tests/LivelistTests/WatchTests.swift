@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct WatchTests {
-  @Test func anInitialShowsWhatWasLoadedCompactly() throws {
+  @Test func `the initial event contains the loaded elements in compact form`() throws {
     let place = try Workplace()
     let source = try place.json(
       "a.json",
@@ -20,13 +20,13 @@ import Testing
     #expect(result.status == 0)
   }
 
-  @Test func anInitialIsWrittenForAnEmptyListToo() throws {
+  @Test func `an empty list has an initial event, too`() throws {
     let place = try Workplace()
     let result = try Livelist.run("watch", "--until-eof", try place.json("a.json", "[]"))
     #expect(result.output == #"{"event":"initial","revision":0,"elements":[]}"# + "\n")
   }
 
-  @Test func aChangeTellsDeletesInsertsUpdatesAndMoves() throws {
+  @Test func `a change lists deletions, insertions, updates and moves`() throws {
     let place = try Workplace()
     let old = try place.json(
       "old.json", #"[{"id":"a"},{"id":"b"},{"id":"c","n":1},{"id":"d"},{"id":"e"}]"#)
@@ -43,7 +43,7 @@ import Testing
         + #""old":{"id":"c","n":1},"element":{"id":"c","n":2}}],"moves":[{"from":4,"to":0}]}"#)
   }
 
-  @Test func aSavedFileAndACommittedTransactionAreOneChangeEach() throws {
+  @Test func `a saved file and a committed transaction are one change each`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", "[1,2]")
     let watching = try Livelist("watch", file)
@@ -65,7 +65,7 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func theStatusIsToldWhenItChanges() throws {
+  @Test func `a changed status is reported`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", "[1]")
     let watching = try Livelist("watch", file)
@@ -87,7 +87,7 @@ import Testing
     #expect(try watching.line() == #"{"event":"status","state":"loaded"}"#)
   }
 
-  @Test func sqliteValuesKeepTheirKindAndAllDigits() throws {
+  @Test func `SQLite values keep their kind and all digits`() throws {
     let place = try Workplace()
     try place.sql(
       "a.db", "CREATE TABLE t (id INTEGER PRIMARY KEY, v)",
@@ -108,18 +108,18 @@ import Testing
       result.output
         == "{\"event\":\"initial\",\"revision\":0,\"elements\":["
         + elements.joined(separator: ",") + "]}\n")
-    // The first column is the key, and two rows have the same.
+    // The first column is the key, and two rows have the same value in it.
     #expect(result.errors.contains("key \"\" "))
   }
 
-  @Test func aQueryWithoutRowsIsAnEmptyList() throws {
+  @Test func `a query without rows is an empty list`() throws {
     let place = try Workplace()
     try place.sql("a.db", "CREATE TABLE t (a)")
     let result = try Livelist.run("watch", "--until-eof", place.sqlite("a.db", "SELECT * FROM t"))
     #expect(result.output == #"{"event":"initial","revision":0,"elements":[]}"# + "\n")
   }
 
-  @Test func aKeyThatOccursTwiceIsWarnedOfOnce() throws {
+  @Test func `each duplicate key causes one warning`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", #"[{"id":1},{"id":7},{"id":7},{"id":1}]"#)
     let same = try place.json("b.json", #"[{"id":2},{"id":7},{"id":7}]"#)
@@ -134,7 +134,7 @@ import Testing
     #expect(result.output.split(separator: "\n").count == 4)
   }
 
-  @Test func aKeyThatBecomesTwofoldIsWarnedOf() throws {
+  @Test func `a key that becomes a duplicate causes a warning`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", #"[{"id":1},{"id":2}]"#)
     let watching = try Livelist("watch", "--key", "id", file)

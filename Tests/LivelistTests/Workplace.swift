@@ -1,31 +1,28 @@
 import Foundation
+import TestSupport
 
-/// A directory of a test's own with files and databases, deleted with the last reference to it.
+/// A temporary directory with files and databases. It is deleted when it is released.
 final class Workplace: Sendable {
-  let path: String
+  private let directory: TemporaryDirectory
 
-  init() throws {
-    let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
-    path = base + "/swappable-" + UUID().uuidString
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
+  init() throws { directory = try TemporaryDirectory() }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  var path: String { directory.path }
 
-  /// The path of a name in the directory.
-  func callAsFunction(_ name: String) -> String { path + "/" + name }
+  /// Returns the path of a file in the directory.
+  func callAsFunction(_ name: String) -> String { directory(name) }
 
-  /// Saves a file in one step and returns it as a source.
+  /// Saves a file atomically, and returns it as a source.
   @discardableResult
   func json(_ name: String, _ text: String) throws -> String {
     try text.write(toFile: self(name), atomically: true, encoding: .utf8)
     return "json:" + self(name)
   }
 
-  /// Runs SQL, one statement or more a line, on a database that is created where missing.
+  /// Runs SQL, with one or more statements a line, on a database that is created if necessary.
   func sql(_ name: String, _ lines: String...) throws {
     let process = Process()
-    process.executableURL = try Products.url(of: "TestHelper")
+    process.executableURL = URL(fileURLWithPath: try Program.find("TestHelper"))
     process.arguments = ["sql", self(name)]
     let (input, output) = (Pipe(), Pipe())
     process.standardInput = input
@@ -37,7 +34,7 @@ final class Workplace: Sendable {
         try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
       }
       let answer = try answers.line()
-      guard answer == "ok" else { throw Livelist.Failed(description: "\(line): \(answer)") }
+      guard answer == "ok" else { throw Livelist.RunError(description: "\(line): \(answer)") }
     }
     try input.fileHandleForWriting.close()
     _ = try answers.rest()

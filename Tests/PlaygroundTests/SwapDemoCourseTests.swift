@@ -10,7 +10,7 @@ import Testing
     2 moved (Bread from 3 to 1, Rice from 1 to 6), 1 inserted (Tea at 4), 1 deleted (Honey); \
     5 rows stay
     JSON file edited: 1 inserted (Salt at 2), 1 deleted (Lemons); 5 rows stay
-    array edited, not shown: nothing to tell
+    array edited while not shown: no event
     swapped to SQLite database: 2 updated (Coffee 14 -> 2, Tea 17 -> 1), \
     1 moved (Coffee from 4 to 1), 3 inserted (Lemons at 4, Honey at 5, Olives at 7), \
     2 deleted (Bread, Rice); 4 rows stay
@@ -18,14 +18,14 @@ import Testing
     SQLite database edited: 1 inserted (Walnuts at 1); 7 rows stay
     swapped to array: 2 updated (Apples 4 -> 1, Coffee 3 -> 9), 1 moved (Coffee from 8 to 4), \
     2 inserted (Rice at 1, Bread at 3), 5 deleted (Walnuts, Salt, Honey, Tea, Olives); 3 rows stay
-    swapped to array: nothing differs, nothing to tell
+    swapped to array: the contents are equal, no event
     at the end: 5 rows: Rice 12, Apples 1, Bread 9, Coffee 9, Lemons 7
 
     """
 
-  @Test func whereTheOutputIsNoTerminalItTellsAFixedCourse() throws {
+  @Test func `the demo prints a fixed course if the output is not a terminal`() throws {
     for _ in 0..<5 {
-      let directory = try TestDirectory()
+      let directory = try TemporaryDirectory()
       let output = Pipe()
       let program = try Program(
         "SwapDemo", input: .nullDevice, output: output.fileHandleForWriting,
@@ -38,8 +38,8 @@ import Testing
     }
   }
 
-  @Test func aReaderThatGoesAwayEndsItQuietly() throws {
-    let directory = try TestDirectory()
+  @Test func `a closed output ends the demo without an error`() throws {
+    let directory = try TemporaryDirectory()
     let output = Pipe()
     try output.fileHandleForReading.close()
     let program = try Program(
@@ -49,8 +49,8 @@ import Testing
     #expect(try directory.names.isEmpty)
   }
 
-  @Test func aTerminalIsToldTheCourseOnDemand() throws {
-    let directory = try TestDirectory()
+  @Test func `the course is printed on a terminal on request`() throws {
+    let directory = try TemporaryDirectory()
     let terminal = try PseudoTerminal(rows: 24, columns: 80)
     let program = try Program(
       "SwapDemo", ["--course"], terminal: terminal, directory: directory.path)
@@ -59,11 +59,18 @@ import Testing
     #expect(!terminal.text.contains("\u{1B}"))
   }
 
-  @Test func anUnknownArgumentIsRefused() throws {
-    let directory = try TestDirectory()
+  @Test func `an unknown argument is rejected`() throws {
+    let directory = try TemporaryDirectory()
     let program = try Program(
       "SwapDemo", ["--cours"], input: .nullDevice, output: .nullDevice,
       directory: directory.path)
     #expect(try program.waitForEnd() == 2)
+  }
+}
+
+extension TemporaryDirectory {
+  /// The names of the files in the directory.
+  var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: path) }
   }
 }

@@ -6,30 +6,30 @@ import Testing
 @testable import SwapDemo
 
 @Suite struct SwapDemoListTests {
-  /// What is shown, without a terminal.
+  /// The shown list and model, without a terminal.
   private struct Shown {
     var model = ListModel(sourceName: "old")
     var list = TerminalListState<Item>(columns: [])
 
-    mutating func take(_ event: CollectionEvent<Item>) {
+    mutating func apply(_ event: CollectionEvent<Item>) {
       list.apply(event)
       model.show(event)
       list.columns = model.columns
     }
   }
 
-  /// What has seen a container being swapped from one list to another.
+  /// Returns the state after a swap from one list to another.
   private func shown(_ old: [Item], _ new: [Item]) -> Shown {
     let container = SwappableContainer(ArrayDataSource(old))
     let shown = Shared(Shown())
-    let observation = container.observe { shown.value.take($0) }
+    let observation = container.observe { shown.value.apply($0) }
     let handle = container.swap(to: ArrayDataSource(new))
     shown.value.model.swapped(to: "new", handle.outcomeIfKnown)
     observation.dispose()
     return shown.value
   }
 
-  @Test func rowsFoundInBothSourcesStay() {
+  @Test func `rows of both sources stay`() {
     let shown = shown(Item.list([1, 2, 3]), Item.list([3, 4, 1], counts: [3: 99]))
     #expect(shown.list.contents.map(\.id) == [3, 4, 1])
     #expect(shown.model.revisions == [3: 0, 4: 1, 1: 0])
@@ -38,13 +38,44 @@ import Testing
     #expect(shown.model.sourceName == "new")
   }
 
-  @Test func aSwapToEqualContentsTellsOfNothing() {
+  @Test func `a swap to equal contents has no event`() {
     let shown = shown(Item.list([1, 2]), Item.list([1, 2]))
-    #expect(shown.model.lastEvent == "swapped to new: nothing differs, nothing to tell")
+    #expect(shown.model.swapSentence == "swapped to new: the contents are equal, no event")
     #expect(shown.list.revision == 0)
   }
 
-  @Test func everySizeIsFilledWithTheKeysInTheLastLine() {
+  @Test func `the sentence of a swap remains until the next swap`() {
+    let new = ArrayDataSource(Item.list([1, 2]))
+    let other = ArrayDataSource(Item.list([1]))
+    let container = SwappableContainer(ArrayDataSource(Item.list([1])))
+    let shown = Shared(Shown())
+    let observation = container.observe { event in shown.modify { $0.apply(event) } }
+    #expect(shown.value.model.swapSentence == "initial: 1 row")
+    func swap(to source: ArrayDataSource<Item>, _ name: String) {
+      // As in the demo, the model knows of the swap before the change is delivered.
+      shown.modify { $0.model.swapped(to: name, .swapped) }
+      container.swap(to: source)
+    }
+    swap(to: new, "new")
+    let sentence = "swapped to new: 1 inserted (Bread at 2); 1 row stays"
+    #expect(shown.value.model.swapSentence == sentence)
+    #expect(shown.value.model.editSentence == "")
+    for count in [20, 30] {
+      new.update(identifiedBy: 1) { $0.count = count }
+      #expect(shown.value.model.swapSentence == sentence)
+      #expect(shown.value.model.editSentence.hasSuffix("-> \(count)); 2 rows stay"))
+    }
+    #expect(shown.value.model.editSentence.hasPrefix("new edited: 1 updated (Apples 20 -> 30)"))
+    swap(to: other, "other")
+    #expect(shown.value.model.swapSentence.hasPrefix("swapped to other: 1 updated"))
+    #expect(shown.value.model.editSentence == "")
+    shown.modify { $0.model.swapped(to: "other", .unchanged) }
+    #expect(shown.value.model.editSentence == "other is already shown")
+    #expect(shown.value.model.swapSentence.hasPrefix("swapped to other: 1 updated"))
+    observation.dispose()
+  }
+
+  @Test func `every size is filled with the keys in the last line`() {
     var shown = shown(Item.list([1, 2, 3]), Item.list(Array(1...9)))
     for rows in 1...40 {
       for columns in [1, 2, 5, 19, 20, 40, 60, 80, 200] {
@@ -66,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func randomEditsChangeTheListAndKeepItShort() {
+  @Test func `random edits change the list and keep it short`() {
     for seed in 0..<20 as Range<UInt64> {
       var edits = RandomEdits(seed: seed)
       var items: [Item] = []

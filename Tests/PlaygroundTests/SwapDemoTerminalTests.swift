@@ -3,12 +3,12 @@ import TestSupport
 import Testing
 
 @Suite struct SwapDemoTerminalTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let terminal: PseudoTerminal
   private let modes: String
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     terminal = try PseudoTerminal(rows: 24, columns: 90)
     modes = try terminal.modes
   }
@@ -25,20 +25,12 @@ import Testing
     try terminal.wait(until: "\"\(text)\" is shown") { $0.display.text.contains(text) }
   }
 
-  /// Swaps until what differs is told: an edit may have taken its place before it was read here.
+  /// Presses the key of a store that is not shown, and waits for the sentence about the swap.
   private func swap(by key: String, to name: String) throws {
-    // The store that is shown already would be no swap.
-    let (otherKey, other) = key == "1" ? ("2", "JSON file") : ("1", "array")
-    repeat {
-      try terminal.type(otherKey)
-      try waitUntilShown("[\(other)]")
-      try terminal.type(key)
-      try terminal.wait(until: "the \(name) is shown") {
-        $0.display.text.contains("[\(name)]")
-          && ($0.display.text.contains("swapped to \(name): ")
-            || $0.display.text.contains("\(name) edited: "))
-      }
-    } while !terminal.display.text.contains("swapped to \(name): ")
+    try terminal.type(key)
+    try terminal.wait(until: "the swap to the \(name) is shown") {
+      $0.display.text.contains("[\(name)]") && $0.display.text.contains("swapped to \(name): ")
+    }
   }
 
   private func expectEnd(_ program: Program) throws {
@@ -47,13 +39,13 @@ import Testing
     #expect(try directory.names.isEmpty)
   }
 
-  @Test func itTakesTheScreenAndShowsTheList() throws {
+  @Test func `the demo takes the screen and shows the list`() throws {
     let program = try start()
     #expect(terminal.display.isAlternate)
     #expect(!terminal.display.isCursorShown)
     #expect(try terminal.modes != modes)
     let lines = terminal.display.lines
-    #expect(lines.first == "A live list whose source can be exchanged")
+    #expect(lines.first == "A live list whose source you can swap")
     #expect(lines.last == "Keys:  1 array   2 JSON file   3 SQLite database   ↑ ↓ move   q quit")
     #expect(lines.contains { $0.contains("Source: [array]") })
     #expect(lines.contains { $0.contains("Item") && $0.contains("Count") })
@@ -62,7 +54,7 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func keysSwapTheSourceAndQQuits() throws {
+  @Test func `keys swap the source and Q quits`() throws {
     let program = try start()
     for (key, name) in [("2", "JSON file"), ("3", "SQLite database"), ("1", "array")] {
       try swap(by: key, to: name)
@@ -71,7 +63,26 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func eachSourceIsEditedWhileItIsShown() throws {
+  @Test func `the sentence of a swap stays on the screen while the list is edited`() throws {
+    let program = try start()
+    try swap(by: "2", to: "JSON file")
+    let lines = terminal.display.lines
+    let sentence = try #require(lines.firstIndex { $0.hasPrefix("swapped to JSON file: ") })
+    for _ in 0..<3 {
+      let edit = terminal.display.lines[sentence + 3]
+      try terminal.wait(until: "another edit is shown") {
+        let line = $0.display.lines[sentence + 3]
+        return line != edit && line.hasPrefix("JSON file edited: ")
+      }
+      #expect(terminal.display.lines[sentence..<(sentence + 3)] == lines[sentence..<(sentence + 3)])
+    }
+    try swap(by: "3", to: "SQLite database")
+    #expect(!terminal.display.text.contains("swapped to JSON file"))
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func `each source is edited while it is shown`() throws {
     let program = try start()
     try waitUntilShown("array edited: ")
     try terminal.type("2")
@@ -83,23 +94,23 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func aSignalEndsItAndTheTerminalIsAsItWas(signal: Int32) throws {
+  func `a signal ends the demo and restores the terminal`(signal: Int32) throws {
     let program = try start()
     program.send(signal)
     try expectEnd(program)
   }
 
-  @Test func controlCEndsIt() throws {
+  @Test func `Ctrl-C ends the demo`() throws {
     let program = try start()
     try terminal.type("\u{03}")
     try expectEnd(program)
   }
 
-  @Test func arrowsMoveTheSelection() throws {
+  @Test func `arrows move the selection`() throws {
     let program = try start()
     try waitUntilShown("\n>")
     let headings = try #require(terminal.display.lines.firstIndex { $0.contains("Here since") })
-    /// Presses it again where an edit has moved what is selected.
+    /// Presses a key until a row is selected. An edit can move the selected row in the meantime.
     func press(_ key: String, until isRow: (Int) -> Bool) throws {
       func isReached() -> Bool {
         let line = terminal.display.lines.firstIndex { $0.hasPrefix(">") }
@@ -119,9 +130,9 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func keysThatAreSequencesDoNothing() throws {
+  @Test func `other keys have no effect`() throws {
     let program = try start()
-    // A function key's sequence holds the digit 2.
+    // The sequence of this function key contains the digit 2.
     try terminal.type("\u{1B}[12~")
     try waitUntilShown("array edited: ")
     #expect(terminal.display.text.contains("[array]"))
@@ -129,25 +140,25 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func aNewSizeIsFilledAndSmallOnesAreEndured() throws {
+  @Test func `every new size is filled`() throws {
     let program = try start()
     let sizes = [(40, 132), (10, 40), (5, 20), (3, 8), (1, 1), (2, 300), (24, 80)]
     for (rows, columns) in sizes {
       try terminal.resize(rows: rows, columns: columns)
       try terminal.wait(for: "\u{1B}[2J")
       let keys = String("1 2 3 swap  q quit".prefix(columns))
-      try terminal.wait(until: "the keys stand below at \(rows) x \(columns)") {
+      try terminal.wait(until: "the keys are in the last line at \(rows) x \(columns)") {
         $0.display.lines.last?.hasPrefix(keys) == true
           || $0.display.lines.last?.hasSuffix("q quit") == true
       }
     }
-    // What was written for one size when the other one was there already.
+    // Ignore output that was drawn for a size before the current one.
     terminal.forgive()
     try terminal.type("q")
     try expectEnd(program)
   }
 
-  @Test func withNOCOLORThereAreNoColours() throws {
+  @Test func `the demo has no colors if NO_COLOR is set`() throws {
     let program = try start(["NO_COLOR": "1"])
     try swap(by: "2", to: "JSON file")
     #expect(!terminal.text.contains(/\u{1B}\[([0-9]+;)*([349][0-9]|10[0-7])(;[0-9]+)*m/))
@@ -155,7 +166,7 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func whatStaysIsWrittenOnce() throws {
+  @Test func `unchanged lines are written once`() throws {
     let program = try start()
     try waitUntilShown("array edited: ")
     try terminal.type("q")
@@ -165,7 +176,7 @@ import Testing
     #expect(terminal.text.components(separatedBy: "\u{1B}[2J").count == 2)
   }
 
-  @Test func whatAnotherProgramSavesIsShownWithoutItsControlCharacters() throws {
+  @Test func `a file saved by another program is shown without control characters`() throws {
     let program = try start()
     try swap(by: "2", to: "JSON file")
     let name = try #require(try directory.names.first)
@@ -177,7 +188,7 @@ import Testing
     while !terminal.display.text.contains(shown) {
       let data = Data(items.utf8)
       try data.write(to: URL(fileURLWithPath: file), options: .atomic)
-      // The demo, having read the file before, may save it over this: then it is saved again.
+      // The demo may overwrite the file with an edit of the old contents. Then save it again.
       try terminal.wait(until: "the saved name is shown") {
         $0.display.text.contains(shown) || FileManager.default.contents(atPath: file) != data
       }

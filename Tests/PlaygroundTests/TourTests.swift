@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Pages of the tour and demos that tell a story: each prints what it should, each time.
+/// Tests of the pages of the tour and of SyncDemo: each prints the expected text on every run.
 @Suite struct TourTests {
   private static let expected: [(program: String, text: String)] = [
     (
       "Signals",
       """
-      got 1
+      received 1
       another number: 2
       another number: 3
       3 squared is 9
@@ -17,7 +17,7 @@ import Testing
       second observer: 1
       first observer: 0
       second observer: 0
-      all are sent
+      all letters sent
       coalesce d
       bounded(2) a
       bounded(2) d
@@ -25,7 +25,7 @@ import Testing
       everything b
       everything c
       everything d
-      nobody listens any more
+      all observations ended
 
       """
     ),
@@ -42,7 +42,7 @@ import Testing
       count: 0
       count: 500
       count: 1000
-      in the end: 1000
+      final count: 1000
       volume: 5
       volume: 14
       volume: 10
@@ -68,7 +68,7 @@ import Testing
       ["Mercury", "Jupiter", "Venus", "Mars", "Earth", "Mercury"]
       copy: [Mercury (0)]
       1 deleted
-      gone: [Jupiter (97)]
+      deleted: [Jupiter (97)]
 
       """
     ),
@@ -109,24 +109,24 @@ import Testing
       so far: undecided
       1 inserted, 2 deleted -> [Summer, Night]
       then: swapped
-      not shown: there is no network
+      swap failed: there is no network
       2 deleted -> []
-      in turn: superseded swapped
+      two swaps: superseded swapped
       2 inserted -> [Winter, Spring]
       short ones: [Winter, Spring]
-      a circle: cycle
+      a cycle: cycle
 
       """
     ),
     (
       "Files",
       """
-      before anybody looks: idle
+      before loading: idle
       loaded: [Ada, Grace]
       saved: 1 inserted, 1 updated, 1 moved -> [Grace Hopper, Ada, Edsger]
       cannot read …/people.json: line 2, column 9, element 1: a value is expected, but } found
-      still: [Grace Hopper, Ada, Edsger]
-      mended: 2 deleted, 1 updated -> [Grace]
+      kept: [Grace Hopper, Ada, Edsger]
+      corrected: 2 deleted, 1 updated -> [Grace]
       lines: [Ada]
       appended: 1 inserted -> [Ada, Grace]
 
@@ -256,9 +256,9 @@ import Testing
   ]
 
   @Test(arguments: expected.map(\.program))
-  func aPagePrintsWhatItShould(name: String) throws {
+  func `a page prints the expected text`(name: String) throws {
     for _ in 0..<3 {
-      let directory = try TestDirectory()
+      let directory = try TemporaryDirectory()
       let output = Pipe()
       let program = try Program(
         name, input: .nullDevice, output: output.fileHandleForWriting, directory: directory.path)
@@ -271,7 +271,7 @@ import Testing
     }
   }
 
-  @Test func eachPageIsListedRunAndShort() throws {
+  @Test func `each page is listed and tested and has at most 80 lines`() throws {
     let tour = try Guide.package().appendingPathComponent("Playgrounds/Tour.playground")
     let pages = try FileManager.default.contentsOfDirectory(
       atPath: tour.appendingPathComponent("Pages").resolvingSymlinksInPath().path

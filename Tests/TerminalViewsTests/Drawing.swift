@@ -1,9 +1,9 @@
 import TerminalViews
 import TestSupport
 
-/// What a frame looks like, by the plainest way of drawing it.
+/// The expected appearance of a frame, drawn in the simplest way.
 enum Drawing {
-  /// Draws every character at its place, with its look in full.
+  /// Draws each character at its position with its full style.
   static func cells(of frame: TerminalFrame, isColorless: Bool = false) -> [[TerminalModel.Cell]] {
     var model = TerminalModel(rows: frame.size.rows, columns: frame.size.columns)
     for (row, line) in frame.lines.enumerated() {
@@ -27,7 +27,7 @@ enum Drawing {
 
   private static func codes(_ style: TerminalStyle, isSpace: Bool) -> String {
     var codes = ["0"]
-    // Of a space only what is behind it can be seen, unless that is where the letters' colour goes.
+    // Only the background of a space is visible, unless the style reverses or underlines it.
     let hasLetters = !isSpace || style.isReversed || style.isUnderlined
     if hasLetters, style.isBold { codes.append("1") }
     if hasLetters, style.isFaint { codes.append("2") }
@@ -43,7 +43,7 @@ enum Drawing {
     return number < 8 ? "\(first + number)" : "\(first + 52 + number)"
   }
 
-  /// The cells with spaces shown by what can be seen of their look.
+  /// Returns the cells with the style of each space reduced to its visible part.
   static func visible(_ cells: [[TerminalModel.Cell]]) -> [[TerminalModel.Cell]] {
     cells.map { line in
       line.map { cell in

@@ -6,7 +6,7 @@ import Testing
 @testable import TerminalViews
 
 @Suite struct FrameWriterRandomTests {
-  /// A screen that edits itself at random.
+  /// A screen that changes at random.
   private struct RandomScreen {
     var random: SeededGenerator
     var size: TerminalSize
@@ -44,7 +44,9 @@ import Testing
         isReversed: rarely(&random))
     }
 
-    /// Edits some; true where the size is another one.
+    /// Changes some lines, and sometimes the size.
+    ///
+    /// - Returns: A Boolean value that indicates whether the size changed.
     mutating func edit() -> Bool {
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         let place = Int.random(in: 0..<lines.count, using: &random)
@@ -83,12 +85,12 @@ import Testing
     }
   }
 
-  /// Few in a plain run, many with `SWAPPABLE_LONG=1`.
+  /// The seeds: a few by default, and many with `SWAPPABLE_LONG=1`.
   private static let seeds: Range<UInt64> =
     0..<(ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 5000 : 30)
 
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
-  func whateverChangesTheScreenShowsTheFrame(isMixed: Bool, isColorless: Bool) {
+  func `after any change the screen shows the frame`(isMixed: Bool, isColorless: Bool) {
     for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: isMixed)
       var writer = FrameWriter(isColorless: isColorless)
@@ -119,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func whereATerminalMeasuresOtherwiseNothingElseIsOutOfPlace() {
+  @Test func `a terminal that measures characters differently displaces no others`() {
     for seed in FrameWriterRandomTests.seeds {
       var screen = RandomScreen(seed: seed, isMixed: true)
       var writer = FrameWriter()
@@ -128,15 +130,15 @@ import Testing
         let frame = screen.frame()
         guard frame.size == TerminalSize(rows: 12, columns: 30) else { break }
         model.show(writer.bytes(for: frame))
-        // Only such characters may be half hidden, or reach into the blank.
+        // Only ambiguous characters may be partly hidden or extend into blank cells.
         let cells = Drawing.visible(model.cells)
         let expected = Drawing.cells(of: frame)
         for row in 0..<12 {
-          let sure = (0..<30).filter { column in
+          let unambiguous = (0..<30).filter { column in
             let text = expected[row][column].text
-            return text != " " && !text.isEmpty && !text.contains { CharacterWidth.isDoubtful($0) }
+            return text != " " && !text.isEmpty && !text.contains { CharacterWidth.isAmbiguous($0) }
           }
-          guard sure.allSatisfy({ cells[row][$0] == expected[row][$0] }) else {
+          guard unambiguous.allSatisfy({ cells[row][$0] == expected[row][$0] }) else {
             Issue.record(
               "seed \(seed), step \(step), row \(row): \(model.lines[row]), not \(frame.lines[row].text)"
             )

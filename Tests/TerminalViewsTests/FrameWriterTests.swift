@@ -7,7 +7,7 @@ import Testing
 @Suite struct FrameWriterTests {
   private let size = TerminalSize(rows: 50, columns: 100)
 
-  /// A list as programs show them: a head, rows, a status line.
+  /// A typical list: headings, rows and a status line.
   private func list(_ rows: some Sequence<Int>, status: String = "50 rows") -> TerminalFrame {
     var lines = [TerminalLine("  Name                 Count   Shelf", TerminalStyle(isBold: true))]
     for row in rows.prefix(48) {
@@ -32,7 +32,7 @@ import Testing
     return bytes.count
   }
 
-  @Test func aFrameThatIsShownTakesNothing() {
+  @Test func `a frame that is shown already takes no bytes`() {
     var writer = FrameWriter()
     #expect(!writer.bytes(for: list(0..<50)).isEmpty)
     #expect(writer.bytes(for: list(0..<50)).isEmpty)
@@ -42,18 +42,18 @@ import Testing
     #expect(writer.bytes(for: frame).isEmpty)
   }
 
-  @Test func oneChangedRowTakesLessThan200Bytes() {
+  @Test func `one changed row takes less than 200 bytes`() {
     var rows = Array(0..<48)
     rows[20] = 98765
     let count = bytes(from: list(0..<48), to: list(rows))
     #expect(count < 60)
-    // As unlike as can be.
+    // A row without any common columns.
     var lines = list(0..<48).lines
     lines[20] = TerminalLine(String(repeating: "#", count: 100), TerminalStyle(foreground: .red))
     #expect(bytes(from: list(0..<48), to: TerminalFrame(size: size, lines: lines)) < 130)
   }
 
-  @Test func anInsertThatScrollsTakesLessThan300Bytes() {
+  @Test func `an insertion that scrolls takes less than 300 bytes`() {
     for place in [0, 1, 20, 40, 46, 47] {
       var rows = Array(0..<49)
       rows.insert(1000, at: place)
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func aDeletionTakesTheRowThatComesUp() {
+  @Test func `a deletion draws only the row that appears`() {
     for place in [0, 1, 20, 40, 46, 47] {
       var rows = Array(0..<60)
       rows.remove(at: place)
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func aMoveTakesTheRowThatMoves() {
+  @Test func `a move draws only the moved row`() {
     for (from, to) in [(0, 47), (47, 0), (10, 30), (30, 10)] {
       var rows = Array(0..<48)
       rows.insert(rows.remove(at: from), at: to)
@@ -78,12 +78,12 @@ import Testing
     }
   }
 
-  @Test func aPageTakesThePage() {
+  @Test func `a new page takes the bytes of the page`() {
     #expect(bytes(from: list(0..<48), to: list(100..<148)) < 50 * 60)
     #expect(bytes(from: list(0..<48), to: list(10..<58)) < 10 * 60)
   }
 
-  @Test func severalDeletionsOrInsertionsAreDrawnWithoutTheRowsBetween() {
+  @Test func `several deletions or insertions do not redraw the rows between them`() {
     let places = [40, 25, 10]
     var (fewer, more) = (Array(0..<60), Array(0..<60))
     for place in places {
@@ -94,7 +94,7 @@ import Testing
     #expect(bytes(from: list(0..<60), to: list(more)) < 6 * 60 + 3 * 20)
   }
 
-  @Test func deletionsAndInsertionsInSeveralPlacesAreShiftsOfTheirOwn() {
+  @Test func `deletions and insertions in several places are separate shifts`() {
     var rows = Array(0..<48)
     rows.remove(at: 40)
     rows.insert(1000, at: 30)
@@ -103,7 +103,7 @@ import Testing
     #expect(bytes(from: list(0..<48), to: list(rows)) < 250)
   }
 
-  @Test func colourlessFramesKeepTheOtherLooks() {
+  @Test func `frames without colors keep all other styles`() {
     var writer = FrameWriter(isColorless: true)
     let style = TerminalStyle(
       foreground: .red, background: .brightBlue, isBold: true, isFaint: true, isUnderlined: true,
@@ -113,7 +113,7 @@ import Testing
     let text = String(decoding: writer.bytes(for: frame), as: UTF8.self)
     #expect(
       text == "\u{1B}[m\u{1B}[r\u{1B}[H\u{1B}[2J\u{1B}[H\u{1B}[1;2;4;7mtext\u{1B}[m\u{1B}[?25l")
-    // What differs in colours only does not differ.
+    // A difference in colors only is no difference.
     let other = TerminalFrame(
       size: TerminalSize(rows: 2, columns: 10),
       lines: [
@@ -126,7 +126,7 @@ import Testing
     #expect(writer.bytes(for: other).isEmpty)
   }
 
-  @Test func eachColourHasItsCode() {
+  @Test func `each color has its code`() {
     for color in TerminalColor.allCases {
       var (writer, model) = (FrameWriter(), TerminalModel(rows: 1, columns: 3))
       let line = TerminalLine("a", TerminalStyle(foreground: color, background: color))
@@ -139,8 +139,8 @@ import Testing
     }
   }
 
-  @Test func everySmallEditIsDrawnRight() {
-    // Every text over a few characters, narrow, wide and combining, turned into every other.
+  @Test func `every small edit is drawn correctly`() {
+    // Each text over a few narrow, wide and combining characters, changed to each other text.
     let characters = ["a", "漢", "e\u{301}", " "]
     var texts = [""]
     for _ in 0..<3 { texts += texts.flatMap { text in characters.map { text + $0 } } }
@@ -161,8 +161,8 @@ import Testing
     }
   }
 
-  @Test func everyOrderOfAFewLinesIsDrawnRight() {
-    // All lists of up to five lines out of four, turned into all others.
+  @Test func `every order of a few lines is drawn correctly`() {
+    // All lists of five lines over four texts, changed to other ones.
     let texts = ["", "one one one one one", "two two two two two", "three three three three"]
     var lists: [[String]] = [[]]
     for _ in 0..<5 { lists = lists.flatMap { list in texts.map { list + [$0] } } }
@@ -175,7 +175,7 @@ import Testing
     for old in frames.indices {
       var (writer, model) = (FrameWriter(), TerminalModel(rows: 5, columns: 20))
       model.show(writer.bytes(for: frames[old]))
-      // Each of them to some: all pairs are a million.
+      // A sample of the other lists: there are a million pairs.
       for _ in 0..<12 {
         let new = Int.random(in: frames.indices, using: &random)
         var (writer, model) = (writer, model)

@@ -6,16 +6,16 @@ import TerminalViews
 import TestSupport
 import Testing
 
-/// The program of the guide "In a terminal".
+/// The code of the guide "Show a list in a terminal".
 @Suite struct GuideTests {
-  @Test func theProgramIsTheOneThatIsRunHere() throws {
+  @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
     #expect(guide.code.count == 3)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
       .intersection(guide.paragraphs(missingIn: #filePath))
-    // The helper has an entry point of its own.
+    // The test helper has its own entry point.
     let program = try #require(missing.first)
     #expect(missing.count == 1 && program.hasPrefix("@main\n"))
     #expect(code.hasSuffix(program.dropFirst("@main\n".count) + "\n"))
@@ -26,11 +26,11 @@ import Testing
     var title: String
   }
 
-  @Test @MainActor func aSearchAndASwapShowWhatTheySay() {
+  @Test @MainActor func `a search and a swap show the expected rows`() {
     let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
     let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
     let source = SwappableContainer<Todo>(draft)
-    let found = SwappableContainer<Todo>(source)  // what the list shows
+    let found = SwappableContainer<Todo>(source)  // the container that the list shows
     var text = ""
 
     func find(_ newText: String) {
@@ -62,8 +62,8 @@ import Testing
     #expect(titles(after: .backspace) == ["Write", "Test"])
   }
 
-  /// Compiled, and not run: it takes the terminal.
-  @MainActor private func somethingAround(
+  /// This code of the guide is compiled but not run, because it needs a terminal.
+  @MainActor private func drawLinesAround(
     _ list: TerminalListView<Todo>, _ screen: TerminalScreen
   ) {
     let title = [TerminalLine("Tasks", TerminalStyle(isBold: true)), TerminalLine()]
@@ -71,7 +71,7 @@ import Testing
     screen.show(TerminalFrame(size: screen.size, lines: title + list.lines(for: rest)))
   }
 
-  @Test func itShowsWhatIsSavedAndGivesTheTerminalBack() throws {
+  @Test func `the program shows a saved file and restores the terminal`() throws {
     let terminal = try PseudoTerminal(rows: 8, columns: 40)
     let modes = try terminal.modes
     let directory = try TemporaryDirectory()
@@ -90,13 +90,13 @@ import Testing
     try expect(["  No.  Title", "    1  Write", ">   2  Test", ""])
     try save(
       #"[{"id": 3, "title": "漢字"}, {"id": 2, "title": "Test"}, {"id": 1, "title": "Write"}]"#)
-    // Which of two rows that change places is marked does not matter here.
+    // Either of two rows that change places may be marked.
     try terminal.wait(until: "the saved rows are shown") {
       $0.display.text.contains("漢字") && $0.display.lines[2].hasPrefix(">")
         && $0.display.lines[2].hasSuffix("2  Test")
     }
     try save(#"[{"id": 3,"#)
-    try terminal.wait(until: "the last line tells what is wrong") {
+    try terminal.wait(until: "the last line shows the error") {
       $0.display.lines.last?.hasPrefix("cannot read") == true
     }
     try terminal.type("q")

@@ -32,7 +32,7 @@ import Testing
     ("\u{1B}a\u{1B}é\u{1B} ", [.alternate("a"), .alternate("é"), .alternate(" ")]),
     ("\u{1B}\u{1B}[A", [.escape, .up]), ("\u{1B}\r", [.escape, .enter]),
     ("\u{1B}OM\u{1B}Op\u{1B}Oj", [.enter, .character("0"), .character("*")]),
-    // Left out as a whole: reports of the mouse, answers, what nobody knows.
+    // Skipped completely: mouse reports, responses, and unknown sequences.
     (
       "\u{1B}[<0;10;20Ma\u{1B}[Mabcb\u{1B}[?1;2cc",
       [.character("a"), .character("b"), .character("c")]
@@ -44,7 +44,7 @@ import Testing
         .character("a"), .character("b"), .character("c"),
       ]
     ),
-    // A sequence that is broken off by a key.
+    // A sequence that a key interrupts.
     ("\u{1B}[1\u{3}a", [.control("c"), .character("a")]), ("\u{1B}[\u{1B}[A", [.up]),
     (
       "\u{1B}[200~two\r\nlines\u{1B}[31m\u{3}\u{1B}[201~q",
@@ -57,7 +57,7 @@ import Testing
   ]
 
   @Test(arguments: table)
-  func bytesBecomeKeys(text: String, keys: [TerminalKey]) {
+  func `bytes are parsed into keys`(text: String, keys: [TerminalKey]) {
     var parser = TerminalKeyParser()
     #expect(parser.parse(text.utf8) == keys, "\(text.debugDescription)")
     #expect(!parser.isWaiting)
@@ -68,7 +68,7 @@ import Testing
     ("\u{1B}", TerminalKey.escape), ("\u{1B}[", .alternate("[")), ("\u{1B}O", .alternate("O")),
     ("\u{1B}]", .alternate("]")), ("\u{1B}P", .alternate("P")),
   ])
-  func whatNothingFollowsIsAKey(text: String, key: TerminalKey) {
+  func `the start of a sequence is a key if nothing follows`(text: String, key: TerminalKey) {
     var parser = TerminalKeyParser()
     #expect(parser.parse(text.utf8).isEmpty)
     #expect(parser.isWaiting)
@@ -77,7 +77,7 @@ import Testing
     #expect(parser.parse("a".utf8) == [.character("a")])
   }
 
-  @Test func bytesThatAreNoTextAreLeftOut() {
+  @Test func `invalid bytes are skipped`() {
     var parser = TerminalKeyParser()
     #expect(
       parser.parse([0xFF, 0x61, 0xC3, 0x61, 0xE6, 0xBC, 0x1B, 0x5B, 0x41, 0xED, 0xA0, 0x80, 0x62])
@@ -88,7 +88,7 @@ import Testing
     #expect(parser.parse([0x61]) == [.character("a")])
   }
 
-  @Test func howBytesAreCutMakesNoDifference() {
+  @Test func `bytes can arrive in pieces of any size`() {
     let all =
       TerminalKeyParserTests.table.map { Array($0.0.utf8) } + [[0xFF], [0xC3], [0x1B], [0x5B]]
     for seed in 0..<2000 as Range<UInt64> {
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func aCharacterOfSeveralScalarsGrowsInAString() {
+  @Test func `a character of several scalars is completed in a string`() {
     var parser = TerminalKeyParser()
     var text = ""
     for key in parser.parse("👩‍👧e\u{301}".utf8) {
@@ -117,7 +117,7 @@ import Testing
     #expect(Array(text) == ["👩‍👧", "e\u{301}"])
   }
 
-  @Test func whatDoesNotEndIsBounded() {
+  @Test func `the memory of an unterminated sequence is bounded`() {
     var parser = TerminalKeyParser()
     #expect(parser.parse(Array("\u{1B}[".utf8) + Array(repeating: 0x31, count: 1_000_000)).isEmpty)
     #expect(parser.parse("~a".utf8) == [.character("a")])

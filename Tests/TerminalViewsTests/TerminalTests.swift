@@ -30,7 +30,7 @@ import Testing
     try terminal.wait(until: "\(line) is shown") { $0.display.lines[1] == line }
   }
 
-  @Test func itTakesTheScreenAndGivesItBack() throws {
+  @Test func `a terminal takes the screen and restores it`() throws {
     let program = try start()
     #expect(terminal.display.isAlternate)
     #expect(!terminal.display.isCursorShown)
@@ -43,7 +43,7 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func keysAreTold() throws {
+  @Test func `pressed keys are reported`() throws {
     let program = try start()
     for (keys, name) in [
       ("a", "character(\"a\")"), ("\u{1B}[A", "up"), ("\u{1B}", "escape"),
@@ -58,27 +58,27 @@ import Testing
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
-  func aSignalEndsItAndTheTerminalIsAsItWas(signal: Int32) throws {
+  func `a signal ends the program and restores the terminal`(signal: Int32) throws {
     let program = try start()
     program.send(signal)
     try expectEnd(program)
   }
 
-  @Test func afterAnErrorTheTerminalIsAsItWas() throws {
-    // The screen may be left again before it was read.
+  @Test func `an error restores the terminal`() throws {
+    // The program may leave the screen before the test reads it.
     let program = try Program("TestHelper", ["screen", "fail"], terminal: terminal)
     try terminal.wait(for: "filling")
     try expectEnd(program, status: 1)
   }
 
-  @Test func onceItIsClosedAScreenShowsNothing() throws {
+  @Test func `a closed screen shows nothing`() throws {
     let program = try Program("TestHelper", ["closed"], terminal: terminal)
     try expectEnd(program)
     #expect(terminal.text.contains("open"))
     #expect(!terminal.text.contains("late"))
   }
 
-  @Test func terminalsOfSeveralThreadsHaveTheirOwnNames() throws {
+  @Test func `pseudoterminals of several threads have different names`() throws {
     let mismatches = Shared(0)
     DispatchQueue.concurrentPerform(iterations: 64) { _ in
       guard let terminal = try? PseudoTerminal(rows: 2, columns: 2) else { return }
@@ -90,7 +90,7 @@ import Testing
     #expect(mismatches.value == 0)
   }
 
-  @Test func aNewSizeIsTold() throws {
+  @Test func `a new size is reported`() throws {
     let program = try start()
     for (rows, columns) in [(20, 60), (5, 30), (10, 40)] {
       try terminal.resize(rows: rows, columns: columns)
@@ -104,7 +104,7 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func whereInputAndOutputAreNoTerminalItUsesTheOneThatControlsTheProcess() throws {
+  @Test func `the controlling terminal is used if input and output are not terminals`() throws {
     let null = try #require(FileHandle(forUpdatingAtPath: "/dev/null"))
     let program = try Program(
       "TestHelper", ["screen"], terminal: terminal, input: null, output: null)
@@ -115,20 +115,20 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func whereThereIsNoTerminalItSaysWhatWouldHelp() throws {
+  @Test func `a process without a terminal ends with an error`() throws {
     let null = try #require(FileHandle(forUpdatingAtPath: "/dev/null"))
     let program = try Program("TestHelper", ["screen"], input: null, output: null)
     #expect(try program.waitForEnd() == 1)
   }
 
-  @Test func withNOCOLORThereAreNoColours() throws {
+  @Test func `no colors are sent if NO_COLOR is set`() throws {
     let program = try start(environment: ["NO_COLOR": "1"])
     #expect(terminal.display.cells[0][0].style.foreground == nil)
     try terminal.type("q")
     try expectEnd(program)
   }
 
-  @Test func stoppedItGivesTheScreenBackAndContinuedItTakesItAgain() throws {
+  @Test func `a stopped program restores the screen and takes it again when it continues`() throws {
     let program = try start(["job", "screen"])
     for _ in 0..<3 {
       try terminal.type("\u{1A}")
@@ -147,7 +147,7 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test func capabilitiesFollowTheEnvironment() {
+  @Test func `the capabilities follow the environment`() {
     func capabilities(_ isTerminal: Bool, _ environment: [String: String]) -> TerminalCapabilities {
       TerminalCapabilities(isTerminal: isTerminal) { environment[$0] }
     }
@@ -159,13 +159,13 @@ import Testing
     #expect(capabilities(false, ["TERM": "xterm"]) == .none)
   }
 
-  @Test func aFailureSaysWhatAndWhyAndWhatWouldHelp() {
-    let failure = TerminalFailure(
+  @Test func `an error describes the operation, the reason and the advice`() {
+    let error = TerminalError(
       "open /dev/tty to read keys", code: ENXIO, advice: "run it in a terminal")
     #expect(
-      "\(failure)"
+      "\(error)"
         == "cannot open /dev/tty to read keys: No such device or address; run it in a terminal")
-    #expect(!failure.isReaderGone)
-    #expect(TerminalFailure("write", code: EIO).isReaderGone)
+    #expect(!error.isReaderGone)
+    #expect(TerminalError("write", code: EIO).isReaderGone)
   }
 }

@@ -17,19 +17,19 @@ import Testing
   ]
 
   @Test(arguments: widths)
-  func widthCountsColumns(text: String, width: Int) {
+  func `the width is the number of columns`(text: String, width: Int) {
     #expect(TerminalText.width(text) == width, "\(text.debugDescription)")
   }
 
-  /// Marks that stand alone are given a letter before they are measured.
+  /// Ranges in which the two width tables differ.
   private static let exceptions: [ClosedRange<UInt32>] = [
-    // Wide since Unicode 16 only, or in one of the two tables only.
+    // Wide since Unicode 16, or only in one of the two tables.
     0x2630...0x2637, 0x268A...0x268F, 0x3248...0x324F, 0x4DC0...0x4DFF, 0x1D300...0x1D376,
-    // Scripts that shape, where the system's table has no width for some signs.
+    // Conjoining characters without a width in the system's table.
     0xA960...0xA97C, 0x303F...0x303F,
   ]
 
-  @Test func eachCharacterIsAsWideAsTheCLibraryHasIt() {
+  @Test func `each character has the width that the C library gives`() {
     var differing: [String] = []
     var count = 0
     for value in 0x20..<0x110000 as Range<UInt32> {
@@ -64,14 +64,14 @@ import Testing
     ("🏴\u{E0067}", "🏴\u{FFFD}"), ("\u{E0041}", "\u{FFFD}"), ("\u{378}\u{FFFF}", "\u{FFFD}\u{FFFD}"),
     ("é 漢 ü", "é 漢 ü"), ("\u{E000}", "\u{E000}"), ("\n\u{301}", "␊\u{301}"),
   ])
-  func whatWouldDoMoreThanShowIsShownByASign(text: String, expected: String) {
+  func `characters that are not simply shown are replaced`(text: String, expected: String) {
     let printable = TerminalText.printable(text)
     #expect(
       printable.unicodeScalars.elementsEqual(expected.unicodeScalars),
       "\(printable.debugDescription)")
   }
 
-  @Test func tallStacksOfMarksAreCut() {
+  @Test func `tall stacks of marks are shortened`() {
     let tower = "a" + String(repeating: "\u{301}", count: 1000) + "b"
     #expect(TerminalText.printable(tower).unicodeScalars.count == 8)
     let family = String(repeating: "👩\u{200D}", count: 1000) + "👩"
@@ -80,7 +80,7 @@ import Testing
     #expect(TerminalText.printable(syllable).unicodeScalars.count == 7)
   }
 
-  @Test func ofRandomTextNothingDoesMoreThanShow() {
+  @Test func `random text is printable and has the measured width`() {
     for seed in 0..<2000 as Range<UInt64> {
       var random = SeededGenerator(seed: seed)
       let text = RandomText.hostile(count: 40, &random)
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func textIsCutBetweenCharacters() {
+  @Test func `text is clipped between characters`() {
     #expect(TerminalText.clipped("漢字", to: 3) == "漢")
     #expect(TerminalText.clipped("ab", to: 0) == "")
     #expect(TerminalText.clipped("ab", to: -1) == "")
@@ -122,7 +122,7 @@ import Testing
     #expect(TerminalText.padded("7", to: 4, alignment: .center) == " 7  ")
   }
 
-  @Test func linesAreBrokenAtSpacesAndDotsTellOfTheRest() {
+  @Test func `lines break at spaces and dots stand for omitted text`() {
     #expect(TerminalText.wrapped("one two three", to: 7) == ["one two", "three"])
     #expect(TerminalText.wrapped("one two three four", to: 7, limit: 2) == ["one two", "three…"])
     #expect(TerminalText.wrapped("one two three four", to: 5, limit: 2) == ["one", "two…"])
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: 0..<100 as Range<UInt64>)
-  func wrappedTextFitsAndIsWhole(seed: UInt64) {
+  func `wrapped text fits and is complete`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let text = TerminalText.printable(RandomText.mixed(count: 60, &random))
     for columns in 1...20 {

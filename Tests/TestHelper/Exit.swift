@@ -1,11 +1,11 @@
 import Foundation
 
-/// Ends the process with `status`, everything printed.
+/// Exits with a status after all output is written.
 func exitHelper(_ status: Int32) -> Never {
   exit(status)
 }
 
-/// Prints one line and hands it to whoever reads at once.
+/// Prints one line without buffering.
 func answer(_ line: String) {
   print(line)
   fflush(nil)

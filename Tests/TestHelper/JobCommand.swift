@@ -1,13 +1,14 @@
 import Foundation
 
-/// `job NAME …`: runs this program with these arguments as a shell runs a job in the foreground of the
-/// terminal. When the job stops it says so in a line, waits for a line of input, and continues the job;
-/// it ends when the job ends, with its status.
+/// `job NAME …`: runs this program with the arguments as a foreground job of the terminal, like a
+/// shell.
 ///
-/// Only a process that is watched like that is stopped by SIGTSTP.
+/// When the job stops, it prints the line `stopped`, waits for a line of input, and continues the
+/// job. It exits with the status of the job. SIGTSTP stops only a process that another process of
+/// the session controls in this way.
 func runJobCommand(_ arguments: [String]) -> Int32 {
-  // The terminal is handed over from the background, which would stop this program, and the job where
-  // it is faster; it inherits this.
+  // A background process that changes the foreground job receives SIGTTOU. The job inherits this
+  // setting.
   signal(SIGTTOU, SIG_IGN)
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
@@ -18,14 +19,14 @@ func runJobCommand(_ arguments: [String]) -> Int32 {
   defer { for text in texts { free(text) } }
   var job: pid_t = 0
   guard posix_spawn(&job, CommandLine.arguments[0], nil, &attributes, texts, environ) == 0 else {
-    answer("error: \(CommandLine.arguments[0]) cannot be started")
+    answer("error: cannot start \(CommandLine.arguments[0])")
     return 1
   }
   tcsetpgrp(STDIN_FILENO, job)
   while true {
     var status: Int32 = 0
     guard waitpid(job, &status, WUNTRACED) == job else { return 1 }
-    // As the macros have it: the low byte tells of a stop, the next one why.
+    // As in the macros WIFSTOPPED and WEXITSTATUS: the low byte is 0x7F if the process stopped.
     guard status & 0xFF == 0x7F else { return status >> 8 & 0xFF }
     tcsetpgrp(STDIN_FILENO, getpgrp())
     answer("stopped")

@@ -3,19 +3,20 @@ import Swappable
 import SynchronizerStores
 import Synchronizers
 
-/// An element of the states that `keep` saves.
+/// An element of the saved states.
 private struct Kept: Codable, Hashable, Identifiable, Sendable, Differentiable {
   var id: Int
   var text: String
 }
 
-/// `keep KIND PATH`: saves one state after the other in a store at PATH, a `sqlite` or a `file`, and prints
-/// the number of each when it is saved. It goes on until it is killed.
+/// `keep KIND PATH`: saves states in a store at PATH of the kind `sqlite` or `file` until it is
+/// killed.
 ///
-/// In state N all elements of all lists say N, and there are 200 of them and N % 7 more.
+/// It prints the number of each saved state. In state N, the text of each element is N, and each
+/// list has 200 + N % 7 elements.
 func runKeepCommand(_ arguments: [String]) -> Int32 {
   guard arguments.count == 2 else {
-    answer("error: keep takes a kind of store and a path")
+    answer("error: keep needs a kind, sqlite or file, and a path")
     return 2
   }
   Task {

@@ -1,19 +1,19 @@
 import Foundation
 
-/// `patch PATH`: each line of the input, `OFFSET BYTE…`, overwrites bytes of the file at PATH in
-/// place, and is answered by those that were there before.
+/// `patch PATH`: for each line `OFFSET BYTE…` of the input, overwrites bytes of the file at PATH.
 ///
-/// It takes a process of its own: closing the file would drop the locks that SQLite has on it.
+/// It answers each line with the previous bytes. It is a separate process, because closing the file
+/// releases the locks that SQLite has on it in the same process.
 func runPatchCommand(_ arguments: [String]) -> Int32 {
   guard let path = arguments.first else {
-    answer("error: patch takes the path of a file")
+    answer("error: patch needs the path of a file")
     return 2
   }
   answer("ok")
   while let line = readLine() {
     let numbers = line.split(separator: " ").compactMap { Int($0) }
     guard let offset = numbers.first, let file = fopen(path, "r+") else {
-      answer("error: \(path) cannot be opened, or no offset in \(line)")
+      answer("error: cannot open \(path), or the line \"\(line)\" has no offset")
       continue
     }
     var old = [UInt8](repeating: 0, count: numbers.count - 1)

@@ -1,13 +1,14 @@
 import SwappableSQLite3
 
-/// `sql PATH`: runs each line of the input on the database at PATH, which is created where missing.
+/// `sql PATH`: runs each line of the input as SQL on the database at PATH, which is created if
+/// necessary.
 ///
-/// Each line is answered by one: `ok`, or `error: ` and SQLite's message. A line may hold several
-/// statements. `burst COUNT SQL` runs the statements of `SQL` so often, with `?1` as the number of
-/// the turn from 1, and answers once.
+/// It answers each line with `ok`, or with `error: ` and the message of SQLite. A line can contain
+/// several statements. The line `burst COUNT SQL` runs the statements COUNT times and has one
+/// answer. In these statements, `?1` is the number of the repetition, starting with 1.
 func runSQLCommand(_ arguments: [String]) -> Int32 {
   guard let path = arguments.first else {
-    answer("error: sql takes the path of a database")
+    answer("error: sql needs the path of a database")
     return 2
   }
   var database: OpaquePointer?

@@ -1,20 +1,20 @@
 import Foundation
 
-/// `save PATH [KIND]`: makes each line of the input the contents of the file at PATH, and answers it by
-/// one, as `sql` does. U+001E stands for a line's end in the contents.
+/// `save PATH [KIND]`: saves each line of the input as the contents of the file at PATH.
 ///
-/// Without a kind it saves in place and by a rename in turn. The kinds replay, call by call, what
-/// programs do: see `SaveKind`.
+/// It answers each line as `sql` does. In the contents, a line break replaces U+001E. Without a
+/// kind, it alternates between truncating the file and renaming a new one. The kinds repeat the
+/// system calls of typical programs: see `SaveKind`.
 func runSaveCommand(_ arguments: [String]) -> Int32 {
   guard let path = arguments.first else {
-    answer("error: save takes the path of a file, and a kind of save")
+    answer("error: save needs the path of a file, and optionally a kind")
     return 2
   }
   var kinds = [SaveKind.truncate, .rename]
   if arguments.count > 1 {
     guard let kind = SaveKind(rawValue: arguments[1]) else {
       let names = SaveKind.allCases.map(\.rawValue).joined(separator: ", ")
-      answer("error: save knows these kinds: \(names)")
+      answer("error: the kind must be one of these: \(names)")
       return 2
     }
     kinds = [kind]
@@ -31,29 +31,29 @@ func runSaveCommand(_ arguments: [String]) -> Int32 {
   return 0
 }
 
-/// How programs save.
+/// A way in which programs save files.
 enum SaveKind: String, CaseIterable {
-  /// Truncates and writes, as most programs and a shell's `>` do.
+  /// Truncates and writes the file, as most programs and the `>` of a shell do.
   case truncate
-  /// The same in parts of a few bytes, each brought to the disk.
+  /// Truncates and writes the file in parts of a few bytes, each followed by `fsync`.
   case chunks
-  /// Writes over what is there, then cuts off the rest.
+  /// Overwrites the contents, and then truncates the file to the new length.
   case overwrite
-  /// Writes a file beside it and renames that over it, as cautious programs do.
+  /// Writes a new file beside the file and renames it, as careful programs do.
   case rename
-  /// As `sed -i` does: a file for its owner alone, the old one's mode, rename.
+  /// Writes a private file, sets the mode of the old file, and renames it, as `sed -i` does.
   case sed
-  /// As vim does with a backup: rename away, create, write, sync, delete the backup.
+  /// Renames the file to a backup, writes a new one, and deletes the backup, as vim does.
   case vim
-  /// Deletes and creates.
+  /// Deletes the file and creates a new one.
   case recreate
-  /// Writes to a mapping of the file that stays; spaces fill the contents up to the old length.
+  /// Writes to a memory mapping that is kept. Spaces fill the contents up to the old length.
   case map
-  /// Appends to the file, which stays open.
+  /// Appends to the file, which remains open.
   case append
 }
 
-/// Saves a file, and keeps open what the kind of save keeps open.
+/// The state of saves: the open file and the mapping that some kinds keep.
 private final class Saving {
   private let path: String
   private var kept: Int32?
@@ -121,7 +121,8 @@ private final class Saving {
     guard let mapping, mapping.count >= bytes.count else { return false }
     let spaces = Array(repeating: UInt8(ascii: " "), count: mapping.count - bytes.count)
     mapping.address.copyMemory(from: bytes + spaces, byteCount: mapping.count)
-    // Written pages become clean, so that the next write to one is noted as a change of the file.
+    // Synchronize the pages. Otherwise, the system does not report the next write to them as a
+    // change.
     return msync(mapping.address, mapping.count, MS_SYNC) == 0
   }
 }

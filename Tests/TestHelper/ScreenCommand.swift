@@ -2,8 +2,10 @@ import Dispatch
 import Foundation
 import TerminalViews
 
-/// `screen [fail]`: shows the keys that are pressed, the signals that come and the size, each in a line
-/// of its own, until `q` is pressed or a signal asks for the end. With `fail` it ends by an error.
+/// `screen [fail]`: shows the size, and the last key or signal, until `q` is pressed or a signal
+/// ends it.
+///
+/// With `fail`, it ends with an error.
 func runScreenCommand(_ arguments: [String]) -> Int32 {
   let status = Outcome()
   Task { @Sendable in
@@ -18,7 +20,7 @@ func runScreenCommand(_ arguments: [String]) -> Int32 {
   return status.wait()
 }
 
-/// `closed`: shows a frame, closes the screen, and goes on as if it had not.
+/// `closed`: shows a frame, closes the screen, and then calls its other methods.
 func runClosedCommand(_: [String]) -> Int32 {
   Task { @MainActor in
     do {
@@ -37,9 +39,9 @@ func runClosedCommand(_: [String]) -> Int32 {
   dispatchMain()
 }
 
-/// What a task came to.
+/// The result of a task, which the main thread waits for.
 private final class Outcome: @unchecked Sendable {
-  // Sendable: written once before the semaphore is signalled, read once after that.
+  // Sendable: written once before the semaphore is signaled, and read once afterwards.
   private var status: Int32 = 0
   private let hasEnded = DispatchSemaphore(value: 0)
 
@@ -57,11 +59,11 @@ private final class Outcome: @unchecked Sendable {
 private struct Screen {
   private enum Event: Sendable {
     case key(TerminalKey)
-    case signal(TerminalSignal)
+    case signal(TerminalSignals.Signal)
     case end
   }
 
-  struct Failed: Error {}
+  struct RequestedError: Error {}
 
   func run(fails: Bool) async throws {
     let signals = try TerminalSignals()
@@ -90,7 +92,7 @@ private struct Screen {
       try terminal.write(writer.bytes(for: TerminalFrame(size: size, lines: lines)))
     }
     try draw()
-    if fails { throw Failed() }
+    if fails { throw RequestedError() }
     for await event in events {
       switch event {
       case .end, .key(.character("q")): return

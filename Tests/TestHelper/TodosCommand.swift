@@ -2,7 +2,7 @@ import Dispatch
 import Swappable
 import TerminalViews
 
-/// `todos PATH`: the program of the guide "In a terminal".
+/// `todos PATH`: the program of the guide "Show a list in a terminal".
 func runTodosCommand(_: [String]) -> Int32 {
   Task { @MainActor in
     do {
@@ -16,7 +16,7 @@ func runTodosCommand(_: [String]) -> Int32 {
   dispatchMain()
 }
 
-// What follows stands in the guide, but for its first line; a test holds that.
+// The following code is equal to the code in the guide, except for `@main`. A test compares them.
 
 struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
   var id: Int

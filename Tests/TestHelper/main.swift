@@ -1,13 +1,14 @@
-/// The second process of the tests: its first argument names what it does.
+/// The commands of the second process that tests start. The first argument is the name of the
+/// command.
 ///
-///     TestHelper sql PATH     runs each line of its input as SQL on the database at PATH
-///     TestHelper save PATH    makes each line of its input the contents of the file at PATH
-///     TestHelper keep KIND PATH   saves one state of a session after the other
-///     TestHelper patch PATH   overwrites bytes of the file at PATH
-///     TestHelper todos PATH   shows a list as a guide has it
-///     TestHelper screen       shows keys and signals in its terminal
-///     TestHelper closed       goes on with a screen that it has closed
-///     TestHelper job NAME …   runs itself with these arguments as a job, and goes on with it when it stops
+///     TestHelper sql PATH           runs each line of the input as SQL on the database at PATH
+///     TestHelper save PATH [KIND]   saves each line of the input as the file at PATH
+///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
+///     TestHelper patch PATH         overwrites bytes of the file at PATH
+///     TestHelper todos PATH         runs the program of a guide
+///     TestHelper screen [fail]      shows keys and signals in the terminal
+///     TestHelper closed             uses a screen after it is closed
+///     TestHelper job NAME …         runs itself as a job, and continues the job after a stop
 let subcommands: [String: ([String]) -> Int32] = [
   "closed": runClosedCommand,
   "job": runJobCommand,
@@ -22,7 +23,7 @@ let subcommands: [String: ([String]) -> Int32] = [
 let arguments = Array(CommandLine.arguments.dropFirst())
 guard let name = arguments.first, let subcommand = subcommands[name] else {
   let names = subcommands.keys.sorted().joined(separator: ", ")
-  print("error: TestHelper takes one of these: \(names)")
+  print("error: the first argument must be one of these: \(names)")
   exitHelper(2)
 }
 exitHelper(subcommand(Array(arguments.dropFirst())))

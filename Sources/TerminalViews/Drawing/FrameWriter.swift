@@ -1,24 +1,24 @@
-/// Turns frames into what a terminal has to be sent, knowing what it shows already.
+/// Computes the bytes that turn the frame on a terminal into the next one.
 ///
-/// Only what differs is sent: of a line the columns that changed, of lines that moved the command to
-/// move them. A frame that is shown already takes nothing. It is a value that does no I/O:
+/// The writer remembers the last frame and sends only the differences: the columns that changed,
+/// and a command to scroll lines that moved. It is a value and performs no I/O:
 ///
 /// ```swift
 /// var writer = FrameWriter()
 /// try terminal.write(writer.bytes(for: frame))
 /// ```
 ///
-/// It relies on a screen whose modes are the usual ones; whether lines wrap is of no matter, as no
-/// line is longer than a row. After characters whose width terminals do not agree upon, the cursor is
-/// placed anew, so that nothing else is out of place.
-public struct FrameWriter: Sendable {
+/// The writer assumes the default modes of a terminal. Automatic wrapping may be on or off, because
+/// no line is longer than a row. After a character of ambiguous width, the writer positions the
+/// cursor explicitly. Therefore, such a character cannot displace the following ones.
+package struct FrameWriter: Sendable {
   private let isColorless: Bool
   private var shown: Shown?
 
   private struct Shown {
     let size: TerminalSize
     var lines: [TerminalLine]
-    /// What is known of each line's columns; the others are laid out when they are needed.
+    /// The layout of each line, or `nil` if it was not needed so far.
     var rows: [ScreenRow?]
     var cursor: Cursor
   }
@@ -29,24 +29,26 @@ public struct FrameWriter: Sendable {
     case shown(TerminalFrame.Position)
   }
 
-  /// Creates one that knows nothing of the screen.
+  /// Creates a writer that assumes nothing about the contents of the screen.
   ///
-  /// - Parameter isColorless: Whether no colours are to be sent; bold, faint, underlined and reversed
-  ///   letters are.
-  public init(isColorless: Bool = false) {
+  /// - Parameter isColorless: A Boolean value that indicates whether to omit colors. Bold, faint,
+  ///   underlined and reversed text is sent in any case.
+  package init(isColorless: Bool = false) {
     self.isColorless = isColorless
   }
 
-  /// Forgets what is shown: the next frame is drawn in full, after the screen was cleared.
-  public mutating func forget() {
+  /// Forgets the contents of the screen. The next frame clears the screen and is drawn completely.
+  package mutating func forget() {
     shown = nil
   }
 
-  /// What to send so that the frame is shown, from now on taken for sent; empty where it is shown.
+  /// Returns the bytes to send to show a frame, and remembers the frame as shown.
   ///
-  /// - Complexity: O(n) in the text of the lines that differ, O(r²) in the rows r from the first to the
-  ///   last of them.
-  public mutating func bytes(for frame: TerminalFrame) -> [UInt8] {
+  /// The result is empty if the screen shows the frame already.
+  ///
+  /// - Complexity: O(n) in the text of the lines that differ, O(r²) in the number of rows from the
+  ///   first to the last of them.
+  package mutating func bytes(for frame: TerminalFrame) -> [UInt8] {
     guard frame.size.rows > 0, frame.size.columns > 0 else { return [] }
     var output = ScreenOutput()
     var before: Shown
@@ -65,7 +67,7 @@ public struct FrameWriter: Sendable {
     return output.bytes
   }
 
-  /// Draws lines over others, moving what can be moved where that takes less.
+  /// Draws lines over the shown ones, and scrolls lines that moved if that takes fewer bytes.
   private func draw(
     _ lines: [TerminalLine], over before: Shown, _ output: inout ScreenOutput
   ) -> Shown {
@@ -89,11 +91,12 @@ public struct FrameWriter: Sendable {
     return after
   }
 
-  /// Moves rows by deleting or inserting some, within a region that ends where the shift ends.
+  /// Moves rows by deleting or inserting rows within a scrolling region that ends where the shift
+  /// ends.
   private func send(_ shifts: [ScreenShift], rows: Int, _ output: inout ScreenOutput) {
     var hasRegion = false
     for shift in shifts {
-      // Without a region what is below would move as well. To set one moves the cursor.
+      // Without a region, the rows below would move as well. Setting a region moves the cursor.
       let needsRegion = shift.bottom < rows - 1
       if needsRegion {
         output.control("\(shift.top + 1);\(shift.bottom + 1)r")
@@ -135,13 +138,13 @@ public struct FrameWriter: Sendable {
   ) {
     guard new.cells != old.cells else { return }
     let end = new.cells.count
-    if new.isDoubtful || old.isDoubtful {
-      // Where the old characters end is not known for sure, nor what half of one leaves behind.
+    if new.isAmbiguous || old.isAmbiguous {
+      // The end of the old characters on the terminal is uncertain: rewrite the whole row.
       output.move(toRow: row, column: 0)
       output.eraseRest()
       write(new, 0..<end, columns: columns, &output)
-      // A terminal that takes the last character for wider shows as much of it as it was given room.
-      if end < columns, new.lastCharacter?.isDoubtful == true { output.eraseRest() }
+      // A terminal that measures the last character as wider may have drawn beyond the end.
+      if end < columns, new.lastCharacter?.isAmbiguous == true { output.eraseRest() }
       return
     }
     var position: Int?
@@ -153,10 +156,10 @@ public struct FrameWriter: Sendable {
         output.move(toColumn: column)
       }
     }
-    for stretch in ScreenRow.differences(old, new) {
-      move(to: stretch.lowerBound)
-      write(new, stretch, columns: columns, &output)
-      position = stretch.upperBound
+    for range in ScreenRow.differences(old, new) {
+      move(to: range.lowerBound)
+      write(new, range, columns: columns, &output)
+      position = range.upperBound
     }
     if old.cells.count > max(end, position ?? 0) {
       move(to: end)
@@ -165,14 +168,14 @@ public struct FrameWriter: Sendable {
   }
 
   private func write(
-    _ row: ScreenRow, _ stretch: Range<Int>, columns: Int, _ output: inout ScreenOutput
+    _ row: ScreenRow, _ range: Range<Int>, columns: Int, _ output: inout ScreenOutput
   ) {
-    var column = stretch.lowerBound
-    while column < stretch.upperBound {
+    var column = range.lowerBound
+    while column < range.upperBound {
       let cell = row[column]
       output.write(cell)
       repeat { column += 1 } while !row.isStart(column)
-      if row.isDoubtful, column < columns, cell.isDoubtful { output.move(toColumn: column) }
+      if row.isAmbiguous, column < columns, cell.isAmbiguous { output.move(toColumn: column) }
     }
   }
 

@@ -1,9 +1,9 @@
-/// Bytes for a terminal, with the look of letters that they leave it in.
+/// A buffer of bytes for a terminal that tracks the style that the terminal is in after them.
 struct ScreenOutput {
   private(set) var bytes: [UInt8] = []
   private var style = TerminalStyle.plain
 
-  /// Adds a control sequence, but for its introducer.
+  /// Appends a control sequence, given without its introducer `ESC [`.
   mutating func control(_ sequence: String) {
     bytes += [0x1B, UInt8(ascii: "[")]
     bytes += sequence.utf8
@@ -25,38 +25,40 @@ struct ScreenOutput {
 
   /// Erases the rest of the cursor's row.
   mutating func eraseRest() {
-    // Many terminals erase to the background's colour.
+    // Many terminals erase to the current background color.
     set(.plain)
     control("K")
   }
 
-  /// Writes what stands in a cell.
+  /// Writes the contents of a cell.
   mutating func write(_ cell: ScreenCell) {
     if cell.text == " " {
-      // Between words any look will do in which a space looks the same.
-      if ScreenRow.ofSpace(style) != cell.style { set(cell.style) }
+      // A space needs no change of style if it looks the same in the current style.
+      if ScreenRow.visibleStyle(ofSpaceIn: style) != cell.style { set(cell.style) }
     } else {
       set(cell.style)
     }
     assert(
-      ScreenOutput.isHarmless(cell.text), "control characters in \(cell.text.debugDescription)")
+      ScreenOutput.isHarmless(cell.text),
+      "a cell cannot hold control characters, but holds \(cell.text.debugDescription)")
     bytes += cell.text.utf8
   }
 
-  /// Sets the look of what is written next, by the shorter of two ways.
+  /// Sets the style of the following text: changes the current style or resets it, whichever is
+  /// shorter.
   mutating func set(_ new: TerminalStyle) {
     guard new != style else { return }
     let change = ScreenOutput.codes(from: style, to: new)
-    let anew = ["0"] + ScreenOutput.codes(from: .plain, to: new)
+    let reset = ["0"] + ScreenOutput.codes(from: .plain, to: new)
     let isPlain = new == .plain
-    let shorter = isPlain ? [] : change.joined().count < anew.joined().count ? change : anew
+    let shorter = isPlain ? [] : change.joined().count < reset.joined().count ? change : reset
     control(shorter.joined(separator: ";") + "m")
     style = new
   }
 
   private static func codes(from old: TerminalStyle, to new: TerminalStyle) -> [String] {
     var codes: [String] = []
-    // One code ends both.
+    // Code 22 ends both bold and faint.
     let endsWeight = old.isBold && !new.isBold || old.isFaint && !new.isFaint
     if endsWeight { codes.append("22") }
     if new.isBold, endsWeight || !old.isBold { codes.append("1") }

@@ -1,18 +1,22 @@
-/// What stands in one column of the screen.
+/// The contents of one column in a row of the screen.
 struct ScreenCell: Equatable {
-  /// A character, with what combines with it; empty where one to the left reaches over.
+  /// A character with its combining marks. The text is empty if a wide character on the left covers
+  /// the cell.
   var text: String
   var style: TerminalStyle
 
   static let blank = ScreenCell(text: " ", style: .plain)
+
+  /// A Boolean value that indicates whether terminals may measure the character differently.
+  var isAmbiguous: Bool { text.contains { CharacterWidth.isAmbiguous($0) } }
 }
 
-/// A line as it stands on a screen: cut at its edge, column by column.
+/// The layout of a line on the screen, column by column, clipped at the edge.
 struct ScreenRow {
-  /// One for each column up to the last that is not blank.
+  /// The cells up to the last one that is not blank.
   private(set) var cells: [ScreenCell] = []
-  /// Whether terminals may measure some of it differently.
-  private(set) var isDoubtful = false
+  /// A Boolean value that indicates whether terminals may measure a character differently.
+  private(set) var isAmbiguous = false
 
   init() {}
 
@@ -29,17 +33,19 @@ struct ScreenRow {
     column < cells.count ? cells[column] : .blank
   }
 
-  /// What stands at the end.
+  /// The cell of the last character.
   var lastCharacter: ScreenCell? { cells.last { !$0.text.isEmpty } }
 
-  /// Whether a column is the first one of what stands there.
+  /// Returns a Boolean value that indicates whether a column is the first one of its character.
   func isStart(_ column: Int) -> Bool {
     column >= cells.count || !cells[column].text.isEmpty
   }
 
-  /// Adds text as far as it fits; false where it did not.
+  /// Appends as much of a text as fits.
+  ///
+  /// - Returns: A Boolean value that indicates whether the whole text fits.
   private mutating func append(_ text: String, _ style: TerminalStyle, columns: Int) -> Bool {
-    let space = ScreenRow.ofSpace(style)
+    let space = ScreenRow.visibleStyle(ofSpaceIn: style)
     if TerminalText.isPlain(text) {
       for byte in text.utf8.prefix(columns - cells.count) {
         let isSpace = byte == UInt8(ascii: " ")
@@ -50,11 +56,11 @@ struct ScreenRow {
     }
     for character in text {
       let width = CharacterWidth.width(of: character)
-      // One that is made narrow by what follows it in the text needs room for a moment.
+      // A variation selector can make a character narrow, but the terminal first shows it wide.
       let room = max(
         width, character.unicodeScalars.first.map { CharacterWidth.width(of: $0) } ?? 0)
       guard cells.count + room <= columns else { return false }
-      isDoubtful = isDoubtful || CharacterWidth.isDoubtful(character)
+      isAmbiguous = isAmbiguous || CharacterWidth.isAmbiguous(character)
       if width > 0 {
         cells.append(
           ScreenCell(text: String(character), style: character == " " ? space : style))
@@ -66,41 +72,37 @@ struct ScreenRow {
     return true
   }
 
-  /// What can be seen of a style where there are no letters.
-  static func ofSpace(_ style: TerminalStyle) -> TerminalStyle {
+  /// Returns the part of a style that is visible in a space.
+  static func visibleStyle(ofSpaceIn style: TerminalStyle) -> TerminalStyle {
     guard !style.isReversed, !style.isUnderlined else { return style }
     return TerminalStyle(background: style.background)
   }
-}
 
-extension ScreenCell {
-  /// Whether terminals may measure it differently.
-  var isDoubtful: Bool { text.contains { CharacterWidth.isDoubtful($0) } }
-}
-
-extension ScreenRow {
-  /// Stretches of columns that hold all in which the new row differs from the old one, no character of
-  /// either cut; up to the end of the new one, but for a character of the old one that ends behind it.
+  /// Returns ranges of columns that cover all differences between two rows.
+  ///
+  /// No range cuts a character of either row. The last range ends at or before the end of the new
+  /// row, unless a character of the old row extends beyond it.
   static func differences(_ old: ScreenRow, _ new: ScreenRow) -> [Range<Int>] {
-    var stretches: [Range<Int>] = []
+    var ranges: [Range<Int>] = []
     var column = 0
     while column < new.cells.count {
       guard new[column] != old[column] else {
         column += 1
         continue
       }
-      // Equal characters are equally wide: what differs first is the start of one in both.
+      // Equal characters have equal widths: the first difference is the start of a character in
+      // both.
       let start = column
       var end = column + 1
       while !new.isStart(end) || !old.isStart(end) { end += 1 }
-      // To write what is there costs no more than to go past it.
-      if let last = stretches.last, start - last.upperBound <= 4 {
-        stretches[stretches.count - 1] = last.lowerBound..<end
+      // Rewriting up to four equal columns takes no more bytes than moving the cursor.
+      if let last = ranges.last, start - last.upperBound <= 4 {
+        ranges[ranges.count - 1] = last.lowerBound..<end
       } else {
-        stretches.append(start..<end)
+        ranges.append(start..<end)
       }
       column = end
     }
-    return stretches
+    return ranges
   }
 }

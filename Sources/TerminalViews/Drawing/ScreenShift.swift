@@ -1,12 +1,13 @@
-/// A stretch of rows that moves up or down, as a terminal can do by itself.
+/// A movement of adjacent rows up or down that a terminal can perform with one command.
 struct ScreenShift: Equatable {
-  /// The first and the last row that are touched.
+  /// The first row that changes.
   let top: Int
+  /// The last row that changes.
   let bottom: Int
-  /// By how many rows what stands there moves down; up where negative.
+  /// The number of rows by which the contents move down, or up if it is negative.
   let distance: Int
 
-  /// Moves rows of an array as the terminal does, putting `blank` where rows are left empty.
+  /// Moves the rows of an array as the terminal does, and fills empty rows with `blank`.
   func apply<Row>(to rows: inout [Row], blank: Row) {
     let count = abs(distance)
     let blanks = repeatElement(blank, count: count)
@@ -16,29 +17,29 @@ struct ScreenShift: Equatable {
       rows.replaceSubrange(top...bottom, with: blanks + Array(rows[top...(bottom - count)]))
     }
   }
-}
 
-extension ScreenShift {
-  /// Shifts that bring lines to where they are to be, in the order in which they can be done.
+  /// Returns shifts that move lines to their new rows, in the order in which to perform them.
   ///
-  /// The heaviest run of lines that both versions share is found, then those above and below it, and
-  /// so on: so the runs never cross. Those that go up are shifted from the top down and before the
-  /// others, those that go down from the bottom up: so no shift runs over lines that another still
-  /// needs.
+  /// The search finds the run of shared lines with the greatest weight, then continues above and
+  /// below it. Therefore, runs never cross. Runs that move up are shifted first, from top to
+  /// bottom, and then runs that move down, from bottom to top. In this order, no shift overwrites
+  /// lines that a later shift needs.
   ///
   /// - Parameters:
-  ///   - costs: For each row the bytes that drawing it takes where nothing is shifted.
-  /// - Complexity: O(n²) for each shift, in the number n of rows from the first to the last that costs
-  ///   something.
+  ///   - old: The lines that the screen shows.
+  ///   - new: The lines to show.
+  ///   - costs: The number of bytes for each row that drawing it takes without shifts.
+  /// - Complexity: O(n²) for each shift, where n is the number of rows from the first to the last
+  ///   one with a cost above 0.
   static func shifts(
     from old: [TerminalLine], to new: [TerminalLine], costs: [Int]
   ) -> [ScreenShift] {
     guard let first = costs.firstIndex(where: { $0 > 0 }),
-      let last = costs.lastIndex(where: { $0 > 0 }), first < last, last - first < mostRows
+      let last = costs.lastIndex(where: { $0 > 0 }), first < last, last - first < maximumRows
     else { return [] }
     let search = RunSearch(old: old, new: new, rows: first..<(last + 1))
     let moved = search.runs().filter { run in
-      run.distance != 0 && costs[run.new].reduce(0, +) > bytes
+      run.distance != 0 && costs[run.new].reduce(0, +) > shiftCost
     }
     let up = moved.filter { $0.distance < 0 }.map { run in
       ScreenShift(
@@ -53,26 +54,26 @@ extension ScreenShift {
     return up + down
   }
 
-  /// About what one takes.
-  private static let bytes = 14
-  /// No screen has more; the search would take long.
-  private static let mostRows = 1000
+  /// The approximate number of bytes of the commands for one shift.
+  private static let shiftCost = 14
+  /// The number of rows above which no shifts are searched, because the search is quadratic.
+  private static let maximumRows = 1000
 }
 
-/// A stretch of rows in the new version that stands as a whole elsewhere in the old one.
+/// Adjacent rows of the new version that the old version has at another place.
 private struct Run {
   let new: Range<Int>
-  /// By how many rows it has moved down.
+  /// The number of rows by which the run has moved down.
   let distance: Int
 }
 
-/// Finds the runs that two versions of a screen share.
+/// Finds the runs of lines that two versions of a screen share.
 private struct RunSearch {
   private let rows: Range<Int>
-  /// A number for each line, the same for equal ones.
+  /// A number for each line. Equal lines have equal numbers.
   private let old: [Int]
   private let new: [Int]
-  /// How much it is worth to have a line of the new version there already.
+  /// The number of bytes saved if a line of the new version need not be drawn.
   private let weights: [Int]
 
   init(old: [TerminalLine], new: [TerminalLine], rows: Range<Int>) {
@@ -90,7 +91,7 @@ private struct RunSearch {
     }
   }
 
-  /// The runs from the top down; none crosses another.
+  /// Returns the runs from top to bottom. They do not cross each other.
   func runs() -> [Run] {
     var found: [Run] = []
     var open = [(old: old.indices, new: new.indices)]
@@ -116,7 +117,7 @@ private struct RunSearch {
     var bestWeight = 0
     let distances =
       (newRows.lowerBound - oldRows.upperBound + 1)...(newRows.upperBound - 1 - oldRows.lowerBound)
-    // Of runs of one weight the one that moves least.
+    // Among runs of equal weight, prefer the one with the shortest distance.
     for distance in distances.sorted(by: { abs($0) < abs($1) }) {
       var start = max(newRows.lowerBound, oldRows.lowerBound + distance)
       let end = min(newRows.upperBound, oldRows.upperBound + distance)

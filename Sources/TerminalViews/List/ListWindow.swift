@@ -1,39 +1,39 @@
 import Diffing
 
-/// Which part of a list is shown, and which row is selected: by offsets that follow their elements.
+/// The visible part of a list, and its selected row, as offsets that follow their elements.
 ///
-/// The row that one looks at stays on its line of the screen while others come, go and move around it:
-/// the selected row where it is shown, else the first one that is.
+/// When other rows are inserted, deleted or moved, the anchor row stays on its line of the screen.
+/// The anchor is the selected row if it is visible, and the first visible row otherwise.
 struct ListWindow: Sendable, Hashable {
-  /// How many rows the list has.
+  /// The number of rows of the list.
   private(set) var count = 0
-  /// How many rows are shown at once.
+  /// The number of rows that fit on the screen.
   private(set) var height = 0
-  /// The offset of the first row that is shown.
+  /// The offset of the first visible row.
   private(set) var top = 0
-  /// The offset of the selected row; nil in an empty list.
+  /// The offset of the selected row, or `nil` if the list is empty.
   private(set) var selection: Int?
 
-  /// The offsets of the rows that are shown.
+  /// The offsets of the visible rows.
   var visible: Range<Int> { top..<min(count, top + height) }
 
-  /// Shows the start of another list.
+  /// Shows the start of a new list.
   mutating func reset(count: Int) {
     self.count = count
     top = 0
     selection = count > 0 ? 0 : nil
   }
 
-  /// Shows more or fewer rows at once; the selected one stays in sight.
+  /// Changes the number of rows that fit on the screen. A visible selected row stays visible.
   mutating func resize(height: Int) {
-    // Without any height nothing was in sight, nor could a command bring it there.
+    // With a height of 0, no row was visible. Treat the selected row as if it were.
     let isSelectionShown = selection.map { self.height == 0 || visible.contains($0) } ?? false
     self.height = max(0, height)
     if isSelectionShown { reveal() }
     clamp()
   }
 
-  /// Follows a change of the list.
+  /// Adjusts the offsets to a change of the list.
   mutating func follow(_ map: OffsetMap, newCount: Int) {
     let anchor = selection.flatMap { visible.contains($0) ? $0 : nil } ?? top
     let line = anchor - top
@@ -45,20 +45,21 @@ struct ListWindow: Sendable, Hashable {
     clamp()
   }
 
-  /// Selects a row and brings it into sight.
+  /// Selects a row and scrolls to it.
   ///
-  /// - Parameter offset: The row; the first or last one where there is none.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   mutating func select(_ offset: Int) {
     selection = count > 0 ? min(max(0, offset), count - 1) : nil
     reveal()
   }
 
-  /// Selects a row so many further on.
+  /// Moves the selection by a number of rows.
   mutating func move(by rows: Int) {
     select((selection ?? 0) + rows)
   }
 
-  /// Scrolls by so many pages, and the selection with it.
+  /// Scrolls by a number of pages, and moves the selection by the same number of rows.
   mutating func turn(pages: Int) {
     let rows = pages * max(1, height - 1)
     top += rows

@@ -1,38 +1,32 @@
-/// A column of a terminal list: a heading, and the text of each element.
+/// A column of a terminal list: a heading, and a closure that returns the text of each element.
 ///
 /// ```swift
 /// TerminalColumn<Package>("Size", alignment: .trailing) { "\($0.size)" }
 /// ```
 public struct TerminalColumn<Element>: Sendable {
-  /// On which side the text stands where it does not fill the column.
-  public enum Alignment: Sendable, Hashable {
-    /// At the left, as words do.
-    case leading
-    /// At the right, as numbers do.
-    case trailing
-  }
-
   /// The heading.
   public var title: String
-  /// On which side the text stands.
-  public var alignment: Alignment
-  /// How many columns of the terminal it never exceeds.
+  /// The alignment of the text within the column.
+  public var alignment: TerminalAlignment
+  /// The maximum width in columns of the terminal.
   public var maximumWidth: Int
-  /// The text of an element. What is not printable in it is shown by signs.
+  /// A closure that returns the text of an element. The list converts the text to printable text.
   public var text: @Sendable (Element) -> String
-  /// How the text looks; plain by default.
+  /// A closure that returns the style of an element's text.
   public var style: @Sendable (Element) -> TerminalStyle
 
   /// Creates a column.
   ///
   /// - Parameters:
   ///   - title: The heading.
-  ///   - alignment: On which side the text stands.
-  ///   - maximumWidth: How many columns of the terminal it never exceeds, at least one.
-  ///   - style: How the text of an element looks.
-  ///   - text: The text of an element, asked for when it is shown.
+  ///   - alignment: The alignment of the text within the column.
+  ///   - maximumWidth: The maximum width in columns of the terminal. A value below 1 counts as 1.
+  ///   - style: A closure that returns the style of an element's text. By default, the text is
+  ///     plain.
+  ///   - text: A closure that returns the text of an element. It is called for the visible
+  ///     elements.
   public init(
-    _ title: String, alignment: Alignment = .leading, maximumWidth: Int = .max,
+    _ title: String, alignment: TerminalAlignment = .leading, maximumWidth: Int = .max,
     style: @escaping @Sendable (Element) -> TerminalStyle = { _ in .plain },
     text: @escaping @Sendable (Element) -> String
   ) {
@@ -41,5 +35,63 @@ public struct TerminalColumn<Element>: Sendable {
     self.maximumWidth = max(1, maximumWidth)
     self.style = style
     self.text = text
+  }
+}
+
+/// The widths of the columns of a terminal list.
+///
+/// A column is as wide as the widest text that it has shown so far. Therefore, the widths do not
+/// change when the user scrolls back.
+struct ColumnWidths: Sendable, Hashable {
+  /// The number of spaces between two columns.
+  static let gap = 2
+
+  private var widest: [Int] = []
+
+  /// Starts again with the widths of the titles.
+  mutating func reset(titles: [String]) {
+    widest = titles.map { TerminalText.width(TerminalText.printable($0)) }
+  }
+
+  /// Records the width of a visible text.
+  mutating func record(_ width: Int, in column: Int, maximum: Int) {
+    widest[column] = max(widest[column], min(width, maximum))
+  }
+
+  /// Returns the end of the columns that can be visible. The gaps alone fill the room before that
+  /// column.
+  static func end(from first: Int, of count: Int, in room: Int) -> Int {
+    min(count, first + room / gap + 1)
+  }
+
+  /// Returns the widths of the columns that fit into a line.
+  ///
+  /// If the room is insufficient, each column first gets at most a third of it, but at least 12.
+  /// The remaining room is then distributed from the left to the columns that were reduced. Columns
+  /// that still do not fit are omitted on the right.
+  ///
+  /// - Parameters:
+  ///   - first: The first visible column.
+  ///   - room: The available columns of the terminal.
+  func fitted(from first: Int, into room: Int) -> [Int] {
+    let wanted = widest.dropFirst(first)
+    let gaps = max(0, wanted.count - 1) * ColumnWidths.gap
+    guard wanted.reduce(gaps, +) > room else { return Array(wanted) }
+    let limit = max(12, room / 3)
+    var fitted: [Int] = []
+    var left = room
+    for width in wanted where left > 0 {
+      let taken = min(width, limit, left)
+      fitted.append(taken)
+      left -= taken + ColumnWidths.gap
+    }
+    // The last column has no gap after it.
+    left += ColumnWidths.gap
+    for (number, width) in wanted.prefix(fitted.count).enumerated() where left > 0 {
+      let more = min(width - fitted[number], left)
+      fitted[number] += more
+      left -= more
+    }
+    return fitted
   }
 }

@@ -1,10 +1,10 @@
 public import Diffing
 public import ObservableCollections
 
-/// A list on a terminal as a value: what it holds, what is shown of it, and what is selected.
+/// The state of a list on a terminal: its contents, its visible part, and the selection.
 ///
-/// Events and commands change it; ``frame(status:cursorColumn:)`` says what the screen should show. It neither
-/// reads nor writes anything, so that it can be tested, and drawn wherever one likes.
+/// Events and commands change the state, and ``frame(status:cursorColumn:)`` returns the frame to
+/// show. The state performs no I/O. Therefore, you can test it, and draw the frame by any means.
 ///
 /// ```swift
 /// var list = TerminalListState(columns: [TerminalColumn("Name") { (name: String) in name }])
@@ -14,39 +14,56 @@ public import ObservableCollections
 /// let frame = list.frame(status: TerminalLine("two names"))
 /// ```
 ///
-/// The line that one looks at stays where it is: the selected row while it is in sight, otherwise the
-/// first row on the screen. It follows its element by the changes' own offsets, so that it does so
-/// through a swap as well. Where the element is deleted, the next one takes its line.
+/// When the list changes, the selected row stays on its line of the screen. If it is not visible,
+/// the first visible row stays instead. The row is followed through the offsets of each change,
+/// also through a swap. If its element is deleted, the next element takes the line.
 public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
-  /// What a user can do in a list.
+  /// A command of the user that moves in the list.
   public enum Command: Sendable, Hashable {
     /// Select the row above.
     case up
     /// Select the row below.
     case down
-    /// Go on by a screen, up.
+    /// Scroll up by a page.
     case pageUp
-    /// Go on by a screen, down.
+    /// Scroll down by a page.
     case pageDown
     /// Select the first row.
     case home
     /// Select the last row.
     case end
-    /// Show the columns further left.
+    /// Scroll left by a column.
     case left
-    /// Show the columns further right.
+    /// Scroll right by a column.
     case right
+
+    /// Creates the command of a key, or returns `nil` if the key does not move in a list.
+    ///
+    /// The keys are the arrows, Page Up, Page Down, Home and End.
+    public init?(_ key: TerminalKey) {
+      switch key {
+      case .up: self = .up
+      case .down: self = .down
+      case .pageUp: self = .pageUp
+      case .pageDown: self = .pageDown
+      case .home: self = .home
+      case .end: self = .end
+      case .left: self = .left
+      case .right: self = .right
+      default: return nil
+      }
+    }
   }
 
-  /// What the list holds.
+  /// The contents of the list.
   public private(set) var contents = Snapshot<Element>()
   /// The revision of the contents.
   public private(set) var revision = 0
-  /// The size of the screen, or of the list's part of it.
+  /// The size of the screen, or of the part of it that the list takes.
   public private(set) var size = TerminalSize(rows: 0, columns: 0)
-  /// Whether the last line is left for a status.
+  /// A Boolean value that indicates whether the last line is reserved for a status.
   public private(set) var hasStatus = true
-  /// How long a changed row stays marked.
+  /// The time for which a changed row is marked.
   public var markDuration: Duration
   /// The columns.
   public var columns: [TerminalColumn<Element>] {
@@ -61,34 +78,36 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// Creates an empty list.
   ///
   /// - Parameters:
-  ///   - columns: What is shown of each element.
-  ///   - markDuration: How long a changed row stays marked; zero for no marks.
+  ///   - columns: The columns.
+  ///   - markDuration: The time for which a changed row is marked. Zero disables marks.
   public init(columns: [TerminalColumn<Element>], markDuration: Duration = .milliseconds(1500)) {
     self.columns = columns
     self.markDuration = markDuration
     resetColumns()
   }
 
-  /// The offset of the selected row; nil in an empty list.
+  /// The offset of the selected row, or `nil` if the list is empty.
   public var selection: Int? { window.selection }
 
-  /// The element of the selected row; nil in an empty list.
+  /// The element of the selected row, or `nil` if the list is empty.
   public var selectedElement: Element? { selection.map { contents[$0] } }
 
-  /// The offsets of the rows that are on the screen.
+  /// The offsets of the visible rows.
   public var visibleRows: Range<Int> { window.visible }
 
-  /// The mark of a row, if it has one.
-  public func mark(ofRow offset: Int) -> RowMark? { marks[offset] }
+  /// Returns the mark of a row, if it has one.
+  package func mark(ofRow offset: Int) -> RowMark? { marks[offset] }
 
-  /// When the next mark ends, in the time of ``apply(_:at:)``; nil where no row is marked.
+  /// The time when the next mark expires, or `nil` if no row is marked.
+  ///
+  /// The time has the same origin as the times that you pass to ``apply(_:at:)``.
   public var nextMarkEnd: Duration? { marks.nextEnd }
 
-  /// Takes an event in.
+  /// Applies an event.
   ///
   /// - Parameters:
-  ///   - event: The event; those of one observation, in order.
-  ///   - now: The time, since any moment that stays the same.
+  ///   - event: The event. Pass the events of one observation in their order.
+  ///   - now: The current time, as a duration since an arbitrary but fixed origin.
   /// - Complexity: O(k log k) for k operations.
   public mutating func apply(_ event: CollectionEvent<Element>, at now: Duration = .zero) {
     revision = event.revision
@@ -105,24 +124,24 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       window.follow(map, newCount: contents.count)
       _ = marks.expire(at: now)
       marks.follow(map)
-      // What comes to an empty list is all new, and marks would say nothing.
+      // In a list that was empty, all rows are new, and marks would carry no information.
       if !isFirstLoad { mark(changeset, until: now + markDuration) }
     }
     measure()
   }
 
-  /// Lets go of marks whose time is over.
+  /// Removes expired marks.
   ///
-  /// - Parameter now: The time, as in ``apply(_:at:)``.
-  /// - Returns: Whether a mark has gone.
+  /// - Parameter now: The current time, as in ``apply(_:at:)``.
+  /// - Returns: A Boolean value that indicates whether a mark was removed.
   @discardableResult
   public mutating func expireMarks(at now: Duration) -> Bool { marks.expire(at: now) }
 
-  /// Shows the list on a screen, or on a part of one, of another size.
+  /// Changes the size of the screen, or of the part of it that the list takes.
   ///
   /// - Parameters:
   ///   - size: The size.
-  ///   - hasStatus: Whether the last line is left for a status.
+  ///   - hasStatus: A Boolean value that indicates whether the last line is reserved for a status.
   public mutating func resize(to size: TerminalSize, hasStatus: Bool = true) {
     guard size != self.size || hasStatus != self.hasStatus else { return }
     (self.size, self.hasStatus) = (size, hasStatus)
@@ -130,7 +149,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     measure()
   }
 
-  /// Does what a user asks for.
+  /// Performs a command of the user.
   public mutating func perform(_ command: Command) {
     switch command {
     case .up: window.move(by: -1)
@@ -145,9 +164,10 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     measure()
   }
 
-  /// Selects a row and brings it into sight.
+  /// Selects a row and scrolls to it.
   ///
-  /// - Parameter offset: The row; the first or last one where there is none.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   public mutating func select(_ offset: Int) {
     window.select(offset)
     measure()
@@ -161,7 +181,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
 
   private mutating func mark(_ changeset: Changeset, until end: Duration) {
     guard markDuration > .zero else { return }
-    // Those in sight first: there may be more than are kept.
+    // A change with more rows than marks marks the rows near the visible ones only.
     let isFew = changeset.changeCount <= RowMarks.limit
     let near = window.top - window.height..<window.top + 2 * max(1, window.height)
     func mark(_ offset: Int, _ mark: RowMark) {
@@ -172,31 +192,35 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     for insertion in changeset.insertions { mark(insertion, .inserted) }
   }
 
-  /// Takes note of how wide the texts are that are shown now.
+  /// Records the widths of the visible texts.
   private mutating func measure() {
     let shown =
       firstColumn..<ColumnWidths.end(from: firstColumn, of: columns.count, in: size.columns)
     for row in visibleRows {
       let element = contents[row]
       for number in shown {
-        let text = TerminalText.printable(shownText(columns[number], element))
-        widths.note(TerminalText.width(text), in: number, maximum: columns[number].maximumWidth)
+        let text = TerminalText.printable(visibleText(columns[number], element))
+        widths.record(TerminalText.width(text), in: number, maximum: columns[number].maximumWidth)
       }
     }
   }
 
-  /// A text as far as it may be seen: it can be as long as a book, and is looked at with each key.
-  private func shownText(_ column: TerminalColumn<Element>, _ element: Element) -> String {
+  /// Returns the part of a text that can be visible.
+  ///
+  /// A text can be very long, and its width is measured after each key.
+  private func visibleText(_ column: TerminalColumn<Element>, _ element: Element) -> String {
     let text = column.text(element)
-    // Enough for the widest screen with a few marks on each letter.
+    // This is enough for a full line with several combining marks on each letter.
     let limit = 16 * size.columns
     guard text.utf8.count > limit else { return text }
     return String(text.unicodeScalars.prefix(limit))
   }
 }
 
+// MARK: Drawing
+
 extension TerminalListState {
-  /// Which lines of the screen are what.
+  /// The lines of the screen that the headings, the rows and the status take.
   private struct Layout {
     var hasHeadings: Bool
     var listRows: Range<Int>
@@ -212,14 +236,14 @@ extension TerminalListState {
       hasStatus: hasStatus)
   }
 
-  /// What the screen should show: headings, and as many rows as fit.
+  /// Returns the frame to show: the headings, and as many rows as fit.
   ///
-  /// Where ``hasStatus``, there is a status line at the bottom.
+  /// If ``hasStatus`` is `true`, the last line is the status.
   ///
   /// - Parameters:
-  ///   - status: The last line, where one is left for it.
-  ///   - cursorColumn: Where in the last line the cursor stands; nil where it is hidden.
-  /// - Complexity: O(r) for r rows on the screen, and what the columns' closures take for them.
+  ///   - status: The last line, if one is reserved for it.
+  ///   - cursorColumn: The column of the cursor in the last line, or `nil` to hide the cursor.
+  /// - Complexity: O(r) for r visible rows, plus the calls of the columns' closures for these rows.
   public func frame(
     status: TerminalLine = TerminalLine(), cursorColumn: Int? = nil
   ) -> TerminalFrame {
@@ -252,7 +276,7 @@ extension TerminalListState {
     append(to: &line, widths, from: firstColumn) { column in
       var style = column.style(element)
       style.foreground = mark?.color ?? style.foreground
-      return (shownText(column, element), style)
+      return (visibleText(column, element), style)
     }
     guard row == selection else { return line }
     return line.fitted(to: size.columns).restyled { style in
@@ -263,7 +287,7 @@ extension TerminalListState {
   }
 
   /// Appends the cells of the columns from `first` on.
-  func append(
+  private func append(
     to line: inout TerminalLine, _ widths: [Int], from first: Int = 0,
     _ cell: (TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
   ) {
@@ -272,8 +296,34 @@ extension TerminalListState {
       let (text, style) = cell(column)
       if number > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
       let shown = TerminalText.truncated(TerminalText.printable(text), to: width)
-      let space = String(repeating: " ", count: max(0, width - TerminalText.width(shown)))
-      line.append(column.alignment == .trailing ? space + shown : shown + space, style)
+      line.append(TerminalText.padded(shown, to: width, alignment: column.alignment), style)
     }
+  }
+  /// Writes the whole list as plain lines, for an output that is not a terminal.
+  ///
+  /// The first line holds the headings. Each column is as wide as its widest text. The lines
+  /// contain neither marks nor the selection.
+  ///
+  /// - Parameter write: A closure that receives each line, without a line break.
+  /// - Complexity: O(*n*). The closure of each column is called twice for each element.
+  public func writePlainLines(_ write: (String) throws -> Void) rethrows {
+    var widths = ColumnWidths()
+    widths.reset(titles: columns.map(\.title))
+    for element in contents {
+      for (number, column) in columns.enumerated() {
+        let text = TerminalText.printable(column.text(element))
+        widths.record(TerminalText.width(text), in: number, maximum: column.maximumWidth)
+      }
+    }
+    let fitted = widths.fitted(from: 0, into: .max)
+    func line(_ text: (TerminalColumn<Element>) -> String) -> String {
+      var line = TerminalLine()
+      append(to: &line, fitted) { (text($0), .plain) }
+      var plain = line.text[...]
+      while plain.last == " " { plain.removeLast() }
+      return String(plain)
+    }
+    try write(line(\.title))
+    for element in contents { try write(line { $0.text(element) }) }
   }
 }

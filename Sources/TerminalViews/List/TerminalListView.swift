@@ -3,7 +3,8 @@ public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A live list for a terminal: shows a data source, and asks to be drawn when that is due.
+/// A live list for a terminal. It follows a data source, and calls a closure when it needs to be
+/// drawn.
 ///
 /// ```swift
 /// let screen = try TerminalScreen()
@@ -13,33 +14,34 @@ import SwappablePrimitives
 /// }
 /// ```
 ///
-/// However fast the source changes, it is drawn at most so many times a second, each time with all that
-/// has changed since as one change; what waits meanwhile takes no more memory than the contents do. While
-/// nothing changes, nothing is done. What a user does is drawn by the caller, at once.
+/// The list is drawn at most `framesPerSecond` times a second. All changes between two frames are
+/// merged into one change, and pending changes take no more memory than the contents. While nothing
+/// changes, no code runs. After an input of the user, the caller draws the list.
 @MainActor
 public final class TerminalListView<Element: Differentiable & Sendable> {
-  /// The list as a value.
+  /// The state of the list.
   public private(set) var state: TerminalListState<Element>
-  /// How the source is doing.
+  /// The status of the source.
   public private(set) var status: SourceStatus
-  /// How many events of the source were shown.
-  public private(set) var eventCount = 0
-  /// Called after each event of the source, before the list is drawn.
+  /// The number of events that the list has received.
+  package private(set) var eventCount = 0
+  /// A closure that is called after each event, before the list is drawn.
   public var onEvent: (@MainActor (CollectionEvent<Element>) -> Void)?
 
   private let clock: AnyClock
   private var pacer: FramePacer?
   private var observations: [Disposable] = []
 
-  /// Creates a list that shows a data source until it is let go of.
+  /// Creates a list that follows a data source until you release the list.
   ///
   /// - Parameters:
-  ///   - source: What is shown.
-  ///   - columns: What is shown of each element.
-  ///   - markDuration: How long a changed row stays marked; zero for no marks.
-  ///   - framesPerSecond: How often the list asks to be drawn at most because the source has changed.
-  ///   - clock: Tells the time of frames and marks.
-  ///   - draw: Called on the main actor, when the list should be drawn.
+  ///   - source: The source of the elements.
+  ///   - columns: The columns.
+  ///   - markDuration: The time for which a changed row is marked. Zero disables marks.
+  ///   - framesPerSecond: The maximum rate at which the list calls `draw`. It must be greater than
+  ///     0.
+  ///   - clock: The clock that times frames and marks.
+  ///   - draw: A closure that draws the list. It is called on the main actor.
   public init(
     _ source: some DataSource<Element>, columns: [TerminalColumn<Element>],
     markDuration: Duration = .milliseconds(1500), framesPerSecond: Int = 30,
@@ -56,25 +58,25 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     }
     self.pacer = pacer
     let later: @Sendable (@escaping @Sendable () -> Void) -> Void = { [weak pacer] work in
-      // What cannot be drawn any more has nobody to be told.
+      // If the list was released meanwhile, the event is dropped.
       Task { @MainActor in pacer?.request(work) }
     }
-    // The first event counts as the others do: by then the screen's size is known.
+    // The first event is delivered with a frame, too: by then, the screen size is known.
     let contents = source.observe(on: Scheduler(later)) { [weak self] event in
-      MainActor.assumeIsolated { self?.take(event) }
+      MainActor.assumeIsolated { self?.apply(event) }
     }
-    // The newest that the list has not taken in.
-    let due = Locked<SourceStatus?>(nil)
+    // The latest status that the list has not received yet.
+    let pending = Locked<SourceStatus?>(nil)
     let statuses = source.observeStatus { [weak self] status in
-      let isFirst = due.withLock { due in
-        defer { due = status }
-        return due == nil
+      let isFirst = pending.withLock { pending in
+        defer { pending = status }
+        return pending == nil
       }
       guard isFirst else { return }
       later {
-        let status = due.withLock { due in
-          defer { due = nil }
-          return due
+        let status = pending.withLock { pending in
+          defer { pending = nil }
+          return pending
         }
         MainActor.assumeIsolated { if let status { self?.status = status } }
       }
@@ -82,12 +84,12 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     observations = [contents, statuses]
   }
 
-  /// What the screen should show.
+  /// Returns the frame to show on the whole screen.
   ///
   /// - Parameters:
   ///   - size: The size of the screen.
   ///   - status: The last line.
-  ///   - cursorColumn: Where in the last line the cursor stands; nil where it is hidden.
+  ///   - cursorColumn: The column of the cursor in the last line, or `nil` to hide the cursor.
   public func frame(
     for size: TerminalSize, status: TerminalLine = TerminalLine(), cursorColumn: Int? = nil
   ) -> TerminalFrame {
@@ -95,25 +97,25 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     return state.frame(status: status, cursorColumn: cursorColumn)
   }
 
-  /// The headings and the rows alone, for a frame that holds other lines as well.
+  /// Returns the headings and the rows, for a frame that contains other lines as well.
   ///
   /// ```swift
   /// let rest = TerminalSize(rows: screen.size.rows - above.count, columns: screen.size.columns)
   /// screen.show(TerminalFrame(size: screen.size, lines: above + list.lines(for: rest)))
   /// ```
   ///
-  /// - Parameter part: The size of the part of the screen that the list takes.
-  /// - Returns: As many lines as the part has rows.
+  /// - Parameter part: The size of the part of the screen for the list.
+  /// - Returns: One line for each row of the part.
   public func lines(for part: TerminalSize) -> [TerminalLine] {
     state.resize(to: part, hasStatus: false)
     return state.frame().lines
   }
 
-  /// Does what a key asks for that moves in a list: an arrow, page up or down, home or end.
+  /// Performs the command of a key that moves in a list: an arrow, Page Up, Page Down, Home or End.
   ///
-  /// The caller draws the list.
+  /// This method does not draw the list.
   ///
-  /// - Returns: Whether it was such a key.
+  /// - Returns: A Boolean value that indicates whether the key moves in a list.
   @discardableResult
   public func press(_ key: TerminalKey) -> Bool {
     guard let command = TerminalListState<Element>.Command(key) else { return false }
@@ -121,30 +123,31 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     return true
   }
 
-  /// Does what a user asks for; the caller draws the list.
+  /// Performs a command of the user. This method does not draw the list.
   public func perform(_ command: TerminalListState<Element>.Command) { state.perform(command) }
 
-  /// Selects a row and brings it into sight; the caller draws the list.
+  /// Selects a row and scrolls to it. This method does not draw the list.
   ///
-  /// - Parameter offset: The row; the first or last one where there is none.
+  /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
+  ///   row.
   public func select(_ offset: Int) { state.select(offset) }
 
-  /// What is shown of each element.
+  /// The columns. A new value resets their widths.
   public var columns: [TerminalColumn<Element>] {
     get { state.columns }
     set { state.columns = newValue }
   }
 
-  /// How long a changed row stays marked; zero for no marks.
+  /// The time for which a changed row is marked. Zero disables marks.
   public var markDuration: Duration {
     get { state.markDuration }
     set { state.markDuration = newValue }
   }
 
-  /// Asks to be drawn, as soon as the frame rate allows.
+  /// Requests a call of the `draw` closure as soon as the frame rate permits.
   public func setNeedsDisplay() { pacer?.request() }
 
-  private func take(_ event: CollectionEvent<Element>) {
+  private func apply(_ event: CollectionEvent<Element>) {
     eventCount += 1
     state.apply(event, at: clock.now.offset)
     onEvent?(event)
@@ -153,5 +156,76 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   private func expireMarks() {
     state.expireMarks(at: clock.now.offset)
     if let end = state.nextMarkEnd { pacer?.request(at: end) }
+  }
+}
+
+/// A limit on the rate at which a view is drawn.
+///
+/// The first request after a pause is performed immediately. Requests that arrive too early are
+/// merged, and performed together after the frame interval. Without requests, no timer runs.
+@MainActor
+final class FramePacer {
+  private let interval: Duration
+  private let clock: AnyClock
+  private let draw: @MainActor () -> Void
+  /// The work to perform before the next drawing, with at most one closure for each observation.
+  private var pendingWork: [@Sendable () -> Void] = []
+  private var lastFrame: Duration?
+  /// The scheduled drawing, and its time.
+  private var scheduled: (task: Task<Void, Never>, due: Duration)?
+
+  /// - Parameters:
+  ///   - framesPerSecond: The maximum rate. It must be greater than 0.
+  ///   - clock: The clock that times the frames.
+  ///   - draw: A closure that draws the view.
+  init(framesPerSecond: Int, clock: AnyClock, draw: @escaping @MainActor () -> Void) {
+    precondition(
+      framesPerSecond > 0, "framesPerSecond must be greater than 0, but is \(framesPerSecond)")
+    interval = .seconds(1) / framesPerSecond
+    self.clock = clock
+    self.draw = draw
+  }
+
+  deinit {
+    scheduled?.task.cancel()
+  }
+
+  /// Requests a drawing as soon as the rate permits.
+  ///
+  /// - Parameter work: A closure to perform right before the drawing.
+  func request(_ work: (@Sendable () -> Void)? = nil) {
+    if let work { pendingWork.append(work) }
+    let now = clock.now.offset
+    request(at: lastFrame.map { max(now, $0 + interval) } ?? now, now)
+  }
+
+  /// Requests a drawing at a time, or as soon after it as the rate permits.
+  func request(at time: Duration) {
+    let now = clock.now.offset
+    request(at: max(now, time, lastFrame.map { $0 + interval } ?? now), now)
+  }
+
+  private func request(at due: Duration, _ now: Duration) {
+    if let scheduled {
+      guard due < scheduled.due else { return }
+      scheduled.task.cancel()
+    }
+    // Draw in a task even if the drawing is due: the caller may be inside another drawing.
+    let task = Task { [clock, weak self] in
+      // A canceled sleep returns at once.
+      if due > now { try? await clock.sleep(until: AnyClock.Instant(offset: due), tolerance: nil) }
+      guard !Task.isCancelled else { return }
+      self?.fire()
+    }
+    scheduled = (task, due)
+  }
+
+  private func fire() {
+    scheduled = nil
+    lastFrame = clock.now.offset
+    let due = pendingWork
+    pendingWork = []
+    for work in due { work() }
+    draw()
   }
 }

@@ -1,17 +1,19 @@
-/// Makes text printable, scalar by scalar.
+/// Converts text to printable text, scalar by scalar.
 struct PrintableText {
-  /// As many marks as any writing piles up; more would reach into other lines.
-  private static let mostMarks = 6
-  /// The longest families of emoji have three.
-  private static let mostJoiners = 7
-  /// Stands for what cannot be shown.
-  private static let unknown: Unicode.Scalar = "\u{FFFD}"
-  /// What marks stand on that have nothing else.
-  private static let stand: Unicode.Scalar = "\u{25CC}"
+  /// The maximum number of marks on one character.
+  ///
+  /// No script uses more, and a taller stack would reach into other lines.
+  private static let maximumMarks = 6
+  /// The maximum number of joiners in one emoji. The longest family emoji have three.
+  private static let maximumJoiners = 7
+  /// The replacement for a character that cannot be shown.
+  private static let replacement: Unicode.Scalar = "\u{FFFD}"
+  /// The base character for a mark that has none.
+  private static let dottedCircle: Unicode.Scalar = "\u{25CC}"
 
   private var result = String.UnicodeScalarView()
   private var last: Unicode.Scalar?
-  /// The last one that is no mark.
+  /// The last scalar that is not a mark.
   private var base: Unicode.Scalar?
   private var marks = 0
   private var joiners = 0
@@ -26,7 +28,7 @@ struct PrintableText {
       let next = index < scalars.endIndex ? scalars[index] : nil
       printable.append(scalar, before: next)
       if scalar == "\u{1F3F4}", let end = endOfTags(scalars[index...]) {
-        // The flag of a region, which tags name.
+        // The flag of a region: tags follow that name it.
         for tag in scalars[index..<end] { printable.put(tag) }
         index = end
       }
@@ -39,29 +41,29 @@ struct PrintableText {
     switch properties.generalCategory {
     case .control: putBase(PrintableText.picture(of: scalar))
     case .lineSeparator, .paragraphSeparator: putBase("\u{2424}")
-    case .unassigned, .surrogate: putBase(PrintableText.unknown)
+    case .unassigned, .surrogate: putBase(PrintableText.replacement)
     case .format: putFormat(scalar, before: next)
     case .nonspacingMark, .enclosingMark, .spacingMark:
       if properties.isVariationSelector {
-        // One chooses the look; what others behind it would do is unknown.
+        // The first selector chooses the appearance. The effect of any further ones is undefined.
         if base == nil {
-          putBase(PrintableText.unknown)
+          putBase(PrintableText.replacement)
         } else if last?.properties.isVariationSelector == false {
           putMark(scalar)
         }
       } else if properties.isDefaultIgnorableCodePoint {
-        putBase(PrintableText.unknown)
+        putBase(PrintableText.replacement)
       } else {
         putMark(scalar)
       }
     default:
       if CharacterWidth.isTrailingJamo(scalar.value), !properties.isDefaultIgnorableCodePoint {
-        if let last, last != PrintableText.stand, !CharacterWidth.isHangul(last.value) {
-          putBase(PrintableText.stand)
+        if let last, last != PrintableText.dottedCircle, !CharacterWidth.isHangul(last.value) {
+          putBase(PrintableText.dottedCircle)
         }
         putMark(scalar)
       } else {
-        putBase(properties.isDefaultIgnorableCodePoint ? PrintableText.unknown : scalar)
+        putBase(properties.isDefaultIgnorableCodePoint ? PrintableText.replacement : scalar)
       }
     }
   }
@@ -75,8 +77,8 @@ struct PrintableText {
     if let base {
       if CharacterWidth.isSkinTone(scalar, of: base) { return putMark(scalar) }
     } else if CharacterWidth.skinTones.contains(scalar.value) {
-      // It must not colour what stands before the text.
-      putBase(PrintableText.stand)
+      // Otherwise it would color the character before the text.
+      putBase(PrintableText.dottedCircle)
     }
     if last != "\u{200D}" { joiners = 0 }
     put(scalar)
@@ -85,9 +87,9 @@ struct PrintableText {
   }
 
   private mutating func putMark(_ scalar: Unicode.Scalar) {
-    if base == nil { putBase(PrintableText.stand) }
+    if base == nil { putBase(PrintableText.dottedCircle) }
     marks += 1
-    if marks <= PrintableText.mostMarks { put(scalar) }
+    if marks <= PrintableText.maximumMarks { put(scalar) }
   }
 
   private mutating func putFormat(_ scalar: Unicode.Scalar, before next: Unicode.Scalar?) {
@@ -96,26 +98,26 @@ struct PrintableText {
       let isBetweenLetters =
         base.value > 0x7F && base.properties.isAlphabetic && next.value > 0x7F
         && next.properties.isAlphabetic && !CharacterWidth.isTrailingJamo(next.value)
-      let isBetweenPictures =
-        isJoiner && CharacterWidth.isPicture(base) && CharacterWidth.isPicture(next)
-        && joiners < PrintableText.mostJoiners
-      if last != "\u{200D}", last != "\u{200C}", isBetweenLetters || isBetweenPictures {
+      let isBetweenEmoji =
+        isJoiner && CharacterWidth.isJoinableEmoji(base) && CharacterWidth.isJoinableEmoji(next)
+        && joiners < PrintableText.maximumJoiners
+      if last != "\u{200D}", last != "\u{200C}", isBetweenLetters || isBetweenEmoji {
         joiners += 1
         return put(scalar)
       }
     }
-    putBase(PrintableText.unknown)
+    putBase(PrintableText.replacement)
   }
 
   private static func picture(of control: Unicode.Scalar) -> Unicode.Scalar {
     switch control.value {
-    case 0..<0x20: Unicode.Scalar(0x2400 + control.value) ?? unknown
+    case 0..<0x20: Unicode.Scalar(0x2400 + control.value) ?? replacement
     case 0x7F: "\u{2421}"
-    default: unknown
+    default: replacement
     }
   }
 
-  /// The end of the tags that a text begins with, if they are those of a flag.
+  /// Returns the end of the tags at the start of a text, if they form the name of a flag.
   private static func endOfTags(_ text: Substring.UnicodeScalarView) -> String.Index? {
     let tags = text.prefix(8).prefix { (0xE0030...0xE007A).contains($0.value) }
     guard !tags.isEmpty, tags.endIndex < text.endIndex, text[tags.endIndex] == "\u{E007F}" else {

@@ -1,22 +1,34 @@
-/// How text fits into a terminal.
+/// The alignment of text within a number of columns.
+public enum TerminalAlignment: Sendable, Hashable, CaseIterable {
+  /// Aligned at the left edge.
+  case leading
+  /// Centered. An odd space is added on the right.
+  case center
+  /// Aligned at the right edge.
+  case trailing
+}
+
+/// Functions that measure text and fit it into the columns of a terminal.
 public enum TerminalText {
-  /// The text with a sign for each character that would do more than show.
+  /// Returns the text in printable form.
   ///
-  /// Such are controls, ends of lines, changes of direction, and what cannot be seen.
+  /// A symbol of its own replaces each control character, for example `␊` or `␛`. The character `�`
+  /// replaces all other characters that a terminal does not simply show: invisible characters and
+  /// changes of the text direction.
   ///
-  /// Controls are shown by pictures of their own (`␊`, `␛`), all else by `�`. Joiners stay inside emoji
-  /// and between letters, variation selectors behind what they vary. Marks without a letter stand on
-  /// `◌`, and of a tall stack of marks the first few stay.
+  /// Joiners are kept within emoji and between letters, and variation selectors after the character
+  /// that they modify. A combining mark without a letter is shown on `◌`. Only the first few marks
+  /// of a tall stack are kept.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func printable(_ text: String) -> String {
     isPlain(text) ? text : PrintableText.make(text)
   }
 
-  /// How many columns a printable text takes.
+  /// Returns the number of columns that a printable text takes.
   ///
-  /// Wide East Asian characters and emoji count two, combining marks none, characters of ambiguous
-  /// width one.
+  /// Wide East Asian characters and emoji take two columns, combining marks none, and characters of
+  /// ambiguous width one.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func width(_ text: String) -> Int {
@@ -24,7 +36,7 @@ public enum TerminalText {
     return text.reduce(0) { $0 + CharacterWidth.width(of: $1) }
   }
 
-  /// As much of a printable text as fits into some columns; no character is cut.
+  /// Returns the longest prefix of a printable text that fits into a number of columns.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func clipped(_ text: String, to columns: Int) -> String {
@@ -41,7 +53,7 @@ public enum TerminalText {
       })
   }
 
-  /// A printable text, with dots in place of its end where it does not fit.
+  /// Returns a printable text, shortened to a number of columns with `…` at the end if it is wider.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func truncated(_ text: String, to columns: Int) -> String {
@@ -49,7 +61,9 @@ public enum TerminalText {
     return columns > 0 ? clipped(text, to: columns - 1) + "…" : ""
   }
 
-  /// A printable text in exactly so many columns: cut, or with spaces.
+  /// Returns a printable text that takes exactly a number of columns.
+  ///
+  /// A wider text is clipped. Spaces fill up a narrower text.
   ///
   /// - Complexity: O(n) in the length of the text.
   public static func padded(
@@ -67,15 +81,16 @@ public enum TerminalText {
       + String(repeating: " ", count: missing - before)
   }
 
-  /// A printable text in lines of at most so many columns, broken at spaces; at least one line.
+  /// Breaks a printable text at spaces into lines that fit into a number of columns.
   ///
-  /// Spaces between words count as one. A word that is wider than a line is broken between characters,
-  /// and a character that is wider than a line is left out.
+  /// Several spaces between words count as one. A word that is wider than a line is broken between
+  /// characters. A character that is wider than a line is omitted.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - columns: How many columns a line takes at most.
-  ///   - limit: How many lines there are at most; the last one ends in dots where text is left.
+  ///   - columns: The maximum number of columns of a line.
+  ///   - limit: The maximum number of lines. If text is left over, the last line ends with `…`.
+  /// - Returns: The lines. There is at least one line unless `limit` is 0.
   /// - Complexity: O(n) in the length of the text.
   public static func wrapped(_ text: String, to columns: Int, limit: Int = .max) -> [String] {
     var lines: [String] = []
@@ -116,11 +131,12 @@ public enum TerminalText {
     return lines
   }
 
-  /// Whether the text is printable ASCII throughout, one column a byte.
+  /// Returns a Boolean value that indicates whether the text is printable ASCII, with one column a
+  /// byte.
   static func isPlain(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in
-      // No early return: the loop is one that vectors do.
+      // Without an early return, the compiler vectorizes the loop.
       var isPlain = true
       for byte in bytes { isPlain = isPlain && (0x20..<0x7F).contains(byte) }
       return isPlain

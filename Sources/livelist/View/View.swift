@@ -5,19 +5,19 @@ import ReactiveSignals
 import SwappableSources
 import TerminalViews
 
-/// `view`: a container as a live list on the terminal.
+/// The command `view`: shows a container as a live list in the terminal.
 struct View {
   let options: ViewOptions
   let output: Output
 
   @MainActor
-  func run() async throws(Failure) {
+  func run() async throws(LivelistError) {
     let sources = ViewSources(key: options.key)
     let source = try sources.open(options.source)
-    _ = try await source.loadedOrFailure()
+    _ = try await source.loadedSnapshot()
     guard TerminalCapabilities.current != .none else { return printOnce(source) }
     let screen: TerminalScreen
-    do throws(TerminalFailure) {
+    do throws(TerminalError) {
       screen = try TerminalScreen()
     } catch {
       throw .input("\(error)")
@@ -26,35 +26,37 @@ struct View {
     await ViewSession(source, sources, screen, title: options.source.text).run()
   }
 
-  /// What a list comes to where there is no terminal: its lines, once.
+  /// Prints the list once, for an output that is not a terminal.
   private func printOnce(_ source: any DataSource<JSONElement>) {
     let contents = source.snapshot
     var columns = ViewColumns()
-    for element in contents { columns.note(element) }
+    for element in contents { columns.record(element) }
     var state = TerminalListState<JSONElement>(columns: columns.columns(nil))
     state.apply(.initial(contents, revision: source.revision))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }
   }
 }
 
-/// The sources that a view can show, by their specifications.
+/// The creation of data sources for a view.
 @MainActor
 final class ViewSources {
   private let key: String?
-  /// There is only one standard input.
+  /// The source of standard input, which can be read only once.
   private var lines: LinesDataSource?
 
   init(key: String?) {
     self.key = key
   }
 
-  func open(_ specification: SourceSpecification) throws(Failure) -> any DataSource<JSONElement> {
+  func open(_ specification: SourceSpecification) throws(LivelistError) -> any DataSource<
+    JSONElement
+  > {
     guard case .lines = specification.kind else { return try specification.open(key: key) }
-    // It would take the keys away.
+    // Otherwise, the source would consume the keys.
     guard isatty(STDIN_FILENO) == 0 else {
       throw .input(
-        "standard input is a terminal, whose keys are commands; "
-          + "pipe events into this, as in livelist watch SOURCE | livelist view lines:-")
+        "standard input is a terminal, and its keys are commands of the view; "
+          + "pipe events into the view: livelist watch SOURCE | livelist view lines:-")
     }
     let source = lines ?? LinesDataSource(descriptor: STDIN_FILENO, key: key)
     lines = source

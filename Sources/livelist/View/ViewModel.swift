@@ -2,16 +2,16 @@ import FileSources
 import ObservableCollections
 import TerminalViews
 
-/// What a view shows beside the list, and what the user is about to do.
+/// The state of a view besides its list: the mode, the order, the filter and messages.
 ///
-/// It decides what a key means and performs nothing itself.
+/// The model maps keys to actions and performs no actions itself.
 struct ViewModel {
-  /// What the user asks for.
+  /// An action that the user requests.
   enum Action: Equatable {
     case perform(TerminalListState<JSONElement>.Command)
     case select(row: Int)
     case search(String, isBackward: Bool)
-    /// Show another part of the list, or in another order.
+    /// Apply the current filter and order.
     case arrange
     case swap(String)
     case redraw
@@ -25,26 +25,28 @@ struct ViewModel {
     case help
   }
 
-  /// The source, as it was written.
+  /// The text of the source.
   var source: String
   var columns = ViewColumns()
   private(set) var mode = Mode.list
   private(set) var order: ViewOrder?
   private(set) var filter = ""
   private(set) var lastSearch = ""
-  /// What there is to be said, until the next key.
+  /// A message to show until the next key.
   var message: (text: String, isError: Bool)?
-  /// What is being done that takes its time.
+  /// The name of the operation in progress.
   var activity: String?
 
   init(source: String) {
     self.source = source
   }
 
-  /// Says what went wrong.
-  mutating func complain(_ text: String) { message = (text, true) }
+  /// Shows an error until the next key.
+  mutating func showError(_ text: String) { message = (text, true) }
 
-  /// Takes a key.
+  /// Handles a key.
+  ///
+  /// - Returns: The action to perform, if any.
   mutating func press(_ key: TerminalKey) -> Action? {
     switch mode {
     case .help:
@@ -77,7 +79,7 @@ struct ViewModel {
     case .character(">"): return sort(by: 1)
     case .character("r"):
       guard let order else {
-        complain("the list is not sorted; choose a column by < or >")
+        showError("the list is not sorted; choose a column with < or >")
         return nil
       }
       self.order = ViewOrder(column: order.column, isDescending: !order.isDescending)
@@ -96,7 +98,7 @@ struct ViewModel {
 
   private mutating func searchAgain(isBackward: Bool) -> Action? {
     guard !lastSearch.isEmpty else {
-      complain("nothing was searched for; write / and some text")
+      showError("there is no previous search; type / and a text")
       return nil
     }
     return .search(lastSearch, isBackward: isBackward)
@@ -145,7 +147,7 @@ struct ViewModel {
       return .search(prompt.text, isBackward: false)
     case .filter: return show(only: prompt.text)
     case .command:
-      do throws(Failure) {
+      do throws(LivelistError) {
         switch try ViewCommand(prompt.text, titles: columns.titles) {
         case .swap(let source): return .swap(source)
         case .sort(let order):
@@ -160,7 +162,7 @@ struct ViewModel {
         case nil: return nil
         }
       } catch {
-        complain(error.message)
+        showError(error.message)
         return nil
       }
     }
@@ -174,7 +176,7 @@ struct ViewModel {
 }
 
 extension ViewModel {
-  /// The last line of the screen, and where the cursor stands in it.
+  /// Returns the last line of the screen, and the column of the cursor in it.
   func statusLine(
     _ list: TerminalListState<JSONElement>, _ status: SourceStatus, columns: Int
   ) -> (line: TerminalLine, cursorColumn: Int?) {
@@ -210,20 +212,22 @@ extension ViewModel {
     }
   }
 
-  /// What there is to be said of the list beside its source.
+  /// Returns remarks about the list to show after its source.
   private func remarks(_ status: SourceStatus) -> [String] {
     var remarks: [String] = []
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
     if let activity { remarks.append(activity) }
     if case .loading = status.state { remarks.append("loading") }
-    // That a query is read as a whole is for those who write programs.
+    // The remark that a query is not incremental is for programmers only.
     let remark = status.diagnostics.first { $0.code != "not-incremental" }
     if let remark { remarks.append(remark.message) }
     return remarks
   }
 
-  /// A text that leaves its middle out where room is short: its kind and its name say most.
+  /// Returns a text without its middle if it is too wide.
+  ///
+  /// The start and the end of a source, its kind and its name, are the most useful parts.
   private static func shortened(_ text: String, to room: Int) -> String {
     let text = TerminalText.printable(text)
     guard TerminalText.width(text) > room else { return text }

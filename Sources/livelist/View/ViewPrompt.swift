@@ -1,4 +1,4 @@
-/// A line that the user types.
+/// A line of input at the bottom of the screen.
 struct ViewPrompt: Equatable {
   enum Kind: String {
     case search = "/"
@@ -16,16 +16,16 @@ struct ViewPrompt: Equatable {
 
   mutating func type(_ more: String) { text += more }
 
-  /// Takes the last character away.
+  /// Removes the last character.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: A Boolean value that indicates whether there was one.
   mutating func deleteBackward() -> Bool {
     guard !text.isEmpty else { return false }
     text.removeLast()
     return true
   }
 
-  /// Takes the last word away.
+  /// Removes the last word.
   mutating func deleteWord() {
     while text.last?.isWhitespace == true { text.removeLast() }
     while let last = text.last, !last.isWhitespace { text.removeLast() }
@@ -34,7 +34,7 @@ struct ViewPrompt: Equatable {
   mutating func clear() { text = "" }
 }
 
-/// A line that begins with a colon.
+/// A command that the user types after a colon.
 enum ViewCommand: Equatable {
   case swap(String)
   case sort(ViewOrder?)
@@ -43,10 +43,12 @@ enum ViewCommand: Equatable {
   case help
   case quit
 
-  /// Understands a line; nil for one that holds nothing.
+  /// Parses a line. Returns `nil` if the line is blank.
   ///
-  /// - Parameter titles: The columns' titles, which the list can be sorted by.
-  init?(_ line: String, titles: [String]) throws(Failure) {
+  /// - Parameters:
+  ///   - line: The text after the colon.
+  ///   - titles: The titles of the columns by which the list can be sorted.
+  init?(_ line: String, titles: [String]) throws(LivelistError) {
     let words = line.drop(while: \.isWhitespace)
     if words.isEmpty { return nil }
     let name = words.prefix { !$0.isWhitespace }
@@ -55,7 +57,7 @@ enum ViewCommand: Equatable {
     switch name {
     case "swap":
       guard !rest.isEmpty else {
-        throw .usage("swap lacks its source; write :swap SOURCE, as in :swap json:list.json")
+        throw .usage("swap has no source; use :swap SOURCE, for example :swap json:list.json")
       }
       self = .swap(String(rest))
     case "sort": self = .sort(try ViewCommand.order(String(rest), titles))
@@ -66,22 +68,23 @@ enum ViewCommand: Equatable {
       guard let row = Int(name), row > 0, rest.isEmpty else {
         let shown = name.count > 30 ? name.prefix(30) + "…" : name
         throw .usage(
-          "there is no command \"\(shown)\"; there are swap, sort, filter, help, quit, and a row's number"
+          "unknown command \"\(shown)\"; use swap, sort, filter, help, quit, or a row number"
         )
       }
       self = .row(row)
     }
   }
 
-  private static func order(_ rest: String, _ titles: [String]) throws(Failure) -> ViewOrder? {
+  private static func order(_ rest: String, _ titles: [String]) throws(LivelistError) -> ViewOrder?
+  {
     if rest.isEmpty { return nil }
     if titles.contains(rest) { return ViewOrder(column: rest) }
-    // A column may be called so itself, hence last.
+    // Test the whole text first: the title of a column may end with such a word.
     for (ending, isDescending) in [(" desc", true), (" asc", false)] where rest.hasSuffix(ending) {
       let column = String(rest.dropLast(ending.count))
       if titles.contains(column) { return ViewOrder(column: column, isDescending: isDescending) }
     }
     throw .usage(
-      "there is no column \"\(rest)\" to sort by; there are \(titles.joined(separator: ", "))")
+      "there is no column \"\(rest)\"; the columns are \(titles.joined(separator: ", "))")
   }
 }

@@ -4,25 +4,26 @@ import ReactiveSignals
 import SwappableSources
 import TerminalViews
 
-/// A list on the terminal, from the first frame to the last key.
+/// A session of a list in the terminal, from the first frame to the last key.
 ///
-/// What is looked at is a container; over it, where it is filtered or sorted, stand operators; what the
-/// screen shows is a container again, so that another filter or order is a swap: the line that one looks
-/// at stays.
+/// There are two containers. The first one has the source, which the user can swap. The second one
+/// has the first container with a filter and an order, and the screen shows it. A new filter or
+/// order is a swap of the second container. Therefore, the selected row stays on its line.
 @MainActor
 final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
 
   private let container: SwappableContainer<JSONElement>
-  private let shown: SwappableContainer<JSONElement>
+  private let arranged: SwappableContainer<JSONElement>
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
   private var list: TerminalListView<JSONElement>?
-  /// The columns that the list was last given, and the order that their headings show.
-  private var given: (columns: ViewColumns, order: ViewOrder?)?
-  /// What is under way, of each kind the latest.
+  /// The columns of the list, and the order that their headings show.
+  private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
+  /// The latest search.
   private var search: Task<Void, Never>?
+  /// The number of the latest arrangement.
   private var arrangement = 0
 
   init(
@@ -30,17 +31,17 @@ final class ViewSession {
     title: String
   ) {
     container = SwappableContainer(source)
-    shown = SwappableContainer(container)
+    arranged = SwappableContainer(container)
     self.sources = sources
     self.screen = screen
     model = ViewModel(source: title)
     learnColumns(of: container.snapshot)
   }
 
-  /// Shows the list until the user quits, or nobody can see it any more.
+  /// Shows the list until the user quits or the terminal is gone.
   func run() async {
     list = TerminalListView(
-      shown, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
+      arranged, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
     ) { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
@@ -53,7 +54,9 @@ final class ViewSession {
     }
   }
 
-  /// - Returns: Whether the view goes on.
+  /// Performs an action.
+  ///
+  /// - Returns: A Boolean value that indicates whether the view continues.
   private func perform(_ action: ViewModel.Action?) -> Bool {
     switch action {
     case .perform(let command): list?.perform(command)
@@ -75,9 +78,9 @@ final class ViewSession {
     guard let list else { return }
     let size = screen.size
     if model.mode == .help { return screen.show(ViewHelp.frame(for: size)) }
-    for row in list.state.visibleRows { model.columns.note(list.state.contents[row]) }
-    if given?.columns != model.columns || given?.order != model.order {
-      given = (model.columns, model.order)
+    for row in list.state.visibleRows { model.columns.record(list.state.contents[row]) }
+    if shownColumns?.columns != model.columns || shownColumns?.order != model.order {
+      shownColumns = (model.columns, model.order)
       list.columns = model.columns.columns(model.order)
     }
     let (line, cursor) = model.statusLine(list.state, list.status, columns: size.columns)
@@ -86,23 +89,23 @@ final class ViewSession {
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
     model.columns = ViewColumns()
-    for element in contents.prefix(100) { model.columns.note(element) }
+    for element in contents.prefix(100) { model.columns.record(element) }
   }
 
-  // MARK: What takes its time
+  // MARK: Long operations
 
-  /// Shows the rows and the order that the user has asked for.
+  /// Applies the filter and the order that the user requested.
   private func arrange() {
     arrangement += 1
     let number = arrangement
     model.activity = "arranging"
-    // The rows move because the user wants them to.
+    // Do not mark the rows: they move because the user requested it.
     list?.markDuration = .zero
-    Task { [container, shown, filter = model.filter, order = model.order] in
-      // Off the main actor: all rows are looked at.
+    Task { [container, arranged, filter = model.filter, order = model.order] in
+      // Run outside the main actor, because the operation visits all rows.
       await Task.detached {
-        _ = await shown.swap(to: container.viewed(filter: filter, order: order)).outcome
-        await shown.flush()
+        _ = await arranged.swap(to: container.arranged(filter: filter, order: order)).outcome
+        await arranged.flush()
       }.value
       guard number == arrangement else { return }
       list?.markDuration = ViewSession.markDuration
@@ -113,10 +116,10 @@ final class ViewSession {
 
   private func swap(to text: String) {
     let source: any DataSource<JSONElement>
-    do throws(Failure) {
-      source = try sources.open(SourceSpecification(text, canBeLines: true))
+    do throws(LivelistError) {
+      source = try sources.open(SourceSpecification(text, allowsLines: true))
     } catch {
-      return model.complain("not swapped: \(error.message)")
+      return model.showError("cannot swap: \(error.message)")
     }
     model.activity = "swapping"
     let handle = container.swap(to: source)
@@ -128,18 +131,18 @@ final class ViewSession {
         learnColumns(of: source.snapshot)
       case .failed(let error):
         model.activity = nil
-        model.complain("not swapped: \(Failure(cannotLoad: error).message)")
-      // Another swap is under way, which says what becomes of it.
+        model.showError("cannot swap: \(LivelistError(cannotLoad: error).message)")
+      // A later swap is in progress and will update the state.
       case .superseded, .cancelled, .cycle: break
       }
       draw()
     }
   }
 
-  /// Selects the next row that holds some text.
+  /// Selects the next row that contains a text.
   private func find(_ text: String, isBackward: Bool) {
     guard let list, let selection = list.state.selection else {
-      return model.complain("there is no row to search")
+      return model.showError("there are no rows to search")
     }
     search?.cancel()
     model.activity = "searching"
@@ -148,23 +151,64 @@ final class ViewSession {
       let found = await ViewSearch.find(text, in: contents, from: selection, isBackward: isBackward)
       guard !Task.isCancelled else { return }
       model.activity = nil
-      show(found, text)
+      select(found, text)
       draw()
     }
   }
 
-  private func show(_ found: ViewSearch.Match?, _ text: String) {
+  private func select(_ found: ViewSearch.Match?, _ text: String) {
     guard let list else { return }
-    guard let found else { return model.complain("no row holds \(text)") }
-    // The list may have changed meanwhile.
+    guard let found else { return model.showError("no row contains \(text)") }
+    // The list may have changed during the search.
     let contents = list.state.contents
     let identity = found.element.differenceIdentifier
-    let isThere =
+    let isUnmoved =
       found.offset < contents.count && contents[found.offset].differenceIdentifier == identity
-    guard let offset = isThere ? found.offset : contents.firstIndex(identifiedBy: identity) else {
-      return model.complain("the row that holds \(text) has gone; search again")
+    guard let offset = isUnmoved ? found.offset : contents.firstIndex(identifiedBy: identity) else {
+      return model.showError("the row that contains \(text) was deleted; search again")
     }
     list.select(offset)
-    if found.isWrapped { model.message = ("the search went on at the other end", false) }
+    if found.isWrapped { model.message = ("the search continued at the other end", false) }
+  }
+}
+
+/// The help that `?` shows.
+private enum ViewHelp {
+  private static let lines: [(keys: String, meaning: String)] = [
+    ("↑ ↓  k j", "select the row above or below"),
+    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F and Space"),
+    ("Home End  g G", "select the first or last row"),
+    ("← →  h l", "scroll by a column"),
+    ("/ n N", "search for a text, find the next or the previous one"),
+    ("f", "show only rows that contain a text; an empty text shows all"),
+    ("< >", "sort by the previous or next column"),
+    ("r  u", "reverse the order; do not sort"),
+    (":swap SOURCE", "swap to json:PATH, jsonl:PATH, sqlite:PATH?SQL or lines:-"),
+    (":sort COLUMN", "sort by a column; add desc for descending order"),
+    (":filter TEXT", "the same as f"),
+    (":NUMBER", "select a row by its number"),
+    ("Ctrl-L  Ctrl-Z", "redraw the screen; stop the program (continue with fg)"),
+    ("q  Ctrl-C", "quit"),
+  ]
+
+  static func frame(for size: TerminalSize) -> TerminalFrame {
+    let bold = TerminalStyle(isBold: true)
+    let width = lines.map { TerminalText.width($0.keys) }.max() ?? 0
+    var shown = [
+      TerminalLine("livelist view: a live list that keeps your place", bold), TerminalLine(),
+    ]
+    shown += lines.map { keys, meaning in
+      var line = TerminalLine("  ")
+      let space = String(repeating: " ", count: width - TerminalText.width(keys) + 3)
+      line.append(keys + space, bold)
+      line.append(meaning)
+      return line
+    }
+    shown += [
+      TerminalLine(),
+      TerminalLine("Changed rows are marked for a moment: + inserted, ~ updated, ^ moved."),
+      TerminalLine("Press any key to return."),
+    ]
+    return TerminalFrame(size: size, lines: shown)
   }
 }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ListLimitsTests {
   typealias State = TerminalListState<TestElement>
 
-  @Test func whatIsSelectedWithoutAnyRoomIsInSightOnceThereIsSome() {
+  @Test func `a row selected without any room becomes visible with room`() {
     var state = State(columns: [TerminalColumn("Key") { "\($0.id)" }])
     state.apply(.initial(Snapshot((0..<50).map { TestElement($0) }), revision: 0))
     state.select(30)
@@ -22,7 +22,7 @@ import Testing
     #expect(state.visibleRows == 42..<50)
   }
 
-  @Test func aColumnWithoutTextDoesNotHideThoseBehindIt() {
+  @Test func `an empty column does not hide the following columns`() {
     var state = State(columns: [
       TerminalColumn("A") { _ in "a" }, TerminalColumn("") { _ in "" },
       TerminalColumn("C") { _ in String(repeating: "c", count: 50) },
@@ -33,7 +33,7 @@ import Testing
       state.frame().lines.prefix(2).map(\.text) == ["  A    C            ", "> a    cccccccccccc…"])
   }
 
-  @Test func columnsThatHaveNoRoomAreNotAskedFor() {
+  @Test func `the closures of invisible columns are not called`() {
     let asked = Locked<Set<Int>>([])
     let columns = (0..<1000).map { number in
       TerminalColumn<TestElement>("") { _ in
@@ -51,7 +51,7 @@ import Testing
     #expect(asked.withLock(\.count) == 1000)
   }
 
-  @Test func ofALongTextOnlyTheStartIsRead() {
+  @Test func `only the start of a long text is read`() {
     for (unit, shown) in [("ab", "ab"), ("漢", "漢"), ("e\u{301}", "e\u{301}"), ("\t", "␉")] {
       let text = String(repeating: unit, count: 200_000)
       var state = State(columns: [
@@ -63,7 +63,7 @@ import Testing
       #expect(line.width == 60)
       #expect(line.text.hasPrefix("> " + shown + shown))
       #expect(line.text.contains("…  b"))
-      // None of it is shown in full, however it is cut.
+      // The frame contains only a prefix of the text.
       #expect(line.text.unicodeScalars.count < 150)
     }
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TerminalViews
 
-/// What a list of 50 rows on the screen sends to the terminal, as counted in bytes.
+/// The number of bytes that a list of 50 visible rows sends to the terminal.
 @Suite struct TerminalListBytesTests {
   private static let size = TerminalSize(rows: 52, columns: 120)
   private let source = ArrayDataSource((0..<1000).map { TestElement(1000 + $0, 7) })
@@ -28,7 +28,9 @@ import Testing
     draw()
   }
 
-  /// Draws what is to be shown now, and checks that the terminal shows it.
+  /// Draws the current state, and checks that the terminal shows it.
+  ///
+  /// - Returns: The number of bytes sent.
   @discardableResult
   private mutating func draw(sourceLocation: SourceLocation = #_sourceLocation) -> Int {
     let position = state.selection.map { "\($0 + 1)/\(state.contents.count)" } ?? ""
@@ -46,7 +48,7 @@ import Testing
     return bytes.count
   }
 
-  /// Edits the source, and has the list take the change in.
+  /// Edits the source, and applies the change to the list.
   private mutating func edit(_ body: (ArrayDataSource<TestElement>) -> Void) {
     let before = (source.snapshot, source.revision)
     body(source)
@@ -58,14 +60,14 @@ import Testing
           changeset: Changeset(from: before.0, to: source.snapshot))))
   }
 
-  @Test mutating func nothingIsSentWhileNothingChanges() {
+  @Test mutating func `nothing is sent while nothing visible changes`() {
     for _ in 0..<3 { #expect(draw() == 0) }
-    // What changes out of sight changes nothing on the screen.
+    // A change of an invisible row does not change the screen.
     edit { $0.update(at: 20) { $0.content = 8 } }
     #expect(draw() == 0)
   }
 
-  @Test mutating func aChangedRowTakesFewBytes() {
+  @Test mutating func `a changed row takes few bytes`() {
     for content in 0..<20 {
       edit { $0.update(at: 490 - content) { $0.content = content } }
       #expect(draw() < 200)
@@ -74,7 +76,7 @@ import Testing
     }
   }
 
-  @Test mutating func aRowThatComesAndScrollsTakesFewBytes() {
+  @Test mutating func `an inserted row that scrolls takes few bytes`() {
     for step in 0..<20 {
       edit { $0.insert(TestElement(2000 + step, 7), at: step.isMultiple(of: 2) ? 480 : 510) }
       #expect(draw() < 300)
@@ -83,7 +85,7 @@ import Testing
     }
   }
 
-  @Test mutating func aRowThatGoesOrMovesTakesFewBytes() {
+  @Test mutating func `a deleted or moved row takes few bytes`() {
     for step in 0..<20 {
       edit { _ = $0.remove(at: 485) }
       #expect(draw() < 300)
@@ -94,7 +96,7 @@ import Testing
     }
   }
 
-  @Test mutating func scrollingByARowTakesFewBytes() {
+  @Test mutating func `scrolling by a row takes few bytes`() {
     for _ in 0..<100 {
       state.perform(.down)
       #expect(draw() < 300)

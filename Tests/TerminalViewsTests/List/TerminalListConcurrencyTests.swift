@@ -8,7 +8,7 @@ import Testing
 @testable import TerminalViews
 
 @MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListConcurrencyTests {
-  @Test func aListFollowsSourcesThatThreadsEditAndSwap() async throws {
+  @Test func `a list follows sources that threads edit and swap`() async throws {
     let sources = (0..<3).map { number in
       ArrayDataSource((0..<200).map { TestElement($0, number) })
     }
@@ -35,7 +35,7 @@ import Testing
       group.addTask {
         for step in 0..<200 { _ = await container.swap(to: sources[step % 3]).outcome }
       }
-      // The user moves all the while.
+      // Meanwhile, the user moves the selection.
       for step in 0..<300 {
         list.perform(step.isMultiple(of: 7) ? .pageDown : .up)
         display.show(writer.bytes(for: list.frame(for: size)))

@@ -16,7 +16,7 @@ import Testing
     TerminalColumn<TestElement>("Content") { "c\($0.content)" },
   ]
 
-  /// A list that is kept in step with a source, without a terminal.
+  /// A list that follows a source, without a terminal.
   private final class Follower {
     let source: ArrayDataSource<TestElement>
     var state: State
@@ -30,7 +30,7 @@ import Testing
       state.apply(.initial(before, revision: 0))
     }
 
-    /// Edits the source, and has the list take the change in.
+    /// Edits the source, and applies the events to the list.
     func edit(
       at now: Duration = .zero, _ body: (ArrayDataSource<TestElement>) throws -> Void
     ) rethrows {
@@ -50,7 +50,7 @@ import Testing
 
   private func elements(_ range: Range<Int>) -> [TestElement] { range.map { TestElement($0) } }
 
-  @Test func headingsRowsAndStatusFillTheScreen() {
+  @Test func `headings, rows and status fill the screen`() {
     let list = Follower(elements(0..<3))
     #expect(
       list.lines == [
@@ -60,7 +60,7 @@ import Testing
     #expect(list.state.visibleRows == 0..<3)
   }
 
-  @Test func commandsMoveTheSelectionAndScroll() {
+  @Test func `commands move the selection and scroll`() {
     let list = Follower(elements(0..<20))
     #expect(list.state.visibleRows == 0..<5)
     for _ in 0..<6 { list.state.perform(.down) }
@@ -81,7 +81,7 @@ import Testing
     #expect(list.state.selection == 19)
   }
 
-  @Test func theSelectedLineStaysWhileRowsComeAndGoAboveIt() {
+  @Test func `the selected line stays while rows above it are inserted and deleted`() {
     let list = Follower(elements(0..<20))
     for _ in 0..<10 { list.state.perform(.down) }
     let line = list.lines.firstIndex { $0.hasPrefix(">") }
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func theSelectedLineStaysWhenItsElementMoves() {
+  @Test func `the selected line stays when its element moves`() {
     let list = Follower(elements(0..<40))
     for _ in 0..<20 { list.state.perform(.down) }
     let line = list.lines.firstIndex { $0.hasPrefix(">") }
@@ -106,7 +106,7 @@ import Testing
     #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
   }
 
-  @Test func theSelectedLineStaysInSightWhenTheListIsTurnedRound() {
+  @Test func `the selected line stays when the list is reversed`() {
     let list = Follower(elements(0..<40))
     for _ in 0..<10 { list.state.perform(.down) }
     let line = list.lines.firstIndex { $0.hasPrefix(">") }
@@ -115,7 +115,7 @@ import Testing
     #expect(list.lines.firstIndex { $0.hasPrefix(">") } == line)
   }
 
-  @Test func ofADeletedRowTheNextTakesTheLine() {
+  @Test func `the next row takes the line of a deleted row`() {
     let list = Follower(elements(0..<20))
     for _ in 0..<6 { list.state.perform(.down) }
     let line = list.lines.firstIndex { $0.hasPrefix(">") }
@@ -131,7 +131,7 @@ import Testing
     #expect(list.state.selectedElement?.id == 7)
   }
 
-  @Test func theLineStaysThroughASwap() async throws {
+  @Test func `the selected line stays through a swap`() async throws {
     let first = ArrayDataSource(elements(0..<1000))
     let second = ArrayDataSource(
       (0..<1000).filter { !$0.isMultiple(of: 3) || $0 == 501 }.map { TestElement($0, 1) }
@@ -153,7 +153,7 @@ import Testing
     #expect(state.selection.map { $0 - state.visibleRows.lowerBound } == line)
   }
 
-  @Test func changedRowsAreMarkedForAWhile() {
+  @Test func `changed rows are marked for the mark duration`() {
     let list = Follower(elements(0..<4))
     list.edit(at: .seconds(1)) {
       $0.transaction { draft in
@@ -173,7 +173,7 @@ import Testing
     #expect(list.state.nextMarkEnd == nil)
   }
 
-  @Test func soManyChangesMarkOnlyWhatIsNear() {
+  @Test func `a very large change marks only rows near the visible ones`() {
     let list = Follower(elements(0..<10))
     list.edit { $0.insert(contentsOf: self.elements(100..<20_000), at: 1) }
     #expect(list.state.mark(ofRow: 0) == nil)
@@ -181,14 +181,14 @@ import Testing
     #expect((10..<19_000).allSatisfy { list.state.mark(ofRow: $0) == nil })
   }
 
-  @Test func theFirstLoadIsNotMarked() {
+  @Test func `the first load is not marked`() {
     let list = Follower([])
     list.edit { $0.replace(with: self.elements(0..<3)) }
     #expect((0..<3).allSatisfy { list.state.mark(ofRow: $0) == nil })
   }
 
   @Test(arguments: 0..<5, [0, 1, 2, 9])
-  func everySizeHasAFrameOfThatSize(rows: Int, columns: Int) {
+  func `a frame has the size of the screen`(rows: Int, columns: Int) {
     let list = Follower([TestElement(1), TestElement(2)], rows: rows, columns: columns)
     list.edit { $0.append(3) }
     for command in [State.Command.down, .pageDown, .pageUp, .end, .left, .right, .right] {
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: 0..<6)
-  func aPartOfAScreenIsHeadingsAndRowsAlone(rows: Int) {
+  func `a part of a screen contains only headings and rows`(rows: Int) {
     let list = Follower(elements(0..<3))
     list.state.resize(to: TerminalSize(rows: rows, columns: 20), hasStatus: false)
     let frame = list.state.frame(status: TerminalLine("status"), cursorColumn: 1)
@@ -215,7 +215,7 @@ import Testing
     if rows > 1 { #expect(list.lines.last == "status") }
   }
 
-  @Test func keysThatMoveInAListAreItsCommands() {
+  @Test func `keys that move in a list are commands`() {
     let keys: [(TerminalKey, State.Command)] = [
       (.up, .up), (.down, .down), (.left, .left), (.right, .right), (.pageUp, .pageUp),
       (.pageDown, .pageDown), (.home, .home), (.end, .end),
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  @Test func wideColumnsGiveWayFirstAndCanBeScrolled() {
+  @Test func `wide columns are reduced first and can be scrolled`() {
     let wide = [
       TerminalColumn<TestElement>("A") { _ in "aaaa" },
       TerminalColumn<TestElement>("B") { _ in String(repeating: "b", count: 100) },
@@ -246,14 +246,14 @@ import Testing
     #expect(state.frame().lines[1].text == "> bbbbbbbbbbbbb…  ccccccccccc…")
   }
 
-  @Test func columnsKeepTheirWidthWhileOneScrolls() {
+  @Test func `columns keep their width while the list scrolls`() {
     let list = Follower((0..<40).map { TestElement($0 == 3 ? 12345 : $0) })
     list.state.perform(.end)
     #expect(list.lines[1] == "     35  c0")
   }
 
   @Test(arguments: 0..<10 as Range<UInt64>)
-  func theAnchoredElementStaysOnItsLineThroughRandomChanges(seed: UInt64) throws {
+  func `the anchor row stays on its line through random changes`(seed: UInt64) throws {
     var editor = RandomEditor(seed: seed, size: 60)
     let list = Follower((0..<30).map { TestElement(1000 + $0) })
     var random = SeededGenerator(seed: seed)
@@ -271,7 +271,7 @@ import Testing
         before.contents.filter({ $0.id == identity }).count == 1
       else { continue }
       #expect(state.selectedElement?.id == identity, "seed \(seed)")
-      // On its line, unless the list's ends leave no room.
+      // The element is on its line, unless the ends of the list leave no room.
       let line = old - before.visibleRows.lowerBound
       guard let new = state.selection else { continue }
       let top = max(0, min(new - line, state.contents.count - 5))

@@ -12,7 +12,7 @@ import Testing
   private static let size = TerminalSize(rows: 10, columns: 40)
   private let clock = ManualClock()
 
-  /// The frames that a list asked for.
+  /// A screen that records the frames that a list draws.
   @MainActor private final class Screen {
     var frames: [TerminalFrame] = []
     private var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -39,14 +39,14 @@ import Testing
     ) { list in screen.show(list.frame(for: Self.size)) }
   }
 
-  @Test func aChangeIsShownAtOnceAndTheNextOnesTogether() async throws {
+  @Test func `a change is shown immediately and the next ones together`() async throws {
     let source = ArrayDataSource((0..<3).map { TestElement($0) })
     let screen = Screen()
     let list = makeList(source, on: screen)
     await screen.wait(forFrames: 1)
     #expect(list.eventCount == 1 && list.state.contents.count == 3)
     for id in 10..<1010 { source.insert(TestElement(id), at: 0) }
-    // The first frame was a moment ago: the change waits for the next.
+    // The first frame has just been drawn: the change is drawn with the next one.
     try await clock.waitForSleepers(1)
     #expect(screen.frames.count == 1)
     clock.advance(by: .milliseconds(100))
@@ -56,21 +56,21 @@ import Testing
     #expect(list.state.selectedElement?.id == 0)
   }
 
-  @Test func aListIsMadeWithoutATrackedReading() {
+  @Test func `creating a list does not track its source`() {
     let source = CollectionProperty([TestElement(0)])
     let screen = Screen()
-    let told = Shared(0)
+    let changes = Shared(0)
     let list = withObservationTracking {
       makeList(source, on: screen)
     } onChange: {
-      told.modify { $0 += 1 }
+      changes.modify { $0 += 1 }
     }
     source.setStatus(.loading)
-    #expect(told.value == 0)
+    #expect(changes.value == 0)
     withExtendedLifetime(list) {}
   }
 
-  @Test func aMillionChangesWhileTheViewSleepsAreOneEvent() async throws {
+  @Test func `a million changes between two frames are one event`() async throws {
     let count = 1_000_000
     let source = ArrayDataSource((0..<1000).map { TestElement($0) })
     let screen = Screen()
@@ -87,7 +87,7 @@ import Testing
     #expect(list.state.contents[999].content == count - 1)
   }
 
-  @Test func nothingIsDrawnWhileNothingChanges() async throws {
+  @Test func `nothing is drawn while nothing changes`() async throws {
     let source = ArrayDataSource((0..<3).map { TestElement($0) })
     let screen = Screen()
     let list = makeList(source, on: screen)
@@ -96,7 +96,7 @@ import Testing
     #expect(clock.sleeperCount == 0)
     source.update(at: 0) { $0.content = 1 }
     await screen.wait(forFrames: 2)
-    // The mark is taken away later, and then nothing is waited for.
+    // The mark is removed later. Afterwards, no timer runs.
     try await clock.waitForSleepers(1)
     #expect(list.state.mark(ofRow: 0) == .updated)
     clock.advance(by: .seconds(2))
@@ -106,7 +106,7 @@ import Testing
     #expect(screen.frames.count == 3)
   }
 
-  @Test func theStatusIsTakenIn() async throws {
+  @Test func `the list follows the status of its source`() async throws {
     let source = CollectionProperty<TestElement>(status: .loading)
     let screen = Screen()
     let list = makeList(source, on: screen)
@@ -118,7 +118,7 @@ import Testing
     #expect(list.status.error?.message == "no")
   }
 
-  @Test func aPartOfTheScreenAndKeys() async {
+  @Test func `a list draws a part of the screen and handles keys`() async {
     let screen = Screen()
     let list = makeList(ArrayDataSource((0..<3).map { TestElement($0) }), on: screen)
     await screen.wait(forFrames: 1)
@@ -129,7 +129,7 @@ import Testing
     #expect(list.state.visibleRows == 0..<2)
   }
 
-  @Test func itLetsGoOfItsSource() async {
+  @Test func `a released list releases its source`() async {
     let screen = Screen()
     weak var source: ArrayDataSource<TestElement>?
     do {

@@ -1,4 +1,4 @@
-// A list that tells exactly what becomes of it.
+// A list that reports exactly how it changes.
 //
 //     swift run Collections
 import Swappable
@@ -24,30 +24,30 @@ let observation = planets.observe { event in
 planets.append(Planet(id: "Venus", moons: 0))
 planets.move(from: 2, to: 0)
 planets.update(identifiedBy: "Mars") { $0.moons = 3 }
-planets.update(identifiedBy: "Mars") { $0.moons = 3 }  // nothing has changed: nothing is told
+planets.update(identifiedBy: "Mars") { $0.moons = 3 }  // the element is equal: no event
 
-// Several edits are one change. Inside, only the draft shows them.
+// A transaction combines several edits into one change. Inside, only the draft contains the edits.
 planets.transaction { draft in
   draft.insert(Planet(id: "Mercury", moons: 0), at: 0)
   draft.update(identifiedBy: "Mars") { $0.moons = 2 }
   print("draft \(draft.count), list \(planets.count)")
 }
 
-// A body that throws leaves everything as it was.
-struct Doubt: Error {}
+// If the closure throws an error, the list keeps its contents.
+struct CanceledError: Error {}
 do {
   try planets.transaction { draft in
     draft.removeAll()
-    throw Doubt()
+    throw CanceledError()
   }
 } catch { print("still \(planets.count)") }
 
-// A new version, from wherever: what differs is found out.
+// Replace the contents with a new version. The list computes the difference.
 planets.replace(with: planets.snapshot.reversed() + [Planet(id: "Jupiter", moons: 97)])
 
-// MARK: Deriving others
+// MARK: Deriving lists
 
-// What is made of a list is a live list: filtered, sorted, mapped, or several as one.
+// Operators filter, sort, map or combine lists. Each result is a live list.
 let moonless = planets.filter { $0.moons == 0 }
 let names = planets.sorted { $0.moons > $1.moons }.map(\.id)
 let everything = moonless.map(\.id).concatenated(with: names)
@@ -56,18 +56,19 @@ planets.update(identifiedBy: "Venus") { $0.moons = 5 }
 
 // MARK: Following
 
-// A binding makes another list equal, and keeps it so.
+// A binding keeps another list equal to this one.
 let copy = CollectionProperty<Planet>()
 let binding = moonless.bind(to: copy)
 print("copy:", Array(copy.snapshot))
 
-// As an asynchronous sequence: the initial first, then changes.
+// The events are also available as an asynchronous sequence: the initial event, and then the
+// changes.
 derived.dispose()
 for await event in planets.events() {
   guard case .change(let change) = event else {
     planets.remove(identifiedBy: "Jupiter")
     continue
   }
-  print("gone:", change.deleted.map(\.element))
+  print("deleted:", change.deleted.map(\.element))
   break
 }

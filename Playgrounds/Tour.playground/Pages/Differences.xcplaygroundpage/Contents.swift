@@ -1,4 +1,4 @@
-// What differs between two versions of a list, in every form that is needed of it.
+// The difference between two versions of a list, in several forms.
 //
 //     swift run Differences
 import Foundation
@@ -15,37 +15,42 @@ let new = [
   Todo(id: 3, title: "Ship"), Todo(id: 1, title: "Write more"), Todo(id: 4, title: "Rest"),
 ]
 
-// MARK: Offsets, all at the same time
+// MARK: Simultaneous offsets
+
+// A changeset refers to offsets in the old and in the new version.
 
 let change = Changeset(from: old, to: new)
 print(change)
 print("applied:", change.applying(to: old, with: new) == new)
 
-// MARK: Single steps, one after the other
+// MARK: Sequential steps
+
+// A patch consists of steps that you apply one after another.
 
 for step in Patch(change, from: old, to: new).steps { print(step) }
 
-// MARK: For people
+// MARK: A description for people
 
 print(ChangeDescription(change, from: old, to: new))
 
-// MARK: For views
+// MARK: Stages for views
 
-// A view that animates performs one stage after the other; each has the data to show after it.
+// A view animates one stage after another. Each stage has the data to show after it.
 for stage in StagedChangeset(from: old, to: new) { print(stage) }
 
 // MARK: An algebra
 
-// `inverse` leads back; `composed` makes one change of two.
+// `inverse` reverts a change. `composed` combines two changes into one.
 print("back:", change.inverse.applying(to: new, with: old) == old)
 let last = [Todo(id: 1, title: "Write"), Todo(id: 4, title: "Rest")]
 let next = Changeset(from: new, to: last)
 let both = change.composed(with: next, from: old, to: last)
 print("both:", both.summary)
 
-// MARK: For other processes
+// MARK: Records for other processes
 
-// A record can be written as JSON, and be applied to what the reader holds, or refused.
+// A record can be encoded as JSON. The reader applies it to its own copy, or rejects it if it does
+// not match.
 let encoder = JSONEncoder()
 encoder.outputFormatting = .sortedKeys
 let line = try encoder.encode(ChangeRecord(next, from: new, to: last))
@@ -55,7 +60,7 @@ print("read:", try record.applying(to: new) == last)
 
 // MARK: Sections
 
-// Elements move from section to section.
+// Elements can move between sections.
 let week = [
   ArraySection(model: "today", elements: [1, 2, 3]), ArraySection(model: "later", elements: [4]),
 ]

@@ -1,4 +1,4 @@
-// Live lists of what stands in files: whoever saves a file changes the list.
+// Live lists of the contents of files. Saving a file changes its list.
 //
 //     swift run Files
 import Foundation
@@ -23,46 +23,47 @@ func save(_ text: String) throws { try Data(text.utf8).write(to: file, options: 
 
 try save(#"[{"id": 1, "name": "Ada"}, {"id": 2, "name": "Grace"}]"#)
 let people = JSONFileDataSource<Person>(path: file.path)
-print("before anybody looks:", people.status.state)
+print("before loading:", people.status.state)
 print("loaded:", Array(try await people.loaded()))
 
-/// What a file is told of, to be waited for.
-let (changes, told) = AsyncStream<CollectionChange<Person>>.makeStream()
+/// The changes of the observed files.
+let (changes, send) = AsyncStream<CollectionChange<Person>>.makeStream()
 let observer = { @Sendable (event: CollectionEvent<Person>) in
-  if case .change(let change) = event { told.yield(change) }
+  if case .change(let change) = event { send.yield(change) }
 }
-func printNextChange(_ what: String) async {
+func printNextChange(_ title: String) async {
   for await change in changes {
-    print("\(what): \(change.changeset.summary) -> \(Array(change.after))")
+    print("\(title): \(change.changeset.summary) -> \(Array(change.after))")
     return
   }
 }
 
-// Each save is one change. Other white space is none.
+// Each save is one change. A save that changes only white space is no change.
 let observation = people.observe(observer)
 try save(#"[ {"id": 1, "name": "Ada"},   {"id": 2, "name": "Grace"} ]"#)
 try save(
   #"[{"id": 2, "name": "Grace Hopper"}, {"id": 1, "name": "Ada"}, {"id": 3, "name": "Edsger"}]"#)
 await printNextChange("saved")
 
-// MARK: What is wrong is a status
+// MARK: An error is a status
 
-// The last good contents stay; what is wrong is told with its line and column.
-let (statuses, toldStatus) = AsyncStream<SourceStatus>.makeStream()
-let statusObservation = people.observeStatus { toldStatus.yield($0) }
+// If the file is not valid, the list keeps its last contents. The error names the line and the
+// column.
+let (statuses, sendStatus) = AsyncStream<SourceStatus>.makeStream()
+let statusObservation = people.observeStatus { sendStatus.yield($0) }
 try save("[{\"id\": 2, \"name\": \"Grace\"},\n {\"id\": }]")
 for await status in statuses {
   guard let error = status.error else { continue }
   print(error.message.replacingOccurrences(of: folder.path, with: "…"))
   break
 }
-print("still:", Array(people.snapshot))
+print("kept:", Array(people.snapshot))
 try save(#"[{"id": 2, "name": "Grace"}]"#)
-await printNextChange("mended")
+await printNextChange("corrected")
 
 // MARK: JSON Lines
 
-// What is appended to the file is inserted at the end; nothing else is read again.
+// Lines appended to the file are inserted at the end. The rest of the file is not read again.
 let log = folder.appendingPathComponent("people.jsonl")
 try Data("{\"id\": 1, \"name\": \"Ada\"}\n".utf8).write(to: log)
 let entries = JSONLinesDataSource<Person>(path: log.path)

@@ -1,4 +1,4 @@
-// A value that can be read, set, and observed.
+// A value that you can read, set and observe.
 //
 //     swift run Properties
 import Dispatch
@@ -7,23 +7,23 @@ import Swappable
 // MARK: A value and its observers
 
 let name = Property("Ada")
-// Each observer is told the present value at once, and then each that is set.
+// An observer receives the current value immediately, and then each new value.
 let observation = name.observe { print("name:", $0) }
 name.value = "Grace"
 name.modify { $0 += " Hopper" }
 
-// MARK: What is made of it
+// MARK: Derived signals
 
-// A signal that comes from a property tells the present value first, too.
+// An observer of a property's signal receives the current value first, too.
 let lengths = name.signal.map(\.count).removeDuplicates()
 let lengthObservation = lengths.observe { print("letters:", $0) }
 name.value = "Katherine Johnson"
 name.value = "katherine johnson"
 lengthObservation.dispose()
 
-// MARK: Read-only
+// MARK: Read-only properties
 
-// Who owns a property may show it without letting others set it.
+// The owner of a property can publish it in read-only form.
 final class Counter: Sendable {
   private let property = Property(0)
   let count: ReadOnlyProperty<Int>
@@ -40,13 +40,13 @@ let counterObservation = counter.count.observe { count in
 
 // MARK: Threads
 
-// `modify` is one step between those of other threads: none is lost, and all observers see one order.
+// `modify` is atomic: no change is lost, and all observers receive the values in the same order.
 DispatchQueue.concurrentPerform(iterations: 1000) { _ in counter.increment() }
-print("in the end:", counter.count.value)
+print("final count:", counter.count.value)
 
-// MARK: Setting it inside of an observer
+// MARK: Setting a value inside an observer
 
-// Here a property keeps itself within limits. Observers see both values, one after the other.
+// This property limits its own value. Observers receive both values, one after another.
 let volume = Property(5)
 let limit = volume.observe { if $0 > 10 { volume.value = 10 } }
 let display = volume.observe { print("volume:", $0) }
@@ -54,7 +54,7 @@ volume.value = 14
 
 // MARK: On the main actor
 
-// The observer runs there; what waits meanwhile becomes one value, the newest.
+// The observer runs on the main actor. Pending values are merged into the latest one.
 let (shown, show) = AsyncStream<Int>.makeStream()
 let onMainActor = volume.observe(on: .mainActor) { show.yield($0) }
 volume.value = 3

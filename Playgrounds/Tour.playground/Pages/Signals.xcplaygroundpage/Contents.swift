@@ -1,4 +1,4 @@
-// Values as they come: sending them, making others of them, and where observers are called.
+// Streams of values: how to send and transform them, and where observers are called.
 //
 //     swift run Signals
 import Dispatch
@@ -7,25 +7,26 @@ import Swappable
 // MARK: Sending
 
 let numbers = SignalInput<Int>()
-let observation = numbers.signal.observe { print("got", $0) }
+let observation = numbers.signal.observe { print("received", $0) }
 numbers.send(1)
 
-// What `observe` returns keeps the observation going, and ends it.
+// `observe` returns a handle. Disposing of the handle ends the observation.
 observation.dispose()
 numbers.send(2)
 
-// MARK: Making others
+// MARK: Transforming
 
-// Each closure runs once for a value, however many observe what it makes.
+// Each closure runs once for a value, even if the result has several observers.
 let bag = DisposeBag()
 numbers.signal.filter { $0 > 2 }.map { "\($0) squared is \($0 * $0)" }
   .observe { print($0) }.store(in: bag)
 numbers.signal.removeDuplicates().observe { print("another number:", $0) }.store(in: bag)
 for number in [2, 3, 3] { numbers.send(number) }
 
-// MARK: Sending inside of an observer
+// MARK: Sending inside an observer
 
-// It is told when all have had the present one: nothing is nested, and all see one order.
+// The new value is delivered after all observers have received the current one. Therefore, all
+// observers receive the values in the same order.
 let countdown = SignalInput<Int>()
 countdown.signal.observe { number in
   print("first observer:", number)
@@ -34,10 +35,11 @@ countdown.signal.observe { number in
 countdown.signal.observe { print("second observer:", $0) }.store(in: bag)
 countdown.send(1)
 
-// MARK: Elsewhere
+// MARK: Queues and policies
 
-// Observers may be called on a queue, or on the main actor. A slow one holds nobody up: what waits for
-// it becomes one value, or is kept, up to so many or all. Here the queue stands while values are sent.
+// Observers can be called on a queue or on the main actor. A slow observer does not delay other
+// ones. Its policy determines how many pending values are kept. Here, the queue is suspended while
+// values are sent.
 let queue = DispatchQueue(label: "slow")
 let (ends, end) = AsyncStream<String>.makeStream()
 let letters = SignalInput<String>()
@@ -49,17 +51,17 @@ for policy in [DeliveryPolicy.coalesce, .bounded(2), .everything] {
   }.store(in: bag)
 }
 for letter in ["a", "b", "c", "d"] { letters.send(letter) }
-print("all are sent")
+print("all letters sent")
 queue.resume()
-var waiting = 3
+var remaining = 3
 for await _ in ends {
-  waiting -= 1
-  if waiting == 0 { break }
+  remaining -= 1
+  if remaining == 0 { break }
 }
 
-// MARK: The end
+// MARK: Ending observations
 
-// What is in the bag ends with the bag, or when it is told to.
+// The observations in a bag end when you dispose of the bag or release it.
 bag.dispose()
 numbers.send(4)
-print("nobody listens any more")
+print("all observations ended")

@@ -1,4 +1,4 @@
-// One list to observe, whose source is exchanged: observers are told what differs, and nothing else.
+// A list whose source you can swap. Observers receive the difference and nothing else.
 //
 //     swift run Swapping
 import Swappable
@@ -24,22 +24,23 @@ let observation = container.observe { event in
   }
 }
 
-// MARK: Swapping is one change
+// MARK: A swap is one change
 
-// What both hold is kept: moved or updated, never deleted and inserted.
+// Elements of both sources are kept. They are moved or updated, and never deleted and inserted
+// again.
 container.swap(to: online)
-// The source that is shown is live, the one that was left is not listened to any more.
+// The container follows the new source and no longer observes the old one.
 online.remove(identifiedBy: 1)
 offline.removeAll()
 
-// MARK: Equal contents are nothing to tell
+// MARK: Equal contents cause no event
 
 let copy = ArrayDataSource(online.snapshot)
 print("to a copy:", await container.swap(to: copy).outcome)
 
 // MARK: A source that is loading
 
-// Until it has loaded, the old source stays, and stays live.
+// Until the new source is loaded, the container continues to follow the old one.
 final class Download: DataSource {
   private let contents = CollectionProperty<Track>(status: .loading)
   nonisolated var collection: LiveCollection<Track> { contents.collection }
@@ -54,21 +55,21 @@ print("so far:", swap.outcomeIfKnown.map { "\($0)" } ?? "undecided")
 download.finish([Track(id: 4, title: "Summer"), Track(id: 5, title: "Night")])
 print("then:", await swap.outcome)
 
-// One that fails instead changes nothing.
+// If the new source fails, the container keeps the old one.
 let failing = Download()
 let failed = container.swap(to: failing)
 failing.fail(SourceError(code: "offline", message: "there is no network"))
-if case .failed(let error) = await failed.outcome { print("not shown:", error) }
+if case .failed(let error) = await failed.outcome { print("swap failed:", error) }
 
-// The latest of several swaps wins; of the others nothing is ever seen.
+// The latest of several swaps wins. Observers never receive the contents of the superseded ones.
 let superseded = container.swap(to: Download())
 let latest = container.swap(to: offline)
-print("in turn:", await superseded.outcome, await latest.outcome)
+print("two swaps:", await superseded.outcome, await latest.outcome)
 
-// MARK: Operators stay
+// MARK: Operators and swaps
 
-// They are made over the container once, and survive each swap. Containers nest as well.
+// You derive a list from the container once. It follows each swap. Containers can be nested, too.
 let short = SwappableContainer<Track>(container.filter { $0.title.count < 7 })
 container.swap(to: online)
 print("short ones:", Array(short.snapshot))
-print("a circle:", await container.swap(to: short).outcome)
+print("a cycle:", await container.swap(to: short).outcome)

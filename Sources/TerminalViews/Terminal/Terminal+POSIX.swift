@@ -1,0 +1,148 @@
+import Dispatch
+import SwappablePrimitives
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The terminal that the program runs in: its screen, its size and its keys.
+///
+/// ```swift
+/// let terminal = try Terminal()
+/// try terminal.enter()
+/// defer { terminal.leave() }
+/// try terminal.write(writer.bytes(for: frame))
+/// for await key in terminal.keys() { … }
+/// ```
+///
+/// A terminal can be used from any thread.
+package final class Terminal: Sendable {
+  /// Selects the alternate screen, hides the cursor, disables automatic wrapping of lines, and
+  /// enables bracketed pastes.
+  private static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
+  /// Undoes the enter sequence, and resets the style and the scrolling region.
+  private static let leaveSequence =
+    "\u{1B}[m\u{1B}[r\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+  private let input: TerminalFile
+  private let output: TerminalFile
+  private let savedModes: TerminalModes
+  private let hasEntered = Locked(false)
+
+  /// Opens the terminal and saves its modes.
+  ///
+  /// Keys are read from standard input, and frames are written to standard output. If one of them
+  /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
+  ///
+  /// - Throws: An error if there is no terminal.
+  package convenience init() throws(TerminalError) {
+    try self.init(
+      input: TerminalFile(STDIN_FILENO, O_RDONLY), output: TerminalFile(STDOUT_FILENO, O_WRONLY))
+  }
+
+  init(input: TerminalFile, output: TerminalFile) throws(TerminalError) {
+    self.input = input
+    self.output = output
+    savedModes = try TerminalModes(of: input)
+  }
+
+  deinit {
+    leave()
+  }
+
+  /// Switches to the alternate screen and to raw input, in which each key is available immediately.
+  ///
+  /// You can call this method again after another program has changed the modes.
+  package func enter() throws(TerminalError) {
+    try savedModes.raw.set(on: input, TCSANOW)
+    hasEntered.withLock { $0 = true }
+    try output.write(Array(Terminal.enterSequence.utf8))
+  }
+
+  /// Restores the screen and the modes.
+  ///
+  /// This method has no effect without a previous call of ``enter()``.
+  package func leave() {
+    let wasEntered = hasEntered.withLock { hasEntered in
+      defer { hasEntered = false }
+      return hasEntered
+    }
+    guard wasEntered else { return }
+    // An error means that the terminal is gone: there is nothing to restore.
+    try? output.write(Array(Terminal.leaveSequence.utf8))
+    // Discard unread input, because the user typed it for this program.
+    try? savedModes.set(on: input, TCSAFLUSH)
+  }
+
+  /// Restores the screen, stops the job of the process, and takes the screen again after it
+  /// continues.
+  ///
+  /// This has the effect that Ctrl-Z has in a program without raw input. The system does not stop a
+  /// process group that no shell can continue.
+  package func suspend() throws(TerminalError) {
+    leave()
+    // Stop the other processes of the job first: this process executes nothing after it has
+    // stopped.
+    let handler = signal(SIGTSTP, SIG_IGN)
+    kill(0, SIGTSTP)
+    signal(SIGTSTP, SIG_DFL)
+    // A signal to this thread stops the process before the call returns. Threads of queues block
+    // it.
+    var (stop, mask) = (sigset_t(), sigset_t())
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    pthread_sigmask(SIG_UNBLOCK, &stop, &mask)
+    raise(SIGTSTP)
+    pthread_sigmask(SIG_SETMASK, &mask, nil)
+    signal(SIGTSTP, handler)
+    try enter()
+  }
+
+  /// The size. It is 24 rows by 80 columns if the terminal does not report one.
+  package var size: TerminalSize {
+    var size = winsize()
+    guard ioctl(output.descriptor, numericCast(TIOCGWINSZ), &size) == 0, size.ws_row > 0,
+      size.ws_col > 0
+    else { return TerminalSize(rows: 24, columns: 80) }
+    return TerminalSize(rows: Int(size.ws_row), columns: Int(size.ws_col))
+  }
+
+  /// Writes bytes, and waits until the terminal has accepted all of them.
+  package func write(_ bytes: [UInt8]) throws(TerminalError) {
+    try output.write(bytes)
+  }
+
+  /// Returns a stream of the keys that the user presses from now on.
+  ///
+  /// The stream ends at the end of the terminal's input. Keys are read until you cancel or release
+  /// the stream. Use one stream at a time.
+  ///
+  /// - Parameter escapeTimeout: The time to wait for the rest of a sequence after an escape
+  ///   character. A slow connection may need more than the default.
+  package func keys(escapeTimeout: Duration = .milliseconds(50)) -> AsyncStream<TerminalKey> {
+    let (keys, send) = AsyncStream<TerminalKey>.makeStream()
+    guard let wakePipe = try? WakePipe() else {
+      send.finish()
+      return keys
+    }
+    send.onTermination = { _ in wakePipe.wake() }
+    // The thread blocks while it waits for input, so it gets a queue of its own.
+    DispatchQueue(label: "TerminalViews.keys").async { [self] in
+      var parser = TerminalKeyParser()
+      while true {
+        let found: [TerminalKey]
+        switch input.read(timeout: parser.isWaiting ? escapeTimeout : nil, wakePipe: wakePipe) {
+        case .bytes(let bytes): found = parser.parse(bytes)
+        case .nothing: found = parser.flush()
+        case .end: return send.finish()
+        }
+        for key in found { send.yield(key) }
+      }
+    }
+    return keys
+  }
+}

@@ -1,0 +1,150 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A stream of the signals that the process receives, instead of their default actions.
+///
+/// The handlers are installed before the initializer returns. From then on, no signal is lost.
+/// While this object exists, SIGPIPE is ignored: a write to a closed output fails instead. Release
+/// the object to restore the previous handlers.
+public final class TerminalSignals: Sendable {
+  /// A signal that concerns a program in a terminal.
+  public enum Signal: Sendable, Hashable, CaseIterable {
+    /// SIGINT: the user asks the program to exit.
+    case interrupt
+    /// SIGTERM: the program should exit.
+    case terminate
+    /// SIGHUP: the terminal is gone.
+    case hangup
+    /// SIGWINCH: the size of the terminal changed.
+    case resize
+    /// SIGTSTP: the program should stop. See ``TerminalScreen/suspend()``.
+    case suspend
+    /// SIGCONT: the program continues after a stop. The screen may show anything.
+    case resume
+
+    /// A Boolean value that indicates whether the program should exit.
+    package var isEnd: Bool {
+      switch self {
+      case .interrupt, .terminate, .hangup: true
+      case .resize, .suspend, .resume: false
+      }
+    }
+
+    /// The number of the signal in the system.
+    public var number: Int32 {
+      switch self {
+      case .interrupt: SIGINT
+      case .terminate: SIGTERM
+      case .hangup: SIGHUP
+      case .resize: SIGWINCH
+      case .suspend: SIGTSTP
+      case .resume: SIGCONT
+      }
+    }
+
+    init?(number: Int32) {
+      guard let signal = Signal.allCases.first(where: { $0.number == number }) else { return nil }
+      self = signal
+    }
+  }
+
+  /// The signals in the order of their arrival, for one reader.
+  public let signals: AsyncStream<Signal>
+
+  private let send: AsyncStream<Signal>.Continuation
+  // Set once. Dispatch sources can be used from any thread; their declaration does not say so.
+  nonisolated(unsafe) private let source: any DispatchSourceRead
+  private let handlers: SignalHandlers
+
+  /// Starts to receive signals.
+  ///
+  /// - Parameter kinds: The signals to receive. All other signals keep their actions. For example,
+  ///   a program that shows no frames leaves `suspend` to the system.
+  /// - Precondition: There is no other instance of this class.
+  /// - Throws: A ``TerminalError`` if the process cannot open any more files.
+  public init(_ kinds: Set<Signal> = Set(Signal.allCases)) throws(TerminalError) {
+    let pipe = try pipeOfSignals.get()
+    signalPipe.store(pipe.writeEnd, ordering: .sequentiallyConsistent)
+    let wasTaken = areSignalsTaken.exchange(true, ordering: .sequentiallyConsistent)
+    precondition(
+      !wasTaken,
+      "only one TerminalSignals or TerminalScreen can exist at a time; release the first one"
+    )
+    let (signals, send) = AsyncStream<Signal>.makeStream()
+    (self.signals, self.send) = (signals, send)
+    source = DispatchSource.makeReadSource(
+      fileDescriptor: pipe.readEnd, queue: DispatchQueue(label: "TerminalViews.signals"))
+    source.setEventHandler {
+      var bytes = [UInt8](repeating: 0, count: 256)
+      let count = read(pipe.readEnd, &bytes, bytes.count)
+      for byte in bytes.prefix(max(0, count)) {
+        if let signal = Signal(number: Int32(byte)) { send.yield(signal) }
+      }
+    }
+    source.activate()
+    handlers = SignalHandlers(kinds)
+  }
+
+  deinit {
+    handlers.restore()
+    source.cancel()
+    send.finish()
+    areSignalsTaken.store(false, ordering: .sequentiallyConsistent)
+  }
+}
+
+/// The previous actions of the signals.
+// Sendable: set once and then only read. The C library's declaration does not say so.
+private struct SignalHandlers: @unchecked Sendable {
+  private var saved: [(number: Int32, action: sigaction)] = []
+
+  /// Installs handlers for signals.
+  init(_ kinds: Set<TerminalSignals.Signal>) {
+    for kind in kinds { replace(kind.number, by: writeToPipe) }
+    replace(SIGPIPE, by: SIG_IGN)
+  }
+
+  private mutating func replace(_ number: Int32, by handler: sig_t?) {
+    var old = sigaction()
+    guard sigaction(number, nil, &old) == 0 else { return }
+    saved.append((number, old))
+    signal(number, handler)
+  }
+
+  func restore() {
+    for (number, action) in saved {
+      var action = action
+      _ = sigaction(number, &action, nil)
+    }
+  }
+}
+
+private let areSignalsTaken = Atomic(false)
+
+/// The pipe from the signal handler to the reader of the signals.
+///
+/// The pipe is created once and never closed, because a handler of an earlier instance may still be
+/// running when the next instance is created.
+private let pipeOfSignals = Result<WakePipe, TerminalError> { () throws(TerminalError) in
+  try WakePipe()
+}
+
+/// The descriptor that the signal handler writes to, or -1 if there is none.
+private let signalPipe = Atomic<Int32>(-1)
+
+/// Handles a signal. It calls only functions that are safe in a signal handler.
+private func writeToPipe(_ number: Int32) {
+  let code = errno
+  withUnsafeBytes(of: UInt8(truncatingIfNeeded: number)) { byte in
+    _ = write(signalPipe.load(ordering: .relaxed), byte.baseAddress, 1)
+  }
+  errno = code
+}

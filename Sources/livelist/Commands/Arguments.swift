@@ -1,0 +1,123 @@
+import FileSources
+import Synchronizers
+
+/// The arguments after the name of a command: options at any position, and operands.
+struct Arguments {
+  enum Option: String {
+    case key = "--key"
+    case untilEOF = "--until-eof"
+    case format = "--format"
+    case prefer = "--prefer"
+    case strict = "--strict"
+  }
+
+  private var rest: ArraySlice<String>
+  private(set) var operands: [String] = []
+  private(set) var key: String?
+  private(set) var untilEOF = false
+  private(set) var format: DiffOptions.Format?
+  private(set) var preference: MergeConflict<JSONElement>.Preference?
+  private(set) var isStrict = false
+  /// The command `help` or `version`, if an option requests it. It replaces the command itself.
+  private(set) var text: Command?
+
+  init(_ words: ArraySlice<String>) {
+    rest = words
+  }
+
+  /// Separates options and operands. All arguments after `--` are operands.
+  mutating func parse(options: Set<Option>) throws(LivelistError) {
+    while let word = rest.popFirst() {
+      if word == "--" {
+        operands += rest
+        return
+      }
+      // A single dash is an operand.
+      guard word.hasPrefix("-"), word != "-" else {
+        operands.append(word)
+        continue
+      }
+      if word == "--help" || word == "-h" {
+        text = .help
+        return
+      }
+      if word == "--version" {
+        text = .version
+        return
+      }
+      try parseOption(word, allowed: options)
+    }
+  }
+
+  private mutating func parseOption(
+    _ word: String, allowed: Set<Option>
+  ) throws(LivelistError) {
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let value = parts.count == 2 ? String(parts[1]) : nil
+    guard let option = Option(rawValue: String(parts[0])), allowed.contains(option) else {
+      let names = allowed.map(\.rawValue).sorted().joined(separator: " and ")
+      throw .usage(
+        "unknown option \"\(parts[0])\"; "
+          + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))
+    }
+    switch option {
+    case .key:
+      guard key == nil else {
+        throw .usage("--key is given twice; give it once, because all sources share one key")
+      }
+      if let value { key = value } else { key = try keyName() }
+    case .untilEOF:
+      untilEOF = try flag(option, value)
+    case .strict:
+      isStrict = try flag(option, value)
+    case .format:
+      format = try choice(of: option, value, current: format, "use --format json or --format text")
+    case .prefer:
+      preference = try choice(
+        of: option, value, current: preference, "use --prefer mine or --prefer theirs")
+    }
+  }
+
+  private func flag(_ option: Option, _ value: String?) throws(LivelistError) -> Bool {
+    if let value {
+      throw .usage(
+        "\(option.rawValue) takes no value, but has \"\(value)\"; use \(option.rawValue) alone")
+    }
+    return true
+  }
+
+  /// Parses the value of an option that has a fixed set of values.
+  private mutating func choice<Value: RawRepresentable<String>>(
+    of option: Option, _ value: String?, current: Value?, _ hint: String
+  ) throws(LivelistError) -> Value {
+    guard current == nil else { throw .usage("\(option.rawValue) is given twice; \(hint)") }
+    guard let name = value ?? rest.popFirst() else {
+      throw .usage("\(option.rawValue) has no value; \(hint)")
+    }
+    guard let choice = Value(rawValue: name) else {
+      throw .usage("\(option.rawValue) cannot be \"\(name)\"; \(hint)")
+    }
+    return choice
+  }
+
+  private mutating func keyName() throws(LivelistError) -> String {
+    guard let name = rest.popFirst() else {
+      throw .usage("--key has no field; use --key FIELD or --key=FIELD")
+    }
+    guard !name.hasPrefix("--") else {
+      throw .usage("--key has no field; if the field is named \"\(name)\", use --key=\(name)")
+    }
+    return name
+  }
+
+  /// Returns the error for a wrong number of operands.
+  func countError(_ expectation: String, usage: String) -> LivelistError {
+    let given =
+      switch operands.count {
+      case 0: "none is given"
+      case 1: "1 is given"
+      default: "\(operands.count) are given"
+      }
+    return .usage("\(expectation), but \(given); use \(usage)")
+  }
+}

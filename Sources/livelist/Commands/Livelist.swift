@@ -1,0 +1,58 @@
+import Dispatch
+import Foundation
+
+/// The program: parses its arguments, runs the command, and exits with its status.
+@main
+struct Livelist {
+  static let version = "0.1.0"
+
+  static func main() {
+    let isOutputOpen = StandardDescriptors.prepare()
+    let command: Command
+    do throws(LivelistError) {
+      command = try Command(Array(CommandLine.arguments.dropFirst()))
+    } catch {
+      Program.end(with: error)
+    }
+    // A command that never ends has no effect without an output. The status of the others is still
+    // useful.
+    if !isOutputOpen, command.isEndless { Program.end() }
+    // Block the signals before any other thread starts, because threads inherit the blocked
+    // signals.
+    if case .watch = command { Interruption.block() }
+    Task.detached {
+      do throws(LivelistError) {
+        try await command.run()
+      } catch {
+        Program.end(with: error)
+      }
+      Program.end()
+    }
+    // The view is drawn on the main thread. While `dispatchMain` waits for work, the thread
+    // receives signals.
+    if case .view = command { dispatchMain() }
+    while true { pause() }
+  }
+}
+
+extension Command {
+  fileprivate var isEndless: Bool {
+    switch self {
+    case .watch, .view: true
+    case .help, .version, .diff, .apply, .merge: false
+    }
+  }
+
+  fileprivate func run() async throws(LivelistError) {
+    let output = Output(descriptor: STDOUT_FILENO)
+    switch self {
+    case .help: output.line { $0.append(Command.helpText) }
+    case .version: output.line { $0.append("livelist \(Livelist.version)\n") }
+    case .watch(let options): try await Watch(options: options, output: output).run()
+    case .view(let options): try await View(options: options, output: output).run()
+    case .diff(let options): try await Diff(options: options, output: output).run()
+    case .apply(let old): try await Apply(old: old, output: output).run()
+    case .merge(let options): try await Merge(options: options, output: output).run()
+    }
+  }
+}

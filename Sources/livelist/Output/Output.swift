@@ -1,0 +1,128 @@
+import FileSources
+import Foundation
+import SwappablePrimitives
+
+/// An output that writes complete lines.
+final class Output: Sendable {
+  let descriptor: Int32
+  private let state = Locked(State())
+
+  private struct State: Sendable {
+    var isInLine = false
+    var mustEnd = false
+  }
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// A Boolean value that indicates whether the output is a terminal that shows colors.
+  ///
+  /// The user can disable colors with `NO_COLOR`.
+  var isColorTerminal: Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return isatty(descriptor) == 1 && environment["NO_COLOR", default: ""].isEmpty
+      && environment["TERM"] != "dumb"
+  }
+
+  /// Writes one line. Only one thread may call this method at a time.
+  ///
+  /// - Parameter body: A closure that appends the whole line, including its line break.
+  func line(_ body: (inout LineBuffer) -> Void) {
+    state.withLock { $0.isInLine = true }
+    var buffer = LineBuffer(descriptor: descriptor)
+    body(&buffer)
+    buffer.flush()
+    let mustEnd = state.withLock { state in
+      state.isInLine = false
+      return state.mustEnd
+    }
+    if mustEnd { Program.end() }
+  }
+
+  /// Writes a JSON array with one element a line.
+  func array(of elements: [JSONElement]) {
+    line { line in
+      line.append("[\n")
+      for (offset, element) in elements.enumerated() {
+        line.append(element.utf8)
+        line.append(offset < elements.count - 1 ? ",\n" : "\n")
+      }
+      line.append("]\n")
+    }
+  }
+
+  /// Ends the program immediately, or after the line that is being written.
+  func endProgram() {
+    state.withLock { state in
+      // Exit while the state is locked: no other thread can start a line.
+      if !state.isInLine { Program.end() }
+      state.mustEnd = true
+    }
+  }
+}
+
+/// A buffer for the bytes of a line that writes them in large chunks.
+struct LineBuffer {
+  private static let chunkSize = 1 << 18
+
+  private let descriptor: Int32
+  private var bytes: [UInt8] = []
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+    bytes.reserveCapacity(LineBuffer.chunkSize + LineBuffer.chunkSize / 4)
+  }
+
+  mutating func append(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  mutating func append(_ number: Int) {
+    append(String(number))
+  }
+
+  mutating func append(_ more: [UInt8]) {
+    bytes.append(contentsOf: more)
+    if bytes.count >= LineBuffer.chunkSize { flush() }
+  }
+
+  /// Writes the buffered bytes. Ends the program if they cannot be written.
+  mutating func flush() {
+    let code = bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
+    switch code {
+    case 0: break
+    case EPIPE, ECONNRESET: Program.end()
+    default:
+      Program.end(
+        with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
+    }
+    bytes.removeAll(keepingCapacity: true)
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Writes all bytes, and waits as long as necessary.
+  ///
+  /// - Returns: The error code of the system, or 0 on success.
+  func writeAll(to descriptor: Int32) -> Int32 {
+    var rest = self[...]
+    while !rest.isEmpty {
+      let count = write(
+        descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+        continue
+      }
+      switch errno {
+      case EINTR: break
+      case EAGAIN, EWOULDBLOCK:
+        // A process that shares the descriptor has made it nonblocking.
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&request, 1, -1)
+      case let code: return code
+      }
+    }
+    return 0
+  }
+}

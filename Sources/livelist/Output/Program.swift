@@ -1,0 +1,96 @@
+import Foundation
+
+/// Functions for the process as a whole.
+enum Program {
+  /// Exits immediately. No buffered output is lost, because output is never buffered between calls.
+  static func end(_ status: Int32 = 0) -> Never {
+    _exit(status)
+  }
+
+  static func end(with error: LivelistError) -> Never {
+    report(error.message)
+    end(error.status)
+  }
+
+  /// Writes one line to standard error. Spaces replace control characters of the message.
+  static func report(_ message: String) {
+    var line = "livelist: "
+    for scalar in message.unicodeScalars {
+      let isControl = scalar.properties.generalCategory == .control
+      line.unicodeScalars.append(isControl || scalar == "\u{2028}" ? " " : scalar)
+    }
+    line += "\n"
+    // An error is ignored: if standard error is closed, there is no place to report it.
+    _ = Array(line.utf8).withUnsafeBytes { $0.writeAll(to: STDERR_FILENO) }
+  }
+}
+
+/// The setup of standard input, output and error before any other file is opened.
+enum StandardDescriptors {
+  /// Opens `/dev/null` in place of each closed descriptor.
+  ///
+  /// Otherwise, the next file that is opened would take the number of a closed standard descriptor,
+  /// and receive its output.
+  ///
+  /// - Returns: A Boolean value that indicates whether standard output was open.
+  static func prepare() -> Bool {
+    signal(SIGPIPE, SIG_IGN)
+    let isOutputOpen = fcntl(STDOUT_FILENO, F_GETFD) != -1
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+      // The system assigns the lowest free descriptor.
+      _ = open("/dev/null", O_RDWR)
+    }
+    return isOutputOpen
+  }
+}
+
+/// An error that ends the program, with its exit status.
+struct LivelistError: Error {
+  let status: Int32
+  /// A description of the error, the thing that it concerns, and the remedy.
+  let message: String
+
+  /// Creates an error for a command line that is not valid.
+  static func usage(_ message: String) -> LivelistError {
+    LivelistError(status: 2, message: message)
+  }
+
+  /// Creates an error for input or output that is not available or not valid.
+  static func input(_ message: String) -> LivelistError {
+    LivelistError(status: 1, message: message)
+  }
+}
+
+/// The end of the program because of a signal or a closed output. Lines are always completed.
+enum Interruption {
+  private static var signals: sigset_t {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGINT)
+    sigaddset(&signals, SIGTERM)
+    return signals
+  }
+
+  /// Blocks the signals, also in threads that start later. Then `watch` receives them.
+  static func block() {
+    var signals = signals
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  /// Ends the program after a signal, or when the reader of the output is gone.
+  static func watch(_ output: Output) {
+    Thread.detachNewThread {
+      var signals = signals
+      var signal: Int32 = 0
+      while sigwait(&signals, &signal) != 0 {}
+      output.endProgram()
+    }
+    Thread.detachNewThread {
+      // Without requested events, `poll` reports only errors and a closed reading end.
+      var request = pollfd(fd: output.descriptor, events: 0, revents: 0)
+      while poll(&request, 1, -1) <= 0 {}
+      // An incomplete line has no reader.
+      Program.end()
+    }
+  }
+}

@@ -1,0 +1,293 @@
+import Diffing
+import FileSources
+
+/// An event that was parsed from a line of input.
+enum InputEvent {
+  case initial(revision: Int, elements: [JSONElement])
+  case change(InputChange)
+  /// The status of the source, with a message if the source has failed.
+  case status(state: String, message: String?)
+
+  /// Parses a line in the format of `EventLine`.
+  ///
+  /// - Parameter key: The field that identifies elements, or `nil` for the whole element.
+  init(_ line: [UInt8], key: String? = nil) throws(InputEventError) {
+    let event: JSONElement
+    do throws(JSONError) {
+      event = try JSONElement(parsing: line)
+    } catch {
+      throw InputEventError("the line is not valid JSON: \(error.reason)")
+    }
+    let fields = try EventFields(event, of: "the line", key: key)
+    switch try fields.required("event").string {
+    case "status":
+      self = .status(
+        state: try fields.required("state").string ?? "",
+        message: try? fields.required("message").string)
+    case "initial":
+      self = .initial(
+        revision: try fields.offset("revision"), elements: try fields.elements("elements"))
+    case "change": self = .change(try InputChange(fields))
+    default:
+      throw InputEventError(
+        "the member \"event\" is \(short(try fields.required("event"))), "
+          + "but must be \"initial\", \"change\" or \"status\"")
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a line contains only white space.
+  static func isBlank(_ line: [UInt8]) -> Bool {
+    line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+  }
+}
+
+/// A change with its elements, as it was parsed. Its offsets are not checked yet.
+struct InputChange {
+  struct Single {
+    let offset: Int
+    let element: JSONElement
+  }
+  struct Update {
+    let from: Int
+    let to: Int
+    let old: JSONElement
+    let new: JSONElement
+  }
+  struct Move {
+    let from: Int
+    let to: Int
+  }
+
+  let since: Int
+  let revision: Int
+  let deletes: [Single]
+  let inserts: [Single]
+  let updates: [Update]
+  let moves: [Move]
+
+  init(_ fields: EventFields) throws(InputEventError) {
+    since = try fields.offset("since")
+    revision = try fields.offset("revision")
+    guard revision > since else {
+      throw InputEventError(
+        "the member \"revision\" is \(revision), but must be greater than \"since\", \(since)")
+    }
+    deletes = try fields.list("deletes", of: "a deletion") { (fields) throws(InputEventError) in
+      Single(offset: try fields.offset("at"), element: try fields.element("element"))
+    }
+    inserts = try fields.list("inserts", of: "an insertion") { (fields) throws(InputEventError) in
+      Single(offset: try fields.offset("at"), element: try fields.element("element"))
+    }
+    updates = try fields.list("updates", of: "an update") { (fields) throws(InputEventError) in
+      Update(
+        from: try fields.offset("from"), to: try fields.offset("at"),
+        old: try fields.element("old"), new: try fields.element("element"))
+    }
+    moves = try fields.list("moves", of: "a move") { (fields) throws(InputEventError) in
+      Move(from: try fields.offset("from"), to: try fields.offset("to"))
+    }
+  }
+}
+
+/// An error in an event: the line is not valid, or the event does not match the list.
+struct InputEventError: Error {
+  let reason: String
+
+  static let repeatedInitial = InputEventError(
+    "an initial event follows another event; it must be the first event, and occur once")
+
+  init(_ reason: String) {
+    self.reason = reason
+  }
+}
+
+/// The members of a JSON object in an event, by name.
+struct EventFields {
+  private let members: [String: JSONElement]
+  private let owner: String
+  private let key: String?
+
+  /// - Parameters:
+  ///   - object: The object.
+  ///   - owner: The name of the object in error messages.
+  ///   - key: The field that identifies the elements of the list, or `nil` for the whole element.
+  init(_ object: JSONElement, of owner: String, key: String?) throws(InputEventError) {
+    self.key = key
+    guard let members = object.members else {
+      throw InputEventError("\(owner) is not a JSON object")
+    }
+    self.members = Dictionary(members.map { ($0.name, $0.value) }) { _, last in last }
+    self.owner = owner
+  }
+
+  func required(_ name: String) throws(InputEventError) -> JSONElement {
+    guard let value = members[name] else {
+      throw InputEventError("\(owner) has no member \"\(name)\"")
+    }
+    return value
+  }
+
+  func offset(_ name: String) throws(InputEventError) -> Int {
+    let value = try required(name)
+    guard let number = value.integer, number >= 0 else {
+      throw InputEventError(
+        "the member \"\(name)\" of \(owner) is \(short(value)), but must be a whole number of at least 0"
+      )
+    }
+    return number
+  }
+
+  /// Returns a member that is an element of the list.
+  func element(_ name: String) throws(InputEventError) -> JSONElement {
+    let value = try required(name)
+    guard let key else { return value }
+    do throws(JSONError) {
+      return try JSONElement(parsing: value.utf8, key: key)
+    } catch {
+      throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")
+    }
+  }
+
+  /// Returns a member that is an array of elements of the list.
+  func elements(_ name: String) throws(InputEventError) -> [JSONElement] {
+    let value = try required(name)
+    do throws(JSONError) {
+      if let items = try value.items(key: key) { return items }
+    } catch {
+      throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")
+    }
+    throw InputEventError("the member \"\(name)\" of \(owner) is not an array")
+  }
+
+  /// Returns a member that is an array of objects, each converted by a closure.
+  func list<Item>(
+    _ name: String, of kind: String, _ read: (EventFields) throws(InputEventError) -> Item
+  ) throws(InputEventError) -> [Item] {
+    var items: [Item] = []
+    guard let list = try? required(name).items() else {
+      _ = try required(name)
+      throw InputEventError("the member \"\(name)\" of \(owner) is not an array")
+    }
+    for element in list { items.append(try read(EventFields(element, of: kind, key: key))) }
+    return items
+  }
+}
+
+// MARK: Checking
+
+extension InputChange {
+  /// A change that matches the list, as a changeset with its new elements.
+  struct Checked {
+    let changeset: Changeset
+    let inserted: [JSONElement]
+    let updated: [JSONElement]
+  }
+
+  /// Throws an error if the change does not follow the event with a revision.
+  func checkContinues(from revision: Int) throws(InputEventError) {
+    guard since == revision else {
+      throw InputEventError(
+        "the member \"since\" is \(since), but the previous event has revision \(revision): "
+          + "events are missing or not in order")
+    }
+  }
+
+  /// Compares the offsets and the old elements of the change with the list.
+  ///
+  /// - Parameter old: The elements before the change.
+  /// - Throws: An error that names the first mismatch.
+  /// - Complexity: O(k log k) for k operations, and k accesses to `old`.
+  func checked(
+    against old: some RandomAccessCollection<JSONElement>
+  ) throws(InputEventError) -> Checked {
+    try Self.checkAscending(deletes.map(\.offset), "deletes")
+    try Self.checkAscending(inserts.map(\.offset), "inserts")
+    try Self.checkAscending(moves.map(\.to), "moves")
+    for delete in deletes {
+      try Self.check(delete.offset, old.count, "a deletion is at")
+      try Self.check(
+        delete.element, is: old[at: delete.offset], at: delete.offset, "a deleted element")
+    }
+    let count = old.count - deletes.count + inserts.count
+    for insert in inserts { try Self.check(insert.offset, count, "an insertion is at") }
+    try checkMoves(oldCount: old.count, newCount: count)
+    let order = Changeset(
+      deletions: deletes.map(\.offset), insertions: inserts.map(\.offset),
+      moves: moves.map { Changeset.Move(from: $0.from, to: $0.to) })
+    try checkUpdates(order, old, newCount: count)
+    return Checked(
+      changeset: Changeset(
+        deletions: order.deletions, insertions: order.insertions, moves: order.moves,
+        updates: updates.map { Changeset.Update(from: $0.from, to: $0.to) }),
+      inserted: inserts.map(\.element), updated: updates.map(\.new))
+  }
+
+  private func checkMoves(oldCount: Int, newCount: Int) throws(InputEventError) {
+    var departures = Set(deletes.map(\.offset))
+    var arrivals = Set(inserts.map(\.offset))
+    for move in moves {
+      try Self.check(move.from, oldCount, "a move is from")
+      try Self.check(move.to, newCount, "a move is to")
+      guard departures.insert(move.from).inserted, arrivals.insert(move.to).inserted else {
+        throw InputEventError(
+          "the move from \(move.from) to \(move.to) shares an offset with another move, "
+            + "a deletion or an insertion"
+        )
+      }
+    }
+  }
+
+  private func checkUpdates(
+    _ order: Changeset, _ old: some RandomAccessCollection<JSONElement>, newCount: Int
+  ) throws(InputEventError) {
+    try Self.checkAscending(updates.map(\.to), "updates")
+    let origins = OffsetMap(order.inverse)
+    for update in updates {
+      try Self.check(update.from, old.count, "an update is from")
+      try Self.check(update.to, newCount, "an update is at")
+      let origin = origins[update.to]
+      guard origin == update.from else {
+        throw InputEventError(
+          "an update goes from \(update.from) to \(update.to), but the element at \(update.to) "
+            + (origin.map { "comes from \($0)" } ?? "is inserted"))
+      }
+      try Self.check(
+        update.old, is: old[at: update.from], at: update.from, "the old element of an update")
+    }
+  }
+
+  private static func check(_ offset: Int, _ count: Int, _ subject: String) throws(InputEventError)
+  {
+    guard offset < count else {
+      throw InputEventError("\(subject) offset \(offset), which is out of range 0..<\(count)")
+    }
+  }
+
+  private static func check(
+    _ claimed: JSONElement, is present: JSONElement, at offset: Int, _ subject: String
+  ) throws(InputEventError) {
+    guard claimed == present else {
+      throw InputEventError(
+        "\(subject) at offset \(offset) is \(short(claimed)), "
+          + "but the list has \(short(present)) there"
+      )
+    }
+  }
+
+  private static func checkAscending(_ offsets: [Int], _ name: String) throws(InputEventError) {
+    for (one, next) in zip(offsets, offsets.dropFirst()) where one >= next {
+      throw InputEventError(
+        "the offsets of \"\(name)\" must ascend, but \(next) follows \(one)")
+    }
+  }
+}
+
+/// Returns the JSON text of a value for an error message.
+private func short(_ value: JSONElement) -> String {
+  let text = value.description
+  return text.count > 60 ? text.prefix(60) + "…" : text
+}
+
+extension RandomAccessCollection {
+  fileprivate subscript(at offset: Int) -> Element { self[index(startIndex, offsetBy: offset)] }
+}

@@ -1,0 +1,77 @@
+import Dispatch
+import Foundation
+
+/// A reader of lines from a file descriptor.
+///
+/// It reads on a queue of its own, because a read can block.
+final class LineReader: @unchecked Sendable {
+  // Sendable: the variables are accessed on the serial queue only.
+
+  private static let chunkSize = 1 << 18
+
+  private let descriptor: Int32
+  private let queue = DispatchQueue(label: "livelist.input")
+  private var bytes: [UInt8] = []
+  /// The offset of the start of the next line.
+  private var start = 0
+  /// The offset up to which no line break was found.
+  private var searched = 0
+  private var isAtEnd = false
+
+  init(descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  /// Returns the next line without its line break, or `nil` after the last line.
+  ///
+  /// The last line needs no line break.
+  func next() async -> [UInt8]? {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in continuation.resume(returning: readLine()) }
+    }
+  }
+
+  private func readLine() -> [UInt8]? {
+    while true {
+      if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+        defer {
+          start = end + 1
+          searched = start
+        }
+        return Array(bytes[start..<end])
+      }
+      searched = bytes.count
+      if isAtEnd {
+        defer { start = bytes.count }
+        return start < bytes.count ? Array(bytes[start...]) : nil
+      }
+      readMore()
+    }
+  }
+
+  private func readMore() {
+    if start > 0 {
+      bytes.removeSubrange(..<start)
+      searched -= start
+      start = 0
+    }
+    let count = bytes.count
+    bytes.append(contentsOf: repeatElement(0, count: LineReader.chunkSize))
+    let read = bytes.withUnsafeMutableBytes { bytes in
+      Foundation.read(descriptor, bytes.baseAddress.map { $0 + count }, LineReader.chunkSize)
+    }
+    let code = errno
+    bytes.removeLast(LineReader.chunkSize - max(read, 0))
+    if read == 0 {
+      isAtEnd = true
+    } else if read < 0 {
+      switch code {
+      case EINTR: return
+      case EAGAIN, EWOULDBLOCK:
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&request, 1, -1)
+      default: isAtEnd = true
+      }
+    }
+  }
+}

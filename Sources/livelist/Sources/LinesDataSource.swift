@@ -1,0 +1,138 @@
+import Diffing
+import Dispatch
+import FileSources
+import ObservableCollections
+import ReactiveSignals
+import SwappablePrimitives
+
+/// A data source that reads the events that another program writes, one a line.
+///
+/// If a line is not valid or an event is missing, the source fails and keeps its last contents. It
+/// cannot know the missing changes, so it reads no further events.
+final class LinesDataSource: DataSource {
+  let collection: LiveCollection<JSONElement>
+  private let contents = CollectionProperty<JSONElement>(status: .idle)
+  private let descriptor: Int32
+  private let key: String?
+  private let isStarted = Locked(false)
+
+  /// - Parameters:
+  ///   - descriptor: The file descriptor to read from.
+  ///   - key: The field that identifies elements, or `nil` for the whole element.
+  init(descriptor: Int32, key: String?) {
+    self.descriptor = descriptor
+    self.key = key
+    collection = contents.collection
+  }
+
+  func start() {
+    let isFirst = isStarted.withLock { isStarted in
+      defer { isStarted = true }
+      return !isStarted
+    }
+    guard isFirst else { return }
+    contents.setStatus(.loading)
+    // The task reads until the input ends or the program exits.
+    Task.detached { [contents, descriptor, key] in
+      await LinesDataSource.read(descriptor, key, into: contents)
+    }
+  }
+
+  private static func read(
+    _ descriptor: Int32, _ key: String?, into contents: CollectionProperty<JSONElement>
+  ) async {
+    let input = LineReader(descriptor: descriptor)
+    var list = LiveFoldedList(contents)
+    var number = 0
+    while let line = await input.next() {
+      number += 1
+      if InputEvent.isBlank(line) { continue }
+      do throws(InputEventError) {
+        try list.apply(InputEvent(line, key: key))
+      } catch {
+        let message =
+          "standard input, line \(number): \(error.reason); the list no longer changes, "
+          + "start both programs again"
+        return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
+      }
+    }
+    list.end()
+  }
+}
+
+/// A live list to which events are applied one after another.
+private struct LiveFoldedList {
+  private let contents: CollectionProperty<JSONElement>
+  /// The revision of the last event, or `nil` before the first one.
+  private var revision: Int?
+  /// The status that the events report.
+  private var status = SourceStatus.loaded
+
+  init(_ contents: CollectionProperty<JSONElement>) {
+    self.contents = contents
+  }
+
+  mutating func apply(_ event: InputEvent) throws(InputEventError) {
+    switch event {
+    case .status(let state, let message):
+      status = SourceStatus(reported: state, message)
+      if revision != nil { contents.setStatus(status) }
+    case .initial(let revision, let elements):
+      guard self.revision == nil else { throw .repeatedInitial }
+      self.revision = revision
+      contents.publish(elements, status: status)
+    case .change(let change):
+      guard let revision else {
+        throw InputEventError(
+          "the first event is a change, not an initial event; pipe the output of livelist watch")
+      }
+      try change.checkContinues(from: revision)
+      publish(try change.checked(against: contents.snapshot))
+      self.revision = change.revision
+    }
+  }
+
+  /// Records the end of the input in the status.
+  func end() {
+    guard revision != nil else {
+      let message =
+        "standard input ended before an initial event; "
+        + "pipe the output of livelist watch into this command"
+      return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
+    }
+    let diagnostic = SourceDiagnostic(code: "ended", message: "the input has ended")
+    contents.setStatus(SourceStatus(status.state, diagnostics: [diagnostic]))
+  }
+
+  private func publish(_ change: InputChange.Checked) {
+    let old = contents.snapshot
+    let changeset = change.changeset
+    let keepsIdentities = zip(changeset.updates, change.updated).allSatisfy { update, element in
+      let before = old[update.from]
+      return before.differenceIdentifier == element.differenceIdentifier && before != element
+    }
+    let count = old.count + changeset.countChange
+    if keepsIdentities, changeset.invariantViolation(oldCount: old.count, newCount: count) == nil {
+      contents.publish(
+        changeset, inserted: change.inserted, updated: change.updated, status: status)
+    } else {
+      // The writer uses another key: compute the difference again.
+      contents.publish(
+        changeset.applying(
+          to: old.array, inserted: change.inserted, updated: change.updated), status: status)
+    }
+  }
+}
+
+extension SourceStatus {
+  /// Creates the status that a line reports.
+  fileprivate init(reported state: String, _ message: String?) {
+    let error = SourceError(
+      code: "reported", message: message ?? "the source reports the state \(state)")
+    switch state {
+    case "failed": self = .failed(error)
+    case "missing": self = .missing(error)
+    default: self = .loaded
+    }
+  }
+}
