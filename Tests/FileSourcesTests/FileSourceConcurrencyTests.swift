@@ -99,7 +99,7 @@ struct FileSourceConcurrencyTests {
     }
     await count.ended()
     #expect(count.count == 0)
-    #expect(count.alarmCount == 0)
+    #expect(count.timerCount == 0)
     #expect(sources.aliveCount == 0)
   }
 
@@ -130,7 +130,7 @@ struct FileSourceConcurrencyTests {
   }
 
   @Test func alarmsAreSetAndTakenBackOnManyThreads() async throws {
-    let clock = WatchCount().system.timer
+    let callLater = WatchCount().system.callLater
     let rung = Shared(0)
     let queues = (0..<4).map { DispatchQueue(label: "alarms \($0)") }
     await withTaskGroup(of: [ScheduledTimer].self) { group in
@@ -140,7 +140,7 @@ struct FileSourceConcurrencyTests {
           for round in 0..<(Self.rounds * 25) {
             let isCancelled = round % 3 == 0
             let delay = Duration.milliseconds(isCancelled ? 60_000 + round : round % 7)
-            let alarm = clock.call(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
+            let alarm = callLater(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
             if isCancelled { alarm.cancel() } else { expected.append(alarm) }
           }
           return expected

@@ -12,7 +12,7 @@
 
   extension JSONFileFaultTests {
     /// Takes long for what it is told: meanwhile the kernel's queue fills.
-    private final class Blockage: FileSignalReceiver {
+    private final class Blockage: Sendable {
       let isReached = Signpost()
       let isOver = Signpost()
 
@@ -29,8 +29,8 @@
       system.watch = { center.watch($0, name: $1, for: $2) }
       system.unwatch = { center.unwatch($0) }
       // Nothing is found by looking at the file each second.
-      system.timer = WatchTimer { delay, queue, body in
-        delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
+      system.callLater = { delay, queue, body in
+        delay < .seconds(1) ? WatchSystem.live.callLater(delay, queue, body) : ScheduledTimer {}
       }
       try directory.write(format.text("1"), to: "a")
       let decoding = ElementDecoding<JSONElement>(each: { $0 })
@@ -46,7 +46,8 @@
       let log = try await SourceLog.afterLoading(source)
 
       let blockage = Blockage()
-      let token = try center.watch(directory.path, name: "block", for: blockage).get()
+      let token = try center.watch(directory.path, name: "block", for: { blockage.receive($0) })
+        .get()
       try directory.write("", to: "block")
       #expect(blockage.isReached.pass())
       let limit = try String(

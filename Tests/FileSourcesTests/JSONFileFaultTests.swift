@@ -95,10 +95,9 @@ struct JSONFileFaultTests {
     let isDenied = Shared(false)
     var system = WatchSystem.live
     // No mode of a file keeps the super-user out.
-    let failure = FileFailure(
+    let failure = FileError(
       cause: .denied, operation: "open", path: directory("a"), code: EACCES,
       reason: "Permission denied")
-    system.files.read = { isDenied.value ? .failure(failure) : FileAccess.live.read($0) }
     system.files.open = { isDenied.value ? .failure(failure) : FileAccess.live.open($0) }
     let log = try await SourceLog.afterLoading(source(format, system: system))
     isDenied.value = true
@@ -167,7 +166,7 @@ struct JSONFileFaultTests {
     system.watch = { path, name, receiver in
       if !isDenied.value { return WatchSystem.live.watch(path, name, receiver) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "watch", path: path, code: ENOSPC,
           reason: "No space left on device"))
     }

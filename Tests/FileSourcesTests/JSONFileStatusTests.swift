@@ -39,9 +39,9 @@ struct JSONFileStatusTests {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let gate = DispatchSemaphore(value: 0)
     var system = WatchSystem.live
-    system.files.read = { path in
+    system.files.open = { path in
       gate.wait()
-      return FileAccess.live.read(path)
+      return FileAccess.live.open(path)
     }
     let source = source(system: system)
     #expect(source.status == .idle)
@@ -183,14 +183,14 @@ struct JSONFileStatusTests {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let isDenied = Holder(Locked(false))
     var system = WatchSystem.live
-    system.files.read = { path in
+    system.files.open = { path in
       if isDenied.value.withLock({ $0 }) {
         return .failure(
-          FileFailure(
+          FileError(
             cause: .denied, operation: "open", path: path, code: EACCES,
             reason: "Permission denied"))
       }
-      return FileAccess.live.read(path)
+      return FileAccess.live.open(path)
     }
     let log = try await SourceLog.afterLoading(source(system: system))
     isDenied.value.withLock { $0 = true }
@@ -208,10 +208,10 @@ struct JSONFileStatusTests {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let isRefused = Holder(Locked(true))
     var system = WatchSystem.live
-    system.files.read = { path in
-      guard isRefused.value.withLock({ $0 }) else { return FileAccess.live.read(path) }
+    system.files.open = { path in
+      guard isRefused.value.withLock({ $0 }) else { return FileAccess.live.open(path) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "open", path: path, code: EMFILE,
           reason: "Too many open files"))
     }
@@ -238,7 +238,7 @@ struct JSONFileStatusTests {
     var system = WatchSystem.live
     system.watch = { path, _, _ in
       .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "watch", path: path, code: ENOSPC,
           reason: "No space left on device"))
     }

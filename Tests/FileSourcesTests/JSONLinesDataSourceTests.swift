@@ -250,7 +250,7 @@ struct JSONLinesDataSourceTests {
     try directory.write("[\n1,\n2\n]\n", to: "a.jsonl")
     let source = source()
     let error = await #expect(throws: SourceError.self) { try await source.loaded() }
-    #expect(error?.message.contains("each value stands on one line") == true)
+    #expect(error?.message.contains("each value is on one line") == true)
     let log = SourceLog(source)
     try replace("{\"id\":1}\n")
     #expect(try await log.nextChange().after.count == 1)
@@ -342,8 +342,8 @@ struct JSONLinesDataSourceTests {
     func text(_ marker: String) -> String {
       (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
     }
-    @Sendable func numbered(_ stamp: Result<FileStamp, FileFailure>) -> Result<
-      FileStamp, FileFailure
+    @Sendable func numbered(_ stamp: Result<FileStamp, FileError>) -> Result<
+      FileStamp, FileError
     > {
       stamp.map { stamp in
         var stamp = stamp
@@ -418,7 +418,7 @@ struct JSONLinesDataSourceTests {
     system.files.open = { path in
       guard isRefused.value else { return FileAccess.live.open(path) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "open", path: path, code: EMFILE,
           reason: "Too many open files"))
     }

@@ -84,7 +84,7 @@ struct JSONLinesSavingTests {
   func aFileWithTheNumberOfADeletedOneWaitsForItsWriter(signals: [FileSignal]) async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
-    let receivers = Log<any FileSignalReceiver>([])
+    let receivers = Log<WatchSystem.Receiver>([])
     var system = WatchSystem.live
     system.watch = { _, name, receiver in
       receivers.append(receiver)
@@ -92,14 +92,14 @@ struct JSONLinesSavingTests {
     }
     system.unwatch = { _ in }
     // No look without being told.
-    system.timer = WatchTimer { delay, queue, body in
-      delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
+    system.callLater = { delay, queue, body in
+      delay < .seconds(1) ? WatchSystem.live.callLater(delay, queue, body) : ScheduledTimer {}
     }
     let reads = ReadLog(system)
     let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))
     try await reads.nextRead()
     func tell(_ signal: FileSignal) async throws {
-      try #require(receivers.value.first).receive(signal)
+      try #require(receivers.value.first)(signal)
       try await reads.nextRead()
     }
     // A file that is emptied keeps its number.

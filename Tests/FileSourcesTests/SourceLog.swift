@@ -79,10 +79,6 @@ final class ReadLog: Sendable {
     let (reads, read) = AsyncStream.makeStream(of: Void.self)
     self.reads = reads
     var system = base
-    system.files.read = { path in
-      defer { read.yield() }
-      return base.files.read(path)
-    }
     system.files.open = { path in
       base.files.open(path).map { file in
         // It was read when it is let go of.

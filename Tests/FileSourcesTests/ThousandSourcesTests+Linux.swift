@@ -97,7 +97,7 @@
       // Two looks of each at its file.
       let start = clock()
       let (stream, end) = AsyncStream.makeStream(of: Void.self)
-      let alarm = WatchTimer.live.call(.seconds(2), DispatchQueue(label: "idle")) {
+      let alarm = WatchSystem.live.callLater(.seconds(2), DispatchQueue(label: "idle")) {
         end.finish()
       }
       for await _ in stream {}

@@ -2,7 +2,7 @@ import FileWatching
 
 @testable import FileSources
 
-extension FileDifference.Bytes {
+extension FileDifference {
   /// What reading a file tells of two versions of it.
   ///
   /// - Parameter isWhole: Whether all of it is told, as it is where much differs.
