@@ -51,7 +51,7 @@ import Testing
 
   @Test func oneWaySynchronisationsHaveTheirRows() throws {
     let cases = try cases(of: "Code", in: "OneWayError.swift")
-    #expect(try codes(below: "One-way synchronisation") == cases.union(["other-item"]))
+    #expect(try codes(below: "One-way synchronization") == cases.union(["other-item"]))
   }
 
   @Test func noEnumerationOfCodesIsForgotten() {
@@ -77,7 +77,7 @@ import Testing
     }
     #expect(try codes(below: "Diagnostics") == written["SourceDiagnostic"])
     let errors = try #require(written["SourceError"])
-    let rows = try codes(below: "One-way synchronisation").union(codes(below: "The tool"))
+    let rows = try codes(below: "One-way synchronization").union(codes(below: "The tool"))
     #expect(errors.subtracting(rows) == [])
   }
 
