@@ -8,8 +8,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct AdmissionTests {
-  @Test func allAreLetInAndFewAreInsideAtATime() {
-    // Nobody loses patience.
+  @Test func `all closures run, at most four at a time`() {
+    // The timer never fires.
     let limiter = StartLimiter { _, _, _ in ScheduledTimer {} }
     let (inside, most) = (Shared(0), Shared(0))
     let done = DispatchSemaphore(value: 0)
@@ -28,7 +28,7 @@ struct AdmissionTests {
     #expect((1...4).contains(most.value))
   }
 
-  @Test func workThatWaitsForOtherWorkDoesNotKeepItOut() {
+  @Test func `closures that wait for other closures do not block them`() {
     let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
     let arrived = DispatchSemaphore(value: 0)
     let gate = Signpost()
@@ -42,7 +42,7 @@ struct AdmissionTests {
     gate.open()
   }
 
-  @Test func workIsLetGoOfWhenItIsDone() {
+  @Test func `a closure is released after its run`() {
     let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
     let queue = DispatchQueue(label: "work")
     weak var weakToken: Token?

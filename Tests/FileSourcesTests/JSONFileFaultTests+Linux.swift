@@ -11,7 +11,7 @@
   @testable import FileWatching
 
   extension JSONFileFaultTests {
-    /// Takes long for what it is told: meanwhile the kernel's queue fills.
+    /// A receiver that blocks until the kernel's queue is full.
     private final class Blockage: Sendable {
       let isReached = Signpost()
       let isOver = Signpost()
@@ -23,12 +23,12 @@
     }
 
     @Test(arguments: Format.allCases)
-    func whatAnOverflowingQueueLostIsReadAgain(format: Format) async throws {
+    func `an overflow reads the file again`(format: Format) async throws {
       let center = WatchCenter()
       var system = WatchSystem.live
       system.watch = { center.watch($0, name: $1, for: $2) }
       system.unwatch = { center.unwatch($0) }
-      // Nothing is found by looking at the file each second.
+      // The regular checks of each second are turned off.
       system.callLater = { delay, queue, body in
         delay < .seconds(1) ? WatchSystem.live.callLater(delay, queue, body) : ScheduledTimer {}
       }
@@ -53,7 +53,7 @@
       let limit = try String(
         contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
       let count = try #require(Int(limit.filter(\.isNumber)))
-      // Two events in turn: the kernel joins those that are the same.
+      // Two events alternate, because the kernel merges equal events.
       for _ in 0...(count / 2) {
         let file = try OpenFile(directory("noise"), O_WRONLY | O_CREAT)
         withExtendedLifetime(file) {}

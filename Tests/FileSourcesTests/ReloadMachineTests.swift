@@ -22,7 +22,7 @@ import Testing
     return token
   }
 
-  @Test func completeSavesAreReadAtOnce() {
+  @Test func `complete saves are read immediately`() {
     var machine = Machine(timing: Machine.Timing())
     #expect(machine.read() == [.read])
     machine.readSucceeded()
@@ -33,16 +33,16 @@ import Testing
     #expect(machine.fileChanged(.check) == [.read])
     _ = machine.fileChanged(.modified)
     #expect(machine.fileChanged(.check) == [.read])
-    // That something may have been missed does not say that the writer is done.
+    // After a check, the writer may continue.
     #expect(machine.isBeingWritten)
   }
 
-  @Test func writesAreReadAfterQuiet() throws {
+  @Test func `writes are read after a pause`() throws {
     var machine = Machine(timing: Machine.Timing())
     let first = machine.fileChanged(.modified)
     #expect(try first == [.schedule(token(first), .milliseconds(20))])
     let second = machine.fileChanged(.modified)
-    // Only the newest counts.
+    // Only the newest timer counts.
     #expect(try machine.timerFired(token(first)) == [])
     #expect(try machine.timerFired(token(second)) == [.read])
     #expect(try machine.timerFired(token(second)) == [])
@@ -51,7 +51,7 @@ import Testing
     #expect(try machine.timerFired(token(third)) == [])
   }
 
-  @Test func writerWithoutPauseIsReadSometimes() {
+  @Test func `a writer that never pauses is read now and then`() {
     var machine = Machine(timing: Machine.Timing())
     var delays = 0
     while machine.fileChanged(.modified) != [.read] { delays += 1 }
@@ -59,23 +59,23 @@ import Testing
     #expect(machine.fileChanged(.modified) != [.read])
   }
 
-  @Test func failureIsShownAfterItsGraceAndOnce() throws {
+  @Test func `a failure is shown once, after its grace period`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
     let first = machine.readFailed(failure("a"))
     #expect(try first == [.schedule(token(first), .milliseconds(250))])
-    // Another fault of the same save changes nothing.
+    // Another failure of the same save changes nothing.
     #expect(machine.readFailed(failure("b")) == [])
     #expect(try machine.timerFired(token(first)) == [.read])
     #expect(machine.readFailed(failure("b")) == [.show(failure("b").state)])
     #expect(machine.readFailed(failure("b")) == [])
-    // The next fault has a grace of its own.
+    // The next failure has its own grace period.
     let next = machine.readFailed(failure("c"))
     #expect(try machine.timerFired(token(next)) == [.read])
     #expect(machine.readFailed(failure("c")) == [.show(failure("c").state)])
   }
 
-  @Test func successEndsTheGrace() throws {
+  @Test func `a success ends the grace period`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
     let first = machine.readFailed(failure("a"))
@@ -83,7 +83,7 @@ import Testing
     #expect(try machine.timerFired(token(first)) == [])
   }
 
-  @Test func slowWriterProlongsTheGraceButNotForEver() throws {
+  @Test func `a slow writer extends the grace period, but not forever`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
     var token = try token(machine.readFailed(failure("a")))
@@ -100,7 +100,7 @@ import Testing
     #expect(machine.timerFired(token) == [.read])
   }
 
-  @Test func lastingTroubleIsShownAtOnceAtTheStartOnly() throws {
+  @Test func `a lasting failure is shown immediately only at the start`() throws {
     var machine = Machine(timing: Machine.Timing())
     let missing = failure("missing", isTransient: false)
     #expect(machine.readFailed(missing) == [.show(missing.state)])
@@ -111,7 +111,7 @@ import Testing
     #expect(try malformed == [.schedule(token(malformed), .milliseconds(250))])
   }
 
-  @Test func whatMayPassByItselfIsRetried() throws {
+  @Test func `a failure that may end by itself is retried`() throws {
     var machine = Machine(timing: Machine.Timing())
     let limit = failure("limit", isTransient: false, needsRetry: true)
     let shown = machine.readFailed(limit)

@@ -2,7 +2,7 @@ import FileWatching
 import SwappablePrimitives
 import TestSupport
 
-/// The real system, which counts the watches that are held and the timers that are set.
+/// The real system, which counts the active watches and timers.
 final class WatchCount: Sendable {
   private struct State: Sendable {
     var watches = 0
@@ -45,13 +45,13 @@ final class WatchCount: Sendable {
     self.system = system
   }
 
-  /// The watches that are held.
+  /// The number of active watches.
   var count: Int { state.value.watches }
 
-  /// The timers that are set.
+  /// The number of active timers.
   var timerCount: Int { state.value.timers.count }
 
-  /// Waits until no watch is held and no timer is set.
+  /// Waits until there are no active watches or timers.
   func ended() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       Self.end(in: state) { $0.waiting = continuation }

@@ -7,7 +7,7 @@
   @Suite struct BurstCalmTests {
     private let start = AnyClock.Instant(offset: .seconds(1))
 
-    /// A thread that was woken `count` times, each time so long after it began to wait.
+    /// Returns the rule after a thread was woken several times.
     private func woken(_ count: Int, after wait: Duration, since start: AnyClock.Instant)
       -> WakeThrottle
     {
@@ -21,20 +21,20 @@
       return throttle
     }
 
-    @Test func fewWakesInARowAreNoBurst() {
+    @Test func `few wakes in a row are no burst`() {
       for count in 0...8 { #expect(!woken(count, after: .zero, since: start).isBurst) }
     }
 
-    @Test func manyWakesInARowAreABurst() {
+    @Test func `many wakes in a row are a burst`() {
       #expect(woken(9, after: .zero, since: start).isBurst)
       #expect(woken(1_000, after: .microseconds(999), since: start).isBurst)
     }
 
-    @Test func wakesThatAreFarApartAreNoBurst() {
+    @Test func `wakes that are far apart are no burst`() {
       #expect(!woken(1_000, after: .milliseconds(1), since: start).isBurst)
     }
 
-    @Test func aLongWaitEndsABurst() {
+    @Test func `a long wait ends a burst`() {
       var throttle = woken(1_000, after: .zero, since: start)
       throttle.threadWillWait(at: start)
       throttle.threadDidWake(at: start.advanced(by: .milliseconds(1)))

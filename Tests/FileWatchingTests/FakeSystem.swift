@@ -4,7 +4,7 @@ import Dispatch
 import FileWatching
 import ReactiveSignals
 
-/// A file system, a clock and the system's notifications, all in the hands of a test.
+/// A file system, timers and notifications that a test controls.
 final class FakeSystem: Sendable {
   private struct State: Sendable {
     var stamps: [String: FileStamp] = [:]
@@ -50,10 +50,10 @@ final class FakeSystem: Sendable {
 
   func remove(_ path: String) { state.withLock { $0.stamps[path] = nil } }
 
-  /// From now on no watch is to be had; nil: they are again.
+  /// Refuses all new watches with an error, or allows them again if the error is `nil`.
   func deny(_ failure: FileError?) { state.withLock { $0.denied = failure } }
 
-  /// What is watched, once each, as `directory:name`, or the file alone.
+  /// The watched names, as `directory:name`, and the watched files.
   var watched: Set<String> {
     state.withLock { state in
       Set(state.receivers.values.map { $0.path + ($0.name.map { ":" + $0 } ?? "") })
@@ -62,10 +62,10 @@ final class FakeSystem: Sendable {
 
   var registrationCount: Int { state.withLock { $0.receivers.count } }
 
-  /// How many timers are set.
+  /// The number of active timers.
   var timerCount: Int { state.withLock { $0.timers.count } }
 
-  /// Tells all who watch a path.
+  /// Sends a notification to all receivers of a path.
   func send(_ signal: FileSignal, to path: String) {
     let receivers = state.withLock { state in
       state.receivers.values.filter { $0.path == path }.map(\.receiver)
@@ -73,7 +73,7 @@ final class FakeSystem: Sendable {
     for receiver in receivers { receiver(signal) }
   }
 
-  /// Lets the time of all timers pass, and returns how long they waited.
+  /// Fires all timers, and returns their delays.
   @discardableResult
   func fireTimers() -> [Duration] {
     let timers = state.withLock { state in
