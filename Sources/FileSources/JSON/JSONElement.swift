@@ -11,9 +11,9 @@ public import Diffing
 /// - A surrogate escape without its partner stays an escape, because UTF-8 cannot represent it. It is
 ///   decoded as U+FFFD.
 ///
-/// Two elements have equal contents if their strings consist of the same Unicode scalars, their numbers
-/// are written the same way, and their objects have the same members in any order. Strings that look
-/// the same but consist of different scalars are not equal.
+/// Strings are equal if they consist of the same Unicode scalars. Strings that look the same may differ.
+/// Numbers are equal if they are written the same way. Objects are equal if they have the same members,
+/// in any order.
 ///
 /// ```swift
 /// let element = try JSONElement(parsing: #"{ "id": 5, "name": "caf\u00e9" }"#, key: "id")

@@ -4,9 +4,9 @@
 /// times as fast as with arrays. Two invariants keep it safe:
 ///
 /// - Each read checks that its offset is less than `count`.
-/// - The canonical form of a text is never longer than the text, because the escapes that are written
-///   are never longer than the bytes that they replace. Therefore, a buffer of the size of the text
-///   after `beginOutput` is large enough.
+/// - The canonical form of a text is never longer than the text: an escape is never longer than the
+///   bytes that it replaces. Therefore, a buffer of the size of the text after `beginOutput` is large
+///   enough.
 struct JSONScanner {
   /// An error at a byte offset. Its line and column are computed when it is reported.
   struct ScanError: Error {

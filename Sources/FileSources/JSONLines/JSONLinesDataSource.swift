@@ -31,9 +31,9 @@ import SwappablePrimitives
 /// and objects are nested at most 512 levels deep. Diagnostics of the status report an incomplete last
 /// line, duplicate identities, and a file system that must be polled.
 ///
-/// If a file has grown, it is read from the last known newline on, provided that its first 8 KiB,
-/// and the 8 KiB before that newline, are the same. After any other change, it is read from the
-/// start. The source misses a change in the middle of a file of over 16 KiB if all of the following are
+/// If a file has grown, the source compares its first 8 KiB and the 8 KiB before the last known newline.
+/// If these bytes are the same, the file is read from that newline on. After any other change, it is
+/// read from the start. The source misses a change in the middle of a file of over 16 KiB if all of the following are
 /// true:
 ///
 /// - The change leaves these bytes as they are.

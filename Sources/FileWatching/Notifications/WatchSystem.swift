@@ -95,8 +95,8 @@ struct WatchTable: Sendable {
 
   /// Removes a user.
   ///
-  /// - Returns: A Boolean value that indicates whether the user was the last one, so the watch must be
-  ///   ended, and the receiver, which must be released outside the lock.
+  /// - Returns: A Boolean value that indicates whether the watch has no more users and must be ended, and
+  ///   the receiver. Release the receiver outside the lock.
   mutating func remove(
     _ token: WatchSystem.Token
   ) -> (wasLast: Bool, receiver: WatchSystem.Receiver?) {
