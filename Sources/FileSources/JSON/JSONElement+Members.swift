@@ -1,23 +1,23 @@
 public import Diffing
 
-/// A JSON value that is neither an array nor an object.
-public enum JSONScalar: Sendable, Hashable {
-  /// `null`.
-  case null
-  /// `true` or `false`.
-  case bool(Bool)
-  /// A number as JSON writes it, such as `-1.5e3`. All digits are kept.
-  case number(String)
-  /// A decoded string.
-  case string(String)
-
-  /// Creates a number from an integer.
-  public static func integer(_ value: some BinaryInteger) -> JSONScalar {
-    .number(String(value))
-  }
-}
-
 extension JSONElement {
+  /// A JSON value that is neither an array nor an object.
+  public enum Scalar: Sendable, Hashable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number as JSON writes it, such as `-1.5e3`. All digits are kept.
+    case number(String)
+    /// A decoded string.
+    case string(String)
+
+    /// Creates a number from an integer.
+    public static func integer(_ value: some BinaryInteger) -> Scalar {
+      .number(String(value))
+    }
+  }
+
   /// The kinds of JSON values.
   public enum Kind: String, Sendable, Hashable {
     /// `null`.
@@ -38,7 +38,7 @@ extension JSONElement {
   public var kind: Kind { Kind(startingWith: storage.bytes.first) }
 
   /// The value, or `nil` if it is an array or an object.
-  public var scalar: JSONScalar? {
+  public var scalar: Scalar? {
     switch kind {
     case .null: .null
     case .bool: .bool(storage.bytes.first == UInt8(ascii: "t"))
@@ -100,7 +100,7 @@ extension JSONElement {
   ///     identifies itself.
   /// - Throws: An error if there is no such member, or if a number is not valid JSON.
   public init(
-    members: [(name: String, value: JSONScalar)], key: String? = nil
+    members: [(name: String, value: Scalar)], key: String? = nil
   ) throws(JSONError) {
     var bytes: [UInt8] = [UInt8(ascii: "{")]
     var keyRange: Range<Int>?
@@ -120,13 +120,13 @@ extension JSONElement {
   /// Creates an element from a value that is neither an array nor an object.
   ///
   /// - Throws: An error if a number is not valid JSON.
-  public init(_ scalar: JSONScalar) throws(JSONError) {
+  public init(_ scalar: Scalar) throws(JSONError) {
     var bytes: [UInt8] = []
     try Self.append(scalar, to: &bytes)
     self.init(canonical: bytes)
   }
 
-  private static func append(_ value: JSONScalar, to bytes: inout [UInt8]) throws(JSONError) {
+  private static func append(_ value: Scalar, to bytes: inout [UInt8]) throws(JSONError) {
     switch value {
     case .null: bytes += Array("null".utf8)
     case .bool(let value): bytes += Array((value ? "true" : "false").utf8)
