@@ -98,16 +98,17 @@ struct JSONLinesSavingTests {
     let reads = ReadLog(system)
     let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))
     try await reads.nextRead()
-    func tell(_ signal: FileSignal) async throws {
-      try #require(receivers.value.first)(signal)
+    func send(_ signal: FileSignal) async throws {
+      let receive = try #require(receivers.value.first)
+      receive(signal)
       try await reads.nextRead()
     }
     // A truncated file keeps its inode.
     guard truncate(directory("a.json"), 0) == 0 else { throw POSIXError.last }
-    for signal in signals { try await tell(signal) }
+    for signal in signals { try await send(signal) }
     try directory.write(Self.new, to: "a.json")
-    try await tell(.created)
-    try await tell(.written)
+    try await send(.created)
+    try await send(.written)
     let change = try await log.nextChange()
     #expect(Array(change.after) == (try elements(Self.new)))
     #expect(change.revision == 2)
