@@ -80,9 +80,9 @@ final class ReadLog: Sendable {
     self.reads = reads
     var system = base
     system.files.open = { path in
-      base.files.open(path).map { file in
-        // The file has been read when it is released.
-        let end = Token { read.yield() }
+      // The file has been read when it is released, or when it cannot be opened.
+      let end = Token { read.yield() }
+      return base.files.open(path).map { file in
         var file = file
         file.stamp = { [stamp = file.stamp] in
           withExtendedLifetime(end) { stamp() }
