@@ -61,7 +61,7 @@ final class AlarmClock: Sendable {
 
   private func cancel(_ number: Int, at time: UInt64) {
     // The closure is released outside the lock.
-    let cancelled = state.withLock { state -> Call? in
+    let canceled = state.withLock { state -> Call? in
       let index = state.index(of: time)
       guard index < state.moments.count, state.moments[index].time == time else { return nil }
       let call = state.moments[index].calls.removeValue(forKey: number)
@@ -71,10 +71,10 @@ final class AlarmClock: Sendable {
       }
       return call
     }
-    withExtendedLifetime(cancelled) {}
+    withExtendedLifetime(canceled) {}
   }
 
-  private func ring() {
+  private func fire() {
     let now = Self.milliseconds(clock.now.offset)
     let due = state.withLock { state in
       let end = state.index(of: now + 1)
@@ -96,7 +96,7 @@ final class AlarmClock: Sendable {
       return
     }
     let deadline = AnyClock.Instant(offset: .milliseconds(first.time))
-    timer.schedule(after: clock.now.duration(to: deadline)) { [weak self] in self?.ring() }
+    timer.schedule(after: clock.now.duration(to: deadline)) { [weak self] in self?.fire() }
   }
 
   /// Returns the millisecond in which a wait ends.

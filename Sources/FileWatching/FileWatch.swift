@@ -3,9 +3,9 @@ import SwappablePrimitives
 
 /// A watch that reports the changes of the file at a path, until it is canceled or released.
 ///
-/// The path need not exist: the nearest existing directory is watched. Symbolic links are followed,
-/// and each link on the path is watched. Events that arrive while one is being delivered are joined
-/// into one.
+/// If the path does not exist, the nearest existing directory is watched. Symbolic links are followed,
+/// and each link on the path is watched. Notifications that arrive during a call of the closure are
+/// merged into one event.
 package final class FileWatch: Sendable {
   package struct Intervals: Sendable, Hashable {
     /// The interval of checks if the system notifies of changes. It does not notify of all changes.
@@ -52,4 +52,267 @@ package final class FileWatch: Sendable {
   /// Ends the watch. No call of the closure begins afterwards, but a call that another thread has
   /// begun may still finish.
   package func cancel() { core.cancel() }
+}
+
+/// The implementation of a watch.
+///
+/// The system's registrations retain it, too. Therefore, the release of the `FileWatch` ends the watch,
+/// not the release of this object.
+private final class FileWatchCore: Sendable {
+  private struct State {
+    /// The closure to call, or `nil` after the end.
+    var handler: (@Sendable (FileEvent) -> Void)?
+    var pending: FileSignal = []
+    /// A Boolean value that indicates whether a delivery is scheduled, or `start()` has not
+    /// finished.
+    var isScheduled = true
+    var resolution: PathResolution
+    var tokens: [WatchSystem.Token] = []
+    var diagnostic: String?
+    /// The timer of the next regular check.
+    var timer: ScheduledTimer?
+    /// The number of regular checks that were scheduled.
+    var ticks = 0
+    /// The schedule for reading the file again after a change that was found without a notification,
+    /// or `nil` if no such change is recent.
+    var recheck: RecheckBackoff?
+  }
+
+  /// A resolved path and the registrations of its watches.
+  private struct Armed {
+    var resolution: PathResolution
+    var tokens: [WatchSystem.Token]
+    var diagnostic: String?
+  }
+
+  private let path: String
+  private let queue: DispatchQueue
+  private let intervals: FileWatch.Intervals
+  private let system: WatchSystem
+  private let state: Locked<State>
+
+  init(
+    path: String, queue: DispatchQueue, intervals: FileWatch.Intervals, system: WatchSystem,
+    handler: @escaping @Sendable (FileEvent) -> Void
+  ) {
+    self.path = path
+    self.queue = queue
+    self.intervals = intervals
+    self.system = system
+    state = Locked(
+      State(
+        handler: handler,
+        resolution: PathResolution(absolutePath: path, in: system.files)))
+  }
+
+  var fileState: FileState { state.withLock { $0.resolution.state } }
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
+
+  /// Registers the watches. Call this method once, before any other method.
+  func start() {
+    let armed = arm()
+    let (stale, isDue) = state.withLock { state in
+      state.resolution = armed.resolution
+      state.diagnostic = armed.diagnostic
+      if armed.diagnostic != nil { state.recheck = RecheckBackoff() }
+      // The registrations may have sent signals before they were stored.
+      state.isScheduled = !state.pending.isEmpty
+      return (Self.swapTokens(armed.tokens, in: &state), state.isScheduled)
+    }
+    system.unwatch(stale)
+    if isDue { queue.async { self.deliver() } }
+    scheduleTick()
+  }
+
+  func cancel() {
+    let (handler, tokens, timer) = state.withLock { state in
+      let taken = (state.handler, state.tokens, state.timer)
+      state.handler = nil
+      state.tokens = []
+      state.timer = nil
+      return taken
+    }
+    timer?.cancel()
+    system.unwatch(tokens)
+    // Release the values that the handler captured, without the lock.
+    withExtendedLifetime(handler) {}
+  }
+
+  private func receive(_ signal: FileSignal) {
+    let isFirst = state.withLock { state in
+      guard state.handler != nil else { return false }
+      state.pending.formUnion(signal)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+    if isFirst { queue.async { self.deliver() } }
+  }
+
+  /// Schedules the next regular check.
+  ///
+  /// If the system notifies of changes, the checks of all watches share one queue, because they
+  /// rarely find a change. Otherwise, each watch uses its own queue: its checks find more changes,
+  /// and the file system of another machine may be slow.
+  private func scheduleTick() {
+    let (interval, isNotified, number) = state.withLock { state in
+      state.ticks += 1
+      let isNotified = state.diagnostic == nil
+      return (isNotified ? intervals.safety : intervals.polling, isNotified, state.ticks)
+    }
+    let timer = system.callLater(interval, isNotified ? Self.safetyQueue : queue) { [weak self] in
+      guard let self, isLive else { return }
+      let isRecheckDue = state.withLock { RecheckBackoff.isDue(after: interval, &$0.recheck) }
+      if !isNotified {
+        state.withLock { $0.pending.formUnion(isRecheckDue ? [.poll, .recheck] : .poll) }
+        deliver()
+      } else if PathResolution(absolutePath: path, in: system.files)
+        != state.withLock({ $0.resolution })
+      {
+        receive(.poll)
+      } else if isRecheckDue {
+        receive(.recheck)
+      }
+      scheduleTick()
+    }
+    let unwanted = state.withLock { state -> ScheduledTimer? in
+      // This timer may have fired already, and the next one may be set.
+      guard state.ticks == number, state.handler != nil else { return timer }
+      defer { state.timer = timer }
+      return state.timer
+    }
+    unwanted?.cancel()
+  }
+
+  private static let safetyQueue = DispatchQueue(label: "swappable.file-watch.safety")
+
+  private var isLive: Bool { state.withLock { $0.handler != nil } }
+
+  /// Checks the file and reports an event. The queue runs one call at a time.
+  private func deliver() {
+    let (signal, before, diagnostic) = state.withLock { state in
+      let taken = (state.pending, state.resolution, state.diagnostic)
+      state.pending = []
+      state.isScheduled = false
+      return taken
+    }
+    if signal.isEmpty { return }
+    if let target = before.target, signal.keepsPlaces,
+      let stamp = try? system.files.stamp(target).get(),
+      stamp.identity == before.state.stamp?.identity
+    {
+      var after = before
+      after.state = .file(stamp)
+      let armed = Armed(resolution: after, tokens: [], diagnostic: diagnostic)
+      report(signal, before: before, after: armed, keepsTokens: true)
+      return
+    }
+    if signal == .poll, diagnostic == nil,
+      PathResolution(absolutePath: path, in: system.files) == before
+    {
+      return
+    }
+    report(signal, before: before, after: arm(), keepsTokens: false)
+  }
+
+  private func report(
+    _ signal: FileSignal, before: PathResolution, after: Armed, keepsTokens: Bool
+  ) {
+    let (handler, stale, isDiagnosticNew) = state.withLock { state in
+      let isDiagnosticNew = state.diagnostic != after.diagnostic
+      let isNotified = after.diagnostic == nil && !signal.isSubset(of: [.poll, .recheck])
+      if !isNotified, isDiagnosticNew || before.state != after.resolution.state {
+        state.recheck = RecheckBackoff()
+      }
+      state.resolution = after.resolution
+      state.diagnostic = after.diagnostic
+      let stale = keepsTokens ? [] : Self.swapTokens(after.tokens, in: &state)
+      return (state.handler, stale, isDiagnosticNew)
+    }
+    system.unwatch(stale)
+    let kind = signal.eventKind(from: before.state, to: after.resolution.state)
+    if let handler, let kind = kind ?? (isDiagnosticNew ? .check : nil) {
+      handler(FileEvent(kind: kind, state: after.resolution.state))
+    }
+  }
+
+  /// Stores new registrations and returns the registrations to remove. After the end, these are the
+  /// new ones.
+  private static func swapTokens(
+    _ tokens: [WatchSystem.Token], in state: inout State
+  ) -> [WatchSystem.Token] {
+    guard state.handler != nil else { return tokens }
+    defer { state.tokens = tokens }
+    return state.tokens
+  }
+
+  /// Watches every directory and file that the path depends on, and then resolves the path again.
+  /// The resolution includes all earlier changes, and the watches notify of all later ones.
+  private func arm() -> Armed {
+    var resolution = PathResolution(absolutePath: path, in: system.files)
+    var failure: FileError?
+    // A program that renames files in a loop must not keep this method busy forever.
+    for _ in 0..<8 {
+      var tokens: [WatchSystem.Token] = []
+      failure = nil
+      func watch(_ path: String, name: String?) {
+        switch system.watch(path, name, { self.receive($0) }) {
+        case .success(let token): tokens.append(token)
+        case .failure(let error): failure = error
+        }
+      }
+      for place in resolution.places { watch(place.directory, name: place.name) }
+      if let target = resolution.target { watch(target, name: nil) }
+      let again = PathResolution(absolutePath: path, in: system.files)
+      if again.needsSameWatches(as: resolution) {
+        return Armed(
+          resolution: again, tokens: tokens,
+          diagnostic: failure.map(explanation) ?? remoteExplanation(again))
+      }
+      system.unwatch(tokens)
+      resolution = again
+    }
+    let reason = "the directories and links on its path change faster than they can be watched"
+    return Armed(resolution: resolution, tokens: [], diagnostic: explanation(reason))
+  }
+
+  private func explanation(_ error: FileError) -> String {
+    let help =
+      error.cause == .limit ? " Raise the system's limit on watches, or watch fewer files." : ""
+    return explanation(error.description) + help
+  }
+
+  private func explanation(_ reason: String) -> String {
+    "Polls \(path) every \(intervals.polling), because changes are not reported: \(reason)."
+  }
+
+  private func remoteExplanation(_ resolution: PathResolution) -> String? {
+    guard let place = resolution.places.last, let device = place.identity?.device,
+      system.isRemote(place.directory, device)
+    else { return nil }
+    return explanation("its file system does not report changes that other machines make")
+  }
+}
+
+/// A schedule for reading a file again whose change was found by checking its stamp.
+///
+/// The stamp may hide a second change. The clock of a file system may tick only every two seconds. A
+/// write to a mapped page changes the times only if the page was clean, and a page may stay dirty for
+/// half a minute. Therefore, the file is read after 2, 4, 8, 16, 32 and 64 seconds.
+private struct RecheckBackoff: Sendable {
+  private var age = Duration.zero
+  private var next = Duration.seconds(2)
+
+  private static let end = Duration.seconds(64)
+
+  /// Advances a schedule, and ends it after its last read.
+  ///
+  /// - Returns: A Boolean value that indicates whether the file is due to be read.
+  static func isDue(after time: Duration, _ recheck: inout RecheckBackoff?) -> Bool {
+    guard var advanced = recheck else { return false }
+    advanced.age += time
+    let isDue = advanced.age >= advanced.next
+    if isDue { advanced.next *= 2 }
+    recheck = advanced.next > end ? nil : advanced
+    return isDue
+  }
 }

@@ -11,7 +11,7 @@ import Testing
     var text: String
     var differenceIdentifier: Int { id }
 
-    /// Few identities, so that most saves move, update, delete and insert.
+    /// There are few identities, so most saves move, update, delete and insert elements.
     static func random(_ random: inout SeededGenerator) -> [Row] {
       (0..<8).shuffled(using: &random).prefix(random.below(8)).map {
         Row(id: $0, text: "\(random.below(3))")
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func theJSONFileKeepsTheContract() async throws {
+  @Test func `a JSON file keeps the event contract`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write("[{\"id\": 1, \"text\": \"a\"}]", to: "rows.json")
     let path = directory("rows.json")
@@ -45,7 +45,7 @@ import Testing
       repair: { _ in try directory.move("away.json", to: "rows.json") })
   }
 
-  @Test func jsonLinesKeepTheContract() async throws {
+  @Test func `JSON Lines keep the event contract`() async throws {
     @Sendable func lines(_ rows: [Row]) throws -> String {
       try rows.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
     }

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A way to save `a.json` in a directory; what it needs is prepared before the source starts.
+/// A way to save `a.json` in a directory. The files that it needs are prepared before the source starts.
 struct FileSave: Sendable, CustomTestStringConvertible {
   var testDescription: String
-  /// Whether nobody tells that the writer is done, so that one has to wait for a rest.
+  /// A Boolean value that indicates whether the source must wait for a pause of the writer.
   var needsRest = false
   var prepare: @Sendable (TemporaryDirectory, String) throws -> Void = {
     try $0.write($1, to: "a.json")
@@ -25,7 +25,7 @@ struct FileSave: Sendable, CustomTestStringConvertible {
       guard ftruncate(file.descriptor, off_t(text.utf8.count)) == 0 else { throw POSIXError.last }
     },
     FileSave(testDescription: "written and left open", needsRest: true) { directory, text in
-      // Kept open for ever: nobody says that the writer is done.
+      // The file stays open forever, so the writer never reports its end.
       let file = try OpenFile(directory("a.json"), O_WRONLY | O_TRUNC)
       try file.write(text)
       _ = Unmanaged.passRetained(file)
@@ -97,7 +97,7 @@ struct FileSave: Sendable, CustomTestStringConvertible {
 }
 
 extension OpenFile {
-  /// Changes the length and then the bytes by way of memory, of which the system tells nobody.
+  /// Changes the length, and then the bytes through memory, which the system does not report.
   func overwriteByMapping(_ text: String) throws {
     let bytes = Array(text.utf8)
     guard ftruncate(descriptor, off_t(bytes.count)) == 0,
@@ -110,7 +110,8 @@ extension OpenFile {
   }
 }
 
-/// Whether the file system notes the time of a write to a mapping; one that lives in memory does not.
+/// Returns a Boolean value that indicates whether the file system updates the time after a write to a
+/// mapping. A file system in memory does not.
 func notesWritesToMappings(in directory: TemporaryDirectory) throws -> Bool {
   try directory.write("a", to: "mapped")
   let process = try SavingProcess(directory("mapped"), "map")

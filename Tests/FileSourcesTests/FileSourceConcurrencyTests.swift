@@ -10,13 +10,13 @@ import Testing
 
 @testable import FileSources
 
-/// Sources that come and go on several threads while their files are saved.
+/// Sources that are created and released on several threads while their files are saved.
 @Suite(.timeLimit(.minutes(5)))
 struct FileSourceConcurrencyTests {
   private static let rounds =
     ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 40
 
-  /// All files of a test, which savers write in turn.
+  /// All files of a test. Several tasks save them.
   private struct Files: Sendable {
     let directory: TemporaryDirectory
 
@@ -62,7 +62,7 @@ struct FileSourceConcurrencyTests {
     var aliveCount: Int { entries.value.count { $0.source != nil } }
   }
 
-  @Test func sourcesThatComeAndGoWhileTheirFilesAreSavedLeaveNothing() async throws {
+  @Test func `sources that end during saves leave nothing behind`() async throws {
     let files = try Files()
     let count = WatchCount()
     let sources = WeakSources()
@@ -85,7 +85,7 @@ struct FileSourceConcurrencyTests {
             switch random.below(4) {
             case 0: break
             case 1: other.dispose()
-            // What two savers leave for a moment may be no JSON.
+            // While two tasks save the file, it may be malformed.
             case 2: _ = try? await source.loaded()
             default:
               _ = try? await source.loaded()
@@ -99,11 +99,11 @@ struct FileSourceConcurrencyTests {
     }
     await count.ended()
     #expect(count.count == 0)
-    #expect(count.alarmCount == 0)
+    #expect(count.timerCount == 0)
     #expect(sources.aliveCount == 0)
   }
 
-  @Test func observersThatLetGoOfTheirSourceEndIt() async throws {
+  @Test func `an observer that releases its source ends the source`() async throws {
     let files = try Files()
     let count = WatchCount()
     let sources = WeakSources()
@@ -117,7 +117,7 @@ struct FileSourceConcurrencyTests {
         }
         kept.append(observation)
       }
-      // One save may be seen by nobody: the source may read after it, what was there before.
+      // One save may cause no change: the source may read the file for the first time after the save.
       var save = 1
       while !kept.value.isEmpty {
         try files.save(round % 4, round: save, by: round)
@@ -129,8 +129,8 @@ struct FileSourceConcurrencyTests {
     #expect(sources.aliveCount == 0)
   }
 
-  @Test func alarmsAreSetAndTakenBackOnManyThreads() async throws {
-    let clock = WatchCount().system.timer
+  @Test func `timed calls are scheduled and canceled on many threads`() async throws {
+    let callLater = WatchCount().system.callLater
     let rung = Shared(0)
     let queues = (0..<4).map { DispatchQueue(label: "alarms \($0)") }
     await withTaskGroup(of: [ScheduledTimer].self) { group in
@@ -140,14 +140,14 @@ struct FileSourceConcurrencyTests {
           for round in 0..<(Self.rounds * 25) {
             let isCancelled = round % 3 == 0
             let delay = Duration.milliseconds(isCancelled ? 60_000 + round : round % 7)
-            let alarm = clock.call(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
+            let alarm = callLater(delay, queues[(round + task) % 4]) { rung.modify { $0 += 1 } }
             if isCancelled { alarm.cancel() } else { expected.append(alarm) }
           }
           return expected
         }
       }
       let expected = await group.reduce([], +)
-      // All alarms that were not canceled ring.
+      // All calls that were not canceled are made.
       let deadline = ContinuousClock.now + .seconds(60)
       while rung.value < expected.count, ContinuousClock.now < deadline { await Task.yield() }
       #expect(rung.value == expected.count)

@@ -3,14 +3,14 @@ import FileSources
 import Foundation
 import Testing
 
-/// Foundation's values are elements as they are.
+/// Values of Foundation are elements of collections.
 @Suite struct FoundationConformanceTests {
   private func check<Element: Differentiable>(_ one: Element, _ other: Element) {
     let change = Changeset(from: [one, other], to: [other])
     #expect(change == Changeset(deletions: [0]))
   }
 
-  @Test func valuesAreTheirOwnIdentity() throws {
+  @Test func `values of Foundation are their own identity`() throws {
     check(UUID(), UUID())
     check(try #require(URL(string: "https://example.org/a")), URL(filePath: "/b"))
     check(Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2))
@@ -18,7 +18,7 @@ import Testing
     check(Decimal(1), Decimal(2))
   }
 
-  @Test func aUUIDIsToldByItsBytes() {
+  @Test func `a UUID is identified by its bytes`() {
     #expect(UUID.hasBitwiseIdentity)
     #expect(!URL.hasBitwiseIdentity)
   }

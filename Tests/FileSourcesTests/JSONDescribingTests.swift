@@ -8,7 +8,7 @@ import Testing
     return fields.map { "\($0.name): \($0.old ?? "none") → \($0.new ?? "none")" }
   }
 
-  @Test func theKeyIsTheLabelAndTheRestTheText() throws {
+  @Test func `the key is the label, and the other members are the text`() throws {
     let element = try JSONElement(parsing: #"{"a":1,"id":"x","b":{"id":2}}"#, key: "id")
     #expect(element.changeLabel == #""x""#)
     #expect(element.changeText == #"{"a":1,"b":{"id":2}}"#)
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func membersAreComparedByName() throws {
+  @Test func `members are compared by name`() throws {
     #expect(try changes(#"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#) == [])
     #expect(try changes(#"{"a":1,"b":2}"#, #"{"a":1,"b":3}"#) == ["b: 2 → 3"])
     #expect(
@@ -32,7 +32,7 @@ import Testing
     #expect(try changes(#"{"a":null}"#, #"{}"#) == ["a: null → none"])
   }
 
-  @Test func membersOfMembersAreTheirPath() throws {
+  @Test func `nested members are named by their path`() throws {
     #expect(
       try changes(
         #"{"a":{"b":{"c":1,"d":2}},"e":{}}"#, #"{"a":{"b":{"d":2,"c":"1"}},"e":{"f":[]}}"#)
@@ -40,13 +40,13 @@ import Testing
     #expect(try changes(#"{"a":{"b":1}}"#, #"{"a":[1]}"#) == [#"a: {"b":1} → [1]"#])
   }
 
-  @Test func ofMembersOfOneNameTheFirstIsComparedWithTheFirst() throws {
+  @Test func `members with the same name are compared in order`() throws {
     #expect(try changes(#"{"a":1,"a":2}"#, #"{"a":1,"a":3}"#) == ["a: 2 → 3"])
     #expect(try changes(#"{"a":1,"a":2}"#, #"{"a":1}"#) == ["a: 2 → none"])
     #expect(try changes(#"{"a":1}"#, #"{"b":0,"a":1,"a":2}"#) == ["b: none → 0", "a: none → 2"])
   }
 
-  @Test func whatIsNoObjectHasNoFields() throws {
+  @Test func `a value that is not an object has no fields`() throws {
     #expect(try changes("1", "2") == [])
     #expect(try changes("[1]", #"{"a":1}"#) == [])
   }

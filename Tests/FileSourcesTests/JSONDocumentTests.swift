@@ -14,7 +14,7 @@ import Testing
     ("[1,1,1,1]", "[1,1]", 1), (" [1, 2]", "[1, 2]", 2), ("\u{FEFF}[1,2]", "\u{FEFF}[1,3]", 1),
     ("[1,[2,\"]\"],3]", "[1,[2,\"]\",0],3]", 1), ("[\"a\",\"b\"]", "[\"a,\",\"b\"]", 1),
   ])
-  func readsOnlyElementsThatDiffer(old: String, new: String, atMost count: Int) throws {
+  func `an edit scans only changed elements`(old: String, new: String, atMost count: Int) throws {
     let before = try document(old)
     let bytes = Array(new.utf8)
     for isWhole in [false, true] {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func randomVersionsReadTheSameAsFromTheStart() throws {
+  @Test func `a random version reads the same as a new document`() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     let values = [
@@ -66,11 +66,11 @@ import Testing
       try #require(previous.bytes == bytes, "seed \(seed)")
       try #require(previous.spans == fresh.spans, "seed \(seed)")
     }
-    // About one for each version.
+    // About one element is scanned for each version.
     #expect(read < 10_000, "seed \(seed)")
   }
 
-  @Test func elementsInOtherPlacesAreFound() throws {
+  @Test func `moved elements are found`() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     let texts = (0..<2_000).map { "{\"id\":\($0)}" }
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func brokenVersionsAreRefusedAsFromTheStart() throws {
+  @Test func `a broken version is refused like a new document`() throws {
     let old = try document(#"[{"id":1}, {"id":2}, {"id":3}, {"id":4}]"#, key: "id")
     let bytes = old.bytes
     for index in bytes.indices {
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongFirstIsTold() throws {
+  @Test func `the first error is reported`() throws {
     let error = #expect(throws: JSONError.self) {
       try document(#"[{"id":1}, {}, {"id":3}, x]"#, key: "id")
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import FileSources
 
 @Suite struct JSONDocumentUpdateTests {
-  @Test func randomVersionsAreAsReadFromTheStartAndTellTheirDifference() throws {
+  @Test func `a random version equals a new document and has an exact change`() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
@@ -67,7 +67,7 @@ import Testing
     return new
   }
 
-  @Test func fewChangesDecodeFewElements() throws {
+  @Test func `a small change decodes few elements`() throws {
     let decoded = Holder(Locked(0))
     let decoding = ElementDecoding<JSONElement>(each: { element in
       decoded.value.withLock { $0 += 1 }
@@ -93,7 +93,7 @@ import Testing
     #expect(decoded.value.withLock { $0 } == 1_002)
   }
 
-  @Test func identitiesAreCountedAsTheyComeAndGo() throws {
+  @Test func `identities are counted when elements are added and removed`() throws {
     func elements(_ ids: [Int]) throws -> [JSONElement] {
       try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
     }

@@ -17,13 +17,13 @@ import Testing
     ("-9223372036854775809", "-9223372036854775809"), ("9e999", "9e999"),
     ("\u{FEFF}[1]", "[1]"), (#"{"a":1,"a":2}"#, #"{"a":1,"a":2}"#), (#""\u2028""#, "\"\u{2028}\""),
   ])
-  func canonicalForm(text: String, expected: String) throws {
+  func `the canonical form is compact`(text: String, expected: String) throws {
     let element = try JSONElement(parsing: text)
     #expect(element.description == expected)
     #expect(try JSONElement(parsing: expected).description == expected)
   }
 
-  @Test func contentIgnoresTheOrderOfMembersAtEveryLevel() throws {
+  @Test func `equality ignores the order of members at each level`() throws {
     let one = try JSONElement(parsing: #"{"a":1,"b":{"c":[1,2],"d":"x"}}"#)
     let two = try JSONElement(parsing: #"{"b":{"d":"\u0078","c":[1,2]},"a":1}"#)
     #expect(one == two)
@@ -36,17 +36,17 @@ import Testing
   @Test(arguments: [
     ("5", #""5""#), ("1.0", "1"), ("1e1", "10"), ("[1,2]", "[2,1]"), ("{}", "[]"),
     (#"{"a":1,"b":2}"#, #"{"a":2,"b":1}"#), (#"{"a":1,"a":2}"#, #"{"a":2,"a":1}"#),
-    // The same to the eye, but other scalars.
+    // The strings look the same, but consist of different scalars.
     (#""\u00e9""#, #""e\u0301""#), (#""\ud83d""#, #""\ud83c""#), ("true", "false"),
     (#"{"a":[{"x":1,"y":2}]}"#, #"{"a":[{"x":2,"y":1}]}"#),
   ])
-  func contentsDiffer(left: String, right: String) throws {
+  func `different contents are not equal`(left: String, right: String) throws {
     let (left, right) = try (JSONElement(parsing: left), JSONElement(parsing: right))
     #expect(left != right)
     #expect(left.differenceIdentifier != right.differenceIdentifier)
   }
 
-  @Test func keyIsAScalarWithItsType() throws {
+  @Test func `the key is a scalar with its type`() throws {
     let number = try JSONElement(parsing: #"{"id":5,"x":1}"#, key: "id")
     let other = try JSONElement(parsing: #"{"x":2, "i\u0064": 5}"#, key: "id")
     let string = try JSONElement(parsing: #"{"id":"5","x":1}"#, key: "id")
@@ -62,14 +62,14 @@ import Testing
     }
   }
 
-  @Test func lastOfSeveralMembersOfOneNameCounts() throws {
+  @Test func `the last of several members with the same name counts`() throws {
     let element = try JSONElement(parsing: #"{"id":1,"x":{"id":7},"id":2}"#, key: "id")
     #expect(element.differenceIdentifier.description == "2")
     #expect(element["id"]?.integer == 2)
     #expect(element.description == #"{"id":1,"x":{"id":7},"id":2}"#)
   }
 
-  @Test func membersAndItemsAreFound() throws {
+  @Test func `members and items are found`() throws {
     let element = try JSONElement(
       parsing: #"{"a":"x\n\ud83d\u0000","b":[1,{"c":"]"},"}"],"":false,"n":null,"é":-3}"#)
     #expect(element["a"]?.scalar == .string("x\n\u{FFFD}\0"))
@@ -89,7 +89,7 @@ import Testing
     #expect(keyed.map(\.differenceIdentifier.description) == ["1", "2"])
   }
 
-  @Test func builtFromMembers() throws {
+  @Test func `an element is built from members`() throws {
     let element = try JSONElement(
       members: [
         ("id", .integer(Int64.min)), ("s", .string("\u{1}\"\\/é\n")), ("r", .number("1.5e-7")),
@@ -108,7 +108,7 @@ import Testing
     #expect(try JSONElement(.string("x")).description == #""x""#)
   }
 
-  @Test func writesItsText() throws {
+  @Test func `an element writes its text`() throws {
     var text = ""
     try JSONElement(parsing: "[ 1 ]").write(to: &text)
     #expect(text == "[1]")

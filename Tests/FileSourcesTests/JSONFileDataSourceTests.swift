@@ -35,7 +35,7 @@ struct JSONFileDataSourceTests {
     JSONFileDataSource(path: path) { $0.keyDecodingStrategy = .convertFromSnakeCase }
   }
 
-  @Test func decodesByAConfiguredDecoder() async throws {
+  @Test func `a configured decoder decodes the elements`() async throws {
     let people = (0..<3_000).map { Person(id: $0, firstName: "é\n\($0)") }
     try save(people)
     let log = try await SourceLog.afterLoading(source())
@@ -50,7 +50,7 @@ struct JSONFileDataSourceTests {
     #expect(change.changeset.updates.count == 1)
   }
 
-  @Test func elementThatDoesNotDecodeIsNamedWithItsPath() async throws {
+  @Test func `a decoding error names the element and the path`() async throws {
     try save([Person(id: 1, firstName: "a")])
     let log = try await SourceLog.afterLoading(source())
     try directory.write(
@@ -77,8 +77,8 @@ struct JSONFileDataSourceTests {
     #expect(log.source.snapshot.count == 1)
   }
 
-  /// What such an element throws has the path in the text that it holds.
-  @Test func elementThatFailsToDecodeTextWhichItHoldsIsNamed() async throws {
+  /// The error of such an element contains the path in the inner text.
+  @Test func `an error names the element that fails to decode text inside it`() async throws {
     struct Letter: Decodable, Differentiable, Hashable, Sendable {
       enum CodingKeys: CodingKey { case id, numbers }
       var id: Int
@@ -103,7 +103,7 @@ struct JSONFileDataSourceTests {
     #expect(error?.message.contains("line 2, column 1, element 1: ") == true)
   }
 
-  @Test func closureDecodesOnlyWhatIsNew() async throws {
+  @Test func `a closure decodes only new elements`() async throws {
     struct Refusal: Error {}
     let decoded = Holder(Locked<[Int]>([]))
     let source = JSONFileDataSource<Person>(path: path) { element in
@@ -123,7 +123,7 @@ struct JSONFileDataSourceTests {
     #expect(error.message.contains("element 1: Refusal()"), "\(error)")
   }
 
-  @Test func wholeElementsAreKnownByAllTheyHold() async throws {
+  @Test func `an element without a key is identified by its contents`() async throws {
     try directory.write(#"[{"a":1,"b":2},5,"5"]"#, to: "a.json")
     let log = try await SourceLog.afterLoading(JSONFileDataSource(path: path))
     try directory.write(#"["5",{"b":2,"a":1}]"#, to: "a.json")
@@ -134,7 +134,7 @@ struct JSONFileDataSourceTests {
     #expect(change.changeset.moves.count == 1)
   }
 
-  @Test func observerMaySaveTheFileItself() async throws {
+  @Test func `an observer may save the file`() async throws {
     try directory.write("[1]", to: "a.json")
     let source = JSONFileDataSource(path: path)
     try await source.loaded()
@@ -151,7 +151,7 @@ struct JSONFileDataSourceTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func observerMayLetGoOfTheLastReference() async throws {
+  @Test func `an observer may release the last reference`() async throws {
     try directory.write("[1]", to: "a.json")
     let watches = WatchCount()
     var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
@@ -189,7 +189,7 @@ struct JSONFileDataSourceTests {
     #expect(watches.count == 0)
   }
 
-  @Test func manySourcesOnOneFileSeeEachSave() async throws {
+  @Test func `many sources of one file receive each save`() async throws {
     try directory.write("[1]", to: "a.json")
     var logs: [SourceLog<JSONElement>] = []
     for _ in 0..<50 { logs.append(try await .afterLoading(JSONFileDataSource(path: path))) }

@@ -11,8 +11,8 @@
   @testable import FileWatching
 
   extension JSONFileFaultTests {
-    /// Takes long for what it is told: meanwhile the kernel's queue fills.
-    private final class Blockage: FileSignalReceiver {
+    /// A receiver that blocks until the kernel's queue is full.
+    private final class Blockage: Sendable {
       let isReached = Signpost()
       let isOver = Signpost()
 
@@ -23,14 +23,14 @@
     }
 
     @Test(arguments: Format.allCases)
-    func whatAnOverflowingQueueLostIsReadAgain(format: Format) async throws {
+    func `an overflow reads the file again`(format: Format) async throws {
       let center = WatchCenter()
       var system = WatchSystem.live
       system.watch = { center.watch($0, name: $1, for: $2) }
       system.unwatch = { center.unwatch($0) }
-      // Nothing is found by looking at the file each second.
-      system.timer = WatchTimer { delay, queue, body in
-        delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
+      // The regular checks of each second are turned off.
+      system.callLater = { delay, queue, body in
+        delay < .seconds(1) ? WatchSystem.live.callLater(delay, queue, body) : ScheduledTimer {}
       }
       try directory.write(format.text("1"), to: "a")
       let decoding = ElementDecoding<JSONElement>(each: { $0 })
@@ -46,13 +46,14 @@
       let log = try await SourceLog.afterLoading(source)
 
       let blockage = Blockage()
-      let token = try center.watch(directory.path, name: "block", for: blockage).get()
+      let token = try center.watch(directory.path, name: "block", for: { blockage.receive($0) })
+        .get()
       try directory.write("", to: "block")
       #expect(blockage.isReached.pass())
       let limit = try String(
         contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
       let count = try #require(Int(limit.filter(\.isNumber)))
-      // Two events in turn: the kernel joins those that are the same.
+      // Two events alternate, because the kernel merges equal events.
       for _ in 0...(count / 2) {
         let file = try OpenFile(directory("noise"), O_WRONLY | O_CREAT)
         withExtendedLifetime(file) {}

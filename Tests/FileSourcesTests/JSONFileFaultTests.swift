@@ -8,13 +8,13 @@ import Testing
 
 @testable import FileSources
 
-/// Faults of a file's text and of the way to it, for both formats, on real files.
+/// Errors of a file's text and path, for both formats, on real files.
 @Suite(.timeLimit(.minutes(1)))
 struct JSONFileFaultTests {
   enum Format: CaseIterable, Sendable {
     case array, lines
 
-    /// The text of a file that holds some values.
+    /// Returns the text of a file with some values.
     func text(_ values: String...) -> String {
       self == .array
         ? "[" + values.joined(separator: ",") + "]" : values.map { $0 + "\n" }.joined()
@@ -48,7 +48,7 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func missingIsAStatusAndTheSameContentsAreNoEventAfterIt(format: Format) async throws {
+  func `a missing file returns without events`(format: Format) async throws {
     try directory.write(format.text(#"{"id":1}"#), to: "a")
     let log = try await SourceLog.afterLoading(source(format))
     try directory.move("a", to: "b")
@@ -67,7 +67,7 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func aLinkLoopIsAStatusAndASwitchedTargetIsOneChange(format: Format) async throws {
+  func `a link loop is a status, and a switched target is one change`(format: Format) async throws {
     try directory.write(format.text(#"{"id":1}"#), to: "one")
     try directory.write(format.text(#"{"id":1,"v":2}"#, #"{"id":2}"#), to: "two")
     try directory.link("a", to: "one")
@@ -90,15 +90,14 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func unreadableIsAStatusUntilItCanBeRead(format: Format) async throws {
+  func `an unreadable file is a status until it can be read`(format: Format) async throws {
     try directory.write(format.text(#"{"id":1}"#), to: "a")
     let isDenied = Shared(false)
     var system = WatchSystem.live
-    // No mode of a file keeps the super-user out.
-    let failure = FileFailure(
+    // Permissions of a file do not apply to the superuser.
+    let failure = FileError(
       cause: .denied, operation: "open", path: directory("a"), code: EACCES,
       reason: "Permission denied")
-    system.files.read = { isDenied.value ? .failure(failure) : FileAccess.live.read($0) }
     system.files.open = { isDenied.value ? .failure(failure) : FileAccess.live.open($0) }
     let log = try await SourceLog.afterLoading(source(format, system: system))
     isDenied.value = true
@@ -113,7 +112,7 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func whatIsNoFileIsAStatusUntilThereIsOne(format: Format) async throws {
+  func `a pipe or directory is a status until a file replaces it`(format: Format) async throws {
     guard mkfifo(directory("a"), 0o600) == 0 else { throw POSIXError.last }
     let log = SourceLog(source(format))
     #expect(try await log.failure().message.contains("pipe, socket or device"))
@@ -130,19 +129,19 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func duplicateIdentitiesAreKeptAndADiagnostic(format: Format) async throws {
+  func `duplicate identities are kept and reported by a diagnostic`(format: Format) async throws {
     try directory.write(format.text(#"{"id":1}"#, #"{"id":2}"#, #"{"id":1,"v":1}"#), to: "a")
     let log = try await SourceLog.afterLoading(source(format))
     #expect(log.source.snapshot.count == 3)
     #expect(log.source.status.diagnostics.map(\.code) == ["duplicate-identity"])
-    // By their order: the first stays, the second goes.
+    // Duplicates are matched in order: the first element stays, and the second is deleted.
     try replace("a", format.text(#"{"id":1}"#, #"{"id":2}"#))
     #expect(try await log.nextChange().changeset == Changeset(deletions: [2]))
     #expect(log.source.status == .loaded)
   }
 
   @Test(arguments: Format.allCases)
-  func aByteOrderMarkAndLargeOrDeepValuesAreRead(format: Format) async throws {
+  func `a byte order mark and large or deep values are read`(format: Format) async throws {
     let deep = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
     let values = ["123456789012345678901234567890", "-1.5e999", #"{"a":1,"a":2}"#, deep]
     let text = "\u{FEFF}" + format.text(values[0], values[1], values[2], values[3])
@@ -160,14 +159,14 @@ struct JSONFileFaultTests {
   }
 
   @Test(arguments: Format.allCases)
-  func withoutWatchesItPollsAndSaysSo(format: Format) async throws {
+  func `a source without watches polls and reports a diagnostic`(format: Format) async throws {
     try directory.write(format.text(#"{"id":1}"#), to: "a")
     var system = WatchSystem.live
     let isDenied = Shared(true)
     system.watch = { path, name, receiver in
       if !isDenied.value { return WatchSystem.live.watch(path, name, receiver) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "watch", path: path, code: ENOSPC,
           reason: "No space left on device"))
     }
@@ -177,7 +176,7 @@ struct JSONFileFaultTests {
     #expect(diagnostic.message.contains("No space left on device"))
     try replace("a", format.text(#"{"id":1}"#, #"{"id":2}"#))
     #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
-    // As soon as watches are to be had, it uses them.
+    // As soon as watches are available, the source uses them.
     isDenied.value = false
     try await log.status { $0 == .loaded }
   }

@@ -6,16 +6,16 @@ import Testing
 
 @testable import FileSources
 
-/// Each way to save a file gives one change, on real files.
+/// Each way to save a file causes one change, on real files.
 @Suite(.timeLimit(.minutes(1)))
 struct JSONFileSavingTests {
   static let old = #"[{"id":1,"v":0},{"id":2,"v":0},{"id":3,"v":0}]"#
-  /// 1 is deleted, 2 updated, 3 moved before 2, 4 inserted at the end.
+  /// 1 is deleted, 2 is updated, 3 is moved before 2, and 4 is inserted at the end.
   static let new = #"[{"id":3,"v":0},{"id":2,"v":1},{"id":4,"v":0}]"#
   static let last = #"[{"id":9,"v":0}]"#
 
   @Test(arguments: FileSave.all)
-  func saveIsOneChange(_ save: FileSave) async throws {
+  func `a save is one change`(_ save: FileSave) async throws {
     let directory = try TemporaryDirectory()
     try save.prepare(directory, Self.old)
     let log = try await SourceLog.afterLoading(source(directory("a.json")))
@@ -23,7 +23,7 @@ struct JSONFileSavingTests {
   }
 
   @Test(arguments: ["truncate", "chunks", "overwrite", "rename", "sed", "vim", "recreate"])
-  func saveByAnotherProcessIsOneChange(kind: String) async throws {
+  func `a save by another process is one change`(kind: String) async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let process = try SavingProcess(directory("a.json"), kind)
@@ -31,8 +31,8 @@ struct JSONFileSavingTests {
     try await expectChanges(log) { try process.save($0) }
   }
 
-  /// Nobody is told of writes to memory: they are found by looking at the file's times.
-  @Test func writingToAMappingIsOneChange() async throws {
+  /// The system does not report writes through memory. The regular checks of the file's times find them.
+  @Test func `a write to a mapping is one change`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     guard try notesWritesToMappings(in: directory) else { return }
@@ -63,7 +63,7 @@ struct JSONFileSavingTests {
     #expect(log.source.status == .loaded)
   }
 
-  @Test func slowWriterIsOneChangeWhenItCloses() async throws {
+  @Test func `a slow writer causes one change when it closes the file`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let reads = ReadLog()
@@ -73,7 +73,7 @@ struct JSONFileSavingTests {
       let file = try OpenFile(directory("a.json"), O_WRONLY | O_TRUNC)
       for part in [#"[{"id":3,"v":0}"#, #",{"id":2,"#, #""v":1},{"id":4,"v":0"#, "}]"] {
         try file.write(part)
-        // The source has seen this much of the file, and waits for more.
+        // The source has read this part of the file, and waits for more.
         try await reads.nextRead()
       }
     }
@@ -82,7 +82,7 @@ struct JSONFileSavingTests {
     #expect(change.revision == 2)
   }
 
-  @Test func directoryMovedAwayAndBackIsOneChange() async throws {
+  @Test func `a directory that is moved away and back is one change`() async throws {
     let directory = try TemporaryDirectory()
     try directory.makeDirectory("parent")
     try directory.write(Self.old, to: "parent/a.json")
@@ -99,7 +99,7 @@ struct JSONFileSavingTests {
     #expect(log.source.status == .loaded)
   }
 
-  @Test func parentsCreatedLaterAreOneChange() async throws {
+  @Test func `parents that are created later are one change`() async throws {
     let directory = try TemporaryDirectory()
     let log = SourceLog(source(directory("x/y/a.json")))
     _ = try await log.missing()
@@ -112,7 +112,7 @@ struct JSONFileSavingTests {
     #expect(try await log.nextChange().revision == 2)
   }
 
-  @Test func deletedAndSeenMissingIsNeverEmpty() async throws {
+  @Test func `a file that is deleted for a while never shows an empty list`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let reads = ReadLog()
@@ -126,7 +126,7 @@ struct JSONFileSavingTests {
     #expect(change.revision == 2)
   }
 
-  @Test func sameContentsAndAttributesAreNoEvent() async throws {
+  @Test func `equal contents and new attributes are no event`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let reads = ReadLog()
@@ -138,7 +138,7 @@ struct JSONFileSavingTests {
     try await reads.nextRead()
     guard chmod(directory("a.json"), 0o600) == 0 else { throw POSIXError.last }
     try await reads.nextRead()
-    // Other white space, escapes and order of members.
+    // The white space, the escapes and the order of members differ.
     try directory.write(
       #"[ {"v":0,"id":1}, {"\u0069d":2,"v":0},{"id":3,"v":0}]"#, to: "b.json")
     try directory.move("b.json", to: "a.json")
@@ -149,7 +149,7 @@ struct JSONFileSavingTests {
     #expect(Array(change.after) == elements(Self.last))
   }
 
-  /// A grace without end: only what is complete is ever shown.
+  /// The grace period never ends, so the source only shows complete files.
   private func source(
     _ path: String, _ reads: ReadLog = ReadLog()
   ) -> JSONFileDataSource<JSONElement> {

@@ -19,7 +19,7 @@ struct JSONFileStatusTests {
     path = directory("a.json")
   }
 
-  /// A grace so short that the status is told at once.
+  /// Creates a source with a short grace period, so errors are reported soon.
   private func source(
     key: String? = "id", system: WatchSystem = .live
   ) -> JSONFileDataSource<JSONElement> {
@@ -35,13 +35,13 @@ struct JSONFileStatusTests {
     snapshot.map(\.differenceIdentifier.description)
   }
 
-  @Test func idleUntilAttachedThenLoadingThenOneChange() async throws {
+  @Test func `a source is idle until it is observed, then loads with one change`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let gate = DispatchSemaphore(value: 0)
     var system = WatchSystem.live
-    system.files.read = { path in
+    system.files.open = { path in
       gate.wait()
-      return FileAccess.live.read(path)
+      return FileAccess.live.open(path)
     }
     let source = source(system: system)
     #expect(source.status == .idle)
@@ -67,7 +67,7 @@ struct JSONFileStatusTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test func emptyArrayIsLoaded() async throws {
+  @Test func `an empty array is loaded`() async throws {
     try directory.write("[]", to: "a.json")
     #expect(try await source().loaded().isEmpty)
   }
@@ -80,7 +80,7 @@ struct JSONFileStatusTests {
     ("[{\"id\":[]}]", "json-invalidKey", "element 0"),
     ("\u{0}[\u{0}]", "json-encoding", "UTF-16"),
   ])
-  func faultyFileIsAStatusUntilItIsMended(
+  func `a malformed file is a status until it is corrected`(
     text: String, code: String, mentions: String
   ) async throws {
     try directory.write(#"[{"id":1},{"id":2}]"#, to: "a.json")
@@ -101,10 +101,10 @@ struct JSONFileStatusTests {
     #expect(log.source.status == .loaded)
   }
 
-  @Test func aFileLargerThanAnyMemoryIsAStatus() async throws {
+  @Test func `a file that exceeds the memory is a status`() async throws {
     try directory.write("[]", to: "a.json")
     let log = try await SourceLog.afterLoading(source())
-    // Sparse: it takes no room on the disk.
+    // The file is sparse and needs no space on the disk.
     try #require(truncate(path, 8 << 40) == 0)
     let error = try await log.failure()
     #expect(error.message.contains(path))
@@ -113,7 +113,7 @@ struct JSONFileStatusTests {
     #expect(log.source.snapshot.count == 1)
   }
 
-  @Test func faultyFromTheStartIsAStatusAndFailsTheWait() async throws {
+  @Test func `a malformed file fails the load`() async throws {
     try directory.write("[", to: "a.json")
     let source = source()
     let error = await #expect(throws: SourceError.self) { try await source.loaded() }
@@ -123,7 +123,7 @@ struct JSONFileStatusTests {
     #expect(try await ids(log.nextChange().after) == ["1"])
   }
 
-  @Test func missingFromTheStartAppearsWithItsDirectories() async throws {
+  @Test func `a missing file appears with its directories`() async throws {
     let deep = directory("x/y/a.json")
     let log = SourceLog(JSONFileDataSource(path: deep, key: "id"))
     let error = try await log.missing()
@@ -136,7 +136,7 @@ struct JSONFileStatusTests {
     try await log.loaded()
   }
 
-  @Test func removedForLongIsMissingAndComesBackWithoutEvents() async throws {
+  @Test func `a removed file returns without events`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let log = try await SourceLog.afterLoading(source())
     try directory.remove("a.json")
@@ -149,7 +149,7 @@ struct JSONFileStatusTests {
     #expect(try await log.nextChange().revision == 2)
   }
 
-  @Test func directoryInItsPlaceIsAStatus() async throws {
+  @Test func `a directory at the path is a status`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let log = try await SourceLog.afterLoading(source())
     try directory.remove("a.json")
@@ -163,13 +163,13 @@ struct JSONFileStatusTests {
     #expect(try await ids(log.nextChange().after) == ["2"])
   }
 
-  @Test func pipeIsRefusedWithoutWaitingForAWriter() async throws {
+  @Test func `a pipe is refused without waiting for a writer`() async throws {
     guard mkfifo(path, 0o600) == 0 else { throw POSIXError.last }
     let log = SourceLog(source())
     #expect(try await log.failure().code == "file-not-regular")
   }
 
-  @Test func linkLoopIsAStatusUntilItIsBroken() async throws {
+  @Test func `a link loop is a status until it is broken`() async throws {
     try directory.link("a.json", to: "b.json")
     try directory.link("b.json", to: "a.json")
     let log = SourceLog(source())
@@ -179,18 +179,18 @@ struct JSONFileStatusTests {
     #expect(try await ids(log.nextChange().after) == ["2"])
   }
 
-  @Test func unreadableIsAStatusUntilItCanBeRead() async throws {
+  @Test func `an unreadable file is a status until it can be read`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let isDenied = Holder(Locked(false))
     var system = WatchSystem.live
-    system.files.read = { path in
+    system.files.open = { path in
       if isDenied.value.withLock({ $0 }) {
         return .failure(
-          FileFailure(
+          FileError(
             cause: .denied, operation: "open", path: path, code: EACCES,
             reason: "Permission denied"))
       }
-      return FileAccess.live.read(path)
+      return FileAccess.live.open(path)
     }
     let log = try await SourceLog.afterLoading(source(system: system))
     isDenied.value.withLock { $0 = true }
@@ -204,14 +204,14 @@ struct JSONFileStatusTests {
     #expect(log.source.revision == 1)
   }
 
-  @Test func whatTheSystemRefusesIsTriedAgain() async throws {
+  @Test func `a refused read is repeated`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     let isRefused = Holder(Locked(true))
     var system = WatchSystem.live
-    system.files.read = { path in
-      guard isRefused.value.withLock({ $0 }) else { return FileAccess.live.read(path) }
+    system.files.open = { path in
+      guard isRefused.value.withLock({ $0 }) else { return FileAccess.live.open(path) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "open", path: path, code: EMFILE,
           reason: "Too many open files"))
     }
@@ -221,7 +221,7 @@ struct JSONFileStatusTests {
     #expect(try await ids(log.nextChange().after) == ["1"])
   }
 
-  @Test func duplicateKeysAreADiagnosticThatNamesThem() async throws {
+  @Test func `a diagnostic names duplicate keys`() async throws {
     try directory.write(#"[{"id":1,"v":1},{"id":"1"},{"id":1,"v":2}]"#, to: "a.json")
     let log = try await SourceLog.afterLoading(source())
     #expect(ids(log.source.snapshot) == ["1", #""1""#, "1"])
@@ -233,12 +233,12 @@ struct JSONFileStatusTests {
     try await log.status { $0 == .loaded }
   }
 
-  @Test func pollingIsADiagnostic() async throws {
+  @Test func `polling is a diagnostic`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     var system = WatchSystem.live
     system.watch = { path, _, _ in
       .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "watch", path: path, code: ENOSPC,
           reason: "No space left on device"))
     }
@@ -251,7 +251,7 @@ struct JSONFileStatusTests {
   }
 }
 
-/// Shares a lock with closures.
+/// A lock that closures share.
 final class Holder<State: Sendable>: Sendable {
   let value: Locked<State>
   init(_ value: consuming Locked<State>) { self.value = value }

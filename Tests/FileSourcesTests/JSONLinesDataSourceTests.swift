@@ -43,7 +43,7 @@ struct JSONLinesDataSourceTests {
     snapshot.map(\.description)
   }
 
-  @Test func anAppendReadsAndDecodesWhatWasAppended() async throws {
+  @Test func `an append reads and decodes only the new lines`() async throws {
     struct Row: Codable, Differentiable, Hashable, Sendable {
       var id: Int
       var text: String
@@ -70,7 +70,7 @@ struct JSONLinesDataSourceTests {
         }
       }
     }
-    // Several parts, and over the margins.
+    // The text is longer than the margins and is written in several parts.
     try directory.write(try lines(0..<5_000), to: "a.jsonl")
     let source = JSONLinesDataSource<Row>(
       path: path, key: nil,
@@ -89,12 +89,12 @@ struct JSONLinesDataSourceTests {
     let change = try await log.nextChange()
     #expect(change.changeset == Changeset(insertions: Array(5_000..<5_010)))
     #expect(decoded.value == 10)
-    // The margins are two of 8 KiB, read with each look, once more if the file has changed meanwhile.
+    // Each read includes two margins of 8 KiB, and once more if the file has changed meanwhile.
     #expect(bytesRead.value <= more.utf8.count + looks.value * 4 * 8_192)
     #expect(source.snapshot[5_003].id == 5_003)
   }
 
-  @Test func decodesByAConfiguredDecoder() async throws {
+  @Test func `a configured decoder decodes the elements`() async throws {
     struct Person: Codable, Hashable, Identifiable, Differentiable, Sendable {
       var id: Int
       var firstName: String
@@ -116,7 +116,7 @@ struct JSONLinesDataSourceTests {
   }
 
   @Test(arguments: ["\n", "\r\n"])
-  func aLineWaitsForItsNewline(newline: String) async throws {
+  func `a line waits for its newline`(newline: String) async throws {
     try directory.write("{\"id\":1}" + newline, to: "a.jsonl")
     let reads = ReadLog()
     let log = try await SourceLog.afterLoading(
@@ -132,12 +132,12 @@ struct JSONLinesDataSourceTests {
     #expect(change.revision == 2)
   }
 
-  @Test func aLineWithoutANewlineCountsWhenTheFileRests() async throws {
+  @Test func `a line without a newline counts after the grace period`() async throws {
     try directory.write("{\"id\":1}\n{\"id\":2}", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
     #expect(texts(log.source.snapshot) == ["{\"id\":1}", "{\"id\":2}"])
     #expect(log.source.revision == 1)
-    // Its end is no news; the next line is.
+    // The newline causes no event. The next line does.
     try append("\n{\"id\":3}")
     #expect(try await log.nextChange().changeset == Changeset(insertions: [2]))
     try append(" \r\n{\"id\":4}\n")
@@ -145,7 +145,7 @@ struct JSONLinesDataSourceTests {
     #expect(log.source.status == .loaded)
   }
 
-  @Test func aLineThatWasTakenTooEarlyIsCorrected() async throws {
+  @Test func `a line that was read too early is corrected`() async throws {
     try directory.write("1\n2", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source(key: nil))
     #expect(texts(log.source.snapshot) == ["1", "2"])
@@ -160,7 +160,7 @@ struct JSONLinesDataSourceTests {
   }
 
   @Test(arguments: ["1\n2\n \n\n", "1\n2\n  "])
-  func aLineWithoutANewlineThatIsWrittenOverByBlanksIsDeleted(text: String) async throws {
+  func `a line that is overwritten with blanks is deleted`(text: String) async throws {
     try directory.write("1\n2\n3", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source(key: nil))
     #expect(texts(log.source.snapshot) == ["1", "2", "3"])
@@ -170,7 +170,7 @@ struct JSONLinesDataSourceTests {
     #expect(try await texts(log.nextChange().after) == ["1", "2", "4"])
   }
 
-  @Test func anIncompleteLastLineIsADiagnosticUntilItIsComplete() async throws {
+  @Test func `an incomplete last line is a diagnostic until it is complete`() async throws {
     try directory.write("{\"id\":1}\n{\"id\":", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
     #expect(texts(log.source.snapshot) == ["{\"id\":1}"])
@@ -192,7 +192,7 @@ struct JSONLinesDataSourceTests {
     ("{\"id\":[]}\n", "json-invalidKey", "line 4"),
     ("\"\u{0}\"\n", "json-syntax", "line 4, column 2"),
   ])
-  func aMalformedLineIsAStatusUntilTheFileIsMended(
+  func `a malformed line is a status until the file is corrected`(
     text: String, code: String, mentions: String
   ) async throws {
     let good = "\u{FEFF}{\"id\":1}\n\n{\"id\":0}\n"
@@ -202,7 +202,7 @@ struct JSONLinesDataSourceTests {
     let error = try await log.failure()
     #expect(error.code == code)
     #expect(error.message.contains(path) && error.message.contains(mentions), "\(error)")
-    // More lines do not help.
+    // More lines do not correct the error.
     try append("{\"id\":6}\n")
     #expect(texts(log.source.snapshot) == ["{\"id\":1}", "{\"id\":0}"])
     try replace(good + "{\"id\":6}\n")
@@ -212,14 +212,14 @@ struct JSONLinesDataSourceTests {
     #expect(change.revision == 2)
   }
 
-  @Test func theFirstFaultyLineIsTold() async throws {
+  @Test func `the first malformed line is reported`() async throws {
     try directory.write("{\"id\":1}\n{\"no\":2}\n{\"id\":3}\n{\"id\" 4}\n", to: "a.jsonl")
     let error = await #expect(throws: SourceError.self) { try await source().loaded() }
     #expect(error?.code == "json-missingKey")
     #expect(error?.message.contains("line 2, column 1") == true)
   }
 
-  @Test func aFaultyLineIsNotReadAgainWithEachLineAfterIt() async throws {
+  @Test func `a malformed line is not read again with each appended line`() async throws {
     let line = "{\"id\":1,\"text\":\"" + String(repeating: "x", count: 50_000) + "\"}\n"
     try directory.write(line + "oops\n" + line, to: "a.jsonl")
     let bytesRead = Shared(0)
@@ -235,7 +235,7 @@ struct JSONLinesDataSourceTests {
     let reads = ReadLog(system)
     let log = SourceLog(source(system: reads.system))
     #expect(try await log.failure().message.contains("line 2, column 1"))
-    // The first look, and the one after the grace.
+    // The first read, and the read after the grace period.
     try await reads.nextRead()
     try await reads.nextRead()
     bytesRead.value = 0
@@ -246,17 +246,17 @@ struct JSONLinesDataSourceTests {
     #expect(try await log.nextChange().after.count == 1)
   }
 
-  @Test func faultyFromTheStartFailsTheWait() async throws {
+  @Test func `a file that is malformed from the start fails the load`() async throws {
     try directory.write("[\n1,\n2\n]\n", to: "a.jsonl")
     let source = source()
     let error = await #expect(throws: SourceError.self) { try await source.loaded() }
-    #expect(error?.message.contains("each value stands on one line") == true)
+    #expect(error?.message.contains("each value is on one line") == true)
     let log = SourceLog(source)
     try replace("{\"id\":1}\n")
     #expect(try await log.nextChange().after.count == 1)
   }
 
-  @Test func otherEncodingsAreAStatus() async throws {
+  @Test func `other encodings are a status`() async throws {
     for text in ["\u{0}{\u{0}}\u{0}\n", "{\u{0}}\u{0}\n\u{0}"] {
       try replace(text)
       let error = await #expect(throws: SourceError.self) { try await source().loaded() }
@@ -270,7 +270,7 @@ struct JSONLinesDataSourceTests {
     #expect(error?.message.contains("line 2, column 2: a byte that is not UTF-8") == true)
   }
 
-  @Test func emptyFilesAndBlankLinesAreLoaded() async throws {
+  @Test func `empty files and blank lines are loaded`() async throws {
     for text in ["", "\n", "\r\n  \n\n", "\u{FEFF}", "\u{FEFF}\n"] {
       try replace(text)
       let source = source()
@@ -279,7 +279,7 @@ struct JSONLinesDataSourceTests {
     }
   }
 
-  @Test func deepAndLargeValuesAndDuplicateMembersAreKept() async throws {
+  @Test func `deep and large values and duplicate members are kept`() async throws {
     let deep = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
     let lines = [
       deep, "123456789012345678901234567890.5e-400", "{\"a\":1,\"a\":2}", "\"\u{1F600}\"",
@@ -293,8 +293,8 @@ struct JSONLinesDataSourceTests {
     #expect(error.message.contains("line 5, column 513"))
   }
 
-  @Test func contentsReplacedInPlaceAreNoticedWhateverTheirLength() async throws {
-    // Over the margins, and a middle that they do not show.
+  @Test func `contents that are replaced in place are noticed at any length`() async throws {
+    // The file is longer than the margins, so they do not include its middle.
     func text(_ marker: String, _ suffix: String = "") -> String {
       let lines = (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }
       return lines.joined() + suffix
@@ -302,24 +302,24 @@ struct JSONLinesDataSourceTests {
     try directory.write(text("old"), to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
     let before = try FileAccess.live.stamp(path).get().modified
-    // The same length: the file system's clock has to tick.
+    // The length is the same, so the file system's clock must tick.
     repeat {
       try directory.write(text("new"), to: "a.jsonl")
     } while try FileAccess.live.stamp(path).get().modified == before
     var change = try await log.nextChange()
     #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
-    // Longer, with other bytes before the old end.
+    // The file is longer, and the bytes before its old end differ.
     try directory.write(text("newer", "{\"id\":-1}\n"), to: "a.jsonl")
     change = try await log.nextChange()
     #expect(change.changeset.updates.count == 1)
     #expect(change.changeset.insertions == [2_000])
-    // Another start.
+    // The start differs.
     try directory.write("{\"id\":-2}\n" + text("newer", "{\"id\":-1}\n"), to: "a.jsonl")
     change = try await log.nextChange()
     #expect(change.changeset == Changeset(insertions: [0]))
   }
 
-  @Test func contentsWhoseTimeIsSetBackAreNoticed() async throws {
+  @Test func `contents whose time is set back are noticed`() async throws {
     func text(_ marker: String) -> String {
       (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
     }
@@ -337,13 +337,13 @@ struct JSONLinesDataSourceTests {
     #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
   }
 
-  /// As after two renames in short order, or where a deleted file's number goes to the next.
-  @Test func anotherFileOfTheSameNumberIsReadFromTheStart() async throws {
+  /// This happens after two quick renames, or if a new file has the inode of a deleted one.
+  @Test func `another file with the same inode is read from the start`() async throws {
     func text(_ marker: String) -> String {
       (0..<2_000).map { "{\"id\":\($0),\"v\":\"\($0 == 1_000 ? marker : "xyz")\"}\n" }.joined()
     }
-    @Sendable func numbered(_ stamp: Result<FileStamp, FileFailure>) -> Result<
-      FileStamp, FileFailure
+    @Sendable func numbered(_ stamp: Result<FileStamp, FileError>) -> Result<
+      FileStamp, FileError
     > {
       stamp.map { stamp in
         var stamp = stamp
@@ -366,20 +366,20 @@ struct JSONLinesDataSourceTests {
     #expect(change.changeset.insertions == [2_000])
   }
 
-  @Test func aSmallFileIsComparedAsAWhole() async throws {
+  @Test func `a small file is compared as a whole`() async throws {
     func text(_ marker: String) -> String {
       (0..<500).map { "{\"id\":\($0),\"v\":\"\($0 == 250 ? marker : "xyz")\"}\n" }.joined()
     }
     try directory.write(text("old"), to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
-    // A change in the middle and a line at the end, in one save.
+    // One save changes the middle and appends a line.
     try directory.write(text("new") + "{\"id\":-1}\n", to: "a.jsonl")
     let change = try await log.nextChange()
     #expect(change.changeset.updates == [.init(from: 250, to: 250)])
     #expect(change.changeset.insertions == [500])
   }
 
-  @Test func duplicateKeysAreADiagnosticThatStaysAsLinesAreAppended() async throws {
+  @Test func `a diagnostic of duplicate keys stays while lines are appended`() async throws {
     try directory.write("{\"id\":1}\n{\"id\":2}\n", to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
     try append("{\"id\":1}\n")
@@ -395,7 +395,7 @@ struct JSONLinesDataSourceTests {
     #expect(status == .loaded)
   }
 
-  @Test func missingFromTheStartIsAStatusAndAppears() async throws {
+  @Test func `a file that is missing from the start is a status and appears`() async throws {
     let log = SourceLog(source(grace: .seconds(1)))
     #expect(try await log.missing().code == "file-missing")
     let file = try OpenFile(path, O_WRONLY | O_CREAT)
@@ -405,7 +405,7 @@ struct JSONLinesDataSourceTests {
     #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
   }
 
-  @Test func aDirectoryOrAFileThatIsRefusedIsAStatus() async throws {
+  @Test func `a directory or a refused file is a status`() async throws {
     try directory.makeDirectory("a.jsonl")
     let log = SourceLog(source())
     #expect(try await log.failure().code == "file-not-regular")
@@ -418,7 +418,7 @@ struct JSONLinesDataSourceTests {
     system.files.open = { path in
       guard isRefused.value else { return FileAccess.live.open(path) }
       return .failure(
-        FileFailure(
+        FileError(
           cause: .limit, operation: "open", path: path, code: EMFILE,
           reason: "Too many open files"))
     }
@@ -428,7 +428,7 @@ struct JSONLinesDataSourceTests {
     #expect(try await refused.nextChange().after.count == 1)
   }
 
-  @Test func aFileThatChangesEachTimeIsAStatusAndIsReadWhenItRests() async throws {
+  @Test func `a file that changes during each read is a status`() async throws {
     try directory.write("{\"id\":1}\n", to: "a.jsonl")
     let isBusy = Shared(true)
     var system = WatchSystem.live

@@ -8,11 +8,11 @@ import Testing
 
 @testable import FileSources
 
-/// Each way to save a file of lines gives one change, on real files.
+/// Each way to save a file of lines causes one change, on real files.
 @Suite(.timeLimit(.minutes(2)))
 struct JSONLinesSavingTests {
   static let old = "{\"id\":1,\"v\":0}\n{\"id\":2,\"v\":0}\n{\"id\":3,\"v\":0}\n"
-  /// 1 is deleted, 2 updated, 3 moved before 2, 4 inserted at the end.
+  /// 1 is deleted, 2 is updated, 3 is moved before 2, and 4 is inserted at the end.
   static let new = "{\"id\":3,\"v\":0}\n{\"id\":2,\"v\":1}\n{\"id\":4,\"v\":0}\n"
   static let last = "{\"id\":9,\"v\":0}\n"
 
@@ -53,10 +53,10 @@ struct JSONLinesSavingTests {
   }
 
   @Test(arguments: FileSave.all)
-  func saveIsOneChange(_ save: FileSave) async throws {
+  func `a save is one change`(_ save: FileSave) async throws {
     let directory = try TemporaryDirectory()
     try save.prepare(directory, Self.old)
-    // Where the writer's end is told, nothing is waited for.
+    // If the system reports the end of the writer, the source does not wait.
     let source = source(directory("a.json"), grace: save.needsRest ? .seconds(2) : .seconds(3_600))
     let log = try await SourceLog.afterLoading(source)
     try await expectChanges(log) { try save.save(directory, $0) }
@@ -66,7 +66,7 @@ struct JSONLinesSavingTests {
     ("truncate", false), ("chunks", false), ("overwrite", false), ("rename", false),
     ("sed", false), ("vim", true), ("recreate", true),
   ])
-  func saveByAnotherProcessIsOneChange(kind: String, needsRest: Bool) async throws {
+  func `a save by another process is one change`(kind: String, needsRest: Bool) async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let process = try SavingProcess(directory("a.json"), kind)
@@ -75,46 +75,47 @@ struct JSONLinesSavingTests {
     try await expectChanges(log) { try process.save($0) }
   }
 
-  /// What is told of a deletion may come in parts, and after the next file was created.
+  /// The notifications of a deletion may arrive in parts, and after the next file was created.
   @Test(
     arguments: [
       [[.attributes, .displaced, .lost]], [[.attributes], [.displaced, .lost]],
       [[.written, .attributes, .displaced, .lost, .movedOut]],
     ] as [[FileSignal]])
-  func aFileWithTheNumberOfADeletedOneWaitsForItsWriter(signals: [FileSignal]) async throws {
+  func `a file with a reused inode waits for its writer`(signals: [FileSignal]) async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
-    let receivers = Log<any FileSignalReceiver>([])
+    let receivers = Log<WatchSystem.Receiver>([])
     var system = WatchSystem.live
     system.watch = { _, name, receiver in
       receivers.append(receiver)
       return .success(WatchSystem.Token(watch: 1, user: 1, name: name))
     }
     system.unwatch = { _ in }
-    // No look without being told.
-    system.timer = WatchTimer { delay, queue, body in
-      delay < .seconds(1) ? WatchTimer.live.call(delay, queue, body) : ScheduledTimer {}
+    // The regular checks are turned off.
+    system.callLater = { delay, queue, body in
+      delay < .seconds(1) ? WatchSystem.live.callLater(delay, queue, body) : ScheduledTimer {}
     }
     let reads = ReadLog(system)
     let log = try await SourceLog.afterLoading(source(directory("a.json"), system: reads.system))
     try await reads.nextRead()
-    func tell(_ signal: FileSignal) async throws {
-      try #require(receivers.value.first).receive(signal)
+    func send(_ signal: FileSignal) async throws {
+      let receive = try #require(receivers.value.first)
+      receive(signal)
       try await reads.nextRead()
     }
-    // A file that is emptied keeps its number.
+    // A truncated file keeps its inode.
     guard truncate(directory("a.json"), 0) == 0 else { throw POSIXError.last }
-    for signal in signals { try await tell(signal) }
+    for signal in signals { try await send(signal) }
     try directory.write(Self.new, to: "a.json")
-    try await tell(.created)
-    try await tell(.written)
+    try await send(.created)
+    try await send(.written)
     let change = try await log.nextChange()
     #expect(Array(change.after) == (try elements(Self.new)))
     #expect(change.revision == 2)
   }
 
-  /// Nobody is told of writes to memory: they are found by looking at the file's times.
-  @Test func writingToAMappingIsOneChange() async throws {
+  /// The system does not report writes through memory. The regular checks of the file's times find them.
+  @Test func `a write to a mapping is one change`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     guard try notesWritesToMappings(in: directory) else { return }
@@ -123,7 +124,7 @@ struct JSONLinesSavingTests {
     try await expectChanges(log) { try process.save($0) }
   }
 
-  @Test func linesAppendedByAnotherProcessAreToldAsTheyBecomeComplete() async throws {
+  @Test func `a line that another process appends is inserted when it is complete`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let process = try SavingProcess(directory("a.json"), "append")
@@ -137,7 +138,7 @@ struct JSONLinesSavingTests {
     #expect(log.source.snapshot.count == 195)
   }
 
-  @Test func sameContentsAndAttributesAreNoEvent() async throws {
+  @Test func `equal contents and new attributes are no event`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let reads = ReadLog()
@@ -162,7 +163,7 @@ struct JSONLinesSavingTests {
     #expect(Array(change.after) == (try elements(Self.last)))
   }
 
-  @Test func renamedAwayAndCreatedAnewIsOneChangeThatKeepsWhatIsInBoth() async throws {
+  @Test func `a rotated file is one change that keeps common lines`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(2)))
@@ -173,14 +174,14 @@ struct JSONLinesSavingTests {
     #expect(change.changeset.deletions == [0, 1])
     #expect(change.changeset.updates.count == 1)
     #expect(change.revision == 2)
-    // What the old file's writer still has to say is nobody's business.
+    // Later writes to the old file have no effect.
     let rotated = try OpenFile(directory("a.json.1"), O_WRONLY | O_APPEND)
     try rotated.write("{\"id\":7,\"v\":1}\n")
     try file.write("{\"id\":4,\"v\":1}\n")
     #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
   }
 
-  @Test func copiedAndTruncatedIsOneChange() async throws {
+  @Test func `a copied and truncated file is one change`() async throws {
     let directory = try TemporaryDirectory()
     try directory.write(Self.old, to: "a.json")
     let log = try await SourceLog.afterLoading(source(directory("a.json"), grace: .seconds(1)))
@@ -193,7 +194,7 @@ struct JSONLinesSavingTests {
     #expect(try await log.nextChange().changeset == Changeset(insertions: [0]))
   }
 
-  @Test func directoryMovedAwayAndBackIsOneChange() async throws {
+  @Test func `a directory that is moved away and back is one change`() async throws {
     let directory = try TemporaryDirectory()
     try directory.makeDirectory("parent")
     try directory.write(Self.old, to: "parent/a.json")

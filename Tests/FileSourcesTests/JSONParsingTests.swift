@@ -17,14 +17,14 @@ import Testing
   static let refusals: [Refusal] = [
     Refusal(text: "", code: .empty, column: 1, mentions: "[]"),
     Refusal(text: " \n ", code: .empty, line: 2, column: 2, mentions: "empty"),
-    Refusal(text: #"{"a":1}"#, code: .notAnArray, column: 1, mentions: "an object stands"),
-    Refusal(text: "\n 5", code: .notAnArray, line: 2, column: 2, mentions: "a number stands"),
+    Refusal(text: #"{"a":1}"#, code: .notAnArray, column: 1, mentions: "an object is at"),
+    Refusal(text: "\n 5", code: .notAnArray, line: 2, column: 2, mentions: "a number is at"),
     Refusal(text: "[1,2", code: .truncated, column: 5, mentions: "inside an array"),
     Refusal(text: "[", code: .truncated, column: 2, mentions: "inside an array"),
     Refusal(text: "[1,", code: .truncated, column: 4, mentions: "inside an array"),
     Refusal(text: "[1,{", code: .truncated, column: 5, element: 1, mentions: "inside an object"),
     Refusal(text: "[tru", code: .truncated, column: 5, element: 0, mentions: "true"),
-    Refusal(text: "[1,]", code: .syntax, column: 3, mentions: "take it out"),
+    Refusal(text: "[1,]", code: .syntax, column: 3, mentions: "remove it"),
     Refusal(text: "[1,,2]", code: .syntax, column: 4, element: 1, mentions: "a value"),
     Refusal(text: "[,1]", code: .syntax, column: 2, element: 0, mentions: "a value"),
     Refusal(text: "[1 2]", code: .syntax, column: 4, mentions: "a comma"),
@@ -46,7 +46,7 @@ import Testing
     Refusal(text: "[{a:1}]", code: .syntax, column: 3, element: 0, mentions: "name"),
     Refusal(text: "[{\"a\" 1}]", code: .syntax, column: 7, element: 0, mentions: "colon"),
     Refusal(text: "[{\"a\":}]", code: .syntax, column: 7, element: 0, mentions: "a value"),
-    Refusal(text: "[{\"a\":1,}]", code: .syntax, column: 8, element: 0, mentions: "take it out"),
+    Refusal(text: "[{\"a\":1,}]", code: .syntax, column: 8, element: 0, mentions: "remove it"),
     Refusal(text: "[{\"a\":1]", code: .syntax, column: 8, element: 0, mentions: "closing }"),
     Refusal(text: "[1}", code: .syntax, column: 3, mentions: "closing ]"),
     Refusal(text: "[// x\n1]", code: .syntax, column: 2, element: 0, mentions: "comments"),
@@ -68,7 +68,7 @@ import Testing
   ]
 
   @Test(arguments: refusals)
-  func refuses(_ refusal: Refusal) {
+  func `malformed JSON is refused`(_ refusal: Refusal) {
     do {
       let elements = try JSONElement.elements(ofArray: Array(refusal.text.utf8))
       Issue.record("read as \(elements)")
@@ -89,13 +89,13 @@ import Testing
       ([0x5B, 0x22, 0xE2, 0x82, 0x22, 0x5D], 3),
       ([0x5B, 0x22, 0x61, 0xC3, 0xA9, 0xE0, 0x9F, 0xBF, 0x22, 0x5D], 5),
     ] as [([UInt8], Int)])
-  func refusesWhatIsNotUTF8(bytes: [UInt8], column: Int) {
+  func `invalid UTF-8 is refused`(bytes: [UInt8], column: Int) {
     let error = #expect(throws: JSONError.self) { try JSONElement.elements(ofArray: bytes) }
     #expect(error?.code == .encoding)
     #expect(error?.position == JSONError.Position(line: 1, column: column))
   }
 
-  @Test func refusesUTF16AndUTF32() {
+  @Test func `UTF-16 and UTF-32 are refused`() {
     for bytes in [
       [0xFF, 0xFE, 0x5B, 0x00, 0x5D, 0x00], [0xFE, 0xFF, 0x00, 0x5B, 0x00, 0x5D],
       [0x5B, 0x00, 0x5D, 0x00], [0x00, 0x5B, 0x00, 0x5D], [0x00, 0x00, 0x00, 0x5B],
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func acceptsTheGreatestDepth() throws {
+  @Test func `the maximum depth is accepted`() throws {
     let text = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
     let elements = try JSONElement.elements(ofArray: Array(text.utf8))
     #expect(elements.count == 1)
@@ -115,9 +115,9 @@ import Testing
     #expect(elements[0].description == String(text.dropFirst().dropLast()))
   }
 
-  /// Threads of Dispatch have half a megabyte on Apple's systems.
+  /// On Apple platforms, the stack of a Dispatch thread has half a megabyte.
   @Test(arguments: [("[", "]"), (#"{"a":"#, "}"), (#"[{"id":[0,"#, "]}]")])
-  func theGreatestDepthFitsOnASmallStack(opening: String, closing: String) throws {
+  func `the maximum depth fits on a small stack`(opening: String, closing: String) throws {
     let count = 512 / closing.count
     let text =
       String(repeating: opening, count: count) + "1" + String(repeating: closing, count: count)
@@ -132,7 +132,7 @@ import Testing
     #expect(parsed.value?.description == text)
   }
 
-  @Test func elementsWithoutTheirKeyAreRefused() {
+  @Test func `elements without their key are refused`() {
     func error(_ text: String) -> JSONError? {
       #expect(throws: JSONError.self) {
         try JSONElement.elements(ofArray: Array(text.utf8), key: "id")
@@ -150,19 +150,19 @@ import Testing
     #expect(error("[{\"x\":{\"id\":1}}]")?.code == .missingKey)
   }
 
-  @Test func truncationAtEveryByteIsAnError() throws {
+  @Test func `truncation at each byte is an error`() throws {
     let text = #"[{"id":-12.5e+3,"é\ud83d\ude00\u00e9":[true,false,null,"x\n€"]},"12345678901",{}]"#
     let bytes = Array(text.utf8)
     #expect(try JSONElement.elements(ofArray: bytes).count == 3)
     for count in 0..<bytes.count {
-      // A copy of its own, so that the sanitizer sees a read beyond the end.
+      // The copy lets the sanitizer notice a read beyond the end.
       let part = Array(bytes[..<count])
       let error = #expect(throws: JSONError.self) { try JSONElement.elements(ofArray: part) }
       #expect(error?.code == (count == 0 ? .empty : .truncated))
     }
   }
 
-  @Test func anyByteInAnyPlaceIsReadOrRefused() {
+  @Test func `any byte at any place is read or refused`() {
     let bytes = Array(#"[{"a":"\u00e9é","b":[1.5e3,true]},null]"#.utf8)
     for index in bytes.indices {
       for byte in UInt8.min...UInt8.max {
@@ -176,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func randomValuesSurviveBeingWrittenAndRead() throws {
+  @Test func `random values are unchanged after writing and reading`() throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     for _ in 0..<3_000 {

@@ -8,7 +8,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Versions of a file, one after the other, as a source tells them.
+/// The changes of a source for a sequence of versions of its file.
 @Suite(.timeLimit(.minutes(2)))
 struct JSONReloadTests {
   struct Item: Codable, Hashable, Identifiable, Differentiable, Sendable {
@@ -22,7 +22,7 @@ struct JSONReloadTests {
     directory = try TemporaryDirectory()
   }
 
-  /// Deletes, inserts, updates, moves, all here and there.
+  /// Deletes, inserts, updates and moves random items.
   private func edit(
     _ items: inout [Item], _ version: Int, repeatsIDs: Bool, using random: inout SeededRandom
   ) {
@@ -48,12 +48,12 @@ struct JSONReloadTests {
   }
 
   @Test(arguments: [false, true])
-  func randomVersionsAreToldByExactChanges(repeatsIDs: Bool) async throws {
+  func `random versions cause exact changes`(repeatsIDs: Bool) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededRandom(seed: seed)
     var items = (0..<200).map { Item(id: $0, text: "\($0)") }
     func save(_ items: [Item]) throws {
-      // Other white space each time now and then, which changes no element.
+      // The white space changes sometimes, which changes no element.
       let encoder = JSONEncoder()
       if random.next() % 8 == 0 { encoder.outputFormatting = .prettyPrinted }
       try encoder.encode(items).write(
@@ -69,13 +69,13 @@ struct JSONReloadTests {
       let change = try await log.nextChange()
       try #require(Array(change.before) == old, "seed \(seed)")
       try #require(Array(change.after) == items, "seed \(seed)")
-      // No more and no less than what differs.
+      // The change contains exactly the differences.
       let expected = Changeset(from: old, to: items)
       try #require(
         change.changeset.deletions.count == expected.deletions.count
           && change.changeset.insertions.count == expected.insertions.count, "seed \(seed)")
       if !repeatsIDs {
-        // Of several ways to move as few, any will do.
+        // There may be several minimal sets of moves.
         try #require(
           change.changeset.deletions == expected.deletions
             && change.changeset.insertions == expected.insertions
@@ -87,7 +87,7 @@ struct JSONReloadTests {
     }
   }
 
-  @Test func whoAttachesWhileItLoadsSeesWhatWasLoaded() async throws {
+  @Test func `an observer that is added during the load receives the contents`() async throws {
     try directory.write(#"[{"id":1,"text":""}]"#, to: "a.json")
     for _ in 0..<500 {
       let source = JSONFileDataSource<Item>(path: directory("a.json"))

@@ -1,4 +1,4 @@
-/// Random numbers that a seed makes the same again.
+/// A generator of random numbers that a seed determines.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 
@@ -29,7 +29,7 @@ indirect enum RandomJSON {
       let count = Int.random(in: 0..<5, using: &random)
       return .array((0..<count).map { _ in make(depth: depth - 1, using: &random) })
     default:
-      // Names are unique: the order of members of one name counts.
+      // Names are unique, because the order of members with the same name counts.
       var names: Set<[Unicode.Scalar]> = []
       for _ in 0..<Int.random(in: 0..<5, using: &random) {
         names.insert(scalars(using: &random))

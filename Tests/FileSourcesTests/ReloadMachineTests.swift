@@ -7,22 +7,22 @@ import Testing
 @Suite struct ReloadMachineTests {
   typealias Machine = ReloadMachine
 
-  private func trouble(
+  private func failure(
     _ code: String, isTransient: Bool = true, needsRetry: Bool = false
-  ) -> Machine.Trouble {
-    Machine.Trouble(
+  ) -> ReadFailure {
+    ReadFailure(
       state: .failed(SourceError(code: code, message: code)), isTransient: isTransient,
       needsRetry: needsRetry)
   }
 
-  private func ticket(_ actions: [Machine.Action]) throws -> Machine.Ticket {
-    guard case .schedule(let ticket, _) = try #require(actions.last) else {
+  private func token(_ actions: [Machine.Action]) throws -> Machine.TimerToken {
+    guard case .schedule(let token, _) = try #require(actions.last) else {
       throw EndOfLog()
     }
-    return ticket
+    return token
   }
 
-  @Test func completeSavesAreReadAtOnce() {
+  @Test func `complete saves are read immediately`() {
     var machine = Machine(timing: Machine.Timing())
     #expect(machine.read() == [.read])
     machine.readSucceeded()
@@ -33,25 +33,25 @@ import Testing
     #expect(machine.fileChanged(.check) == [.read])
     _ = machine.fileChanged(.modified)
     #expect(machine.fileChanged(.check) == [.read])
-    // That something may have been missed does not say that the writer is done.
+    // After a check, the writer may continue.
     #expect(machine.isBeingWritten)
   }
 
-  @Test func writesAreReadAfterQuiet() throws {
+  @Test func `writes are read after a pause`() throws {
     var machine = Machine(timing: Machine.Timing())
     let first = machine.fileChanged(.modified)
-    #expect(try first == [.schedule(ticket(first), .milliseconds(20))])
+    #expect(try first == [.schedule(token(first), .milliseconds(20))])
     let second = machine.fileChanged(.modified)
-    // Only the newest counts.
-    #expect(try machine.timerFired(ticket(first)) == [])
-    #expect(try machine.timerFired(ticket(second)) == [.read])
-    #expect(try machine.timerFired(ticket(second)) == [])
+    // Only the newest timer counts.
+    #expect(try machine.timerFired(token(first)) == [])
+    #expect(try machine.timerFired(token(second)) == [.read])
+    #expect(try machine.timerFired(token(second)) == [])
     let third = machine.fileChanged(.created)
     #expect(machine.fileChanged(.written) == [.read])
-    #expect(try machine.timerFired(ticket(third)) == [])
+    #expect(try machine.timerFired(token(third)) == [])
   }
 
-  @Test func writerWithoutPauseIsReadSometimes() {
+  @Test func `a writer that never pauses is read now and then`() {
     var machine = Machine(timing: Machine.Timing())
     var delays = 0
     while machine.fileChanged(.modified) != [.read] { delays += 1 }
@@ -59,65 +59,65 @@ import Testing
     #expect(machine.fileChanged(.modified) != [.read])
   }
 
-  @Test func troubleIsShownAfterItsGraceAndOnce() throws {
+  @Test func `a failure is shown once, after its grace period`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
-    let first = machine.readFailed(trouble("a"))
-    #expect(try first == [.schedule(ticket(first), .milliseconds(250))])
-    // Another fault of the same save changes nothing.
-    #expect(machine.readFailed(trouble("b")) == [])
-    #expect(try machine.timerFired(ticket(first)) == [.read])
-    #expect(machine.readFailed(trouble("b")) == [.show(trouble("b").state)])
-    #expect(machine.readFailed(trouble("b")) == [])
-    // The next fault has a grace of its own.
-    let next = machine.readFailed(trouble("c"))
-    #expect(try machine.timerFired(ticket(next)) == [.read])
-    #expect(machine.readFailed(trouble("c")) == [.show(trouble("c").state)])
+    let first = machine.readFailed(failure("a"))
+    #expect(try first == [.schedule(token(first), .milliseconds(250))])
+    // Another failure of the same save changes nothing.
+    #expect(machine.readFailed(failure("b")) == [])
+    #expect(try machine.timerFired(token(first)) == [.read])
+    #expect(machine.readFailed(failure("b")) == [.show(failure("b").state)])
+    #expect(machine.readFailed(failure("b")) == [])
+    // The next failure has its own grace period.
+    let next = machine.readFailed(failure("c"))
+    #expect(try machine.timerFired(token(next)) == [.read])
+    #expect(machine.readFailed(failure("c")) == [.show(failure("c").state)])
   }
 
-  @Test func successEndsTheGrace() throws {
+  @Test func `a success ends the grace period`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
-    let first = machine.readFailed(trouble("a"))
+    let first = machine.readFailed(failure("a"))
     machine.readSucceeded()
-    #expect(try machine.timerFired(ticket(first)) == [])
+    #expect(try machine.timerFired(token(first)) == [])
   }
 
-  @Test func slowWriterProlongsTheGraceButNotForEver() throws {
+  @Test func `a slow writer extends the grace period, but not forever`() throws {
     var machine = Machine(timing: Machine.Timing())
     machine.readSucceeded()
-    var ticket = try ticket(machine.readFailed(trouble("a")))
+    var token = try token(machine.readFailed(failure("a")))
     for _ in 0..<50 {
       let quiet = machine.fileChanged(.modified)
-      #expect(try machine.timerFired(self.ticket(quiet)) == [.read])
-      let next = try self.ticket(machine.readFailed(trouble("a")))
-      #expect(machine.timerFired(ticket) == [])
-      ticket = next
+      #expect(try machine.timerFired(self.token(quiet)) == [.read])
+      let next = try self.token(machine.readFailed(failure("a")))
+      #expect(machine.timerFired(token) == [])
+      token = next
     }
     let quiet = machine.fileChanged(.modified)
-    #expect(try machine.timerFired(self.ticket(quiet)) == [.read])
-    #expect(machine.readFailed(trouble("a")) == [])
-    #expect(machine.timerFired(ticket) == [.read])
+    #expect(try machine.timerFired(self.token(quiet)) == [.read])
+    #expect(machine.readFailed(failure("a")) == [])
+    #expect(machine.timerFired(token) == [.read])
   }
 
-  @Test func lastingTroubleIsShownAtOnceAtTheStartOnly() throws {
+  @Test func `a lasting failure is shown immediately only at the start`() throws {
     var machine = Machine(timing: Machine.Timing())
-    let missing = trouble("missing", isTransient: false)
+    let missing = failure("missing", isTransient: false)
     #expect(machine.readFailed(missing) == [.show(missing.state)])
     machine.readSucceeded()
     #expect(machine.readFailed(missing).count == 1)
     var other = Machine(timing: Machine.Timing())
-    let malformed = other.readFailed(trouble("malformed"))
-    #expect(try malformed == [.schedule(ticket(malformed), .milliseconds(250))])
+    let malformed = other.readFailed(failure("malformed"))
+    #expect(try malformed == [.schedule(token(malformed), .milliseconds(250))])
   }
 
-  @Test func whatMayPassByItselfIsRetried() throws {
+  @Test func `a failure that may end by itself is retried`() throws {
     var machine = Machine(timing: Machine.Timing())
-    let limit = trouble("limit", isTransient: false, needsRetry: true)
+    let limit = failure("limit", isTransient: false, needsRetry: true)
     let shown = machine.readFailed(limit)
-    #expect(try shown == [.show(limit.state), .schedule(ticket(shown), .seconds(1))])
-    #expect(try machine.timerFired(ticket(shown)) == [.read])
+    #expect(try shown == [.show(limit.state), .schedule(token(shown), .seconds(1))])
+    #expect(try machine.timerFired(token(shown)) == [.read])
     let again = machine.readFailed(limit)
-    #expect(try again == [.schedule(ticket(again), .seconds(1))])
+    #expect(try again == [.schedule(token(again), .seconds(1))])
   }
 }

@@ -5,7 +5,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// Keeps a source and awaits its changes, steps of its status and reads of its file, one by one.
+/// A log that retains a source and awaits its changes and statuses one by one.
 final class SourceLog<Element: Differentiable & Sendable>: Sendable {
   let source: any DataSource<Element>
   private let changes: AsyncStream<CollectionChange<Element>>
@@ -24,25 +24,25 @@ final class SourceLog<Element: Differentiable & Sendable>: Sendable {
     source.observeStatus { status.yield($0) }.store(in: observations)
   }
 
-  /// Waits until the source has loaded before it observes: it sees no change that loads.
+  /// Observes a source after it has loaded, so the log does not contain the change of the load.
   static func afterLoading(_ source: any DataSource<Element>) async throws -> SourceLog {
     try await source.loaded()
     return SourceLog(source)
   }
 
-  /// The next change, whatever it is.
+  /// Waits for the next change.
   func nextChange() async throws -> CollectionChange<Element> {
     for await change in changes { return change }
     throw EndOfLog()
   }
 
-  /// The next change of a kind; others are passed over.
+  /// Waits for the next change that satisfies a condition, and skips all others.
   func change(where isWanted: (CollectionChange<Element>) -> Bool) async throws {
     for await change in changes where isWanted(change) { return }
     throw EndOfLog()
   }
 
-  /// The next status of a kind; others are passed over.
+  /// Waits for the next status that satisfies a condition, and skips all others.
   @discardableResult
   func status(where isWanted: (SourceStatus) -> Bool) async throws -> SourceStatus {
     for await status in statuses where isWanted(status) { return status }
@@ -70,7 +70,7 @@ final class SourceLog<Element: Differentiable & Sendable>: Sendable {
 
 struct EndOfLog: Error {}
 
-/// The real system, which tells a test of each read of a file.
+/// The real system, which reports each read of a file to a test.
 final class ReadLog: Sendable {
   let system: WatchSystem
   private let reads: AsyncStream<Void>
@@ -79,14 +79,10 @@ final class ReadLog: Sendable {
     let (reads, read) = AsyncStream.makeStream(of: Void.self)
     self.reads = reads
     var system = base
-    system.files.read = { path in
-      defer { read.yield() }
-      return base.files.read(path)
-    }
     system.files.open = { path in
-      base.files.open(path).map { file in
-        // It was read when it is let go of.
-        let end = Token { read.yield() }
+      // The file has been read when it is released, or when it cannot be opened.
+      let end = Token { read.yield() }
+      return base.files.open(path).map { file in
         var file = file
         file.stamp = { [stamp = file.stamp] in
           withExtendedLifetime(end) { stamp() }
@@ -97,7 +93,7 @@ final class ReadLog: Sendable {
     self.system = system
   }
 
-  /// Waits until the file was read once more.
+  /// Waits for the next read of the file.
   func nextRead() async throws {
     for await _ in reads { return }
     throw EndOfLog()

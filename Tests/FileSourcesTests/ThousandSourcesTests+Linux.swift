@@ -10,12 +10,12 @@
   @testable import FileSources
   @testable import FileWatching
 
-  /// What a thousand sources take of the system, each time in a process where nothing else runs.
+  /// The resources of a thousand sources. Each test runs in a process of its own.
   ///
-  /// The figures are printed by `SWAPPABLE_LONG=1 swift test --filter ThousandSources`.
+  /// `SWAPPABLE_LONG=1 swift test --filter ThousandSources` prints the values.
   @Suite(.serialized, .timeLimit(.minutes(5)))
   struct ThousandSourcesTests {
-    @Test func inOneDirectoryTheyTakeOneDescriptorAndLeaveNothing() async {
+    @Test func `arrays in one directory use one descriptor`() async {
       let result = await #expect(
         processExitsWith: .success, observing: [\.standardOutputContent]
       ) {
@@ -25,10 +25,10 @@
           JSONFileDataSource(path: $0, key: "id")
         }
       }
-      Self.tell("1,000 JSON files in one directory", result)
+      Self.report("1,000 JSON files in one directory", result)
     }
 
-    @Test func inAThousandDirectoriesTheyTakeOneDescriptorAndLeaveNothing() async {
+    @Test func `arrays in a thousand directories use one descriptor`() async {
       let result = await #expect(
         processExitsWith: .success, observing: [\.standardOutputContent]
       ) {
@@ -38,10 +38,10 @@
           JSONFileDataSource(path: $0, key: "id")
         }
       }
-      Self.tell("1,000 JSON files in 1,000 directories", result)
+      Self.report("1,000 JSON files in 1,000 directories", result)
     }
 
-    @Test func ofLinesTheyTakeOneDescriptorAndLeaveNothing() async {
+    @Test func `files of lines use one descriptor`() async {
       let result = await #expect(
         processExitsWith: .success, observing: [\.standardOutputContent]
       ) {
@@ -51,19 +51,19 @@
           JSONLinesDataSource(path: $0, key: "id")
         }
       }
-      Self.tell("1,000 files of JSON Lines in one directory", result)
+      Self.report("1,000 files of JSON Lines in one directory", result)
     }
 
-    private static func tell(_ title: String, _ result: ExitTest.Result?) {
+    private static func report(_ title: String, _ result: ExitTest.Result?) {
       guard ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1", let result else { return }
       let text = String(decoding: result.standardOutputContent, as: UTF8.self)
       for line in text.split(separator: "\n") where line.hasPrefix("- ") { print(title, line) }
     }
 
     /// - Parameters:
-    ///   - watches: how many they need.
-    ///   - folder: where a file is.
-    ///   - text: what it holds.
+    ///   - watches: The number of watches that the sources need.
+    ///   - folder: A closure that returns the folder of a file.
+    ///   - text: A closure that returns the text of a file.
     private static func run(
       watches: Int, folder: (Int) -> String, text: (Int) -> String,
       make: (String) -> any DataSource<JSONElement>
@@ -75,7 +75,7 @@
         if !folder(index).isEmpty { try directory.makeDirectory(folder(index)) }
         try directory.write(text(index), to: name)
       }
-      // What is made once in a process is made, and ended.
+      // Create and end the objects that exist once in a process.
       try await make(directory(names[0])).loaded()
       let before = try await Usage.after { $0.inotifyDescriptors == 0 }
 
@@ -86,7 +86,7 @@
         sources.append(WeakSource(source: log.source))
         logs.append(log)
       }
-      // Those that are quick have loaded before they are observed.
+      // Some sources have loaded before they are observed.
       for log in logs { try #require(try await log.source.loaded().count == 1) }
       let during = try Usage()
       try #require(during.inotifyDescriptors == 1)
@@ -94,17 +94,17 @@
       try #require(during.threads <= before.threads + 64)
       try #require(during.kilobytes - before.kilobytes < 32 * count)
 
-      // Two looks of each at its file.
+      // Each source checks its file twice.
       let start = clock()
       let (stream, end) = AsyncStream.makeStream(of: Void.self)
-      let alarm = WatchTimer.live.call(.seconds(2), DispatchQueue(label: "idle")) {
+      let alarm = WatchSystem.live.callLater(.seconds(2), DispatchQueue(label: "idle")) {
         end.finish()
       }
       for await _ in stream {}
       alarm.cancel()
       let processorTime = Double(clock() - start) / Double(CLOCKS_PER_SEC) / 2
 
-      // All are live.
+      // All sources are live.
       for index in [0, 500, 999] {
         try directory.write(text(index).replacing("\(index)", with: "-1"), to: names[index])
         try await logs[index].change { $0.after.first?["id"]?.integer != index }
@@ -124,19 +124,19 @@
     }
   }
 
-  /// What this process has of the system, as the kernel tells.
+  /// The resources of this process, as the kernel reports them.
   private struct Usage: CustomStringConvertible {
     private(set) var descriptors = 0
     private(set) var inotifyDescriptors = 0
     private(set) var watches = 0
     private(set) var threads = 0
-    /// Of memory.
+    /// The resident memory.
     private(set) var kilobytes = 0
 
     init() throws {
       let files = FileManager.default
       for name in try files.contentsOfDirectory(atPath: "/proc/self/fd") {
-        // The one that lists the directory is gone.
+        // The descriptor that lists the directory is closed.
         guard let target = try? files.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
         else { continue }
         descriptors += 1
@@ -151,7 +151,7 @@
       kilobytes = Int(size.filter(\.isNumber)) ?? 0
     }
 
-    /// Looks until all is as wanted; what is not after a minute is an error.
+    /// Waits until a condition is true, and records an error after a minute.
     static func after(_ isWanted: (Usage) -> Bool) async throws -> Usage {
       let deadline = ContinuousClock.now + .seconds(60)
       while true {

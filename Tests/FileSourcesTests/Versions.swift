@@ -2,10 +2,11 @@ import FileWatching
 
 @testable import FileSources
 
-extension FileDifference.Bytes {
-  /// What reading a file tells of two versions of it.
+extension FileDifference {
+  /// Creates the difference of two versions of a file.
   ///
-  /// - Parameter isWhole: Whether all of it is told, as it is where much differs.
+  /// - Parameter isWhole: A Boolean value that indicates whether the difference contains all bytes, as if
+  ///   much of the file differs.
   init(from old: [UInt8], to new: [UInt8], isWhole: Bool) {
     if old == new {
       self = .same
@@ -26,7 +27,7 @@ extension FileDifference.Bytes {
 }
 
 extension JSONDocument {
-  /// The next version of a text.
+  /// Returns the next version of a document.
   func next(_ bytes: [UInt8], isWhole: Bool) throws(JSONError) -> JSONDocument {
     var next = self
     if let edit = try edit(for: .init(from: self.bytes, to: bytes, isWhole: isWhole)) {

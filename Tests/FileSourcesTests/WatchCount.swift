@@ -2,12 +2,12 @@ import FileWatching
 import SwappablePrimitives
 import TestSupport
 
-/// The real system, which counts the watches that are held and the timers that are set.
+/// The real system, which counts the active watches and timers.
 final class WatchCount: Sendable {
   private struct State: Sendable {
     var watches = 0
-    var alarms: Set<Int> = []
-    var lastAlarm = 0
+    var timers: Set<Int> = []
+    var lastTimer = 0
     var waiting: CheckedContinuation<Void, Never>?
   }
 
@@ -27,31 +27,31 @@ final class WatchCount: Sendable {
       live.unwatch(tokens)
       Self.end(in: state) { $0.watches -= tokens.count }
     }
-    system.timer = WatchTimer { delay, queue, body in
+    system.callLater = { delay, queue, body in
       let number = state.modify { state in
-        state.lastAlarm += 1
-        state.alarms.insert(state.lastAlarm)
-        return state.lastAlarm
+        state.lastTimer += 1
+        state.timers.insert(state.lastTimer)
+        return state.lastTimer
       }
-      let alarm = live.timer.call(delay, queue) {
-        Self.end(in: state) { $0.alarms.remove(number) }
+      let timer = live.callLater(delay, queue) {
+        Self.end(in: state) { $0.timers.remove(number) }
         body()
       }
       return ScheduledTimer {
-        alarm.cancel()
-        Self.end(in: state) { $0.alarms.remove(number) }
+        timer.cancel()
+        Self.end(in: state) { $0.timers.remove(number) }
       }
     }
     self.system = system
   }
 
-  /// The watches that are held.
+  /// The number of active watches.
   var count: Int { state.value.watches }
 
-  /// The timers that are set.
-  var alarmCount: Int { state.value.alarms.count }
+  /// The number of active timers.
+  var timerCount: Int { state.value.timers.count }
 
-  /// Waits until no watch is held and no timer is set.
+  /// Waits until there are no active watches or timers.
   func ended() async {
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
       Self.end(in: state) { $0.waiting = continuation }
@@ -61,7 +61,7 @@ final class WatchCount: Sendable {
   private static func end(in state: Shared<State>, _ change: (inout State) -> Void) {
     let waiting = state.modify { state -> CheckedContinuation<Void, Never>? in
       change(&state)
-      guard state.watches == 0, state.alarms.isEmpty else { return nil }
+      guard state.watches == 0, state.timers.isEmpty else { return nil }
       defer { state.waiting = nil }
       return state.waiting
     }

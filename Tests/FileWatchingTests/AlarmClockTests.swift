@@ -11,7 +11,7 @@ struct AlarmClockTests {
   private let clock = AlarmClock()
   private let queue = DispatchQueue(label: "AlarmClockTests")
 
-  @Test func callsAreMadeInTheOrderOfTime() async {
+  @Test func `calls are made in the order of their time`() async {
     let (stream, ring) = AsyncStream.makeStream(of: Int.self)
     let alarms = [90, 10, 50, 30, 70].map { delay in
       clock.call(after: .milliseconds(delay), on: queue) { ring.yield(delay) }
@@ -27,7 +27,7 @@ struct AlarmClockTests {
     withExtendedLifetime(alarms) {}
   }
 
-  @Test func whatIsTakenBackIsLetGoOfAtOnce() async {
+  @Test func `a canceled call is released immediately`() async {
     weak var weakToken: Token?
     let alarm: ScheduledTimer
     do {
@@ -40,12 +40,12 @@ struct AlarmClockTests {
     alarm.cancel()
     #expect(weakToken == nil)
     #expect(clock.count == 0)
-    // Once more is no harm, and the clock goes on.
+    // A second cancellation has no effect, and the clock continues.
     alarm.cancel()
     await ring(after: .zero)
   }
 
-  @Test func anEarlierCallIsNotDelayedByALaterOne() async {
+  @Test func `a later call does not delay an earlier one`() async {
     let late = clock.call(after: .seconds(3_600), on: queue) {}
     await ring(after: .milliseconds(1))
     #expect(clock.count == 1)
@@ -67,7 +67,7 @@ struct AlarmClockTests {
       time.advanceToNextDeadline()
       #expect(await rings.next() == delay)
     }
-    // A wait may last a sixteenth longer.
+    // A wait may be longer by a sixteenth.
     #expect((.seconds(30)..<Duration.seconds(32)).contains(time.now.offset))
     #expect(clock.count == 0)
     withExtendedLifetime(alarms) {}
@@ -85,7 +85,7 @@ struct AlarmClockTests {
     alarm.cancel()
   }
 
-  @Test func noWaitIsTooLongOrTooShort() {
+  @Test func `a delay may have any length`() {
     for delay in [Duration.seconds(Int64.max), .seconds(-5), .nanoseconds(1)] {
       clock.call(after: delay, on: queue) {}.cancel()
     }

@@ -16,10 +16,10 @@ final class EventLog: Sendable {
     }
   }
 
-  /// So rarely that only what the system tells can wake a test.
+  /// Intervals that are so long that only notifications continue a test.
   static let rarely = FileWatch.Intervals(safety: .seconds(3_600), polling: .seconds(3_600))
 
-  /// Waits for an event of one of the kinds; those of other kinds are passed over.
+  /// Waits for the next event of some kinds, and skips all others.
   @discardableResult
   func next(_ kinds: FileEvent.Kind...) async throws -> FileEvent {
     for await event in stream where kinds.contains(event.kind) { return event }

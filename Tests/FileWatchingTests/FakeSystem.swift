@@ -4,13 +4,13 @@ import Dispatch
 import FileWatching
 import ReactiveSignals
 
-/// A file system, a clock and the system's notifications, all in the hands of a test.
+/// A file system, timers and notifications that a test controls.
 final class FakeSystem: Sendable {
   private struct State: Sendable {
     var stamps: [String: FileStamp] = [:]
     var links: [String: String] = [:]
-    var denied: FileFailure?
-    var receivers: [Int: (path: String, name: String?, receiver: any FileSignalReceiver)] = [:]
+    var denied: FileError?
+    var receivers: [Int: (path: String, name: String?, receiver: WatchSystem.Receiver)] = [:]
     var lastUser = 0
     var timers: [Int: Timer] = [:]
     var lastTimer = 0
@@ -50,10 +50,10 @@ final class FakeSystem: Sendable {
 
   func remove(_ path: String) { state.withLock { $0.stamps[path] = nil } }
 
-  /// From now on no watch is to be had; nil: they are again.
-  func deny(_ failure: FileFailure?) { state.withLock { $0.denied = failure } }
+  /// Refuses all new watches with an error, or allows them again if the error is `nil`.
+  func deny(_ failure: FileError?) { state.withLock { $0.denied = failure } }
 
-  /// What is watched, once each, as `directory:name`, or the file alone.
+  /// The watched names, as `directory:name`, and the watched files.
   var watched: Set<String> {
     state.withLock { state in
       Set(state.receivers.values.map { $0.path + ($0.name.map { ":" + $0 } ?? "") })
@@ -62,18 +62,18 @@ final class FakeSystem: Sendable {
 
   var registrationCount: Int { state.withLock { $0.receivers.count } }
 
-  /// How many timers are set.
+  /// The number of active timers.
   var timerCount: Int { state.withLock { $0.timers.count } }
 
-  /// Tells all who watch a path.
+  /// Sends a notification to all receivers of a path.
   func send(_ signal: FileSignal, to path: String) {
     let receivers = state.withLock { state in
       state.receivers.values.filter { $0.path == path }.map(\.receiver)
     }
-    for receiver in receivers { receiver.receive(signal) }
+    for receiver in receivers { receiver(signal) }
   }
 
-  /// Lets the time of all timers pass, and returns how long they waited.
+  /// Fires all timers, and returns their delays.
   @discardableResult
   func fireTimers() -> [Duration] {
     let timers = state.withLock { state in
@@ -94,8 +94,8 @@ final class FakeSystem: Sendable {
         readLink: { path in
           self.state.withLock { $0.links[path] }.map { .success($0) } ?? .failure(.missing(path))
         },
-        read: { .failure(.missing($0)) }, open: { .failure(.missing($0)) }),
-      timer: WatchTimer { delay, queue, body in
+        open: { .failure(.missing($0)) }),
+      callLater: { delay, queue, body in
         let number = self.state.withLock { state in
           state.lastTimer += 1
           state.timers[state.lastTimer] = Timer(delay: delay, queue: queue, body: body)
@@ -124,11 +124,11 @@ final class FakeSystem: Sendable {
   }
 }
 
-extension FileFailure {
-  static func missing(_ path: String) -> FileFailure {
-    FileFailure(cause: .missing, operation: "find", path: path, code: 2, reason: "not there")
+extension FileError {
+  static func missing(_ path: String) -> FileError {
+    FileError(cause: .missing, operation: "find", path: path, code: 2, reason: "not there")
   }
 
-  static let limit = FileFailure(
+  static let limit = FileError(
     cause: .limit, operation: "watch", path: "/a", code: 28, reason: "No space left on device")
 }

@@ -1,12 +1,12 @@
 import FileWatching
 import Testing
 
-/// What cannot be brought about on a real system, or only by waiting.
+/// Situations that a test cannot create on a real system, or only with long waits.
 @Suite(.timeLimit(.minutes(1)))
 struct FakeSystemTests {
   let fake = FakeSystem()
 
-  @Test func everyNameOnTheWayIsWatched() {
+  @Test func `each name on the path is watched`() {
     fake.setDirectory("/c")
     fake.setDirectory("/c/v1")
     fake.setLink("/c/a", to: "..data/a")
@@ -18,21 +18,21 @@ struct FakeSystemTests {
     #expect(fake.registrationCount == 0)
   }
 
-  @Test func nearestDirectoryThatExistsIsWatched() {
+  @Test func `the nearest existing directory is watched`() {
     fake.setDirectory("/x")
     let log = EventLog("/x/y/z/a", system: fake.system)
     #expect(fake.watched == ["/x:y"])
     withExtendedLifetime(log) {}
   }
 
-  @Test func overflowAsksToCheckAlthoughNothingLooksDifferent() async throws {
+  @Test func `an overflow causes a check even if the stamp is the same`() async throws {
     fake.setFile("/a", inode: 7)
     let log = EventLog("/a", system: fake.system)
     fake.send(.lost, to: "/")
     try await log.next(.check)
   }
 
-  @Test func endedWatchIsMadeAnew() async throws {
+  @Test func `a watch that the system ends is registered again`() async throws {
     fake.setFile("/a", inode: 7)
     let log = EventLog("/a", system: fake.system)
     fake.remove("/a")
@@ -45,7 +45,7 @@ struct FakeSystemTests {
     #expect(fake.watched == ["/:a", "/a"])
   }
 
-  @Test func withoutWatchesItPollsAndSaysSo() async throws {
+  @Test func `a watch without registrations polls and reports a diagnostic`() async throws {
     fake.setFile("/a", inode: 7)
     fake.deny(.limit)
     let intervals = FileWatch.Intervals(safety: .seconds(1), polling: .milliseconds(250))
@@ -65,7 +65,7 @@ struct FakeSystemTests {
     fake.fireTimers()
     try await log.next(.removed)
 
-    // As soon as watches are to be had, it uses them, and asks to look.
+    // As soon as watches are available, the watch uses them and reports a check.
     fake.setFile("/a", inode: 8)
     fake.fireTimers()
     try await log.next(.created)
@@ -76,7 +76,7 @@ struct FakeSystemTests {
     #expect(fake.fireTimers() == [.seconds(1)])
   }
 
-  @Test func safetyPollSeesWhatNobodyTells() async throws {
+  @Test func `the regular check finds a change without a notification`() async throws {
     fake.setFile("/a", inode: 7)
     let log = EventLog("/a", intervals: FileWatch.Intervals(), system: fake.system)
     fake.setFile("/a", inode: 7, size: 1, time: 2)
@@ -84,9 +84,9 @@ struct FakeSystemTests {
     try await log.next(.modified)
   }
 
-  /// The next write may have come before the clock of the file system ticked.
+  /// A second write may follow before the clock of the file system ticks.
   @Test(arguments: [false, true])
-  func whatWasFoundByLookingAloneIsReadAgain(isPolled: Bool) async throws {
+  func `a change that a regular check finds is read again`(isPolled: Bool) async throws {
     fake.setFile("/a", inode: 7)
     if isPolled { fake.deny(.limit) }
     let intervals = FileWatch.Intervals(safety: .seconds(1), polling: .seconds(1))
@@ -96,7 +96,7 @@ struct FakeSystemTests {
     try await log.next(.modified)
     for _ in 0..<64 { fake.fireTimers() }
     for _ in 0..<(isPolled ? 6 : 1) { try await log.next(.check) }
-    // That was all: after a while the stamp is right.
+    // The schedule ends, because the stamp is reliable after a while.
     for _ in 0..<200 { fake.fireTimers() }
     fake.setFile("/a", inode: 7, size: 1, time: 3)
     fake.fireTimers()
@@ -107,7 +107,7 @@ struct FakeSystemTests {
     #expect(kinds.count <= 6)
   }
 
-  @Test func otherMachinesFileSystemIsPolled() throws {
+  @Test func `a file system of another machine is polled`() throws {
     fake.setDirectory("/net")
     fake.setFile("/net/a", inode: 7)
     let log = EventLog("/net/a", system: fake.system)
@@ -115,7 +115,7 @@ struct FakeSystemTests {
     #expect(diagnostic.contains("other machines"))
   }
 
-  @Test func nothingIsToldAfterTheEnd() async throws {
+  @Test func `no event follows the end of a watch`() async throws {
     fake.setFile("/a", inode: 7)
     await confirmation(expectedCount: 0) { called in
       let watch = FileWatch(path: "/a", system: fake.system) { _ in called() }
@@ -127,7 +127,7 @@ struct FakeSystemTests {
     #expect(fake.registrationCount == 0)
   }
 
-  @Test func theEndTakesTheTimerBack() {
+  @Test func `the end of a watch cancels its timer`() {
     fake.setFile("/a", inode: 7)
     let watch = FileWatch(path: "/a", system: fake.system) { _ in }
     #expect(fake.timerCount == 1)

@@ -15,7 +15,7 @@ import Testing
     return .file(copy)
   }
 
-  @Test func sameStampSaysNothingUnlessSomebodySaidSo() {
+  @Test func `an unchanged stamp is an event only after a notification`() {
     let state = FileState.file(stamp)
     for signal in [FileSignal.poll, .attributes, .movedOut, .displaced, .names, []] {
       #expect(signal.eventKind(from: state, to: state) == nil)
@@ -25,12 +25,12 @@ import Testing
     #expect(FileSignal([.modified, .written]).eventKind(from: state, to: state) == .written)
     #expect(FileSignal.modified.eventKind(from: state, to: state) == .modified)
     #expect(FileSignal.lost.eventKind(from: state, to: state) == .check)
-    // The inode of a deleted file is given to the next one.
+    // The next file may have the inode of a deleted one.
     #expect(FileSignal.created.eventKind(from: state, to: state) == .created)
     #expect(FileSignal.movedIn.eventKind(from: state, to: state) == .replaced)
   }
 
-  @Test func otherFileIsCompleteIfItWasMoved() {
+  @Test func `another file is complete if it was moved`() {
     let other = changed { $0.identity.inode = 9 }
     #expect(FileSignal.movedIn.eventKind(from: .file(stamp), to: other) == .replaced)
     #expect(FileSignal.names.eventKind(from: .file(stamp), to: other) == .replaced)
@@ -40,7 +40,7 @@ import Testing
     #expect(FileSignal.poll.eventKind(from: missing, to: other) == .created)
   }
 
-  @Test func otherTimesAndSizesAreTold() {
+  @Test func `other times and sizes are events`() {
     let old = FileState.file(stamp)
     #expect(FileSignal.poll.eventKind(from: old, to: changed { $0.size = 9 }) == .modified)
     #expect(FileSignal.poll.eventKind(from: old, to: changed { $0.modified = 9 }) == .modified)
@@ -50,7 +50,7 @@ import Testing
     #expect(FileSignal.attributes.eventKind(from: old, to: changed { $0.size = 9 }) == .modified)
   }
 
-  @Test func anotherFileOfTheSameNumberMayBeIncomplete() {
+  @Test func `another file with the same inode may be incomplete`() {
     let (old, emptied) = (FileState.file(stamp), changed { $0.size = 0 })
     #expect(FileSignal.lost.eventKind(from: old, to: emptied) == .modified)
     #expect(FileSignal([.displaced, .lost]).eventKind(from: old, to: emptied) == .modified)
@@ -58,7 +58,7 @@ import Testing
     #expect(FileSignal([.written, .movedOut]).eventKind(from: old, to: emptied) == .created)
   }
 
-  @Test func goneIsRemovedOnceAndOtherReasonsAreChecked() {
+  @Test func `a removal is reported once, and a new reason causes a check`() {
     let denied = FileState.failed(.limit)
     #expect(FileSignal.movedOut.eventKind(from: .file(stamp), to: missing) == .removed)
     #expect(FileSignal.movedOut.eventKind(from: .file(stamp), to: denied) == .removed)

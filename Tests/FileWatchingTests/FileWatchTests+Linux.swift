@@ -6,8 +6,8 @@
   @testable import FileWatching
 
   extension FileWatchTests {
-    @Test func thousandWatchesOnOneDirectoryUseOneDescriptorAndLeaveNone() async throws {
-      // A centre of its own: other tests of the process use the shared one.
+    @Test func `a thousand watches use one descriptor`() async throws {
+      // The test has its own center, because other tests of the process use the shared one.
       let center = WatchCenter()
       var system = WatchSystem.live
       system.watch = { center.watch($0, name: $1, for: $2) }

@@ -3,14 +3,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// On real files.
+/// Watches of real files.
 @Suite(.timeLimit(.minutes(1)))
 struct FileWatchTests {
   let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test func truncatingAndWritingEndsInWritten() async throws {
+  @Test func `truncating and writing ends with written`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     try directory.write("n", "e", "w", to: "a")
@@ -18,7 +18,7 @@ struct FileWatchTests {
     #expect(event.state.stamp?.size == 3)
   }
 
-  @Test func writingWithoutClosingIsModified() async throws {
+  @Test func `writing without closing is modified`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     let file = try OpenFile(directory("a"), O_WRONLY | O_APPEND)
@@ -28,19 +28,19 @@ struct FileWatchTests {
     withExtendedLifetime(file) {}
   }
 
-  @Test func renamingOverIsReplaced() async throws {
+  @Test func `renaming over the file is replaced`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     try directory.write("newer", to: "b")
     try directory.move("b", to: "a")
     let event = try await log.next(.replaced)
     #expect(event.state.stamp?.size == 5)
-    // What stands there now is watched.
+    // The new file is watched.
     try directory.write("again", "again", to: "a")
     try await log.next(.written)
   }
 
-  @Test func movingAwayAndCreatingAnewEndsInWritten() async throws {
+  @Test func `a file that is moved away and created again is removed and created`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     try directory.move("a", to: "a~")
@@ -48,13 +48,13 @@ struct FileWatchTests {
     let file = try OpenFile(directory("a"), O_WRONLY | O_CREAT | O_EXCL)
     try await log.next(.created)
     try file.write("new")
-    // If the creation was found before the system reported it, it may be reported once more, together with
-    // what was written.
+    // If the creation was found before the system reported it, it may be reported again, together with
+    // the write.
     while try await log.next(.created, .modified).state.stamp?.size != 3 {}
     withExtendedLifetime(file) {}
   }
 
-  @Test func deletingIsRemovedAndSaysWhatIsMissing() async throws {
+  @Test func `deleting is removed and names the missing file`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     try directory.remove("a")
@@ -67,8 +67,8 @@ struct FileWatchTests {
     #expect(failure.cause == .missing)
   }
 
-  @Test func switchingALinkIsReplaced() async throws {
-    // As volumes of configuration do it: a -> ..data/a, ..data -> v1, and ..data is renamed over.
+  @Test func `switching a link is replaced`() async throws {
+    // Volumes of configuration work this way: a -> ..data/a, ..data -> v1, and ..data is replaced.
     try directory.makeDirectory("v1")
     try directory.makeDirectory("v2")
     try directory.write("one", to: "v1/a")
@@ -85,7 +85,7 @@ struct FileWatchTests {
     try await log.next(.written)
   }
 
-  @Test func writingThroughAHardLinkIsSeen() async throws {
+  @Test func `a write through a hard link is reported`() async throws {
     try directory.makeDirectory("other")
     try directory.write("old", to: "a")
     try directory.hardLink("a", as: "other/b")
@@ -94,7 +94,7 @@ struct FileWatchTests {
     try await log.next(.written)
   }
 
-  @Test func writingTheTargetOfALinkInAnotherDirectoryIsSeen() async throws {
+  @Test func `a write to the target of a link in another directory is reported`() async throws {
     try directory.makeDirectory("other")
     try directory.write("old", to: "other/b")
     try directory.link("a", to: "other/b")
@@ -106,7 +106,7 @@ struct FileWatchTests {
     try await log.next(.replaced)
   }
 
-  @Test func parentDirectoryRenamedAwayAndBackIsSeen() async throws {
+  @Test func `renaming a parent directory away and back is reported`() async throws {
     try directory.makeDirectory("parent")
     try directory.write("old", to: "parent/a")
     let log = EventLog(directory("parent/a"))
@@ -118,7 +118,7 @@ struct FileWatchTests {
     try await log.next(.written)
   }
 
-  @Test func parentsCreatedLaterAreSeen() async throws {
+  @Test func `the creation of parents is reported`() async throws {
     let log = EventLog(directory("x/y/z/a"))
     #expect(log.watch.diagnostic == nil)
     try directory.makeDirectory("x/y/z")
@@ -127,7 +127,7 @@ struct FileWatchTests {
     #expect(log.watch.state.stamp != nil)
   }
 
-  @Test func parentDeletedAndCreatedAgainIsSeen() async throws {
+  @Test func `deleting a parent and creating it again is reported`() async throws {
     try directory.makeDirectory("parent")
     try directory.write("old", to: "parent/a")
     let log = EventLog(directory("parent/a"))
@@ -138,7 +138,7 @@ struct FileWatchTests {
     try await log.next(.created, .written)
   }
 
-  @Test func touchingIsTouched() async throws {
+  @Test func `changes of permissions and times are touched`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     #expect(chmod(directory("a"), 0o600) == 0)
@@ -147,7 +147,7 @@ struct FileWatchTests {
     try await log.next(.touched)
   }
 
-  @Test func linkLoopIsAFailureUntilItIsBroken() async throws {
+  @Test func `a link loop is a failure until it is broken`() async throws {
     try directory.link("a", to: "b")
     try directory.link("b", to: "a")
     let log = EventLog(directory("a"))
@@ -162,7 +162,7 @@ struct FileWatchTests {
     #expect(log.watch.state.stamp?.size == 3)
   }
 
-  @Test func fileInThePlaceOfADirectoryIsMissing() async throws {
+  @Test func `a file at the path of a directory is missing`() async throws {
     try directory.write("x", to: "parent")
     let log = EventLog(directory("parent/a"))
     guard case .missing = log.watch.state else {
@@ -175,19 +175,19 @@ struct FileWatchTests {
     try await log.next(.created, .written, .replaced)
   }
 
-  @Test func siblingsAreNotTold() async throws {
+  @Test func `changes of siblings are not reported`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))
     try directory.write("x", to: "b")
     try directory.remove("b")
     try directory.write("new", to: "a")
-    // The first event of any kind is that of the file itself.
+    // The first event of any kind is an event of the file itself.
     let event = try await log.next(
       .modified, .written, .created, .replaced, .removed, .touched, .check)
     #expect(event.kind == .modified || event.kind == .written)
   }
 
-  @Test func relativePathsAndDotsAreResolved() async throws {
+  @Test func `relative paths and dots are resolved`() async throws {
     try directory.makeDirectory("x/y")
     try directory.write("old", to: "x/a")
     let log = EventLog(directory("x/./y/..//a"))
@@ -202,7 +202,7 @@ struct FileWatchTests {
     #expect(failure.path == FileManager.default.currentDirectoryPath + "/no-such-file.json")
   }
 
-  @Test func callbackMayLetGoOfItsOwnWatch() async throws {
+  @Test func `a callback may release its own watch`() async throws {
     try directory.write("old", to: "a")
     let holder = Holder()
     await confirmation { called in
@@ -220,7 +220,7 @@ struct FileWatchTests {
     #expect(holder.isEmpty)
   }
 
-  @Test func watchesBeginAndEndFromManyThreadsWhileTheFileIsSaved() async throws {
+  @Test func `watches begin and end on many threads during saves`() async throws {
     try directory.write("old", to: "a")
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<4 {
@@ -229,7 +229,7 @@ struct FileWatchTests {
             let log = EventLog(directory("a"))
             try? directory.write("\(round)", to: "b\(task)")
             try? directory.move("b\(task)", to: "a")
-            // Every one of them hears of the save, although watches come and go all the time.
+            // Each watch reports the save, although other watches begin and end all the time.
             await #expect(throws: Never.self) { try await log.next(.replaced) }
           }
         }
@@ -237,7 +237,7 @@ struct FileWatchTests {
     }
   }
 
-  @Test func slowCallbackBlocksNoOtherWatch() async throws {
+  @Test func `a slow callback blocks no other watch`() async throws {
     try directory.write("old", to: "a")
     let gate = DispatchSemaphore(value: 0)
     let blocked = FileWatch(path: directory("a")) { _ in gate.wait() }
@@ -251,7 +251,7 @@ struct FileWatchTests {
   }
 }
 
-/// Keeps a watch that its own callback lets go of.
+/// An owner of a watch, which the callback of the watch releases.
 private final class Holder: @unchecked Sendable {
   // Sendable: guarded by the lock.
   private let lock = NSLock()

@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func whatAFileMeetsHasItsRow() throws {
-    let codes = try source("ReloadMachine+Trouble.swift").matches(of: /"(file-[a-z-]+)"/)
+    let codes = try source("ReloadMachine.swift").matches(of: /"(file-[a-z-]+)"/)
     #expect(try Set(codes.map { String($0.1) }) == self.codes(below: "Status of files"))
   }
 

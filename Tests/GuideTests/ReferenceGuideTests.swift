@@ -45,7 +45,7 @@ import Testing
   @Test func files() {
     let people = JSONFileDataSource<Person>(path: "people.json")  // Decodable
     let entries = JSONLinesDataSource<Entry>(path: "service.jsonl")
-    let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON as it stands
+    let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements
     let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
     #expect(
       [people.status, entries.status, anything.status, names.status]

@@ -31,7 +31,7 @@ actor Station {
     tell()
   }
 
-  /// Something at once, so that what is there is read, and again after each change.
+  /// Yields immediately, so the current departures are read, and again after each change.
   func changes() -> AsyncStream<Void> {
     let (stream, listener) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     listener.yield()

@@ -124,7 +124,7 @@ import Testing
       before loading: idle
       loaded: [Ada, Grace]
       saved: 1 inserted, 1 updated, 1 moved -> [Grace Hopper, Ada, Edsger]
-      cannot read …/people.json: line 2, column 9, element 1: a value is expected, but } found
+      cannot read …/people.json: line 2, column 9, element 1: a value is expected, but } is found
       kept: [Grace Hopper, Ada, Edsger]
       corrected: 2 deleted, 1 updated -> [Grace]
       lines: [Ada]

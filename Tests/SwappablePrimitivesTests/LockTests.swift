@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 @Suite struct LockTests {
-  @Test func oneThreadAtATimeIsInsideALock() {
+  @Test func `a lock admits one thread at a time`() {
     let counter = Guarded(0)
     onThreads(4) { _ in for _ in 0..<5000 { counter.value.withLock { $0 += 1 } } }
     #expect(counter.value.withLock { $0 } == 20_000)
   }
 
-  @Test func aBodyThatThrowsLeavesTheLockOpen() {
+  @Test func `a lock is open after a body that throws`() {
     struct Refused: Error {}
     let lock = Locked(1)
     #expect(throws: Refused.self) { try lock.withLock { _ throws(Refused) in throw Refused() } }
@@ -29,7 +29,7 @@ import Testing
     #expect(lock.withLock { $0 } == 2)
   }
 
-  @Test func whatALockHoldsIsReleasedWithIt() {
+  @Test func `a lock releases its value`() {
     weak var weakToken: Token?
     do {
       let token = Token()
@@ -40,7 +40,7 @@ import Testing
     #expect(weakToken == nil)
   }
 
-  @Test func oneThreadAtATimePassesAGate() {
+  @Test func `a gate admits one thread at a time`() {
     let gate = RecursiveGate()
     let counter = Unguarded()
     onThreads(4) { _ in
@@ -54,7 +54,7 @@ import Testing
     #expect(counter.value == 8000)
   }
 
-  @Test func aGateIsOwnedByTheThreadInside() throws {
+  @Test func `the thread inside owns the gate`() throws {
     let gate = RecursiveGate()
     #expect(!gate.isOwned(by: .current))
     gate.enter(as: .current)
@@ -66,7 +66,7 @@ import Testing
     #expect(!gate.isOwned(by: .current))
   }
 
-  @Test func gatesTakenInOppositeOrdersTrap() async {
+  @Test func `gates that are entered in opposite orders trap`() async {
     await #expect(processExitsWith: .failure) {
       let (one, other) = (RecursiveGate(), RecursiveGate())
       let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func gatesTakenInOneOrderDoNotTrap() {
+  @Test func `gates that are entered in the same order do not trap`() {
     let (one, other) = (RecursiveGate(), RecursiveGate())
     onThreads(4) { _ in
       let thread = ThreadID.current

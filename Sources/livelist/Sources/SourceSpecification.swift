@@ -182,7 +182,7 @@ private enum SQLiteElements {
     return try JSONElement(members: members, key: key ?? row.columnNames.first)
   }
 
-  private static func scalar(_ value: SQLiteValue) -> JSONScalar {
+  private static func scalar(_ value: SQLiteValue) -> JSONElement.Scalar {
     switch value {
     case .null: .null
     case .integer(let number): .integer(number)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What something took.
+/// The time that an operation takes.
 struct Cost {
-  /// On the wall, in nanoseconds.
+  /// The elapsed time in nanoseconds.
   var wall: Double
-  /// Of all processors, in nanoseconds.
+  /// The time of all processors in nanoseconds.
   var processor: Double
 
-  /// Measures something that is over when it returns.
+  /// Measures a synchronous operation.
   static func measure(_ body: () -> Void) -> Cost {
     let start = Cost(wall: time(CLOCK_MONOTONIC), processor: time(CLOCK_PROCESS_CPUTIME_ID))
     body()
@@ -24,7 +24,7 @@ struct Cost {
 }
 
 extension [Cost] {
-  /// The median of each.
+  /// Returns the medians of both times.
   var median: Cost {
     func middle(_ values: [Double]) -> Double { values.sorted()[count / 2] }
     return Cost(wall: middle(map(\.wall)), processor: middle(map(\.processor)))

@@ -3,7 +3,7 @@ import Foundation
 import Measuring
 import Swappable
 
-/// What it takes until a save of a large file is a change that was told, beside decoding it anew.
+/// Measures the time from a save of a large file to its change, beside the time to decode the whole file.
 func measureJSONReload() {
   let measurement = JSONReload()
   measurement.measure("Record") { JSONFileDataSource<Record>(path: $0) }
@@ -73,18 +73,18 @@ private final class JSONReload {
     add(name, "first load", loads, plain: plains, memory)
     guard let waiter else { return }
 
-    addSaves(name, "one record changed", isTold: { waiter.wait() }) {
+    addSaves(name, "one record changed", wait: { waiter.wait() }) {
       [Int.random(in: 0..<100_000)]
     }
-    addSaves(name, "1,000 records changed here and there", isTold: { waiter.wait() }) {
+    addSaves(name, "1,000 records changed here and there", wait: { waiter.wait() }) {
       (0..<1_000).map { _ in Int.random(in: 0..<100_000) }
     }
     let reads = ReadWatch(folder)
-    addSaves(name, "saved, the same bytes", prepare: reads.forget, isTold: reads.wait) { [] }
+    addSaves(name, "saved, the same bytes", prepare: reads.forget, wait: reads.wait) { [] }
   }
 
   private func addSaves(
-    _ name: String, _ what: String, prepare: () -> Void = {}, isTold wait: () -> Void,
+    _ name: String, _ what: String, prepare: () -> Void = {}, wait: () -> Void,
     changing ids: () -> [Int]
   ) {
     func stage() {
@@ -97,7 +97,7 @@ private final class JSONReload {
       stage()
       if round % 3 == 0 { plains.append(plain()) }
       prepare()
-      // What the system does to free the old file is no part of it.
+      // The measurement excludes the time that the system needs to free the old file.
       let old = FileHandle(forReadingAtPath: path)
       costs.append(
         .measure {
@@ -116,7 +116,7 @@ private final class JSONReload {
   }
 }
 
-/// The median and the lowest time from a rename until the observer of a small file is called.
+/// Measures the median and the lowest time from a rename to the call of an observer of a small file.
 private func smallSaveLatency() -> String {
   let folder = Folder()
   var file = RecordFile(count: 10)
@@ -142,7 +142,7 @@ private func decode(_ path: String) -> Int {
   return records.count
 }
 
-/// The most bytes that were allocated at once, beyond those before.
+/// Returns the maximum number of bytes that were allocated in addition to the bytes before.
 private func peakBytes(_ body: () -> Void) -> Int {
   allocation_meter_start()
   body()

@@ -1,7 +1,7 @@
 import Foundation
 import Swappable
 
-/// What a file of the size that is measured holds.
+/// An element of the measured file.
 struct Record: Codable, Sendable, Hashable, Identifiable, Differentiable {
   var id: Int
   var name: String
@@ -13,7 +13,7 @@ struct Record: Codable, Sendable, Hashable, Identifiable, Differentiable {
   var note: String?
 }
 
-/// The text of an array of records, of which single ones can be changed.
+/// The text of an array of records, which can be changed one by one.
 struct RecordFile {
   private var lines: [String]
 
@@ -23,7 +23,7 @@ struct RecordFile {
 
   var text: Data { Data(("[\n" + lines.joined(separator: ",\n") + "\n]\n").utf8) }
 
-  /// Changes records, to something of another length.
+  /// Replaces records with records of another length.
   mutating func change(_ ids: some Sequence<Int>, version: Int) {
     for id in ids { lines[id] = Self.line(id, version: version) }
   }

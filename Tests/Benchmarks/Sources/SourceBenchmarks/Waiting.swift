@@ -2,9 +2,10 @@ import Foundation
 import Swappable
 import Synchronization
 
-/// Awaits the changes of a source, one by one.
+/// A waiter for the changes of a source.
 final class Waiter<Source: DataSource>: Sendable {
-  /// Not the waiter itself, which would keep its observation, and that the source.
+  /// The observer captures this object instead of the waiter. Otherwise, a reference cycle would keep the
+  /// source alive.
   private final class Changes: Sendable {
     let semaphore = DispatchSemaphore(value: 0)
     let last = Atomic<UInt64>(0)
@@ -15,7 +16,7 @@ final class Waiter<Source: DataSource>: Sendable {
 
   init(_ source: Source) {
     observation = source.observe { [changes] event in
-      // Where loading is faster than attaching, there is no change to see.
+      // If the source loads before it is observed, there is no change.
       if case .initial = event, event.snapshot.isEmpty { return }
       changes.last.store(DispatchTime.now().uptimeNanoseconds, ordering: .releasing)
       changes.semaphore.signal()
@@ -24,7 +25,7 @@ final class Waiter<Source: DataSource>: Sendable {
 
   /// Waits for the next change.
   ///
-  /// - Returns: The moment that the observer was called, in nanoseconds.
+  /// - Returns: The time of the call of the observer, in nanoseconds.
   @discardableResult
   func wait() -> UInt64 {
     changes.semaphore.wait()
@@ -32,7 +33,7 @@ final class Waiter<Source: DataSource>: Sendable {
   }
 }
 
-/// A folder that is removed in the end.
+/// A folder that is removed with its last reference.
 final class Folder {
   let path: String
 
@@ -46,14 +47,14 @@ final class Folder {
 
   func path(_ name: String) -> String { path + "/" + name }
 
-  /// Writes what is to take the place of a file.
+  /// Writes a file that will replace another one.
   func stage(_ contents: Data) {
     guard FileManager.default.createFile(atPath: path("staged"), contents: contents) else {
       preconditionFailure("\(path("staged")) cannot be written")
     }
   }
 
-  /// Puts what was staged in the place of a file, as an atomic save does.
+  /// Replaces a file with the staged file, like an atomic save.
   func publish(_ name: String) {
     precondition(rename(path("staged"), path(name)) == 0, "\(path(name)) cannot be replaced")
   }
@@ -65,7 +66,7 @@ final class Folder {
 }
 
 #if os(Linux)
-  /// Awaits that somebody has read a file: where nothing is told, this is all there is to see.
+  /// Waits until a file was read, for saves that cause no event.
   final class ReadWatch {
     private let descriptor = inotify_init1(Int32(IN_CLOEXEC))
 
@@ -76,13 +77,13 @@ final class Folder {
 
     deinit { close(descriptor) }
 
-    /// Forgets who has read until now.
+    /// Discards the reads until now.
     func forget() {
       while isDue(within: 50) { readEvents() }
     }
 
     func wait() {
-      precondition(isDue(within: 60_000), "nobody has read the file")
+      precondition(isDue(within: 60_000), "the source must read the file within a minute")
       readEvents()
     }
 

@@ -1,10 +1,10 @@
 import Foundation
 
-// What data sources cost, group by group:
+// Measures the costs of data sources, group by group:
 //
 //     swift run -c release --package-path Tests/Benchmarks SourceBenchmarks [GROUP…]
 
-/// Some benchmarks that belong together, and print a table.
+/// A group of benchmarks, which print a table.
 struct Group {
   let name: String
   let run: () -> Void

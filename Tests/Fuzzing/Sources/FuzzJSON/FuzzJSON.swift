@@ -1,5 +1,4 @@
 @testable import FileSources
-@testable import FileWatching
 import Swappable
 
 /// Creates an old and a new text from the bytes, and checks that reading one after the other gives the same result
@@ -154,7 +153,7 @@ private func check(
 /// The result of reading two versions of a file.
 private func difference(
   from old: [UInt8], to new: [UInt8], isWhole: Bool
-) -> FileDifference.Bytes {
+) -> FileDifference {
   if old == new { return .same }
   if isWhole { return .whole(new) }
   let (prefix, suffix) = old.withUnsafeBytes { old in

@@ -1,0 +1,226 @@
+import Diffing
+import ObservableCollections
+
+/// The text of a JSON array, and the ranges of its elements.
+///
+/// `update(for:decoding:)` replaces the document with its next version: `edit(for:)` computes the
+/// difference, and `apply(_:)` applies it.
+struct JSONDocument: Sendable {
+  private(set) var bytes: [UInt8]
+  /// The range of each element, without surrounding white space.
+  private(set) var spans: [Range<Int>]
+  /// The name of the member that identifies an element, if there is one.
+  let key: String?
+
+  /// Parses a text.
+  init(_ bytes: [UInt8], key: String?) throws(JSONError) {
+    self.bytes = bytes
+    self.key = key
+    var spans: [Range<Int>] = []
+    do throws(JSONError) {
+      try JSONElement.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.ScanError) in
+        try Self.split(&scanner, into: &spans)
+      }
+      self.spans = spans
+    } catch {
+      // Report the first error. An element before this one may lack its key.
+      self.spans = spans
+      do throws(ElementDecodingError) {
+        if key != nil { _ = try values.elements() }
+      } catch {
+        throw self.error(error)
+      }
+      throw error
+    }
+  }
+
+  /// The elements, as values of the text.
+  var values: JSONValues { JSONValues(text: bytes, spans: spans, key: key) }
+
+  /// Adds the position in the text to the error of an element.
+  func error(_ error: ElementDecodingError) -> JSONError {
+    JSONError(
+      code: error.code, reason: error.reason,
+      position: JSONError.Position(
+        of: spans[error.offset].lowerBound, in: bytes[JSONElement.bodyStart(of: bytes)...]),
+      elementOffset: error.offset)
+  }
+
+  /// Splits the whole text into elements.
+  private static func split(
+    _ scanner: inout JSONScanner, into spans: inout [Range<Int>]
+  ) throws(JSONScanner.ScanError) {
+    guard try scanOpening(&scanner) else { return }
+    repeat {
+      if scanner.next == nil { throw scanner.truncated("array") }
+      spans.append(try scanner.scanElement(offset: spans.count))
+      scanner.skipSpace()
+    } while try scanner.scanSeparator(closing: UInt8(ascii: "]"), of: "array")
+    try JSONElement.scanEnd(&scanner, after: "array")
+  }
+
+  /// Scans the opening bracket. If the array is empty, scans the whole array.
+  ///
+  /// - Returns: `true` if the array has elements.
+  static func scanOpening(_ scanner: inout JSONScanner) throws(JSONScanner.ScanError) -> Bool {
+    let start = scanner.position
+    guard let first = scanner.next, first == UInt8(ascii: "[") else {
+      let kind = JSONElement.Kind(startingWith: scanner.next)
+      var noKey: JSONScanner.KeyMatch?
+      try scanner.scanValue(depth: 0, key: &noKey)
+      throw JSONScanner.ScanError(
+        code: .notAnArray, offset: start,
+        reason: "\(kind.described) is at the top level instead of an array; "
+          + "put [ and ] around the elements")
+    }
+    scanner.advance()
+    scanner.skipSpace()
+    guard scanner.next == UInt8(ascii: "]") else { return true }
+    scanner.advance()
+    try JSONElement.scanEnd(&scanner, after: "array")
+    return false
+  }
+}
+
+extension JSONDocument {
+  /// Replaces this version with the next one.
+  ///
+  /// - Complexity: O(n) in the elements after the first change, and in the bytes after it if their
+  ///   number changes.
+  mutating func apply(_ edit: JSONDocumentEdit) {
+    guard let replaced = edit.replaced else {
+      bytes = edit.text
+      spans = edit.spans
+      return
+    }
+    let count = bytes.count - replaced.count + edit.text.count
+    // Do not double the memory of a large file, and do not copy it at each insertion.
+    if count > bytes.capacity { bytes.reserveCapacity(count + count / 32) }
+    bytes.replaceSubrange(replaced, with: edit.text)
+    let (start, shift) = (replaced.lowerBound, edit.text.count - replaced.count)
+    let isSameCount = edit.spans.count == edit.elements.count
+    if isSameCount {
+      for (offset, span) in edit.spans.enumerated() {
+        spans[edit.elements.lowerBound + offset] = span.shifted(by: start)
+      }
+    } else {
+      spans.replaceSubrange(edit.elements, with: edit.spans.lazy.map { $0.shifted(by: start) })
+    }
+    if shift == 0 { return }
+    for offset in (edit.elements.lowerBound + edit.spans.count)..<spans.count {
+      spans[offset] = spans[offset].shifted(by: shift)
+    }
+  }
+}
+
+extension JSONScanner {
+  /// Checks an element of the outermost array.
+  ///
+  /// - Parameter offset: The number of elements before it.
+  mutating func scanElement(offset: Int) throws(ScanError) -> Range<Int> {
+    let start = position
+    var noKey: KeyMatch?
+    do throws(ScanError) {
+      try scanValue(depth: 1, key: &noKey)
+    } catch {
+      var located = error
+      located.elementOffset = offset
+      throw located
+    }
+    return start..<position
+  }
+}
+
+extension JSONDocument {
+  /// A change of the elements from one version to the next.
+  ///
+  /// If the text of an element differs, the old element is deleted and a new one is inserted.
+  struct Change<Element> {
+    var changeset: Changeset
+    /// The new elements, in the order of the insertions.
+    var inserted: [Element]
+    /// The new versions of the updated elements.
+    var updated: [Element] = []
+  }
+
+  /// Decodes all elements.
+  func elements<Element>(_ decoding: ElementDecoding<Element>) throws(JSONError) -> [Element] {
+    do throws(ElementDecodingError) {
+      return try decoding.decode(values)
+    } catch {
+      throw self.error(error)
+    }
+  }
+
+  /// Reads the next version, and decodes only elements whose text is new.
+  ///
+  /// - Returns: The change, or `nil` if no byte differs.
+  /// - Throws: The error of the next version. The document does not change.
+  mutating func update<Element>(
+    for difference: FileDifference, decoding: ElementDecoding<Element>
+  ) throws(JSONError) -> Change<Element>? {
+    guard let edit = try self.edit(for: difference) else { return nil }
+    let changeset = edit.changeset
+    let start = edit.elements.lowerBound
+    let values = JSONValues(
+      text: edit.text, spans: changeset.insertions.map { edit.spans[$0 - start] }, key: key)
+    let inserted: [Element]
+    do throws(ElementDecodingError) {
+      inserted = try decoding.decode(values)
+    } catch {
+      var next = self
+      next.apply(edit)
+      var located = error
+      located.offset = changeset.insertions[error.offset]
+      throw next.error(located)
+    }
+    apply(edit)
+    return Change(changeset: changeset, inserted: inserted)
+  }
+}
+
+extension JSONDocument.Change where Element: Differentiable & Sendable {
+  /// Replaces a deletion and an insertion at the same place with an update if the elements have the same
+  /// identity.
+  ///
+  /// Most elements change this way, and an update costs less.
+  ///
+  /// - Parameter old: The elements before the change.
+  mutating func pairUpdates(of old: Snapshot<Element>) {
+    // If other elements move, the places are not comparable.
+    guard changeset.moves.isEmpty, changeset.updates.isEmpty else { return }
+    let (oldDeletions, oldInsertions, oldInserted) =
+      (changeset.deletions, changeset.insertions, inserted)
+    var (deletions, insertions): ([Int], [Int]) = ([], [])
+    var updates: [Changeset.Update] = []
+    inserted = []
+    var (deletion, insertion) = (0, 0)
+    while deletion < oldDeletions.count, insertion < oldInsertions.count {
+      let (from, to, element) =
+        (oldDeletions[deletion], oldInsertions[insertion], oldInserted[insertion])
+      // The number of kept elements before the element, in both versions.
+      let (oldPlace, newPlace) = (from - deletion, to - insertion)
+      let isUpdate =
+        oldPlace == newPlace && old[from].differenceIdentifier == element.differenceIdentifier
+      if isUpdate {
+        updates.append(.init(from: from, to: to))
+        updated.append(element)
+      }
+      if oldPlace <= newPlace {
+        if !isUpdate { deletions.append(from) }
+        deletion += 1
+      }
+      if oldPlace >= newPlace {
+        if !isUpdate {
+          insertions.append(to)
+          inserted.append(element)
+        }
+        insertion += 1
+      }
+    }
+    deletions += oldDeletions[deletion...]
+    insertions += oldInsertions[insertion...]
+    inserted += oldInserted[insertion...]
+    changeset = Changeset(deletions: deletions, insertions: insertions, updates: updates)
+  }
+}

@@ -1,0 +1,278 @@
+public import Diffing
+
+/// A JSON value, stored as text. Reading and writing an element loses nothing.
+///
+/// The text is compact and canonical:
+///
+/// - There is no white space outside strings, and escapes are as short as possible.
+/// - Members keep their order. If several members have the same name, all are kept, and a lookup
+///   returns the last one.
+/// - Numbers are kept as they were written. Integers may have any size.
+/// - A surrogate escape without its partner stays an escape, because UTF-8 cannot represent it. It is
+///   decoded as U+FFFD.
+///
+/// Strings are equal if they consist of the same Unicode scalars. Strings that look the same may differ.
+/// Numbers are equal if they are written the same way. Objects are equal if they have the same members,
+/// in any order.
+///
+/// ```swift
+/// let element = try JSONElement(parsing: #"{ "id": 5, "name": "caf\u00e9" }"#, key: "id")
+/// print(element)           // {"id":5,"name":"café"}
+/// element["name"]?.scalar  // .string("café")
+/// ```
+///
+/// Copying an element copies one reference.
+public struct JSONElement: Sendable {
+  final class Storage: Sendable {
+    /// The canonical text.
+    let bytes: [UInt8]
+    /// The range of the key's value, or the range of the whole text if there is no key.
+    let key: Range<Int>
+
+    init(bytes: [UInt8], key: Range<Int>?) {
+      self.bytes = bytes
+      self.key = key ?? 0..<bytes.count
+    }
+  }
+
+  let storage: Storage
+
+  /// Creates an element from canonical text.
+  ///
+  /// - Parameters:
+  ///   - bytes: The canonical text.
+  ///   - key: The range of the key's value, or `nil` if the whole element is the key.
+  init(canonical bytes: [UInt8], key: Range<Int>? = nil) {
+    storage = Storage(bytes: bytes, key: key)
+  }
+
+  /// The canonical text as UTF-8.
+  public var utf8: [UInt8] { storage.bytes }
+}
+
+extension JSONElement {
+  /// Creates an element from a text with one JSON value of any kind.
+  ///
+  /// - Parameters:
+  ///   - text: The value. White space around it is ignored.
+  ///   - key: The name of the member that identifies the element. If it is `nil`, the whole value
+  ///     identifies the element.
+  /// - Throws: An error with the position and the reason if the text is not valid or the key is
+  ///   missing.
+  public init(parsing text: String, key: String? = nil) throws(JSONError) {
+    try self.init(parsing: Array(text.utf8), key: key)
+  }
+
+  /// Creates an element from UTF-8 with one JSON value of any kind.
+  ///
+  /// - Parameters:
+  ///   - bytes: The value. A byte order mark and white space around it are ignored.
+  ///   - key: The name of the member that identifies the element. If it is `nil`, the whole value
+  ///     identifies the element.
+  /// - Throws: An error with the position and the reason if the text is not valid or the key is
+  ///   missing.
+  public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
+    self = try Self.parse(bytes, capacity: bytes.count) {
+      (scanner) throws(JSONScanner.ScanError) in
+      let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
+      try Self.scanEnd(&scanner, after: "value")
+      return element
+    }
+  }
+
+  /// Returns the elements of a JSON array in UTF-8.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text of the array. A byte order mark and white space around it are ignored.
+  ///   - key: The name of the member that identifies an element. If it is `nil`, the whole value
+  ///     identifies the element.
+  /// - Returns: The elements in order.
+  /// - Throws: An error with the position and the reason if the text is not an array, or if an
+  ///   element lacks its key.
+  /// - Complexity: One pass over the text, with two allocations for each element.
+  public static func elements(
+    ofArray bytes: [UInt8], key: String? = nil
+  ) throws(JSONError) -> [JSONElement] {
+    try JSONDocument(bytes, key: key).elements(ElementDecoding())
+  }
+
+  /// Reads one element and finds its key.
+  static func scanElement(
+    _ scanner: inout JSONScanner, depth: Int, key: [UInt8]?
+  ) throws(JSONScanner.ScanError) -> JSONElement {
+    let start = scanner.position
+    var match = key.map { JSONScanner.KeyMatch(name: $0) }
+    scanner.beginOutput()
+    try scanner.scanValue(depth: depth, key: &match)
+    let bytes = scanner.takeOutput()
+    guard let match else { return JSONElement(canonical: bytes) }
+    guard let value = match.value else {
+      let element = JSONElement(canonical: bytes)
+      let key = JSONText.decoded(match.name[...])
+      let error: JSONError =
+        element.members.map { .missingKey(key, among: $0.map(\.name)) }
+        ?? .missingKey(key, in: element.kind)
+      throw JSONScanner.ScanError(code: error.code, offset: start, reason: error.reason)
+    }
+    if bytes[value.lowerBound] == UInt8(ascii: "{") || bytes[value.lowerBound] == UInt8(ascii: "[")
+    {
+      let kind = JSONElement(canonical: Array(bytes[value])).kind
+      throw JSONScanner.ScanError(
+        code: .invalidKey, offset: start,
+        reason: "the key \(String(decoding: match.name, as: UTF8.self)) is \(kind.described); "
+          + "use a string, a number, true, false or null as the key")
+    }
+    return JSONElement(canonical: bytes, key: value)
+  }
+
+  /// Returns a name as a JSON string.
+  static func quoted(_ name: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    JSONText.append(name, to: &bytes)
+    return bytes
+  }
+}
+
+extension JSONElement {
+  /// Scans a text, and converts the offsets of faults to lines and columns.
+  ///
+  /// - Parameters:
+  ///   - capacity: The length of the longest value that the scanner copies, or 0 if it copies none.
+  ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
+  ///     there, a byte order mark is skipped and the encoding is checked.
+  static func parse<Value>(
+    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
+    _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
+  ) throws(JSONError) -> Value {
+    let start = isWhole ? bodyStart(of: bytes) : 0
+    do throws(JSONScanner.ScanError) {
+      if isWhole, isUTF16(bytes) {
+        throw JSONScanner.ScanError(
+          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
+      }
+      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
+        (scanner) throws(JSONScanner.ScanError) in
+        scanner.skipSpace()
+        if scanner.next == nil {
+          throw scanner.error(.empty, "the text is empty; write [] for an empty list")
+        }
+        return try body(&scanner)
+      }
+    } catch {
+      throw JSONError(
+        code: error.code, reason: error.reason,
+        position: JSONError.Position(of: error.offset, in: bytes[start...]),
+        elementOffset: error.elementOffset)
+    }
+  }
+
+  /// Returns the offset of the first byte after a byte order mark.
+  static func bodyStart(of bytes: [UInt8]) -> Int {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+  }
+
+  /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.
+  ///
+  /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
+  /// encoding, indicates UTF-16 or UTF-32.
+  static func isUTF16(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
+      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
+  }
+
+  /// Skips white space, and throws an error if the text continues.
+  static func scanEnd(
+    _ scanner: inout JSONScanner, after value: String
+  ) throws(JSONScanner.ScanError) {
+    scanner.skipSpace()
+    if scanner.next != nil {
+      throw scanner.unexpected(expecting: "the end of the text after the \(value)")
+    }
+  }
+}
+
+extension JSONElement: CustomStringConvertible, TextOutputStreamable {
+  /// The canonical text.
+  public var description: String { String(decoding: storage.bytes, as: UTF8.self) }
+
+  /// Writes the canonical text.
+  public func write(to target: inout some TextOutputStream) { target.write(description) }
+}
+
+extension JSONElement: Hashable {
+  /// Returns a Boolean value that indicates whether two elements have equal contents.
+  ///
+  /// - Complexity: O(n) in the bytes. If the bytes differ but their number does not, O(n log n) at
+  ///   worst.
+  public static func == (left: JSONElement, right: JSONElement) -> Bool {
+    left.storage.isEqual(
+      to: right.storage, in: left.storage.bytes.indices, right.storage.bytes.indices)
+  }
+
+  /// Hashes the contents. Members are hashed in the order of their names.
+  public func hash(into hasher: inout Hasher) {
+    storage.hash(storage.bytes.indices, into: &hasher)
+  }
+}
+
+extension JSONElement: Differentiable {
+  /// The identity of an element: the value of its key, or the whole element if it has no key.
+  ///
+  /// A number differs from a string, and from the same number that is written in another way.
+  public struct Identifier: Hashable, Sendable, CustomStringConvertible {
+    fileprivate let storage: Storage
+
+    /// The value, as JSON.
+    public var description: String {
+      String(decoding: storage.bytes[storage.key], as: UTF8.self)
+    }
+
+    /// Returns a Boolean value that indicates whether two values are equal. The order of members does
+    /// not matter.
+    public static func == (left: Identifier, right: Identifier) -> Bool {
+      left.storage.isEqual(to: right.storage, in: left.storage.key, right.storage.key)
+    }
+
+    /// Hashes the value. Members are hashed in the order of their names.
+    public func hash(into hasher: inout Hasher) { storage.hash(storage.key, into: &hasher) }
+  }
+
+  /// The value of the key, or the whole element if it has no key.
+  public var differenceIdentifier: Identifier { Identifier(storage: storage) }
+
+  /// Returns a Boolean value that indicates whether two elements have equal contents.
+  public func isContentEqual(to source: JSONElement) -> Bool { self == source }
+}
+
+extension JSONElement.Storage {
+  /// Returns a Boolean value that indicates whether two parts have equal contents.
+  fileprivate func isEqual(
+    to other: JSONElement.Storage, in part: Range<Int>, _ otherPart: Range<Int>
+  ) -> Bool {
+    if self === other { return true }
+    guard part.count == otherPart.count else { return false }
+    if ByteComparison.areEqual(bytes, part, other.bytes, otherPart) { return true }
+    // Another order of members changes neither the number of bytes nor their sum.
+    guard isContainer(part), other.isContainer(otherPart), sum(part) == other.sum(otherPart) else {
+      return false
+    }
+    return JSONText.normalForm(of: Array(bytes[part]))
+      == JSONText.normalForm(of: Array(other.bytes[otherPart]))
+  }
+
+  fileprivate func hash(_ part: Range<Int>, into hasher: inout Hasher) {
+    if isContainer(part) {
+      let form = JSONText.normalForm(of: Array(bytes[part]))
+      ByteComparison.hash(form, form.indices, into: &hasher)
+    } else {
+      ByteComparison.hash(bytes, part, into: &hasher)
+    }
+  }
+
+  private func isContainer(_ part: Range<Int>) -> Bool {
+    bytes[part.lowerBound] == UInt8(ascii: "{") || bytes[part.lowerBound] == UInt8(ascii: "[")
+  }
+
+  private func sum(_ part: Range<Int>) -> UInt { bytes[part].reduce(0) { $0 &+ UInt($1) } }
+}

@@ -1,0 +1,167 @@
+public import Diffing
+import FileWatching
+public import Foundation
+public import ObservableCollections
+import SwappablePrimitives
+
+/// A live collection of the elements of a JSON array in a file.
+///
+/// ```swift
+/// let people = JSONFileDataSource<Person>(path: "people.json")
+/// let observation = people.observe { print($0) }
+/// ```
+///
+/// The source is idle until it is first observed. Then it reads and watches the file on its own queue.
+/// Each save causes one change, which contains only the differences:
+///
+/// | The file is … | Result |
+/// |---|---|
+/// | written in place, at once or in parts | one change when its writer closes it or pauses |
+/// | replaced by a rename, or by switching a symbolic link | one change, immediately |
+/// | deleted and created again, or its directory is moved away and back | one change; the list is never empty in between |
+/// | written with the same contents, or touched | no event |
+/// | empty or malformed for over 250 ms, or unreadable | status `failed`; the last valid contents stay |
+/// | missing for over 250 ms, or from the start | status `missing`; the last valid contents stay |
+/// | valid again | status `loaded`, and one change if the contents differ |
+///
+/// Errors name the file, the line and column, and the element. Duplicate identities, and a file
+/// system that must be polled, are reported as diagnostics of the status. Elements whose text has
+/// not changed are not decoded again.
+///
+/// The file is UTF-8, with or without a byte order mark. Its arrays and objects are nested at most 512
+/// levels deep. If an object has several members with the same name, the last one counts. However, if
+/// `JSONDecoder` decodes the elements, it uses the first one.
+///
+/// For each save, the source compares the bytes with the previous bytes and decodes the elements whose
+/// text is new. It keeps the text of the file in memory.
+public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
+  private let contents: CollectionProperty<Element>
+  private let reloader: FileReloader<Element>
+
+  /// Creates a source of elements that a closure decodes.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
+  ///     queue. If the closure throws, the status becomes `failed`.
+  public convenience init(
+    path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
+  ) {
+    self.init(path: path, key: nil, decoding: ElementDecoding(each: decode))
+  }
+
+  init(
+    path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
+    timing: ReloadMachine.Timing = ReloadMachine.Timing()
+  ) {
+    contents = CollectionProperty(status: .idle)
+    reloader = FileReloader(
+      path: absolutePath(path), queueLabel: "swappable.json-file", system: system, timing: timing,
+      contents: contents, loader: JSONFileLoader(key: key, decoding: decoding))
+  }
+
+  deinit { reloader.stop() }
+
+  public var collection: LiveCollection<Element> { contents.collection }
+
+  public func start() { reloader.start() }
+
+  /// The absolute path of the file.
+  public var path: String { reloader.path }
+}
+
+extension JSONFileDataSource where Element: Decodable {
+  /// Creates a source of elements that `JSONDecoder` decodes.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
+  ///     and the closure is called for each.
+  public convenience init(
+    path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+  ) {
+    self.init(path: path, key: nil, decoding: ElementDecoding(configuring: configure))
+  }
+}
+
+extension JSONFileDataSource where Element == JSONElement {
+  /// Creates a source of the JSON elements themselves.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file: absolute, or relative to the current working directory. The file
+  ///     may be missing.
+  ///   - key: The name of the member that identifies an element. Without a key, the whole value
+  ///     identifies it.
+  public convenience init(path: String, key: String? = nil) {
+    self.init(path: path, key: key, decoding: ElementDecoding())
+  }
+}
+
+/// Loads a file that contains one JSON array.
+private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoader {
+  private let key: String?
+  private let decoding: ElementDecoding<Element>
+  /// The last version that was loaded. Its elements are only in the collection.
+  private var document: JSONDocument?
+
+  init(key: String?, decoding: ElementDecoding<Element>) {
+    self.key = key
+    self.decoding = decoding
+  }
+
+  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action] {
+    do throws(FileError) {
+      let difference = try FileDifference.read(
+        reloader.path, comparingWith: document?.bytes, in: reloader.system.files)
+      do throws(JSONError) {
+        try load(difference, reloader)
+        return []
+      } catch {
+        return reloader.machine.readFailed(ReadFailure(error, path: reloader.path))
+      }
+    } catch {
+      return reloader.machine.readFailed(ReadFailure(error))
+    }
+  }
+
+  private func load(
+    _ difference: FileDifference, _ reloader: FileReloader<Element>
+  ) throws(JSONError) {
+    if case .whole(let bytes) = difference, document == nil {
+      let first = try JSONDocument(bytes, key: key)
+      let elements = try first.elements(decoding)
+      document = first
+      reloader.identities.update(removed: [], added: elements)
+      return publish(reloader) { $0.replace(with: elements) }
+    }
+    guard var change = try document?.update(for: difference, decoding: decoding) else {
+      return publish(reloader, nil)
+    }
+    let old = reloader.contents.collection.snapshot
+    change.pairUpdates(of: old)
+    reloader.identities.update(
+      removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
+    publish(reloader) {
+      $0.apply(change.changeset, inserted: change.inserted, updated: change.updated)
+    }
+  }
+
+  /// Ends a successful read.
+  ///
+  /// - Parameter edit: A closure that changes the contents, or `nil` if only the status changes.
+  private func publish(
+    _ reloader: FileReloader<Element>, _ edit: ((CollectionDraft<Element>) -> Void)?
+  ) {
+    reloader.machine.readSucceeded()
+    // The source may have been released during the read.
+    if reloader.hasStopped { return }
+    guard let edit else { return reloader.contents.setStatus(reloader.status(.loaded)) }
+    reloader.contents.edit { draft in
+      edit(draft)
+      reloader.duplicate = reloader.identities.diagnostic(for: draft.snapshot)
+      draft.newStatus = reloader.status(.loaded)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/// The ranges of the values in some lines of JSON Lines.
+struct JSONLineBatch {
+  /// An error of a malformed line.
+  struct LineError: Error {
+    var error: JSONError
+    /// The number of the line in the file, which begins with 1.
+    var line: Int
+    /// The offset of the line's end.
+    var end: Int
+  }
+
+  /// The range of each value.
+  private(set) var spans: [Range<Int>] = []
+  /// For each value, the number of its line and the offset of the line's end.
+  private(set) var places: [(line: Int, end: Int)] = []
+  private(set) var lineCount = 0
+  /// The error of the line after these lines, if it is malformed. No line after it is read.
+  private(set) var error: LineError?
+
+  /// Checks one value on each line. Blank lines have no value.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes that contain the lines.
+  ///   - range: The range of the lines. The last line may lack its newline.
+  ///   - linesBefore: The number of lines before them in the file.
+  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) {
+    var malformed: (line: Int, range: Range<Int>, end: Int)?
+    do throws(JSONScanner.ScanError) {
+      (spans, places, lineCount, malformed) = try JSONScanner.withScanner(
+        of: bytes, from: range.lowerBound, capacity: 0
+      ) { (scanner) throws(JSONScanner.ScanError) in
+        var spans: [Range<Int>] = []
+        var places: [(line: Int, end: Int)] = []
+        var count = 0
+        var start = range.lowerBound
+        while start < range.upperBound {
+          let newline = bytes[start..<range.upperBound].firstIndex(of: 0x0A)
+          let end = newline.map { $0 + 1 } ?? range.upperBound
+          count += 1
+          let value = Self.trimmed(bytes, start..<end)
+          start = end
+          if value.isEmpty { continue }
+          scanner.jump(to: value.lowerBound)
+          var noKey: JSONScanner.KeyMatch?
+          let isValue = (try? scanner.scanValue(depth: 0, key: &noKey)) != nil
+          // A value that continues on the next line is malformed.
+          guard isValue, scanner.position == value.upperBound else {
+            return (spans, places, count, (linesBefore + count, value, end))
+          }
+          spans.append(value)
+          places.append((linesBefore + count, end))
+        }
+        return (spans, places, count, nil)
+      }
+    } catch {
+      preconditionFailure("the loop over the lines threw the error of a line: \(error)")
+    }
+    if let malformed {
+      let error = Self.error(of: bytes[malformed.range], line: malformed.line)
+      self.error = LineError(error: error, line: malformed.line, end: malformed.end)
+    }
+  }
+
+  /// Returns a range without the white space at its ends.
+  static func trimmed(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, isSpace(bytes[start]) { start += 1 }
+    while start < end, isSpace(bytes[end - 1]) { end -= 1 }
+    return start..<end
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+  }
+
+  /// Returns the error of a malformed line, which is scanned again by itself.
+  private static func error(of line: ArraySlice<UInt8>, line number: Int) -> JSONError {
+    let bytes = Array(line)
+    do throws(JSONScanner.ScanError) {
+      try JSONScanner.withScanner(of: bytes, from: 0, capacity: 0) {
+        (scanner) throws(JSONScanner.ScanError) in
+        var noKey: JSONScanner.KeyMatch?
+        try scanner.scanValue(depth: 0, key: &noKey)
+        scanner.skipSpace()
+        if scanner.next != nil {
+          throw scanner.unexpected(expecting: "the end of the line after the value")
+        }
+      }
+      preconditionFailure("line \(number) is malformed among other lines, but not by itself")
+    } catch {
+      let hint = error.code == .truncated ? "; in JSON Lines, each value is on one line" : ""
+      var position = JSONError.Position(of: error.offset, in: bytes[...])
+      position.line = number
+      return JSONError(code: error.code, reason: error.reason + hint, position: position)
+    }
+  }
+}

@@ -1,0 +1,234 @@
+import FileWatching
+
+/// The lines that were read from a file of JSON Lines.
+struct JSONLines<Element: Sendable>: Sendable {
+  /// The values of the complete lines, and of a last line without a newline if it counts.
+  var elements: [Element]
+  /// The position after the complete lines.
+  var cursor: LineCursor
+  /// The last line if it has no newline, without the white space around it.
+  var openLine: [UInt8]
+  /// A Boolean value that indicates whether the first element replaces the last element of the previous
+  /// read, which was read before its line was complete.
+  var replacesLast = false
+}
+
+/// An error of a file of JSON Lines.
+enum LineReadingError: Error {
+  case file(FileError)
+  case line(JSONError)
+
+  func readFailure(path: String) -> ReadFailure {
+    switch self {
+    case .file(let error): ReadFailure(error)
+    case .line(let error): ReadFailure(error, path: path)
+    }
+  }
+}
+
+/// A reader of lines. It reads the file in parts and keeps one part at a time.
+struct JSONLinesReader<Element: Sendable>: Sendable {
+  enum Outcome {
+    case lines(JSONLines<Element>)
+    /// A line is malformed. The cursor is the position after it.
+    case malformedLine(LineCursor, JSONError)
+  }
+
+  /// The name of the member that identifies an element, if there is one.
+  let key: String?
+  let decoding: ElementDecoding<Element>
+
+  /// The number of bytes that are read at once, unless a line is longer.
+  private static var partSize: Int { 4 << 20 }
+  /// The maximum length of a line.
+  private static var maximumLineLength: Int { 256 << 20 }
+
+  /// Returns the margins of the bytes before a cursor, or `nil` if these bytes may have changed.
+  func margins(
+    at cursor: LineCursor, in file: OpenedFile, _ stamp: FileStamp
+  ) throws(LineReadingError) -> FileMargins? {
+    guard stamp.identity == cursor.stamp.identity, stamp.size >= cursor.position else { return nil }
+    let margins = try FileMargins(of: file, upTo: cursor.position)
+    return cursor.holds(for: stamp, margins: margins) ? margins : nil
+  }
+
+  /// Returns a Boolean value that indicates whether the file has not changed since a stamp, or was only
+  /// appended to.
+  func isSettled(
+    _ file: OpenedFile, since stamp: FileStamp, _ cursor: LineCursor
+  ) throws(LineReadingError) -> Bool {
+    let now = try file.stamp().mapError(LineReadingError.file).get()
+    if !now.differsInContents(from: stamp) { return true }
+    return try margins(at: cursor, in: file, now) != nil
+  }
+
+  /// Reads the lines after a cursor, or all lines, up to the size of the stamp.
+  ///
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - start: The cursor of the previous read, or `nil` for the start of the file.
+  ///   - margins: The margins of the bytes before the cursor.
+  ///   - stamp: The stamp of the file.
+  func read(
+    _ file: OpenedFile, from start: LineCursor?, margins: FileMargins, stamp: FileStamp
+  ) throws(LineReadingError) -> Outcome {
+    var margins = margins
+    var lineCount = start?.lineCount ?? 0
+    var elements: [Element] = []
+    var openLine: [UInt8] = []
+    var size = Self.partSize
+
+    func cursor() -> LineCursor {
+      LineCursor(
+        stamp: stamp, position: margins.position, lineCount: lineCount,
+        fingerprint: margins.fingerprint)
+    }
+
+    while margins.position < stamp.size {
+      let count = Int(min(Int64(size), stamp.size - Int64(margins.position)))
+      let bytes = try file.read(margins.position, count).mapError(LineReadingError.file).get()
+      if margins.position == 0, JSONElement.isUTF16(bytes) {
+        throw .line(
+          JSONError(
+            code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
+            position: JSONError.Position(line: 1, column: 1)))
+      }
+      let bodyStart = margins.position == 0 ? JSONElement.bodyStart(of: bytes) : 0
+      guard let newline = bytes.lastIndex(of: 0x0A) else {
+        if margins.position + count == stamp.size || bytes.count < count {
+          openLine = Array(bytes[JSONLineBatch.trimmed(bytes, bodyStart..<bytes.count)])
+          break
+        }
+        guard size < Self.maximumLineLength else {
+          throw .line(
+            JSONError(
+              code: .truncated,
+              reason:
+                "the line has more than \(size) bytes; write each value on its own line",
+              position: JSONError.Position(line: lineCount + 1, column: 1)))
+        }
+        size *= 4
+        continue
+      }
+      size = Self.partSize
+      do throws(JSONLineBatch.LineError) {
+        let batch = JSONLineBatch(bytes, bodyStart..<(newline + 1), linesBefore: lineCount)
+        elements += try decode(batch, of: bytes)
+        margins.append(bytes[...newline])
+        lineCount += batch.lineCount
+      } catch {
+        margins.append(bytes[..<error.end])
+        lineCount = error.line
+        return .malformedLine(cursor(), error.error)
+      }
+    }
+    return .lines(JSONLines(elements: elements, cursor: cursor(), openLine: openLine))
+  }
+
+  /// Returns the element of a line that has no newline yet.
+  func element(of line: [UInt8], after cursor: LineCursor) throws(JSONError) -> Element {
+    do throws(JSONLineBatch.LineError) {
+      let batch = JSONLineBatch(line, line.indices, linesBefore: cursor.lineCount)
+      guard let element = try decode(batch, of: line).first else {
+        preconditionFailure("a line that is not blank has no element")
+      }
+      return element
+    } catch {
+      throw error.error
+    }
+  }
+
+  /// Decodes the values of a batch.
+  ///
+  /// - Throws: The error of the first malformed line.
+  private func decode(
+    _ batch: JSONLineBatch, of bytes: [UInt8]
+  ) throws(JSONLineBatch.LineError) -> [Element] {
+    let elements: [Element]
+    do throws(ElementDecodingError) {
+      let values = JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0)
+      elements = try decoding.decode(values)
+    } catch {
+      let place = batch.places.indices.contains(error.offset) ? error.offset : 0
+      let (line, end) = batch.places[place]
+      throw JSONLineBatch.LineError(
+        error: JSONError(
+          code: error.code, reason: error.reason,
+          position: JSONError.Position(line: line, column: 1)),
+        line: line, end: end)
+    }
+    if let error = batch.error { throw error }
+    return elements
+  }
+}
+
+/// The position up to which a file of lines was read.
+struct LineCursor: Sendable {
+  /// The stamp of the file just before the read.
+  var stamp: FileStamp
+  /// The offset of the next line.
+  var position: Int
+  /// The number of lines before the position.
+  var lineCount: Int
+  /// A hash of the margins of the bytes before the position.
+  var fingerprint: Int
+  /// The line after the position if it was read before its newline was written.
+  var openLine: [UInt8]?
+
+  /// Returns a Boolean value that indicates whether the bytes before the position are probably the same.
+  ///
+  /// If the size is the same, the times must be the same, too. If the file has grown and the margins are
+  /// the same, the file was appended to.
+  func holds(for stamp: FileStamp, margins: FileMargins) -> Bool {
+    stamp.identity == self.stamp.identity
+      && (stamp.size > self.stamp.size
+        || stamp.size == self.stamp.size && stamp.modified == self.stamp.modified
+          // A program can set the time of the last write, but not this one.
+          && stamp.changed == self.stamp.changed)
+      && margins.fingerprint == fingerprint
+  }
+}
+
+/// The first and the last bytes before a position in a file.
+struct FileMargins: Sendable {
+  /// The number of bytes on each side. All bytes of a file of twice this size are compared.
+  static let span = 8_192
+
+  private var head: [UInt8] = []
+  private var tail: [UInt8] = []
+  private(set) var position = 0
+
+  /// Creates empty margins at the start of a file.
+  init() {}
+
+  /// Reads the margins of the bytes before a position.
+  init(of file: OpenedFile, upTo position: Int) throws(LineReadingError) {
+    func bytes(_ range: Range<Int>) throws(LineReadingError) -> [UInt8] {
+      if range.isEmpty { return [] }
+      return try file.read(range.lowerBound, range.count).mapError(LineReadingError.file).get()
+    }
+    self.position = position
+    let headEnd = min(position, Self.span)
+    head = try bytes(0..<headEnd)
+    tail = try bytes(max(headEnd, position - Self.span)..<position)
+  }
+
+  /// Moves the position to the end of the bytes that follow it.
+  mutating func append(_ bytes: ArraySlice<UInt8>) {
+    position += bytes.count
+    let first = bytes.prefix(Self.span - head.count)
+    head += first
+    let rest = bytes.dropFirst(first.count).suffix(Self.span)
+    tail.removeFirst(max(0, tail.count + rest.count - Self.span))
+    tail += rest
+  }
+
+  /// A hash of the margins and the position.
+  var fingerprint: Int {
+    var hasher = Hasher()
+    hasher.combine(position)
+    ByteComparison.hash(head, head.indices, into: &hasher)
+    ByteComparison.hash(tail, tail.indices, into: &hasher)
+    return hasher.finalize()
+  }
+}

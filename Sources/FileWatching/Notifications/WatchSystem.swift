@@ -1,0 +1,136 @@
+package import Dispatch
+package import SwappablePrimitives
+
+/// The services of the system that a watch uses. Tests can replace them.
+package struct WatchSystem: Sendable {
+  /// One registration of a watch.
+  package struct Token: Sendable, Hashable {
+    /// The system's number of the watch.
+    package var watch: Int
+    /// The number of this registration.
+    package var user: Int
+    package var name: String?
+
+    package init(watch: Int, user: Int, name: String?) {
+      self.watch = watch
+      self.user = user
+      self.name = name
+    }
+  }
+
+  /// A closure that receives notifications. The system calls it on its own thread, so it returns
+  /// without waiting.
+  package typealias Receiver = @Sendable (_ signal: FileSignal) -> Void
+
+  /// A function that calls a closure once on a queue, after a delay.
+  ///
+  /// The call is canceled if the returned handle is released.
+  package typealias CallLater =
+    @Sendable (
+      _ delay: Duration, _ queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
+    ) -> ScheduledTimer
+
+  package var files: FileAccess
+  package var callLater: CallLater
+  /// Watches a name in a directory, or the file itself if there is no name.
+  ///
+  /// The path contains no symbolic links.
+  package var watch:
+    @Sendable (_ path: String, _ name: String?, _ receiver: @escaping Receiver)
+      -> Result<Token, FileError>
+  package var unwatch: @Sendable ([Token]) -> Void
+  /// Returns a Boolean value that indicates whether files of a directory, or of its device, may change
+  /// without a notification because another machine changes them.
+  package var isRemote: @Sendable (_ directory: String, _ device: UInt64) -> Bool
+
+  package init(
+    files: FileAccess, callLater: @escaping CallLater,
+    watch:
+      @escaping @Sendable (
+        _ path: String, _ name: String?, _ receiver: @escaping Receiver
+      ) -> Result<Token, FileError>,
+    unwatch: @escaping @Sendable ([Token]) -> Void,
+    isRemote: @escaping @Sendable (_ directory: String, _ device: UInt64) -> Bool
+  ) {
+    self.files = files
+    self.callLater = callLater
+    self.watch = watch
+    self.unwatch = unwatch
+    self.isRemote = isRemote
+  }
+
+  /// The services of the machine.
+  package static let live = WatchSystem(
+    files: .live,
+    callLater: { AlarmClock.shared.call(after: $0, on: $1, $2) },
+    watch: { WatchCenter.shared.watch($0, name: $1, for: $2) },
+    unwatch: { WatchCenter.shared.unwatch($0) },
+    isRemote: { WatchCenter.isRemote(directory: $0, device: $1) })
+}
+
+/// The users of the system's watches, with reference counts.
+///
+/// The table has no side effects. Its owner guards it with a lock and acts outside the lock.
+struct WatchTable: Sendable {
+  private struct Watch: Sendable {
+    var receivers: [Int: WatchSystem.Receiver] = [:]
+    /// The users of each name. A user that watches the file itself has no name.
+    var usersOfName: [String: Set<Int>] = [:]
+  }
+
+  private var watches: [Int: Watch] = [:]
+  private var lastUser = 0
+
+  var isEmpty: Bool { watches.isEmpty }
+
+  /// Adds a user to a watch.
+  mutating func add(
+    _ receiver: @escaping WatchSystem.Receiver, to watch: Int, name: String?
+  ) -> WatchSystem.Token {
+    lastUser += 1
+    watches[watch, default: Watch()].receivers[lastUser] = receiver
+    if let name { watches[watch]?.usersOfName[name, default: []].insert(lastUser) }
+    return WatchSystem.Token(watch: watch, user: lastUser, name: name)
+  }
+
+  /// Removes a user.
+  ///
+  /// - Returns: A Boolean value that indicates whether the watch has no more users and must be ended, and
+  ///   the receiver. Release the receiver outside the lock.
+  mutating func remove(
+    _ token: WatchSystem.Token
+  ) -> (wasLast: Bool, receiver: WatchSystem.Receiver?) {
+    // In place: copying the set for each of a thousand users would copy a million entries.
+    guard let receiver = watches[token.watch]?.receivers.removeValue(forKey: token.user) else {
+      return (false, nil)
+    }
+    if watches[token.watch]?.receivers.isEmpty == true {
+      watches[token.watch] = nil
+      return (true, receiver)
+    }
+    if let name = token.name {
+      watches[token.watch]?.usersOfName[name]?.remove(token.user)
+      if watches[token.watch]?.usersOfName[name]?.isEmpty == true {
+        watches[token.watch]?.usersOfName[name] = nil
+      }
+    }
+    return (false, receiver)
+  }
+
+  /// Removes a watch that the system has ended, and returns the receivers of its users.
+  mutating func removeWatch(_ watch: Int) -> [WatchSystem.Receiver] {
+    guard let removed = watches.removeValue(forKey: watch) else { return [] }
+    return Array(removed.receivers.values)
+  }
+
+  /// Returns the receivers of an event: the users of a name, or all users if the event has no name.
+  func receivers(of watch: Int, name: String?) -> [WatchSystem.Receiver] {
+    guard let watch = watches[watch] else { return [] }
+    guard let name else { return Array(watch.receivers.values) }
+    return watch.usersOfName[name, default: []].compactMap { watch.receivers[$0] }
+  }
+
+  var allReceivers: [WatchSystem.Receiver] {
+    watches.values.flatMap { $0.receivers.values }
+  }
+}

@@ -1,0 +1,59 @@
+import Dispatch
+import FileWatching
+import SwappablePrimitives
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+@Suite(.timeLimit(.minutes(1)))
+struct AdmissionTests {
+  @Test func `all closures run, at most four at a time`() {
+    // The timer never fires.
+    let limiter = StartLimiter { _, _, _ in ScheduledTimer {} }
+    let (inside, most) = (Shared(0), Shared(0))
+    let done = DispatchSemaphore(value: 0)
+    for index in 0..<1_000 {
+      limiter.start(on: DispatchQueue(label: "\(index)")) {
+        let now = inside.modify { count in
+          count += 1
+          return count
+        }
+        most.modify { $0 = max($0, now) }
+        inside.modify { $0 -= 1 }
+        done.signal()
+      }
+    }
+    for _ in 0..<1_000 { #expect(done.wait(timeout: .now() + 50) == .success) }
+    #expect((1...4).contains(most.value))
+  }
+
+  @Test func `closures that wait for other closures do not block them`() {
+    let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
+    let arrived = DispatchSemaphore(value: 0)
+    let gate = Signpost()
+    for index in 0..<64 {
+      limiter.start(on: DispatchQueue(label: "\(index)")) {
+        arrived.signal()
+        gate.pass()
+      }
+    }
+    for _ in 0..<64 { #expect(arrived.wait(timeout: .now() + 50) == .success) }
+    gate.open()
+  }
+
+  @Test func `a closure is released after its run`() {
+    let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
+    let queue = DispatchQueue(label: "work")
+    weak var weakToken: Token?
+    do {
+      let token = Token()
+      weakToken = token
+      limiter.start(on: queue) { withExtendedLifetime(token) {} }
+    }
+    let done = DispatchSemaphore(value: 0)
+    limiter.start(on: queue) { done.signal() }
+    #expect(done.wait(timeout: .now() + 50) == .success)
+    #expect(weakToken == nil)
+  }
+}
