@@ -40,7 +40,7 @@ struct DuplicateKeys {
   }
 
   static func warn(_ key: JSONElement.Identifier) {
-    let shown = ShownValue.shortened(key.description, to: 80)
+    let shown = ValueFormatter.shortened(key.description, to: 80)
     Program.report(
       "the key \(shown) occurs more than once; changes of one such element may be told as those of "
         + "another, give a key that is unique by --key")

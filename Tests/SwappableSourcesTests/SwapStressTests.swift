@@ -17,7 +17,7 @@ private final class Stress: Sendable {
   let containers: [Container]
   /// Everything that can be observed, and most of what can be shown.
   let collections: [any DataSource<TestElement>]
-  let violations = Log<ContractViolation>([])
+  let violations = Log<ContractError>([])
   let counts = Shared<[String: Int]>([:])
   private let committed = Atomic<Int>(0)
   /// How often observers may still come back to the engine.
