@@ -9,7 +9,7 @@ import Testing
 @Suite struct CheckDataSourceTests {
   // MARK: What passes
 
-  @Test func theArrayPasses() async throws {
+  @Test func `the array passes`() async throws {
     try await checkDataSource(
       makeSource: { ArrayDataSource<TestElement>([1, 2, 3]) },
       mutate: { source, random in
@@ -20,7 +20,7 @@ import Testing
       expected: { Array($0.snapshot) })
   }
 
-  @Test func theContainerPasses() async throws {
+  @Test func `the container passes`() async throws {
     try await checkDataSource(
       makeSource: { SwappableContainer(ArrayDataSource<TestElement>([1, 2, 3])) },
       mutate: { container, random in
@@ -38,7 +38,7 @@ import Testing
       })
   }
 
-  @Test func anOperatorsResultPasses() async throws {
+  @Test func `the result of an operator passes`() async throws {
     let source = ArrayDataSource<TestElement>([1, 2, 3])
     try await checkDataSource(
       makeSource: { source.filter { $0.content > 0 }.sorted { $0.content < $1.content } },
@@ -51,7 +51,7 @@ import Testing
       })
   }
 
-  @Test func aSourceThatLoadsLateAndFailsPasses() async throws {
+  @Test func `a source that loads late and fails passes`() async throws {
     try await checkDataSource(
       makeSource: { Faulty(.none) },
       mutate: { source, random in source.write(random.below(9)) },
@@ -77,38 +77,38 @@ import Testing
         spoil: { $0.spoil() }, repair: { $0.repair() })
       return nil
     } catch {
-      return (error as? ContractViolation)?.rule
+      return (error as? ContractError)?.rule
     }
   }
 
-  @Test func aSourceThatMissesChangesBreaksE4() async {
+  @Test func `a source that misses changes breaks E4`() async {
     #expect(await rule(.missesChanges) == "E4")
   }
 
-  @Test func aSourceThatIsFullBeforeItHasLoadedBreaksE7() async {
+  @Test func `a source that has contents before it has loaded breaks E7`() async {
     #expect(await rule(.isFullTooEarly) == "E7")
   }
 
-  @Test func aSourceThatNeverLoadsBreaksE7() async {
+  @Test func `a source that never loads breaks E7`() async {
     #expect(await rule(.neverLoads) == "E7")
   }
 
-  @Test func aSourceThatShowsTheTruthWithAnErrorBreaksE6() async {
+  @Test func `a source that has the expected contents with an error breaks E6`() async {
     #expect(await rule(.complains) == "E6")
   }
 
-  @Test func aSourceThatEmptiesItselfWhenItFailsBreaksE6() async {
+  @Test func `a source that empties itself when it fails breaks E6`() async {
     #expect(await rule(.emptiesItself) == "E6")
   }
 
-  @Test func aSourceThatHidesItsFailureBreaksE6() async {
+  @Test func `a source that hides its failure breaks E6`() async {
     #expect(await rule(.hidesFailure) == "E6")
   }
 
-  @Test func aSourceThatIsNotReleasedIsFound() async {
+  @Test func `a source that is not released is found`() async {
     #expect(await rule(.none, releasedLate: true) == "S3")
     let kept = ArrayDataSource<TestElement>([1])
-    await #expect(throws: ContractViolation.self) {
+    await #expect(throws: ContractError.self) {
       try await checkDataSource(
         seeds: [1], timeout: .milliseconds(300), makeSource: { kept },
         mutate: { source, random in source.append(TestElement(random.below(9))) },
@@ -116,9 +116,9 @@ import Testing
     }
   }
 
-  @Test func aSourceThatFailsWhenItIsSwappedInBreaksS4() async {
+  @Test func `a source that fails when it is swapped in breaks S4`() async {
     let made = Locked(0)
-    let violation = await #expect(throws: ContractViolation.self) {
+    let violation = await #expect(throws: ContractError.self) {
       try await checkDataSource(
         seeds: [1],
         makeSource: {

@@ -9,7 +9,7 @@ import Testing
   private func violation(
     of makeOutput: @escaping @Sendable (any DataSource<TestElement>) -> LiveCollection<TestElement>,
     calls: (() -> Int)? = nil
-  ) -> ContractViolation? {
+  ) -> ContractError? {
     do {
       try checkOperator(makeOutput, is: { $0.filter { $0.content > 0 } }, calls: calls)
       return nil
@@ -18,21 +18,21 @@ import Testing
     }
   }
 
-  @Test func aRightOperatorPasses() {
+  @Test func `a correct operator passes`() {
     #expect(violation { $0.filter { $0.content > 0 } } == nil)
   }
 
-  @Test func wrongContentsBreakO1AndTellTheSeed() {
+  @Test func `wrong contents break O1 and the error has the seed`() {
     let violation = violation { $0.filter { $0.content > 1 } }
     #expect(violation?.rule == "O1")
     #expect(violation?.seed != nil && violation?.step != nil)
   }
 
-  @Test func anOperatorThatForgetsUpdatesBreaksO1() {
+  @Test func `an operator that forgets updates breaks O1`() {
     #expect(violation { $0.transformed { Forgetful(input: $0) } }?.rule == "O1")
   }
 
-  @Test func anOperatorThatTellsTooLittleBreaksE4() {
+  @Test func `an operator whose events are incomplete breaks E4`() {
     #expect(violation { $0.transformed { Untold(input: $0) } }?.rule == "E4")
   }
 

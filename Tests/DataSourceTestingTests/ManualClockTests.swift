@@ -6,13 +6,13 @@ import Testing
 @Suite struct ManualClockTests {
   private let clock = ManualClock()
 
-  @Test func standsStillUntilItIsAdvanced() {
+  @Test func `a clock does not advance by itself`() {
     #expect(clock.now == ManualClock.Instant(.zero))
     clock.advance(by: .milliseconds(1500))
     #expect(clock.now == ManualClock.Instant(.milliseconds(1500)))
   }
 
-  @Test func sleepersWakeWhenTheirTimeHasComeAndNotBefore() async throws {
+  @Test func `sleepers wake at their deadline and not before`() async throws {
     let woken = Locked(false)
     let sleeper = Task { [clock] in
       try await clock.sleep(for: .seconds(5))
@@ -27,7 +27,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func theNextDeadlineIsThatOfTheEarliestSleeper() async throws {
+  @Test func `the next deadline is the earliest one`() async throws {
     let clock = clock
     let tasks = [3, 1, 2].map { seconds in
       Task { try await clock.sleep(for: .seconds(seconds)) }
@@ -42,7 +42,7 @@ import Testing
     for task in tasks { try await task.value }
   }
 
-  @Test func aTaskThatSleepsAgainIsMetStepByStep() async throws {
+  @Test func `a task that sleeps again is woken at each deadline`() async throws {
     let clock = clock
     let task = Task {
       var moments: [ManualClock.Instant] = []
@@ -60,12 +60,12 @@ import Testing
       try await task.value == [2, 4, 6].map { ManualClock.Instant(.seconds($0)) })
   }
 
-  @Test func sleepingUntilWhatIsPastReturnsAtOnce() async throws {
+  @Test func `sleeping until a past time returns immediately`() async throws {
     clock.advance(by: .seconds(3))
     try await clock.sleep(until: ManualClock.Instant(.seconds(3)))
   }
 
-  @Test func aCancelledSleeperThrows() async throws {
+  @Test func `a canceled sleeper throws`() async throws {
     let sleeper = Task { [clock] in try await clock.sleep(for: .seconds(5)) }
     try await clock.waitForSleepers(1)
     sleeper.cancel()

@@ -6,28 +6,28 @@ import Testing
 @Suite struct MarblesTests {
   private let marbles = Marbles()
 
-  @Test func anInputIsPlayedTickByTick() throws {
+  @Test func `an input is played tick by tick`() throws {
     let letters = marbles.input("-a-b-|")
     try marbles.check(letters.map { $0.uppercased() }, "-A-B-|")
   }
 
-  @Test func severalInOneTickLongNamesAndBlanksAreReadAndWritten() throws {
+  @Test func `groups, long names and blanks are parsed and printed`() throws {
     let recording = marbles.record(marbles.input("  (ab) - [long] ([x-y] z) | "))
     marbles.play()
     #expect(recording.line == "(ab)-[long]([x-y]z)|")
     try recording.check("(ab)-[long]([x-y]z)|---")
   }
 
-  @Test func aNameMayHoldBlanks() throws {
+  @Test func `a name may contain blanks`() throws {
     let pairs = marbles.input("-a-b").map { ($0, 1) }
     try marbles.check(pairs, #"- [("a", 1)] - [("b", 1)]"#)
   }
 
-  @Test func eachRecordingBeginsWithATickOfItsOwn() throws {
+  @Test func `each recording begins with a tick of its own`() throws {
     for _ in 0..<3 { try marbles.check(marbles.input("-a-b-|"), "-a-b-|") }
   }
 
-  @Test func valuesAreNamedByTheirDescriptionOrAClosure() throws {
+  @Test func `values are named by their description or a closure`() throws {
     let numbers = marbles.input("-12-").map { Int($0) ?? 0 }
     let (plain, named) = (marbles.record(numbers), marbles.record(numbers) { "\($0 * 10)" })
     marbles.play()
@@ -35,24 +35,24 @@ import Testing
     try named.check("-[10][20]")
   }
 
-  @Test func aFailureShowsBothLines() {
+  @Test func `a failure shows both lines`() {
     let input = marbles.input("-a-b-|")
-    let mismatch = #expect(throws: MarbleMismatch.self) { try marbles.check(input, "-a--b|") }
+    let mismatch = #expect(throws: MarbleError.self) { try marbles.check(input, "-a--b|") }
     #expect(
       mismatch?.description == """
-        the signal has brought something else
+        the signal has sent other values
           expected -a--b|
           received -a-b-|
         """)
   }
 
   @Test(arguments: ["-a-|", "-a-b", "a--b|", "(ab)", ""])
-  func everyDifferenceIsFound(expected: String) {
+  func `every difference is found`(expected: String) {
     let input = marbles.input("-a-b-|")
-    #expect(throws: MarbleMismatch.self) { try marbles.check(input, expected) }
+    #expect(throws: MarbleError.self) { try marbles.check(input, expected) }
   }
 
-  @Test func inputsOfOneTickComeInTheOrderInWhichTheyWereMade() throws {
+  @Test func `inputs of one tick send in the order of their creation`() throws {
     let log = Locked<[String]>([])
     let (one, other) = (marbles.input("-a-c"), marbles.input("-b-d"))
     let observations = [one, other].map {
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.milliseconds(100), .nanoseconds(3), .seconds(7)])
-  func aTickMayHaveAnyLength(tick: Duration) throws {
+  func `a tick may have any duration`(tick: Duration) throws {
     let marbles = Marbles(tick: tick)
     let input = marbles.input("abcdefghij|")
     let late = input.debounce(for: tick * 3, clock: marbles.clock)
@@ -74,7 +74,7 @@ import Testing
     try debounced.check("----------(j|)")
   }
 
-  @Test func aDisposedRecordingStays() throws {
+  @Test func `a disposed recording keeps its values`() throws {
     let recording = marbles.record(marbles.input("a"))
     recording.dispose()
     marbles.play()
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: ["-(ab", "-(", "-[ab", "-ab)", "(a(b))", "(a-b)"])
-  func aLineThatIsNotWellFormedTraps(line: String) async {
+  func `a line that is not well formed traps`(line: String) async {
     await #expect(processExitsWith: .failure) { [line] in
       _ = Marbles().input(line)
     }

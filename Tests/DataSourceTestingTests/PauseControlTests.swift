@@ -22,7 +22,7 @@ import Testing
     #expect(done.wait(timeout: .now() + 60) == .success)
   }
 
-  @Test func aCommittedChangeIsHeldBeforeItIsDelivered() throws {
+  @Test func `a committed change is held before it is delivered`() throws {
     let source = CollectionProperty([1], pauseHook: control.hook)
     let recorder = RecordingObserver(source)
     let pause = control.arm(.committed)
@@ -30,7 +30,7 @@ import Testing
     try pause.waitUntilReached()
     #expect(source.count == 2)
     #expect(recorder.eventCount == 1)
-    // T7: the initial carries what was told last, and the change follows.
+    // T7: the initial event has the last delivered contents, and the change follows.
     let late = RecordingObserver(source)
     #expect(late.snapshot.count == 1)
     pause.release()
@@ -40,7 +40,7 @@ import Testing
     #expect(late.eventCount == 2)
   }
 
-  @Test func theSecondArrivalIsHeldIfThatWasAskedFor() throws {
+  @Test func `the second arrival is held on request`() throws {
     let source = CollectionProperty([1], pauseHook: control.hook)
     let pause = control.arm(.published, arrival: 2)
     let recorder = RecordingObserver(source)
@@ -54,7 +54,7 @@ import Testing
     try recorder.check(against: source)
   }
 
-  @Test func onlyTheGivenThreadIsHeld() throws {
+  @Test func `only the given thread is held`() throws {
     let source = CollectionProperty([1], pauseHook: control.hook)
     let other = Locked<Pause?>(nil)
     let isArmed = DispatchSemaphore(value: 0)
@@ -77,7 +77,7 @@ import Testing
     #expect(source.count == 3)
   }
 
-  @Test func whatIsReleasedBeforehandHoldsNobody() {
+  @Test func `a pause that is released beforehand holds no thread`() {
     let source = CollectionProperty([1], pauseHook: control.hook)
     control.arm(.committed).release()
     _ = control.arm(.delivered)
@@ -86,8 +86,8 @@ import Testing
     #expect(source.count == 2)
   }
 
-  @Test func waitingForAThreadThatDoesNotComeThrows() {
+  @Test func `waiting for a thread that does not arrive throws`() {
     let pause = control.arm(.swapFrozen)
-    #expect(throws: WaitTimeout.self) { try pause.waitUntilReached(timeout: .milliseconds(1)) }
+    #expect(throws: TimeoutError.self) { try pause.waitUntilReached(timeout: .milliseconds(1)) }
   }
 }

@@ -4,7 +4,7 @@ import ObservableCollections
 import Testing
 
 @Suite struct RandomEditorTests {
-  private func run(seed: UInt64, kinds: [RandomEdit] = RandomEdit.all) throws -> [Changeset] {
+  private func run(seed: UInt64, kinds: [RandomEdit] = RandomEdit.allCases) throws -> [Changeset] {
     let source = CollectionProperty<TestElement>()
     let recorder = RecordingObserver(source, seed: seed)
     var editor = RandomEditor<TestElement>(seed: seed, kinds: kinds)
@@ -13,7 +13,7 @@ import Testing
     return recorder.changes.map(\.changeset)
   }
 
-  @Test func theSameSeedGivesTheSameEdits() throws {
+  @Test func `the same seed gives the same edits`() throws {
     try withEvery("seed", in: UInt64(0)..<10) { seed in
       let (first, second) = (try run(seed: seed), try run(seed: seed))
       #expect(first == second)
@@ -21,8 +21,8 @@ import Testing
     #expect(try run(seed: 1) != run(seed: 2))
   }
 
-  @Test func everyKindOfEditKeepsTheContract() throws {
-    try withEvery("kind", in: RandomEdit.all) { kind in
+  @Test func `every kind of edit keeps the contract`() throws {
+    try withEvery("kind", in: RandomEdit.allCases) { kind in
       try withEvery("seed", in: UInt64(0)..<20) { seed in
         _ = try run(seed: seed, kinds: [kind, .append, .insertMany])
       }
@@ -41,7 +41,7 @@ import Testing
     #expect(recorder.eventCount == 1)
   }
 
-  @Test func identitiesAreUniqueWhereDuplicatesAreNotAllowed() throws {
+  @Test func `identities are unique if duplicates are not allowed`() throws {
     let source = CollectionProperty<TestElement>()
     var editor = RandomEditor<TestElement>(seed: 5, allowsDuplicates: false)
     for _ in 0..<200 {
@@ -50,18 +50,18 @@ import Testing
     }
   }
 
-  @Test func withEveryTellsTheCombinationThatFails() {
-    let failure = #expect(throws: CombinationFailure.self) {
+  @Test func `withEvery reports the combination that fails`() {
+    let failure = #expect(throws: CombinationError.self) {
       try withEvery("row", in: 0..<3) { row in
         try withEvery("column", in: 0..<3) { column in
-          if row == 1, column == 2 { throw WaitTimeout("late") }
+          if row == 1, column == 2 { throw TimeoutError("late") }
         }
       }
     }
     #expect(failure?.description == "with row = 1, column = 2: late")
   }
 
-  @Test func everyListHasAllListsUpToALength() {
+  @Test func `everyList returns all lists up to a length`() {
     #expect(everyList(upTo: 2, of: ["a", "b"]).count == 7)
     #expect(Set(everyList(upTo: 3, of: [1, 2, 3])).count == 40)
   }

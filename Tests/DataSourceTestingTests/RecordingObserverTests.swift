@@ -30,7 +30,7 @@ import Testing
 
   // MARK: Each rule is seen to be broken
 
-  @Test func rightEventsBreakNoRule() {
+  @Test func `correct events break no rule`() {
     let three: [TestElement] = [1, 2, 3]
     #expect(
       rules(
@@ -38,11 +38,11 @@ import Testing
         change([3, 1], [3, TestElement(1, 1)], from: 5, to: 9)) == [])
   }
 
-  @Test func aChangeBeforeTheInitialBreaksE1() {
+  @Test func `a change before the initial breaks E1`() {
     #expect(rules(change([], [1])) == ["E1"])
   }
 
-  @Test func aSecondInitialBreaksE1() {
+  @Test func `a second initial breaks E1`() {
     #expect(rules(.initial([], revision: 0), .initial([], revision: 0)) == ["E1"])
   }
 
@@ -50,19 +50,19 @@ import Testing
     #expect(rules(.initial([], revision: 0), change([], [1], from: 1, to: 2)) == ["E2"])
   }
 
-  @Test func aRevisionThatDoesNotGrowBreaksE2() {
+  @Test func `a revision that does not grow breaks E2`() {
     #expect(rules(.initial([], revision: 1), change([], [1], from: 1, to: 1)) == ["E2"])
   }
 
-  @Test func aSnapshotBeforeThatIsNotThePreviousBreaksE2() {
+  @Test func `a snapshot before the change that is not the previous one breaks E2`() {
     #expect(rules(.initial([1], revision: 0), change([2], [2, 3])) == ["E2"])
   }
 
-  @Test func anEmptyChangeBreaksE3() {
+  @Test func `an empty change breaks E3`() {
     #expect(rules(.initial([1], revision: 0), change([1], [1])) == ["E3", "E3"])
   }
 
-  @Test func equalContentsBeforeAndAfterBreakE3() {
+  @Test func `equal contents before and after break E3`() {
     let twins = Changeset(moves: [.init(from: 1, to: 0)])
     #expect(rules(.initial([1, 1], revision: 0), change([1, 1], [1, 1], twins)) == ["E3"])
   }
@@ -72,7 +72,7 @@ import Testing
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [1], wrong)) == ["E4", "E5"])
   }
 
-  @Test func anUpdateLeftOutBreaksE4() {
+  @Test func `an update left out breaks E4`() {
     let after = [TestElement(1, 1), 2, 3]
     let wrong = Changeset(insertions: [2])
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], after, wrong)).contains("E4"))
@@ -98,18 +98,18 @@ import Testing
     #expect(rules(.initial([1], revision: 0), change([1], [1, 2], changeset)) == ["C4"])
   }
 
-  @Test func countsThatDoNotFitBreakC5() {
+  @Test func `counts that do not fit break C5`() {
     #expect(
       rules(.initial([1], revision: 0), change([1], [1, 2, 3], Changeset(insertions: [1])))
         == ["C5"])
   }
 
-  @Test func anIdentityDeletedAndInsertedBreaksC7() {
+  @Test func `an identity deleted and inserted breaks C7`() {
     let changeset = Changeset(deletions: [0], insertions: [1])
     #expect(rules(.initial([1, 2], revision: 0), change([1, 2], [2, 1], changeset)) == ["C7"])
   }
 
-  @Test func aCallInsideACallBreaksT3() {
+  @Test func `a call inside a call breaks T3`() {
     let recorder = RecordingObserver<Meddler>()
     let isArmed = Atomic<Bool>(true)
     let meddler = Meddler(id: 1, content: 1) {
@@ -125,25 +125,25 @@ import Testing
     #expect(recorder.violations.first?.rule == "T3")
   }
 
-  @Test func contentsOtherThanTheSourcesBreakE4() {
+  @Test func `contents that differ from the source break E4`() {
     let source = CollectionProperty<TestElement>([1])
     let recorder = RecordingObserver(source, seed: 42)
     recorder.dispose()
     source.append(2)
-    let violation = #expect(throws: ContractViolation.self) {
+    let violation = #expect(throws: ContractError.self) {
       try recorder.check(against: source)
     }
     #expect(violation?.rule == "E4")
     #expect(
       violation?.description == """
-        E4: the events do not lead to what the source holds, but to 1 elements, and 2 were expected; \
-        from these to what is there:
+        E4: the events do not lead to the contents of the source, but to 1 elements instead of 2; \
+        the change from the expected contents:
         - [1] 2
         1 deleted (seed 42, step 1)
         """)
   }
 
-  @Test func aViolationTellsWhatDiffersAndIsOfBoundedLength() {
+  @Test func `an error describes the difference in limited length`() {
     let before = (0..<10_000).map { TestElement($0) }
     var after = before
     after.swapAt(0, 9_999)
@@ -159,13 +159,13 @@ import Testing
     }
   }
 
-  @Test func aRevisionMissedAtTheEndBreaksE2() {
+  @Test func `a revision missed at the end breaks E2`() {
     let source = CollectionProperty<TestElement>([1])
     let recorder = RecordingObserver(source)
     recorder.dispose()
     source.append(2)
     source.remove(at: 1)
-    let violation = #expect(throws: ContractViolation.self) {
+    let violation = #expect(throws: ContractError.self) {
       try recorder.check(against: source)
     }
     #expect(violation?.rule == "E2")
@@ -173,14 +173,14 @@ import Testing
 
   // MARK: How much is checked and kept
 
-  @Test func replaysAreCheckedAtTheEndIfPutOff() {
+  @Test func `deferred replays are checked at the end`() {
     let wrong = change([1, 2], [1], Changeset(deletions: [0]))
     #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .atEnd) == ["E4", "E5"])
     #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(2)) == [])
     #expect(rules(.initial([1, 2], revision: 0), wrong, checking: .sampled(1)) == ["E4", "E5"])
   }
 
-  @Test func olderEventsAreDroppedWhereFewAreKept() throws {
+  @Test func `older events are dropped above the limit`() throws {
     let source = CollectionProperty<TestElement>()
     let recorder = RecordingObserver(source, checksReplay: .atEnd, keeps: 3)
     for id in 0..<10 { source.append(TestElement(id)) }
@@ -191,7 +191,7 @@ import Testing
 
   // MARK: Waiting
 
-  @Test func waitsForEventsOfOtherThreads() async throws {
+  @Test func `a recorder waits for events of other threads`() async throws {
     let source = CollectionProperty<TestElement>()
     let recorder = RecordingObserver(source)
     let editing = Task.detached { for id in 0..<100 { source.append(TestElement(id)) } }
@@ -202,28 +202,28 @@ import Testing
     #expect(recorder.changes.count == 100)
   }
 
-  @Test func waitingEndsAtItsLimitAndSaysWhatThereIs() async {
+  @Test func `waiting ends at the timeout with a description of the contents`() async {
     let source = CollectionProperty<TestElement>([7])
     let recorder = RecordingObserver(source)
-    let timeout = await #expect(throws: WaitTimeout.self) {
+    let timeout = await #expect(throws: TimeoutError.self) {
       try await recorder.wait(forEvents: 2, timeout: .milliseconds(1))
     }
     #expect(timeout?.description.contains("[7]") == true)
-    #expect(throws: WaitTimeout.self) { try blockForASecondEvent(recorder) }
+    #expect(throws: TimeoutError.self) { try blockForASecondEvent(recorder) }
   }
 
   private func blockForASecondEvent(_ recorder: RecordingObserver<TestElement>) throws {
     try recorder.wait(forEvents: 2, timeout: .milliseconds(1))
   }
 
-  @Test func waitingEndsWhenTheTaskIsCancelled() async {
+  @Test func `waiting ends when the task is canceled`() async {
     let recorder = RecordingObserver(CollectionProperty<TestElement>())
     let task = Task { try await recorder.wait(forEvents: 2) }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func mergedChangesMayLeaveRevisionsOut() async throws {
+  @Test func `merged changes may skip revisions`() async throws {
     let source = CollectionProperty<TestElement>()
     let work = Locked<[@Sendable () -> Void]>([])
     let recorder = RecordingObserver(

@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Many changes")
 struct AccumulationTests {
-  @Test("are combined by a binary counter in their order, each a few times", arguments: 0..<70)
-  func counter(count: Int) {
+  @Test(arguments: 0..<70)
+  func `a binary counter combines values in order, each of them only a few times`(count: Int) {
     var counter = BinaryCounter<[Int]>()
     var work = 0
     func combine(_ first: [Int], _ second: [Int]) -> [Int] {
@@ -22,8 +22,7 @@ struct AccumulationTests {
     #expect(work <= count * (levels + 1))
   }
 
-  @Test("cost no more than their number times its logarithm")
-  func work() {
+  @Test func `composing k changes takes at most k log k combinations`() {
     var generator = SeededGenerator(seed: 7)
     var count = 1_000_000_000_000
     let changes = (0..<250).map { _ -> Changeset in
@@ -59,8 +58,7 @@ struct AccumulationTests {
     #expect(composed.moves.count == oneByOne.moves.count)
   }
 
-  @Test("wait no longer where there are too many")
-  func limit() {
+  @Test func `pending changes are dropped above the limit`() {
     var accumulator = ChangesetAccumulator()
     #expect(accumulator.composed() == .empty)
     let change = Changeset(insertions: [0, 1])

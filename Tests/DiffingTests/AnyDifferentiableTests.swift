@@ -13,8 +13,7 @@ private struct Other: Identifiable, Equatable, Differentiable {
 
 @Suite("A wrapped value")
 struct AnyDifferentiableTests {
-  @Test("is recognised and compared as what it wraps")
-  func comparing() {
+  @Test func `a wrapped value has the identity and the content of its value`() {
     let row = AnyDifferentiable(Row(id: 1, name: "one"))
     let renamed = AnyDifferentiable(Row(id: 1, name: "two"))
     #expect(row.differenceIdentifier == renamed.differenceIdentifier)
@@ -25,8 +24,7 @@ struct AnyDifferentiableTests {
       row.differenceIdentifier != AnyDifferentiable(Row(id: 2, name: "one")).differenceIdentifier)
   }
 
-  @Test("differs from one of another type")
-  func types() {
+  @Test func `wrapped values of different types differ`() {
     let row = AnyDifferentiable(Row(id: 1, name: "one"))
     let other = AnyDifferentiable(Other(id: 1, name: "one"))
     #expect(row.differenceIdentifier != other.differenceIdentifier)
@@ -35,8 +33,7 @@ struct AnyDifferentiableTests {
     #expect(Set(numbers.map(\.differenceIdentifier)).count == 3)
   }
 
-  @Test("gives back what it wraps, once")
-  func base() {
+  @Test func `a wrapped value returns its value and is not wrapped twice`() {
     let row = AnyDifferentiable(Row(id: 1, name: "one"))
     #expect(row.base as? Row == Row(id: 1, name: "one"))
     #expect(AnyDifferentiable(row).base is Row)
@@ -46,15 +43,13 @@ struct AnyDifferentiableTests {
     #expect("\(row.differenceIdentifier)" == "1")
   }
 
-  @Test("is equal to itself also where its value is not")
-  func notANumber() {
+  @Test func `a wrapped NaN equals itself`() {
     let value = AnyDifferentiable(Double.nan)
     #expect(value.isContentEqual(to: AnyDifferentiable(Double.nan)))
     #expect(value.differenceIdentifier == AnyDifferentiable(Double.nan).differenceIdentifier)
   }
 
-  @Test("is found again among others in lists and in sections")
-  func differences() {
+  @Test func `wrapped values are recognized in lists and in sections`() {
     let old = [AnyDifferentiable("heading"), AnyDifferentiable(Row(id: 0, name: "zero"))]
     let new = [
       AnyDifferentiable(Row(id: 0, name: "naught")), AnyDifferentiable(0),

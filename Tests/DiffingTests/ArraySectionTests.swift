@@ -4,8 +4,7 @@ import Testing
 
 @Suite("A ready-made section")
 struct ArraySectionTests {
-  @Test("takes identity and content from its model")
-  func model() {
+  @Test func `an array section has the identity and the content of its model`() {
     let fruit = section("1", "2 3")
     #expect(fruit.differenceIdentifier == 1)
     #expect(fruit.isContentEqual(to: section("1", "4")))
@@ -15,8 +14,7 @@ struct ArraySectionTests {
     #expect("\(fruit)" == "1: [2, 3]")
   }
 
-  @Test("is what its parts are")
-  func conformances() throws {
+  @Test func `an array section has the conformances of its parts`() throws {
     let sections = [
       ArraySection(model: "a", elements: [1, 2]), ArraySection(model: "b", elements: []),
     ]
@@ -27,8 +25,7 @@ struct ArraySectionTests {
     #expect(sendable is [ArraySection<String, Int>])
   }
 
-  @Test("is equal where its model is not a number")
-  func notANumber() {
+  @Test func `an array section whose model is a NaN equals itself`() {
     let old = [ArraySection(model: Double.nan, elements: [Double.nan])]
     let new = [ArraySection(model: Double.nan, elements: [Double.nan])]
     #expect(SectionedChangeset(from: old, to: new).isEmpty)

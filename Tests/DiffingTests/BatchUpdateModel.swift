@@ -1,13 +1,13 @@
 import Diffing
 
-/// A view that performs batches of operations, and takes none that a strict one would not.
+/// A model of a view that performs batches, and rejects all batches that a strict view would reject.
 ///
-/// It shows a heading for each section and a cell for each element. Both are drawn when they come and
-/// when they are updated, at no other time, so that what is shown tells whether an update was missing.
+/// It has a heading for each section and a cell for each element. Both are drawn only when they are
+/// inserted or updated, so a missing update is detected.
 struct BatchUpdateModel<Section: DifferentiableSection> {
   typealias Element = Section.Elements.Element
 
-  /// A section as it was drawn.
+  /// A section as the view shows it.
   struct Shown {
     var heading: Section
     var cells: [Element]
@@ -20,7 +20,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
 
   private(set) var shown: [Shown]
 
-  /// Whether a heading shows something of the elements, and is out of date while they change.
+  /// A Boolean value that indicates whether a heading depends on the elements, and may be late.
   let headingsShowElements: Bool
 
   init(_ data: [Section], headingsShowElements: Bool = false) {
@@ -32,8 +32,8 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
   ///
   /// - Parameters:
   ///   - change: The operations.
-  ///   - data: What is to be shown afterwards.
-  /// - Returns: What is wrong with it, if anything.
+  ///   - data: The expected data after the batch.
+  /// - Returns: A description of the first error, or `nil`.
   mutating func perform(_ change: SectionedChangeset, data: [Section]) -> String? {
     if let violation = kindViolation(of: change) ?? nameViolation(of: change, data: data) {
       return violation
@@ -78,7 +78,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
     return violation(showing: data)
   }
 
-  /// What is shown and is not what it should be.
+  /// Returns a difference between the shown and the expected data, or `nil`.
   func violation(showing data: [Section], isComplete: Bool = false) -> String? {
     if shown.count != data.count { return "\(shown.count) sections are shown, not \(data.count)" }
     for (offset, (shown, section)) in zip(shown, data).enumerated() {
@@ -122,7 +122,7 @@ struct BatchUpdateModel<Section: DifferentiableSection> {
     return nil
   }
 
-  /// Operations that name what is not there, or what another one names.
+  /// Returns an operation with an invalid offset, or two operations with the same offset.
   private func nameViolation(of change: SectionedChangeset, data: [Section]) -> String? {
     let sections = change.sections
     var names = Set<Int>()

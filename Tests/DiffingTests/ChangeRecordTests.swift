@@ -31,8 +31,7 @@ struct ChangeRecordTests {
   private let old = ["a", "b", "c", "d"]
   private let new = ["d", "a", "x", "c"]
 
-  @Test("is the JSON that the tool writes, without what the versions tell")
-  func encoding() throws {
+  @Test func `a record is encoded as livelist writes it`() throws {
     let record = ChangeRecord(Changeset(from: old, to: new), from: old, to: new)
     #expect(
       try json(record)
@@ -46,8 +45,7 @@ struct ChangeRecordTests {
           updates: #"{"at":0,"element":{"content":5,"id":1},"from":0,"old":{"content":0,"id":1}}"#))
   }
 
-  @Test("is read from a line of the tool, and applied to what it changes")
-  func decoding() throws {
+  @Test func `a line of livelist is decoded and applied`() throws {
     let text =
       #"{"event":"change","since":3,"revision":4,"deletes":[{"at":1,"element":"b"}],"#
       + #""inserts":[{"at":2,"element":"x"}],"updates":[{"from":2,"at":3,"old":"c","element":"C"}],"#
@@ -61,73 +59,71 @@ struct ChangeRecordTests {
     #expect(patch.steps.contains(.move("d", from: 2, to: 0)))
   }
 
-  @Test("does not fit a version that is too short, and says so")
-  func mismatch() throws {
+  @Test func `a record throws an error if the version is too short`() throws {
     let record = ChangeRecord(Changeset(from: old, to: new), from: old, to: new)
-    let error = #expect(throws: ChangeMismatch.self) { try record.applying(to: ["a", "b"]) }
-    #expect(error?.description.contains("offset 3 before it, where there are 2") == true)
-    #expect(throws: ChangeMismatch.self) { try Patch(record, from: ["a", "b"]) }
+    let error = #expect(throws: ChangeRecordError.self) { try record.applying(to: ["a", "b"]) }
+    #expect(error?.description.contains("offset 3 before the change is out of range 0..<2") == true)
+    #expect(throws: ChangeRecordError.self) { try Patch(record, from: ["a", "b"]) }
     let insertion = try decode(
       ChangeRecord<String>.self, line(inserts: #"{"at":7,"element":"x"}"#))
-    let other = #expect(throws: ChangeMismatch.self) { try insertion.applying(to: old) }
-    #expect(other?.description.contains("offset 7 after it, where there are 5") == true)
+    let other = #expect(throws: ChangeRecordError.self) { try insertion.applying(to: old) }
+    #expect(other?.description.contains("offset 7 after the change is out of range 0..<5") == true)
   }
 
-  @Test(
-    "is refused with what is wrong and where",
-    arguments: [
-      (#"{"event":"status","state":"loaded"}"#, "", "deletes"),
-      (line(deletes: #"{"at":-1,"element":"a"}"#), "deletes.Index 0.at", "-1 is no offset"),
-      (
-        line(deletes: #"{"at":9000000000000000000,"element":"a"}"#), "deletes.Index 0.at",
-        "no collection is so large"
-      ),
-      (
-        line(inserts: #"{"at":3,"element":"a"},{"at":3,"element":"b"}"#), "inserts.Index 1.at",
-        "3 is named twice"
-      ),
-      (
-        line(deletes: #"{"at":3,"element":"a"},{"at":1,"element":"b"}"#), "deletes.Index 1.at",
-        "1 follows 3"
-      ),
-      (
-        line(moves: #"{"from":4,"to":0},{"from":4,"to":1}"#), "moves.Index 1.from",
-        "another move is from 4"
-      ),
-      (line(moves: #"{"from":4,"to":1},{"from":5,"to":0}"#), "moves.Index 1.to", "0 follows 1"),
-      (
-        line(deletes: #"{"at":4,"element":"a"}"#, moves: #"{"from":4,"to":1}"#),
-        "moves.Index 0.from", "at 4 is deleted"
-      ),
-      (
-        line(inserts: #"{"at":1,"element":"a"}"#, moves: #"{"from":4,"to":1}"#),
-        "moves.Index 0.to", "to 1 is inserted"
-      ),
-      (
-        line(
-          deletes: #"{"at":4,"element":"a"}"#,
-          updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.from",
-        "at 4 is deleted"
-      ),
-      (
-        line(
-          inserts: #"{"at":4,"element":"a"}"#,
-          updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.at",
-        "to 4 is inserted"
-      ),
-      (
-        line(
-          deletes: #"{"at":0,"element":"a"}"#,
-          updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.from",
-        "was at 5"
-      ),
-      (
-        line(
-          updates: #"{"from":0,"at":0,"old":"a","element":"b"}"#, moves: #"{"from":4,"to":0}"#),
-        "updates.Index 0.from", "was at 4"
-      ),
-    ])
-  func malformed(text: String, path: String, hint: String) throws {
+  @Test(arguments: [
+    (#"{"event":"status","state":"loaded"}"#, "", "deletes"),
+    (line(deletes: #"{"at":-1,"element":"a"}"#), "deletes.Index 0.at", "-1 is out of range"),
+    (
+      line(deletes: #"{"at":9000000000000000000,"element":"a"}"#), "deletes.Index 0.at",
+      "offset 9000000000000000000 is out of range"
+    ),
+    (
+      line(inserts: #"{"at":3,"element":"a"},{"at":3,"element":"b"}"#), "inserts.Index 1.at",
+      "3 occurs twice"
+    ),
+    (
+      line(deletes: #"{"at":3,"element":"a"},{"at":1,"element":"b"}"#), "deletes.Index 1.at",
+      "1 follows 3"
+    ),
+    (
+      line(moves: #"{"from":4,"to":0},{"from":4,"to":1}"#), "moves.Index 1.from",
+      "another move is also from 4"
+    ),
+    (line(moves: #"{"from":4,"to":1},{"from":5,"to":0}"#), "moves.Index 1.to", "0 follows 1"),
+    (
+      line(deletes: #"{"at":4,"element":"a"}"#, moves: #"{"from":4,"to":1}"#),
+      "moves.Index 0.from", "at 4 is deleted"
+    ),
+    (
+      line(inserts: #"{"at":1,"element":"a"}"#, moves: #"{"from":4,"to":1}"#),
+      "moves.Index 0.to", "at 1 is inserted"
+    ),
+    (
+      line(
+        deletes: #"{"at":4,"element":"a"}"#,
+        updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.from",
+      "at 4 is deleted"
+    ),
+    (
+      line(
+        inserts: #"{"at":4,"element":"a"}"#,
+        updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.at",
+      "at 4 is inserted"
+    ),
+    (
+      line(
+        deletes: #"{"at":0,"element":"a"}"#,
+        updates: #"{"from":4,"at":4,"old":"a","element":"b"}"#), "updates.Index 0.from",
+      "was at 5"
+    ),
+    (
+      line(
+        updates: #"{"from":0,"at":0,"old":"a","element":"b"}"#, moves: #"{"from":4,"to":0}"#),
+      "updates.Index 0.from", "was at 4"
+    ),
+  ]) func `a malformed record is rejected with the path and the reason`(
+    text: String, path: String, hint: String
+  ) throws {
     let error = #expect(throws: DecodingError.self) {
       try decode(ChangeRecord<String>.self, text)
     }
@@ -140,8 +136,9 @@ struct ChangeRecordTests {
     }
   }
 
-  @Test("that can be read can be applied, or is refused, and nothing traps", arguments: 0..<500)
-  func random(seed: UInt64) throws {
+  @Test(arguments: 0..<500) func `a random record is either applied or rejected, without a trap`(
+    seed: UInt64
+  ) throws {
     var generator = SeededGenerator(seed: seed)
     func ascending() -> [Int] {
       (0..<5).filter { _ in Int.random(in: 0..<5, using: &generator) == 0 }
@@ -175,8 +172,7 @@ struct ChangeRecordTests {
     }
   }
 
-  @Test("holds null as an element too")
-  func null() throws {
+  @Test func `null can be an element`() throws {
     let patch = Patch<String?>(steps: [
       .move(nil, from: 0, to: 1), .insert(nil, at: 2), .update(old: nil, new: "x", at: 5),
     ])
@@ -186,8 +182,7 @@ struct ChangeRecordTests {
 
 @Suite("A patch as JSON")
 struct PatchCodingTests {
-  @Test("tells the elements of moves, unless updates do")
-  func moves() throws {
+  @Test func `a patch encodes the elements of moves that are not updated`() throws {
     let old = [Row(id: 1), Row(id: 2), Row(id: 3)]
     let new = [Row(id: 3), Row(id: 1), Row(id: 2)]
     let patch = Patch(Changeset(from: old, to: new), from: old, to: new)
@@ -208,8 +203,7 @@ struct PatchCodingTests {
     #expect("\(String(describing: error))".contains("Patch(record, from: old)"))
   }
 
-  @Test("is refused where an offset is none")
-  func refused() throws {
+  @Test func `a patch with an invalid offset is not encoded`() throws {
     for step in [
       ElementChange.insert(1, at: -1), .move(1, from: 0, to: -2), .remove(1, at: .max),
       .update(old: 0, new: 1, at: -7),
@@ -220,8 +214,8 @@ struct PatchCodingTests {
     }
   }
 
-  @Test("is what its changeset's record is, and the same patch when it is read", arguments: 0..<200)
-  func roundTrip(seed: UInt64) throws {
+  @Test(arguments: 0..<200)
+  func `a patch is encoded like its record, and decoded as the same patch`(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<Int.random(in: 0..<40, using: &generator)).map { Row(id: $0) }
     var new = old.filter { _ in Int.random(in: 0..<5, using: &generator) > 0 }
@@ -241,8 +235,9 @@ struct PatchCodingTests {
     #expect(try Patch(record, from: old) == patch, "seed \(seed)")
   }
 
-  @Test("does what steps in any order do", arguments: 0..<400)
-  func anyOrder(seed: UInt64) throws {
+  @Test(arguments: 0..<400) func `a patch with steps in any order is encoded with the same effect`(
+    seed: UInt64
+  ) throws {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<Int.random(in: 0..<8, using: &generator)).map { Row(id: $0) }
     var current = old
@@ -266,7 +261,7 @@ struct PatchCodingTests {
     let patch = Patch(steps: steps)
     let record = ChangeRecord(patch)
     #expect(try record.applying(to: old) == current, "seed \(seed): \(steps)")
-    // Each identity is there once, so that what was kept is known: the record says the same of it.
+    // Identities are unique, so the kept elements are known, and the record must agree.
     let expected = Changeset(from: old, to: current)
     #expect(record.changeset.deletions == expected.deletions, "seed \(seed)")
     #expect(record.changeset.insertions == expected.insertions, "seed \(seed)")
@@ -285,8 +280,7 @@ struct PatchCodingTests {
     #expect(read.steps.count <= steps.count, "seed \(seed)")
   }
 
-  @Test("holds no more than the steps come to")
-  func netEffect() {
+  @Test func `steps that cancel out do not occur in the record`() {
     func changeset(_ steps: ElementChange<String>...) -> Changeset {
       ChangeRecord(Patch(steps: steps)).changeset
     }
@@ -309,8 +303,7 @@ struct PatchCodingTests {
         == Changeset(deletions: [0], insertions: [0]))
   }
 
-  @Test("is made of very many steps at any offsets")
-  func many() throws {
+  @Test func `a patch with very many steps at any offsets becomes a record`() throws {
     var generator = SeededGenerator(seed: 7)
     let count = 20_000
     let steps = (0..<count).map { step -> ElementChange<Int> in

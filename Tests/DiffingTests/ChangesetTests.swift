@@ -7,8 +7,7 @@ struct ChangesetTests {
     deletions: [1], insertions: [1, 3], moves: [.init(from: 2, to: 0)],
     updates: [.init(from: 0, to: 2)])
 
-  @Test("is empty where nothing changed")
-  func empty() {
+  @Test func `a changeset is empty if nothing changed`() {
     #expect(Changeset.empty.isEmpty)
     #expect(!sample.isEmpty)
     #expect(Changeset.empty.inverse == .empty)
@@ -16,8 +15,7 @@ struct ChangesetTests {
     #expect(sample.countChange == 1)
   }
 
-  @Test("describes the parts that it has")
-  func description() {
+  @Test func `a description has the parts that are not empty`() {
     #expect("\(Changeset.empty)" == "Changeset()")
     #expect(
       "\(sample)"
@@ -33,8 +31,7 @@ struct ChangesetTests {
       sample.applying(to: ["a", "b", "c"], with: ["?", "d", "A", "e"]) == ["c", "d", "A", "e"])
   }
 
-  @Test("does not apply to a collection of another size")
-  func applyingElsewhere() async {
+  @Test func `applying to a collection of another count traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = Changeset(deletions: [0]).applying(to: [1, 2], with: [1, 2])
     }
@@ -102,8 +99,9 @@ struct ChangesetTests {
     }
   #endif
 
-  @Test("shifts, and joins with that of what stands behind it", arguments: 0..<100)
-  func concatenation(seed: UInt64) {
+  @Test(arguments: 0..<100) func `shifted and concatenated changes equal the change of the whole`(
+    seed: UInt64
+  ) {
     var generator = SeededGenerator(seed: seed)
     func list(_ range: Range<UInt8>) -> [Item] {
       (0..<Int.random(in: 0..<8, using: &generator)).map { _ in

@@ -1,7 +1,7 @@
 import Diffing
 import Foundation
 
-/// Whether the long runs are asked for.
+/// A Boolean value that indicates whether the long runs are enabled.
 let runsLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 
 /// All pairings of old with new offsets: for each new offset the old one, or -1.
@@ -15,7 +15,7 @@ func allOrigins(oldCount: Int, newCount: Int) -> [[Int]] {
   return result
 }
 
-/// All changes between numbers of elements, with all choices of what is updated.
+/// Returns all changes between two numbers of elements, with all choices of updates.
 func allChanges(oldCount: Int, newCount: Int, updated: Bool = true) -> [Changeset] {
   allOrigins(oldCount: oldCount, newCount: newCount).flatMap { origins in
     let kept = updated ? origins.count { $0 >= 0 } : 0
@@ -64,8 +64,9 @@ struct CountedChange {
     return CountedChange(change: change, oldCount: oldCount)
   }
 
-  /// Finds what is wrong with the composition of this and the next change, if anything, by spelling
-  /// out what becomes of each element.
+  /// Returns the first error in the composition of this change and the next one, or `nil`.
+  ///
+  /// It follows each element through both changes.
   func violation(ofComposition composed: Changeset, with next: Changeset) -> String? {
     if let violation = composed.invariantViolation(
       oldCount: oldCount, newCount: newCount + next.countChange)
@@ -101,7 +102,7 @@ struct EditedList {
 
   /// - Parameters:
   ///   - count: The number of elements to begin with.
-  ///   - ids: What identities are chosen from; without them each is used once.
+  ///   - ids: The identities to choose from. By default, each identity is used once.
   init(count: Int, ids: Range<UInt8>?, using generator: inout SeededGenerator) {
     self.ids = ids
     items = []
@@ -123,7 +124,7 @@ struct EditedList {
     let random = CountedChange.random(oldCount: old.count, upTo: 12, using: &generator)
     let origins = random.change.origins(oldCount: old.count)
     items = origins.filter { $0 >= 0 }.map { old[$0] }
-    // The identities of what is new depend on what is kept.
+    // The identities of inserted elements depend on the kept elements.
     var new: [Item] = []
     for origin in origins {
       if origin >= 0 {

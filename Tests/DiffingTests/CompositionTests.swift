@@ -23,8 +23,8 @@ struct CompositionTests {
     }
   }
 
-  @Test("does so for large changes", arguments: 0..<100 as Range<UInt64>)
-  func random(seed: UInt64) {
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func `the composition of large changes pairs the right elements`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let oldCount = Int.random(in: 0..<120, using: &generator)
     let first = CountedChange.random(oldCount: oldCount, upTo: 60, using: &generator)
@@ -42,8 +42,7 @@ struct CompositionTests {
       .map { "\(oldCount) elements: \(first) and \(second) make \(composed): \($0)" }
   }
 
-  @Test("cancels what is inserted and deleted, and keeps what is deleted and inserted as both")
-  func cancelling() {
+  @Test func `an inserted and deleted element disappears, a deleted and inserted one is both`() {
     let insertion = Changeset(insertions: [1])
     let deletion = Changeset(deletions: [1])
     let update = Changeset(updates: [.init(from: 1, to: 1)])
@@ -110,7 +109,7 @@ struct CompositionTests {
     let composed = first.change.composed(with: second.change)
     let back = second.change.inverse.composed(with: first.change.inverse)
     #expect(!composed.inverse.differs(from: back), "seed \(seed)")
-    // Nothing but what was deleted, which offsets alone cannot pair, and what was updated.
+    // Only deleted elements, which offsets alone cannot pair, and updated elements.
     let nothing = first.change.composed(with: first.change.inverse)
     #expect(nothing.deletions == first.change.deletions)
     #expect(nothing.insertions == first.change.deletions)
@@ -118,14 +117,13 @@ struct CompositionTests {
     #expect(nothing.updates.map(\.from) == first.change.updates.map(\.from).sorted())
   }
 
-  @Test("does not depend on the number of elements")
-  func endless() {
+  @Test func `the composition does not depend on the number of elements`() {
     // Offsets in a list of 10^12: a step for each element would never end, nor fit into memory.
     let (count, step) = (1_000_000_000_000, 100_000_000)
     var generator = SeededGenerator(seed: 1)
     let operations = 500
     func change() -> Changeset {
-      // Each in a part of its own, so that nothing is hit twice.
+      // Each edit has a part of its own, so no element is edited twice.
       var deletions: [Int] = []
       var moves: [Changeset.Move] = []
       var updates: [Changeset.Update] = []
@@ -168,9 +166,9 @@ struct CompositionTests {
     #expect(twice.moves == [.init(from: 0, to: count - 2), .init(from: 1, to: count - 1)])
   }
 
-  @Test(
-    "moves the short stretch, not the long ones, however long", arguments: [5, 1_000_000_000_000])
-  func longStretches(length: Int) {
+  @Test(arguments: [5, 1_000_000_000_000]) func `the shorter stretch moves, for any length`(
+    length: Int
+  ) {
     // a, b, c, d become b, a, d, c become b, d, a, c in blocks; a and c are single elements.
     let first = Changeset(
       moves: [.init(from: 0, to: length), .init(from: length + 1, to: 2 * length + 1)])
@@ -182,7 +180,7 @@ struct CompositionTests {
 }
 
 extension Changeset {
-  /// Whether pairing, updates or number of moves differ, for changes of equally many elements.
+  /// Returns `true` if the pairing, the updates or the number of moves differ.
   func differs(from other: Changeset) -> Bool {
     if self == other { return false }
     return deletions != other.deletions || insertions != other.insertions

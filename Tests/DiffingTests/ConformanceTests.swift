@@ -113,8 +113,7 @@ private struct Keyed: Equatable, Differentiable {
 
 @Suite("A type that conforms by an empty extension")
 struct ConformanceTests {
-  @Test("is identified by its id where it has one, and compared by ==")
-  func identifiable() {
+  @Test func `an identifiable type is identified by its id and compared using ==`() {
     #expect(Row(id: 1, name: "a").differenceIdentifier == 1)
     #expect(!Row(id: 1, name: "a").isContentEqual(to: Row(id: 1, name: "b")))
     #expect(Reading(id: "a", value: 1).differenceIdentifier == "a")
@@ -125,8 +124,7 @@ struct ConformanceTests {
     #expect(Tagged(id: "t", value: 6).differenceIdentifier == "t")
   }
 
-  @Test("is identified by its id in generic code too")
-  func witness() {
+  @Test func `an identifiable type is identified by its id in generic code`() {
     func identifier<T: Differentiable>(of value: T) -> T.DifferenceIdentifier {
       value.differenceIdentifier
     }
@@ -136,16 +134,14 @@ struct ConformanceTests {
     #expect(identifier(of: Custom(id: 1, key: "k", note: "")) == "k")
   }
 
-  @Test("is its own identity where it is only hashable")
-  func hashable() {
+  @Test func `a hashable type without an id is its own identity`() {
     #expect(Point(x: 1, y: 2).differenceIdentifier == Point(x: 1, y: 2))
     #expect(Suit.clubs.differenceIdentifier == .clubs)
     #expect(Level.low.differenceIdentifier == .low)
     #expect(Pair(first: 1, second: "a").differenceIdentifier == Pair(first: 1, second: "a"))
   }
 
-  @Test("may say otherwise")
-  func custom() {
+  @Test func `a type can define its identity and content`() {
     let old = Custom(id: 1, key: "k", note: "n")
     #expect(Changeset(from: [old], to: [Custom(id: 2, key: "k", note: "n")]).isEmpty)
     #expect(
@@ -153,8 +149,7 @@ struct ConformanceTests {
         == Changeset(updates: [.init(from: 0, to: 0)]))
   }
 
-  @Test("is found again, moved and updated")
-  func differences() {
+  @Test func `elements are recognized, moved and updated`() {
     #expect(
       Changeset(
         from: [Row(id: 1, name: "a"), Row(id: 2, name: "b"), Row(id: 3, name: "c")],
@@ -180,8 +175,7 @@ struct StandardTypeTests {
     #expect(Changeset(from: elements, to: elements.map { $0 }).isEmpty)
   }
 
-  @Test("conforms already")
-  func conforms() {
+  @Test func `standard types conform to Differentiable`() {
     check("a", "b", "é")
     check("a"[...], "b"[...])
     check(Character("a"), Character("b"))
@@ -213,8 +207,7 @@ struct StandardTypeTests {
     check(0...1, 0...2)
   }
 
-  @Test("that may be nil or holds others takes identity and content from what it holds")
-  func wrapping() {
+  @Test func `optionals and collections have the identity and the content of their elements`() {
     let old: [Row?] = [Row(id: 1, name: "a"), nil]
     let new: [Row?] = [nil, Row(id: 1, name: "b")]
     let change = Changeset(from: old, to: new)
@@ -228,8 +221,7 @@ struct StandardTypeTests {
         == Changeset(deletions: [0], insertions: [0]))
   }
 
-  @Test("of floating point has an identity that is an equivalence relation")
-  func floatingPoint() {
+  @Test func `the identity of a floating-point number is an equivalence relation`() {
     let silent = Double.nan
     let other = Double(nan: 5, signaling: false)
     #expect(silent.differenceIdentifier == silent.differenceIdentifier)

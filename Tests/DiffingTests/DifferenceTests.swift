@@ -87,7 +87,7 @@ struct DifferenceTests {
     return list
   }
 
-  @Test("keeps every rule over random lists, with few or many duplicates", arguments: 0..<200)
+  @Test("follows all rules for random lists", arguments: 0..<200)
   func random(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let universe: UInt8 = [2, 10, 60, 255][Int(seed % 4)]
@@ -99,7 +99,7 @@ struct DifferenceTests {
     #expect(violation(from: old, to: old.shuffled(using: &generator)) == nil, "seed \(seed)")
   }
 
-  @Test("moves no more than the fewest where identities are unique", arguments: 0..<20)
+  @Test("has minimal moves if identities are unique", arguments: 0..<20)
   func unique(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &generator)
@@ -114,8 +114,7 @@ struct DifferenceTests {
     #expect(Changeset(from: old, to: few).moves.count <= 3, "seed \(seed)")
   }
 
-  @Test("survives hashes that collide", arguments: 0..<20)
-  func colliding(seed: UInt64) {
+  @Test(arguments: 0..<20) func `colliding hashes do not matter`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     func list() -> [Colliding] {
       (0..<60).map { _ in
@@ -127,8 +126,7 @@ struct DifferenceTests {
     #expect(violation(from: list(), to: list()) == nil, "seed \(seed)")
   }
 
-  @Test("of nothing, of one, and from and to nothing")
-  func smallest() {
+  @Test func `differences of empty and single-element lists are correct`() {
     #expect(Changeset(from: [Int](), to: []).isEmpty)
     #expect(Changeset(from: [1], to: [1]).isEmpty)
     #expect(Changeset(from: [], to: [1, 2]) == Changeset(insertions: [0, 1]))
@@ -137,8 +135,7 @@ struct DifferenceTests {
     #expect(Changeset(from: [1, 3], to: [1, 2, 3]) == Changeset(insertions: [1]))
   }
 
-  @Test("gives what the examples say")
-  func examples() {
+  @Test func `the documented examples are correct`() {
     #expect(Changeset(from: [0, 1, 2], to: [0, 2]) == Changeset(deletions: [1]))
     #expect(Changeset(from: [0, 1, 2, 3], to: [3, 2, 1, 0]).moves.count == 3)
     let old = (0..<3).map { Item(id: $0, content: 0) }
@@ -153,14 +150,14 @@ struct DifferenceTests {
     #expect(change.updates == [.init(from: 0, to: 2)])
   }
 
-  @Test("pairs duplicates in step as they stand, the rest by turns")
+  @Test("pairs duplicates in order")
   func duplicates() {
     #expect(Changeset(from: [1, 1, 1], to: [1, 1]) == Changeset(deletions: [2]))
-    // The first two are in step with what came between; the last has nobody left.
+    // The first two are matched linearly around the insertion. No old element is left for the last.
     #expect(Changeset(from: [1, 1, 2, 1], to: [2, 1, 3, 1]).deletions == [3])
   }
 
-  @Test("pairs duplicates by turns, though what comes first is found last")
+  @Test("pairs duplicates in order even if the first one is found last")
   func duplicatesAtTheEnds() {
     func items(_ ids: some Sequence<Int>) -> [Item] { ids.map { Item(id: UInt8($0), content: 0) } }
     let first = Item(id: 0, content: 0)
@@ -177,7 +174,7 @@ struct DifferenceTests {
     #expect(Changeset(from: before, to: after).updates.isEmpty)
   }
 
-  @Test("moves the updated of two that change places")
+  @Test("moves the updated one of two exchanged elements")
   func ties() {
     let a = Item(id: 0, content: 0)
     let b = Item(id: 1, content: 0)
@@ -187,8 +184,7 @@ struct DifferenceTests {
     #expect(Changeset(from: [b, a, c], to: [a, edited, c]).moves == [.init(from: 0, to: 1)])
   }
 
-  @Test("finds strings equal whatever their storage or form")
-  func strings() {
+  @Test func `strings are equal in any storage and normalization form`() {
     let old = (0..<100).map { Document.make($0) }
     var new = (0..<100).map { Document.make($0) }
     #expect(Changeset(from: old, to: new).isEmpty)
@@ -208,8 +204,7 @@ struct DifferenceTests {
         == Changeset(updates: [.init(from: 0, to: 0)]))
   }
 
-  @Test("finds a row equal to itself though it holds what is not a number")
-  func notANumber() {
+  @Test func `a row with a NaN equals itself`() {
     struct Sample: Identifiable, Equatable, Differentiable {
       let id: Int
       var value: Double
@@ -227,8 +222,7 @@ struct DifferenceTests {
     #expect(Changeset(from: values, to: [values[1], values[2], values[0]]).moves.count == 1)
   }
 
-  @Test("does not compare what is identical byte by byte")
-  func comparisons() {
+  @Test func `elements with identical bytes are not compared`() {
     let old = (0..<1_000).map { Counted(id: $0, text: "text number \($0), too long to be inline") }
     Counted.comparisons.store(0, ordering: .relaxed)
     #expect(Changeset(from: old, to: old.map { $0 }).isEmpty)
@@ -240,8 +234,7 @@ struct DifferenceTests {
     #expect(Counted.comparisons.load(ordering: .relaxed) == 1)
   }
 
-  @Test("takes any collection")
-  func collections() {
+  @Test func `any collection can be compared`() {
     let old = [1, 2, 3, 4]
     let new = [4, 2, 5, 3]
     let change = Changeset(from: old, to: new)
@@ -254,8 +247,7 @@ struct DifferenceTests {
       change.applying(to: Forward(elements: old), with: Forward(elements: new)) == new)
   }
 
-  @Test("of a hundred thousand elements keeps every rule")
-  func large() {
+  @Test func `a difference of a hundred thousand elements follows all rules`() {
     var generator = SeededGenerator(seed: 1)
     let old = Array(0..<100_000)
     var new = old
@@ -280,8 +272,7 @@ struct DifferenceTests {
 
 @Suite("Contents")
 struct ContentTests {
-  @Test("are the same where identities and contents are, at every offset")
-  func same() {
+  @Test func `contents are equal if identities and contents are equal at each offset`() {
     let documents = (0..<10).map { Document.make($0) }
     #expect(haveSameContents(documents, (0..<10).map { Document.make($0) }))
     #expect(!haveSameContents(documents, documents.dropLast()))

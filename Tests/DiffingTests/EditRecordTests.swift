@@ -1,7 +1,7 @@
 import Diffing
 import Testing
 
-/// What single edits come to, against the origin of each element.
+/// Compares the combined change of single edits with the origin of each element.
 @Suite struct EditRecordTests {
   /// Where each element came from, written down edit by edit.
   private struct Model {
@@ -41,7 +41,7 @@ import Testing
       Changeset(origins: origins, oldCount: oldCount) { _, new in isUpdated[new] }
     }
 
-    /// What is wrong with a changeset, if anything.
+    /// Returns a description of the first error in a changeset, or `nil`.
     func violation(of changeset: Changeset) -> String? {
       if let violation = changeset.invariantViolation(
         oldCount: oldCount, newCount: origins.count)
@@ -80,7 +80,7 @@ import Testing
     return edits
   }
 
-  @Test(arguments: 0..<5) func everyThreeEditsComeToWhatTheyDo(count: Int) {
+  @Test(arguments: 0..<5) func `all sequences of three edits are combined correctly`(count: Int) {
     func check(_ record: EditRecord, _ model: Model, _ edits: [EditRecord.Edit], _ depth: Int) {
       for edit in allEdits(of: model.origins.count) {
         var (record, model) = (record, model)
@@ -96,7 +96,7 @@ import Testing
     check(EditRecord(), Model(count), [], count < 4 ? 3 : 2)
   }
 
-  @Test func manyRandomEditsComeToWhatTheyDo() {
+  @Test func `many random edits are combined correctly`() {
     for seed in UInt64(0)..<60 {
       var random = SeededGenerator(seed: seed)
       func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func anEditThatIsUndoneIsNone() {
+  @Test func `an edit that is undone disappears`() {
     var record = EditRecord()
     #expect(record.isEmpty && record.changeset.isEmpty)
     record.append(.insertion(3..<5))
@@ -144,7 +144,7 @@ import Testing
     #expect(record.changeset.isEmpty)
   }
 
-  @Test func whatIsEditedAgainAndAgainTakesNoMoreRoom() {
+  @Test func `repeated edits of the same elements need no more memory`() {
     var record = EditRecord()
     for step in 0..<10_000 {
       record.append(.update(step % 10 * 3))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The difference of all small lists")
 struct ExhaustiveTests {
-  @Test("keeps every rule, for up to 4 elements of 3 identities and 2 contents")
+  @Test("follows all rules for up to 4 elements of 3 identities and 2 contents")
   func upToFour() async {
     // On threads of its own: it takes long, and other tests wait for the ones that tasks share.
     let parts = max(2, ProcessInfo.processInfo.activeProcessorCount)
@@ -53,7 +53,7 @@ struct ExhaustiveTests {
   }
 }
 
-/// A list, with what is asked of it more than a thousand times.
+/// A list with cached values that are used more than a thousand times.
 private struct Case {
   let list: [Item]
   /// How often each identity occurs.

@@ -30,7 +30,7 @@ import Testing
       }
     }
 
-    /// What is wrong with the changeset, if anything.
+    /// Returns a description of the first error in the changeset, or `nil`.
     var violation: String? {
       let changeset = changeset
       if let violation = DiffingTests.violation(of: changeset, from: old, to: new) {

@@ -75,7 +75,7 @@ private final class Dog: Animal, @unchecked Sendable {
   override var differenceIdentifier: String { "dog " + name }
 }
 
-/// An element that takes differences to tell what it is.
+/// An element that computes differences in its own comparison.
 private struct Nested: Differentiable, Hashable {
   let values: [Int]
 
@@ -90,8 +90,7 @@ private struct Nested: Differentiable, Hashable {
 
 @Suite("A difference of elements that are hard to tell apart")
 struct HardElementTests {
-  @Test("is right where all hashes are the same", arguments: 0..<10)
-  func oneHash(seed: UInt64) {
+  @Test(arguments: 0..<10) func `a difference is correct if all hashes are equal`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<150).map { _ in OneHash(id: .random(in: 0..<100, using: &generator)) }
     let new = (0..<150).map { _ in OneHash(id: .random(in: 0..<100, using: &generator)) }
@@ -99,8 +98,8 @@ struct HardElementTests {
     #expect(violation(from: old, to: old.shuffled(using: &generator)) == nil, "seed \(seed)")
   }
 
-  @Test("pairs something, whatever equality and hashes say", arguments: Unruly.Fault.allCases)
-  fileprivate func unruly(fault: Unruly.Fault) {
+  @Test(arguments: Unruly.Fault.allCases)
+  fileprivate func `faulty equality and hashes do not cause a trap`(fault: Unruly.Fault) {
     var generator = SeededGenerator(seed: 1)
     for count in [0, 1, 5, 40, 150] {
       let old = (0..<count).map { Unruly(id: $0 % 90, fault: fault) }
@@ -119,8 +118,7 @@ struct HardElementTests {
     }
   }
 
-  @Test("is right for elements without bytes, with unused ones and with very many")
-  func layouts() {
+  @Test func `elements without bytes, with padding and with many bytes are compared correctly`() {
     let nothing = [Nothing](repeating: Nothing(), count: 5)
     #expect(Changeset(from: nothing, to: nothing.dropLast()) == Changeset(deletions: [4]))
     #expect(Changeset(from: [], to: nothing).insertions.count == 5)
@@ -140,8 +138,7 @@ struct HardElementTests {
     #expect(Changeset(from: large, to: changed).moves.count == 199)
   }
 
-  @Test("is right for enumerations with values, and for optionals of optionals")
-  func enumerations() {
+  @Test func `enumerations with values and nested optionals are compared correctly`() {
     var generator = SeededGenerator(seed: 3)
     func name() -> String { ["a name of many", "bytes"].joined(separator: " ") }
     let shapes: [Shape] = (0..<60).flatMap { number -> [Shape] in
@@ -157,8 +154,7 @@ struct HardElementTests {
     #expect(Changeset(from: optionals, to: [1, .some(nil), 2]) == Changeset(deletions: [1]))
   }
 
-  @Test("asks each object of a class hierarchy for its own identity")
-  func classes() {
+  @Test func `objects of a class hierarchy use their own identities`() {
     let old = [Animal("a"), Dog("a"), Animal("dog a"), Dog("b")]
     let new = [Dog("b"), Animal("a"), Animal("dog a")]
     let change = Changeset(from: old, to: new)
@@ -167,15 +163,13 @@ struct HardElementTests {
     #expect(change.updates == [.init(from: 1, to: 2)])
   }
 
-  @Test("may be taken while elements are asked in another one")
-  func nested() {
+  @Test func `a difference can be computed inside another one`() {
     let old = (0..<40).map { Nested(values: [$0, $0 + 1, 200 + $0 % 2]) }
     #expect(violation(from: old, to: Array(old.reversed())) == nil)
     #expect(Changeset(from: old, to: old.map { Nested(values: $0.values.map { $0 }) }).isEmpty)
   }
 
-  @Test("takes canonically equal strings for the same, as identities and as contents")
-  func canonical() {
+  @Test func `canonically equal strings are equal identities and contents`() {
     struct Text: Identifiable, Equatable, Differentiable {
       let id: Int
       var text: String
@@ -196,8 +190,7 @@ struct HardElementTests {
     }
   }
 
-  @Test("of a million elements keeps every rule, whatever was edited")
-  func million() {
+  @Test func `a difference of a million elements follows all rules`() {
     let count = 1_000_000
     let old = Array(0..<count)
     var edited = old

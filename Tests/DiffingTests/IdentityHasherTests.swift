@@ -5,8 +5,7 @@ import Testing
 struct IdentityHasherTests {
   private let hasher = IdentityHasher()
 
-  @Test("is equal for strings that are canonically equal to one of ASCII, and there are no others")
-  func stringsEqualToASCII() {
+  @Test func `strings that are canonically equal to ASCII have equal hashes`() {
     let ascii = Dictionary(
       uniqueKeysWithValues: (0..<128).map { (String(Unicode.Scalar(UInt8($0))), $0) })
     var found: [Unicode.Scalar] = []
@@ -18,15 +17,14 @@ struct IdentityHasherTests {
     #expect(hasher.hash(string: "5 \u{212A}") == hasher.hash(string: "5 K"))
     #expect(hasher.hash(string: "\u{37E}\u{1FEF}") == hasher.hash(string: ";`"))
     #expect(hasher.hash(string: "\u{212A}é") == hasher.hash(string: "Ke\u{301}"))
-    // Pairs with the sign of kelvin among many, so that they are looked up.
+    // Many pairs with the kelvin sign, so the hash table is used.
     let old = (0..<100).map { "\($0) \u{212A}" }
     let change = Changeset(
       from: old, to: old.reversed().map { $0.replacing("\u{212A}", with: "K") })
     #expect(change.deletions.isEmpty && change.insertions.isEmpty && change.updates.isEmpty)
   }
 
-  @Test("differs with every byte and with the length")
-  func bytes() {
+  @Test func `hashes differ with each byte and with the length`() {
     for count in 0..<70 {
       let text = String(repeating: "a", count: count)
       #expect(hasher.hash(string: text) != hasher.hash(string: text + "\0"))

@@ -1,20 +1,20 @@
 import Diffing
 
-/// Which identities and contents have occurred.
+/// The identities and contents that have occurred.
 ///
-/// What they are called makes no difference. Of the lists that are the same but for that, this accepts
-/// the one whose identities, and contents of each identity, first occur in order.
+/// Lists that differ only in these names are equivalent. Of equivalent lists, this type accepts the one
+/// in which the identities, and the contents of each identity, first occur in ascending order.
 struct Names {
   private var contentCounts: [UInt8] = []
 
-  /// What has occurred after a list, `nil` if it is not in order.
+  /// Returns the names after a list, or `nil` if they are not in order.
   func named(_ list: [Item]) -> Names? {
     var names = self
     for item in list where !names.accepts(item) { return nil }
     return names
   }
 
-  /// Notes an element; tells whether it is in order.
+  /// Adds the names of an element, and returns `true` if they are in order.
   private mutating func accepts(_ item: Item) -> Bool {
     let id = Int(item.id)
     if id > contentCounts.count { return false }
@@ -25,12 +25,12 @@ struct Names {
   }
 }
 
-/// Which identities and contents of sections, and of elements, have occurred.
+/// The identities and contents of sections and elements that have occurred.
 struct SectionNames {
   private var sections = Names()
   private var elements = Names()
 
-  /// What has occurred after a list, `nil` if it is not in order.
+  /// Returns the names after a list, or `nil` if they are not in order.
   func named(_ list: [Section]) -> SectionNames? {
     guard let sections = sections.named(list.map(\.model)),
       let elements = elements.named(list.flatMap(\.elements))

@@ -2,7 +2,7 @@ import Diffing
 import Testing
 
 @Suite struct OffsetMapTests {
-  /// What an offset map should say, by carrying all old offsets through the change.
+  /// Compares an offset map with the old offsets after the change is applied to them.
   private func check(_ changeset: Changeset, oldCount: Int) throws {
     let newCount = oldCount + changeset.countChange
     let carried = changeset.applying(
@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func everyChangeOfSmallListsIsFollowed() throws {
+  @Test func `all changes of small lists are mapped`() throws {
     let lists = allLists(upTo: 4, of: (1...4).map { Item(id: $0, content: 0) })
     for old in lists {
       for new in lists {
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func randomChangesOfLongListsAreFollowed(seed: UInt64) throws {
+  func `random changes of long lists are mapped`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let old = (0..<200).shuffled(using: &random)
     var new = old

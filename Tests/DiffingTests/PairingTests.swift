@@ -3,8 +3,8 @@ import Testing
 
 @Suite("A changeset of a known pairing")
 struct PairingTests {
-  @Test("keeps the pairing, with the fewest moves", arguments: 0..<60)
-  func random(seed: UInt64) {
+  @Test(arguments: 0..<60) func `a changeset has the given pairing and minimal moves`(seed: UInt64)
+  {
     var generator = SeededGenerator(seed: seed)
     // Few stretches, many, and single elements: each is searched in another way.
     let stretch = [40, 4, 1][Int(seed % 3)]
@@ -31,7 +31,7 @@ struct PairingTests {
     #expect(change.moves.count == kept.count - longestIncreasingLengthOfMany(of: kept))
   }
 
-  @Test("has the fewest moves for all arrangements of 6")
+  @Test("has minimal moves for all arrangements of 6 elements")
   func allArrangements() {
     func visit(_ origins: [Int], rest: [Int]) {
       if rest.isEmpty {
@@ -52,8 +52,7 @@ struct PairingTests {
     visit([], rest: Array(0..<6))
   }
 
-  @Test("pairs what was deleted and inserted under one identity, and drops idle updates")
-  func normalForm() {
+  @Test func `the normal form pairs equal identities and drops idle updates`() {
     let a = Item(id: 0, content: 0)
     let b = Item(id: 1, content: 0)
     let c = Item(id: 2, content: 0)
@@ -81,8 +80,8 @@ struct PairingTests {
     #expect(twice.normalForm(from: [a, a], to: [a]) == Changeset(deletions: [1]))
   }
 
-  @Test("in normal form keeps every rule, whatever was recorded", arguments: 0..<200)
-  func recorded(seed: UInt64) {
+  @Test(arguments: 0..<200) func `the normal form of recorded edits follows all rules`(seed: UInt64)
+  {
     var generator = SeededGenerator(seed: seed)
     func random() -> Item {
       Item(

@@ -3,8 +3,7 @@ import Testing
 
 @Suite("The algebra of patches")
 struct PatchAlgebraTests {
-  @Test("undoes each step in reverse")
-  func inverse() {
+  @Test func `the inverse of a patch undoes each step in reverse order`() {
     let patch = Patch<String>(steps: [
       .remove("b", at: 1), .move("a", from: 0, to: 1), .insert("d", at: 2),
       .update(old: "c", new: "e", at: 0),
@@ -20,8 +19,7 @@ struct PatchAlgebraTests {
     #expect(patch.inverse.inverse == patch)
   }
 
-  @Test("makes no changeset where an offset is none")
-  func outOfRange() async {
+  @Test func `a changeset of steps with invalid offsets traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = Changeset(Patch(steps: [.insert(1, at: -1), .insert(2, at: 3)]))
     }
@@ -30,8 +28,7 @@ struct PatchAlgebraTests {
     }
   }
 
-  @Test("makes a changeset of the steps, and steps of the changeset")
-  func changeset() {
+  @Test func `steps become a changeset and a changeset becomes steps`() {
     #expect(Changeset(Patch<Int>(steps: [])) == .empty)
     #expect(Changeset(Patch(steps: [.insert(1, at: 3), .remove(1, at: 3)])) == .empty)
     #expect(
@@ -39,8 +36,9 @@ struct PatchAlgebraTests {
         == Changeset(updates: [.init(from: 2, to: 2)]))
   }
 
-  @Test("leads there and back, as steps and as offsets", arguments: 0..<300 as Range<UInt64>)
-  func roundTrip(seed: UInt64) {
+  @Test(arguments: 0..<300 as Range<UInt64>) func `a patch and its inverse lead there and back`(
+    seed: UInt64
+  ) {
     var generator = SeededGenerator(seed: seed)
     var list = EditedList(
       count: .random(in: 0..<30, using: &generator), ids: seed % 2 == 0 ? 0..<5 : nil,
@@ -54,7 +52,7 @@ struct PatchAlgebraTests {
     #expect(Patch(back, from: old, to: new).applying(to: old) == new, "seed \(seed)")
     #expect(patch.inverse.applying(to: new) == old, "seed \(seed)")
     #expect(!Changeset(patch.inverse).differs(from: change.inverse), "seed \(seed)")
-    // Steps in any order, as somebody may have written them.
+    // Steps in any order, like steps that are written by hand.
     let more = list.edit(using: &generator)
     let long = Patch(steps: patch.steps + Patch(more, from: new, to: list.items).steps)
     #expect(

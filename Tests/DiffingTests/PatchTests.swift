@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A patch")
 struct PatchTests {
-  @Test("takes single steps, each with its element, at its offset at that moment")
+  @Test("has single steps with the elements and the offsets of their time")
   func steps() {
     let old = ["a", "b", "c"]
     let new = ["c", "d", "a"]
@@ -18,8 +18,7 @@ struct PatchTests {
     #expect(Patch(steps: patch.steps) == patch)
   }
 
-  @Test("updates with the old and the new element")
-  func updates() {
+  @Test func `an update has the old and the new element`() {
     let old = [Item(id: 0, content: 0)]
     let new = [Item(id: 0, content: 1)]
     #expect(

@@ -5,7 +5,7 @@ import Testing
 @Suite("The difference of random lists")
 struct RandomDifferenceTests {
   /// Two hundred in a plain run, a million with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
-  @Test("keeps every rule, whatever was edited, of every size up to 1,000")
+  @Test("follows all rules for lists of all sizes up to 1,000")
   func everySize() async {
     let environment = ProcessInfo.processInfo.environment
     let count: UInt64 = environment["SWAPPABLE_LONG"] == "1" ? 1_000_000 : 200
@@ -48,8 +48,8 @@ struct RandomDifferenceTests {
   }
 }
 
-/// Makes lists, and edits them in ways that a difference has to see through: scattered, in blocks, moved
-/// far or near, turned round, replaced.
+/// A generator of random lists and edits: scattered edits, edits of blocks, near and far moves,
+/// reversals and replacements.
 private struct ListEdits {
   private var generator: SeededGenerator
   private let universe: Int

@@ -28,7 +28,7 @@ func sectionedViolation<S: DifferentiableSection & Equatable>(
   return violation.map { "\(old) to \(new) by \(change): \($0)" }
 }
 
-/// What is wrong with a change as such.
+/// Returns a description of the first error in a change alone, or `nil`.
 private func violation<S: DifferentiableSection & Equatable>(
   of change: SectionedChangeset, from old: [S], to new: [S]
 ) -> String? {
@@ -48,7 +48,7 @@ private func violation<S: DifferentiableSection & Equatable>(
   return nil
 }
 
-/// What is wrong with what a change keeps.
+/// Returns a description of the first error in the kept elements of a change, or `nil`.
 private func pairingViolation<S: DifferentiableSection & Equatable>(
   of change: SectionedChangeset, from old: [S], to new: [S]
 ) -> String? {
@@ -120,7 +120,7 @@ private func pairingViolation<S: DifferentiableSection & Equatable>(
   return nil
 }
 
-/// What is wrong with the stages of a change.
+/// Returns a description of the first error in the stages of a change, or `nil`.
 private func stageViolation<S: DifferentiableSection & Equatable>(
   of change: SectionedChangeset, from old: [S], to new: [S], headingsShowElements: Bool
 ) -> String? {
@@ -175,7 +175,7 @@ private func longestIncreasing(_ values: [Int]) -> Int {
   values.count < 8 ? longestIncreasingLength(of: values) : longestIncreasingLengthOfMany(of: values)
 }
 
-/// What is wrong with the stages of a linear change, if anything.
+/// Returns a description of the first error in the stages of a linear change, or `nil`.
 func stageViolation<Element: Differentiable & Equatable>(
   from old: [Element], to new: [Element]
 ) -> String? {

@@ -13,8 +13,7 @@ struct SectionedChangesetTests {
     elementMoves: [.init(from: path(2, 0), to: path(1, 2))],
     elementUpdates: [.init(from: path(2, 0), to: path(1, 2))])
 
-  @Test("is empty where nothing changed")
-  func empty() {
+  @Test func `a sectioned changeset is empty if nothing changed`() {
     let list = [section("0", "1 2"), section("1")]
     #expect(SectionedChangeset(from: list, to: list).isEmpty)
     #expect(SectionedChangeset(from: [Section](), to: []) == .empty)
@@ -25,8 +24,7 @@ struct SectionedChangesetTests {
     #expect(sample.changeCount == 6)
   }
 
-  @Test("describes the parts that it has")
-  func description() {
+  @Test func `a description has the parts that are not empty`() {
     #expect("\(SectionedChangeset.empty)" == "SectionedChangeset()")
     #expect(
       "\(sample)"
@@ -47,8 +45,7 @@ struct SectionedChangesetTests {
     #expect(sample.inverse.inverse == sample)
   }
 
-  @Test("is that of a list for a single section")
-  func single() {
+  @Test func `the difference of a single section is the difference of its elements`() {
     let (old, new) = (items("0 1 2"), items("2 4 0' 3"))
     #expect(
       SectionedChangeset(
@@ -57,8 +54,7 @@ struct SectionedChangesetTests {
         == SectionedChangeset(elements: Changeset(from: old, to: new)))
   }
 
-  @Test("tells of elements what their sections do not")
-  func survival() {
+  @Test func `element operations do not repeat section operations`() {
     // From a kept section to a kept one.
     #expect(
       SectionedChangeset(
@@ -92,8 +88,7 @@ struct SectionedChangesetTests {
           elementUpdates: [.init(from: path(0, 0), to: path(2, 0))]))
   }
 
-  @Test("keeps an element in its section rather than have it cross, and pairs the rest by turns")
-  func duplicates() {
+  @Test func `an element stays in its section rather than move to another one`() {
     #expect(
       SectionedChangeset(
         from: [section("0", "5 5"), section("1", "5")],
@@ -115,8 +110,7 @@ struct SectionedChangesetTests {
         == SectionedChangeset(sections: Changeset(insertions: [2])))
   }
 
-  @Test("orders what crosses among moved sections")
-  func crossingAmongMoves() {
+  @Test func `moves between moved sections are in order`() {
     let old = [section("0", "1 2 9"), section("1", "3 4 9"), section("2", "5 6 7"), section("3")]
     let new = [
       section("2", "9 1 5"), section("0", "3 2 6"), section("3", "7 9"), section("1", "4"),
@@ -125,8 +119,7 @@ struct SectionedChangesetTests {
     #expect(SectionedChangeset(from: old, to: new).elementMoves.count == 6)
   }
 
-  @Test("lets a section decide on its own content")
-  func headings() {
+  @Test func `a section decides about its own content`() {
     let old = [Counting(id: 0, elements: items("1 2")), Counting(id: 1, elements: items("3"))]
     let new = [Counting(id: 0, elements: items("1")), Counting(id: 1, elements: items("4"))]
     let change = SectionedChangeset(from: old, to: new)
@@ -138,8 +131,7 @@ struct SectionedChangesetTests {
         == SectionedChangeset(sections: Changeset(updates: [.init(from: 0, to: 0)])))
   }
 
-  @Test("does not look at elements that share their storage")
-  func shared() {
+  @Test func `elements with shared storage are not compared`() {
     let rows = (0..<100).map { Incomparable(id: $0) }
     let old = [ArraySection(model: "a", elements: rows), ArraySection(model: "b", elements: [])]
     let new = [ArraySection(model: "b", elements: []), ArraySection(model: "a", elements: rows)]
@@ -148,8 +140,7 @@ struct SectionedChangesetTests {
     #expect(change.changeCount == 1)
   }
 
-  @Test("accepts any collection of sections of any collection")
-  func collections() {
+  @Test func `any collection of sections of any collection can be compared`() {
     let old = [Ranged(id: 0, elements: 0..<4), Ranged(id: 1, elements: 7..<9)]
     let new = [Ranged(id: 1, elements: 6..<9), Ranged(id: 0, elements: 2..<4)]
     let change = SectionedChangeset(from: old[...], to: ContiguousArray(new))
@@ -158,8 +149,7 @@ struct SectionedChangesetTests {
     #expect(change.applying(to: old[...], with: ContiguousArray(new)) == new)
   }
 
-  @Test("recognises what is equal, whatever its bytes are")
-  func bytes() {
+  @Test func `equal values with different bytes are recognized`() {
     func chapter(_ title: String, _ words: [String]) -> ArraySection<String, String> {
       ArraySection(
         model: [title, "of a book"].joined(separator: " "),
@@ -174,8 +164,7 @@ struct SectionedChangesetTests {
     #expect(sectionedViolation(from: old, to: new) == nil)
   }
 
-  @Test("takes objects for sections and elements")
-  func objects() {
+  @Test func `sections and elements can be objects`() {
     let pages = (0..<4).map { Page(id: $0) }
     let old = [Book(id: 0, elements: Array(pages[..<2])), Book(id: 1, elements: [pages[2]])]
     let new = [Book(id: 1, elements: [pages[2], pages[0]]), Book(id: 0, elements: [pages[3]])]
@@ -186,8 +175,7 @@ struct SectionedChangesetTests {
     #expect(StagedChangeset(change, from: old, to: new).last?.data == new)
   }
 
-  @Test("takes only what is new from the new version")
-  func applying() {
+  @Test func `applying reads only new values from the new version`() {
     let old = [section("0", "1 2"), section("1", "3")]
     let new = [section("1", "3 1"), section("2", "4"), section("0'", "2'")]
     let change = SectionedChangeset(from: old, to: new)
@@ -196,8 +184,7 @@ struct SectionedChangesetTests {
     #expect(change.applying(to: old, with: decoy) == new)
   }
 
-  @Test("does not apply to sections of other counts")
-  func applyingElsewhere() async {
+  @Test func `applying to sections of other counts traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = SectionedChangeset(sections: Changeset(deletions: [0]))
         .applying(to: [section("0"), section("1")], with: [section("0"), section("1")])
@@ -300,7 +287,7 @@ private struct Ranged: DifferentiableSection, Equatable {
   func isContentEqual(to source: Ranged) -> Bool { true }
 }
 
-/// An element that is told by what it is.
+/// An element that is its own identity.
 private final class Page: Identifiable, Equatable, Differentiable {
   let id: Int
 

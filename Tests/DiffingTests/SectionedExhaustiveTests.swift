@@ -6,24 +6,20 @@ import Testing
 struct SectionedExhaustiveTests {
   private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 
-  @Test("keeps every rule, for 2 sections of up to 2 elements without updates")
-  func withoutUpdates() async {
+  @Test func `all lists of 2 sections with up to 2 elements follow all rules`() async {
     await check(Universe(contents: 1, headings: 1, elementCount: 2))
   }
 
-  @Test("keeps every rule, for 2 sections of 1 element with updates")
-  func withUpdates() async {
+  @Test func `all lists of 2 sections with 1 element and updates follow all rules`() async {
     await check(Universe(contents: 2, headings: 2, elementCount: 1))
   }
 
-  @Test("keeps every rule, for some of up to 2 sections of up to 2 elements with updates")
-  func sample() async {
+  @Test func `some lists of 2 sections with up to 2 elements and updates follow all rules`() async {
     await check(Universe(contents: 2, headings: 2, elementCount: 2), oneIn: 1_000)
   }
 
-  @Test(
-    "keeps every rule, for 2 sections of up to 2 elements with updates", .enabled(if: isLong))
-  func full() async {
+  @Test(.enabled(if: isLong))
+  func `all lists of 2 sections with up to 2 elements and updates follow all rules`() async {
     await check(Universe(contents: 2, headings: 2, elementCount: 2))
   }
 

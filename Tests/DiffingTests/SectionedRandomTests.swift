@@ -62,8 +62,7 @@ struct SectionedRandomTests {
     return list
   }
 
-  @Test("keeps every rule, with few or many duplicates")
-  func random() {
+  @Test func `random lists of sections follow all rules`() {
     for seed in 0..<Self.seeds {
       var generator = SeededGenerator(seed: UInt64(seed))
       let universe: UInt8 = [3, 20, 250][seed % 3]
@@ -78,8 +77,7 @@ struct SectionedRandomTests {
     }
   }
 
-  @Test("keeps every rule where headings show something of the elements", arguments: 0..<60)
-  func headings(seed: UInt64) {
+  @Test(arguments: 0..<60) func `headings that show their elements follow all rules`(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let old = list(sections: 5, elements: 6, universe: 20, using: &generator)
     let new = edited(old, steps: 10, universe: 20, using: &generator)
@@ -91,8 +89,7 @@ struct SectionedRandomTests {
       "seed \(seed)")
   }
 
-  @Test("is as small as the edits where many sections hold many elements")
-  func large() {
+  @Test func `the difference of many large sections is as small as the edits`() {
     let old = (0..<200).map { section in
       ArraySection(model: section, elements: (0..<100).map { section * 1_000 + $0 })
     }

@@ -14,16 +14,14 @@ struct StagedChangesetTests {
     StagedChangeset(from: items(old), to: items(new))
   }
 
-  @Test("has no stages without a difference")
-  func empty() {
+  @Test func `an empty difference has no stages`() {
     #expect(stages(from: "", to: "").isEmpty)
     #expect(stages(from: "0 1 2", to: "0 1 2").isEmpty)
     #expect(StagedChangeset(from: [section("0", "1")], to: [section("0", "1")]).isEmpty)
     #expect("\(stages(from: "0", to: "0"))" == "[]")
   }
 
-  @Test("leaves out stages without an operation")
-  func single() {
+  @Test func `empty stages are left out`() {
     #expect(
       stages(from: "0 1 2", to: "0 2")
         == Linear(stages: [.init(data: items("0 2"), changeset: Changeset(deletions: [1]))]))
@@ -39,8 +37,7 @@ struct StagedChangesetTests {
     #expect(reversed.first?.changeset.changeCount == 3)
   }
 
-  @Test("updates, then deletes, then inserts and moves")
-  func linear() {
+  @Test func `a list has updates, then deletions, then insertions and moves`() {
     let staged = stages(from: "0 1 2", to: "2 4 0' 3")
     #expect(staged.count == 3)
     #expect(
@@ -54,8 +51,7 @@ struct StagedChangesetTests {
     #expect(stageViolation(from: items("0 1 2"), to: items("2 4 0' 3")) == nil)
   }
 
-  @Test("counts the origins of moves after the deletions")
-  func origins() {
+  @Test func `origins of moves are offsets after the deletions`() {
     #expect(
       stages(from: "0 1 2 3 4", to: "4 2 3")
         == Linear(stages: [
@@ -64,8 +60,7 @@ struct StagedChangesetTests {
         ]))
   }
 
-  @Test("inserts and updates sections")
-  func sections() {
+  @Test func `sections are inserted and updated`() {
     #expect(
       StagedChangeset(from: [section("1")], to: [section("1"), section("2")])
         == Sectioned(stages: [
@@ -83,8 +78,7 @@ struct StagedChangesetTests {
         ]))
   }
 
-  @Test("has five stages where there are all kinds of operations")
-  func five() {
+  @Test func `all kinds of operations make five stages`() {
     let old = [section("0", "1 2"), section("1", "3"), section("2", "4")]
     let new = [section("2'", "4' 5"), section("9", "8"), section("0", "2")]
     let staged = StagedChangeset(from: old, to: new)
@@ -129,8 +123,7 @@ struct StagedChangesetTests {
     #expect(sectionedViolation(from: old, to: new) == nil)
   }
 
-  @Test("shows new values of kept elements from the first stage on, of sections at last")
-  func values() {
+  @Test func `kept elements have new values from the first stage on, sections in the last`() {
     func tagged(_ id: Int, _ tag: String, _ elements: [Tagged]) -> ArraySection<Tagged, Tagged> {
       ArraySection(model: Tagged(id: id, tag: tag), elements: elements)
     }
@@ -150,15 +143,13 @@ struct StagedChangesetTests {
     #expect(list.map(\.data) == [[Tagged(id: 1, tag: "new")], new[0].elements])
   }
 
-  @Test("takes sections for elements where it is asked to")
-  func sectionsAsElements() {
+  @Test func `sections can be compared as elements`() {
     let staged: StagedChangeset<Section, Changeset> = StagedChangeset(
       from: [section("0", "1")], to: [section("0", "2"), section("1")])
     #expect(staged.map(\.changeset) == [Changeset(insertions: [1])])
   }
 
-  @Test("is made of a change that fits")
-  func precondition() async {
+  @Test func `a change that does not fit the versions traps`() async {
     await #expect(processExitsWith: .failure) {
       _ = StagedChangeset(Changeset(deletions: [0]), from: [1, 2], to: [1, 2])
     }
@@ -167,8 +158,8 @@ struct StagedChangesetTests {
     }
   }
 
-  @Test("replays over random lists", arguments: 0..<100)
-  func random(seed: UInt64) {
+  @Test(arguments: 0..<100) func `the stages of random lists lead to the new version`(seed: UInt64)
+  {
     var generator = SeededGenerator(seed: seed)
     func list() -> [Item] {
       (0..<Int.random(in: 0..<30, using: &generator)).map { _ in
@@ -181,8 +172,7 @@ struct StagedChangesetTests {
     #expect(stageViolation(from: old, to: new) == nil, "seed \(seed): \(old) to \(new)")
   }
 
-  @Test("refuses nothing that a strict view takes, and takes nothing that it refuses")
-  func model() {
+  @Test func `the model of a strict view accepts and rejects the right batches`() {
     let old = [section("0", "1 2"), section("1", "3")]
     func refusal(_ change: SectionedChangeset, _ data: [Section]) -> String? {
       var view = BatchUpdateModel(old)
@@ -214,7 +204,7 @@ struct StagedChangesetTests {
   }
 }
 
-/// An element that carries something that is not told by identity or content.
+/// An element with a tag that belongs neither to the identity nor to the content.
 private struct Tagged: Differentiable, Equatable {
   let id: Int
   let tag: String

@@ -13,7 +13,7 @@ import Testing
   private let screen = Screen<TestElement>()
   private var view: StrictListView<ArraySection<Int, TestElement>> { screen.view }
 
-  @Test func theFirstContentsAreShownAtOnceWithoutAnimation() throws {
+  @Test func `the first contents are shown immediately without animation`() throws {
     let binding = source.bind(to: view) { screen.rows = $0 }
     try view.check()
     #expect(screen.shown == [0, 1, 2])
@@ -22,7 +22,7 @@ import Testing
     #expect(!binding.isDisposed)
   }
 
-  @Test func aBindingIsMadeWithoutATrackedReading() {
+  @Test func `creating a binding does not track a read`() {
     let told = Shared(0)
     let binding = withObservationTracking {
       source.bind(to: view) { screen.rows = $0 }
@@ -34,7 +34,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func eachChangeIsToldInBatches() async throws {
+  @Test func `each change is performed in batches`() async throws {
     var told: [Bool] = []
     let binding = source.bind(to: view) {
       screen.rows = $0
@@ -52,7 +52,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func whatHasChangedMeanwhileIsOneChange() async throws {
+  @Test func `pending changes become one change`() async throws {
     var count = 0
     let binding = source.bind(to: view) {
       screen.rows = $0
@@ -68,7 +68,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func theSourcesOwnChangesetIsTold() async throws {
+  @Test func `the binding uses the changeset of the source`() async throws {
     source.replace(with: [5, 5, 5])
     var told: [Changeset] = []
     let binding = source.bind(
@@ -86,7 +86,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func anInterruptedChangeIsShownAtOnce() async throws {
+  @Test func `an interrupted change is shown immediately`() async throws {
     let binding = source.bind(to: view, interrupt: { $0.changeCount > 1 }) { screen.rows = $0 }
     await source.flush()
     source.append(3)
@@ -101,7 +101,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func aSwapIsAChangeLikeAnyOther() async throws {
+  @Test func `a swap is a change like any other`() async throws {
     let container = SwappableContainer<TestElement>()
     container.swap(to: ArrayDataSource([1, 2, 3]))
     let binding = container.bind(to: view) { screen.rows = $0 }
@@ -114,7 +114,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func changesComeWhileBatchesAreUnderWay() async throws {
+  @Test func `changes arrive during batches`() async throws {
     view.holdsCompletions = true
     var told = 0
     let binding = source.bind(to: view) {
@@ -134,7 +134,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func editsFromAnyThreadAreShown() async throws {
+  @Test func `edits from any thread are shown`() async throws {
     let binding = source.bind(to: view) { screen.rows = $0 }
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<4 {
@@ -152,7 +152,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func setDataMayEditTheSource() async throws {
+  @Test func `setData may edit the source`() async throws {
     let binding = source.bind(to: view) { [source] in
       screen.rows = $0
       if $0.count < 6 { source.append(TestElement(10 + $0.count)) }
@@ -164,7 +164,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func aBatchOfSomebodyElseIsNotDisturbed() async throws {
+  @Test func `a batch of another caller is not disturbed`() async throws {
     var binding: Disposable?
     let stages = StagedChangeset(from: [] as [TestElement], to: [8])
     view.reload(using: stages) {
@@ -181,7 +181,7 @@ import Testing
     binding?.dispose()
   }
 
-  @Test func whatIsShownAlreadyIsNotToldAgain() async throws {
+  @Test func `contents that are already shown are not reloaded`() async throws {
     var binding: Disposable?
     let observation = source.observe { [self] event in
       guard case .change = event, source.count < 5 else { return }
@@ -207,7 +207,7 @@ import Testing
 
   // MARK: Ending
 
-  @Test func nothingIsCalledAfterItWasDisposed() async {
+  @Test func `nothing is called after disposal`() async {
     let binding = source.bind(to: view) {
       screen.rows = $0
     } completion: { _ in
@@ -224,7 +224,7 @@ import Testing
     #expect(screen.rows == [0, 1, 2, 3])
   }
 
-  @Test func disposedByItsOwnBatchItStopsThere() async throws {
+  @Test func `a binding that is disposed by its own batch stops there`() async throws {
     var binding: Disposable?
     binding = source.bind(to: view) {
       screen.rows = $0
@@ -239,7 +239,7 @@ import Testing
     #expect(screen.shown == [TestElement(0, 1), 2])
   }
 
-  @Test func lettingGoOfTheBindingEndsIt() async {
+  @Test func `releasing the binding ends it`() async {
     var binding: Disposable? = source.bind(to: view) { screen.rows = $0 }
     await source.flush()
     #expect(binding?.isDisposed == false)
@@ -249,7 +249,7 @@ import Testing
     #expect(screen.rows == [0, 1, 2])
   }
 
-  @Test func theViewIsNotKeptAlive() async {
+  @Test func `the view is not kept alive`() async {
     var rows: [TestElement] = []
     var view: StrictListView? = StrictListView(rows: { [] as [TestElement] })
     weak let weakView = view
@@ -265,7 +265,7 @@ import Testing
 
   // MARK: Sections
 
-  @Test func anySourceIsShownInSections() async throws {
+  @Test func `any source is shown in sections`() async throws {
     let screen = SectionedScreen<TestSection>([])
     let binding = source.bind(
       to: screen.view,
@@ -289,7 +289,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func aSourceOfSectionsIsShown() async throws {
+  @Test func `a source of sections is shown`() async throws {
     let albums = CollectionProperty([Album("a", [1, 2]), Album("b", [3])])
     let screen = SectionedScreen<Album>([])
     let binding = albums.bind(to: screen.view) { screen.sections = $0 }
@@ -303,7 +303,7 @@ import Testing
     binding.dispose()
   }
 
-  @Test func aSectionedViewShowsAPlainListInItsFirstSection() async throws {
+  @Test func `a sectioned view shows a plain list in its first section`() async throws {
     let binding = source.bind(to: view) { screen.rows = $0 }
     await source.flush()
     source.move(from: 0, to: 2)

@@ -4,7 +4,7 @@ import ListViews
 import Testing
 
 @Suite @MainActor struct CheckSinkTests {
-  private func violation(_ flaw: PlainListView.Flaw?) async -> ContractViolation? {
+  private func violation(_ flaw: PlainListView.Flaw?) async -> ContractError? {
     do {
       try await checkSink(
         seeds: 0..<4, timeout: flaw == .neverCompletes ? .milliseconds(50) : .seconds(60),
@@ -14,11 +14,11 @@ import Testing
         cell: { $0.description })
       return nil
     } catch {
-      return error as? ContractViolation
+      return error as? ContractError
     }
   }
 
-  @Test func aViewThatDoesWhatItIsToldPasses() async {
+  @Test func `a correct view passes`() async {
     #expect(await violation(nil) == nil)
     #expect(await violation(.completesLate) == nil)
   }
@@ -27,18 +27,18 @@ import Testing
     PlainListView.Flaw.forgetsMoves, .ignoresReloads, .ignoresInsertions, .ignoresReloadData,
     .setsDataLate, .takesMovesOutLast,
   ])
-  func aViewThatShowsSomethingElseBreaksB7(flaw: PlainListView.Flaw) async {
+  func `a view that shows wrong rows breaks B7`(flaw: PlainListView.Flaw) async {
     #expect(await violation(flaw)?.rule == "B7")
   }
 
   @Test(arguments: [
     PlainListView.Flaw.completesTwice, .neverCompletes, .runsBlockTwice, .neverRunsBlock,
   ])
-  func aViewThatPerformsBatchesOtherwiseBreaksB8(flaw: PlainListView.Flaw) async {
+  func `a view that performs batches wrongly breaks B8`(flaw: PlainListView.Flaw) async {
     #expect(await violation(flaw)?.rule == "B8")
   }
 
-  @Test func theStrictViewPasses() async throws {
+  @Test func `the strict view passes`() async throws {
     try await checkSink(
       seeds: 0..<4, makeView: { Screen<TestElement>() }, setData: { $0.rows = $1 },
       shown: { $0.shown }, cell: { $0 })
@@ -47,8 +47,8 @@ import Testing
       shown: { $0.shown }, heading: { $0 }, cell: { $0 })
   }
 
-  @Test func aSectionedViewThatLosesWhatGoesElsewhereFails() async {
-    await #expect(throws: ContractViolation.self) {
+  @Test func `a sectioned view that loses moves between sections fails`() async {
+    await #expect(throws: ContractError.self) {
       try await checkSectionedSink(
         seeds: 0..<4,
         makeView: {

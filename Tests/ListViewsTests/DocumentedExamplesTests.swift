@@ -7,7 +7,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   ElementPath(section: section, element: element)
 }
 
-/// The examples of what differences, staged reloads and batch updates are to do, each on the strict view.
+/// The documented examples of differences, staged reloads and batch updates, on the strict view.
 @Suite @MainActor struct DocumentedExamplesTests {
   // MARK: Lists
 
@@ -24,24 +24,24 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     return stages.map(\.changeset)
   }
 
-  @Test func aDeletion() throws {
+  @Test func `a deletion`() throws {
     #expect(
       try changes(from: [0, 1, 2], to: [0, 2] as [TestElement]) == [Changeset(deletions: [1])])
   }
 
-  @Test func anUpdate() throws {
+  @Test func `an update`() throws {
     #expect(
       try changes(from: [0, 1, 2], to: [TestElement(0, 1), 1, 2])
         == [Changeset(updates: [.init(from: 0, to: 0)])])
   }
 
-  @Test func aReversal() throws {
+  @Test func `a reversal`() throws {
     let changes = try changes(from: [0, 1, 2, 3], to: [3, 2, 1, 0] as [TestElement])
     #expect(changes.count == 1)
     #expect(changes.first?.moves.count == 3)
   }
 
-  @Test func allStagesOfAList() throws {
+  @Test func `all stages of a list`() throws {
     let changes = try changes(from: [0, 1, 2], to: [2, 4, TestElement(0, 1), 3])
     #expect(changes.count == 3)
     #expect(changes[0] == Changeset(updates: [.init(from: 0, to: 0)]))
@@ -50,7 +50,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(changes[2].moves.count == 1)
   }
 
-  @Test func usersByIdentityAndName() throws {
+  @Test func `users by identity and name`() throws {
     let changes = try changes(
       from: [User(id: 0, name: "Vincent"), User(id: 1, name: "Jules")],
       to: [
@@ -60,7 +60,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(changes.first?.moves.count == 1)
   }
 
-  @Test func elementsOfSeveralTypes() throws {
+  @Test func `elements of several types`() throws {
     let screen = Screen([AnyDifferentiable("A"), AnyDifferentiable(User(id: 0, name: "Vincent"))])
     let stages = StagedChangeset(
       from: screen.rows,
@@ -70,7 +70,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(stages.count == 3)
   }
 
-  @Test func reloadingAnewWhereTooMuchChanges() throws {
+  @Test func `reloading all data if too much changes`() throws {
     for count in [100, 101] {
       let screen = Screen<TestElement>()
       let stages = StagedChangeset(
@@ -99,7 +99,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     return stages.map(\.changeset)
   }
 
-  @Test func aSectionInsertion() throws {
+  @Test func `a section insertion`() throws {
     let a = ArraySection(model: "a", elements: [] as [Int])
     let b = ArraySection(model: "b", elements: [] as [Int])
     #expect(
@@ -107,7 +107,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         == [SectionedChangeset(sections: Changeset(insertions: [1]))])
   }
 
-  @Test func aSectionUpdate() throws {
+  @Test func `a section update`() throws {
     #expect(
       try changes(
         from: [TestSection(model: 0, elements: [])],
@@ -115,7 +115,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         == [SectionedChangeset(sections: Changeset(updates: [.init(from: 0, to: 0)]))])
   }
 
-  @Test func allStagesOfSections() throws {
+  @Test func `all stages of sections`() throws {
     let changes = try changes(
       from: [
         TestSection(model: 0, elements: [1, 2]), TestSection(model: 1, elements: [3]),
@@ -134,7 +134,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(changes[4].sections.updates.map(\.to) == [0])
   }
 
-  @Test func sectionsThatComeAndElementsThatGoElsewhere() throws {
+  @Test func `inserted sections and elements that move to other sections`() throws {
     let changes = try changes(
       from: [
         ArraySection(model: "a", elements: ["A", "B"]), ArraySection(model: "b", elements: ["C"]),
@@ -152,7 +152,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: Batch updates
 
-  @Test func aProposalIsCommittedByItsHandler() throws {
+  @Test func `a proposal is committed by its handler`() throws {
     let list = SectionedListDataSource<ArraySection<Int, StoreItem>>()
     let view = StrictListView(sections: { list.sections })
     view.reloadData()

@@ -10,7 +10,7 @@ import Testing
   private let screen = Screen<TestElement>([0, 1, 2])
   private var view: StrictListView<ArraySection<Int, TestElement>> { screen.view }
 
-  @Test func aListIsReloadedInABatchForEachStage() throws {
+  @Test func `a list is reloaded in a batch for each stage`() throws {
     var told: [Bool] = []
     view.reload(using: StagedChangeset(from: old, to: new)) {
       screen.rows = $0
@@ -24,7 +24,7 @@ import Testing
     #expect(told == [true])
   }
 
-  @Test func withoutADifferenceNothingIsCalledButTheCompletion() {
+  @Test func `without a difference only the completion is called`() {
     var told: [Bool] = []
     view.reload(using: StagedChangeset(from: old, to: old)) { _ in
       Issue.record("data is set")
@@ -37,7 +37,7 @@ import Testing
 
   // MARK: Interrupting
 
-  @Test func anInterruptedReloadShowsTheTargetWithoutABatch() throws {
+  @Test func `an interrupted reload shows the new data without a batch`() throws {
     var asked: [Changeset] = []
     var told: [Bool] = []
     var set: [[TestElement]] = []
@@ -61,7 +61,7 @@ import Testing
     #expect(told == [true])
   }
 
-  @Test func aReloadCanBeInterruptedAtAnyStage() throws {
+  @Test func `a reload can be interrupted at any stage`() throws {
     for stage in 0..<3 {
       let screen = Screen(old)
       screen.view.holdsCompletions = true
@@ -87,7 +87,7 @@ import Testing
 
   // MARK: Completing
 
-  @Test func theCompletionIsCalledOnceWhenTheLastBatchRests() {
+  @Test func `the completion is called once after the last batch`() {
     var told: [Bool] = []
     view.holdsCompletions = true
     view.reload(using: StagedChangeset(from: old, to: new)) {
@@ -100,7 +100,7 @@ import Testing
     #expect(told == [true])
   }
 
-  @Test func aBatchThatIsCutShortIsTold() {
+  @Test func `a batch that is cut short is reported`() {
     var told: [Bool] = []
     view.holdsCompletions = true
     view.reload(using: StagedChangeset(from: old, to: new)) {
@@ -112,7 +112,7 @@ import Testing
     #expect(told == [false])
   }
 
-  @Test func oneMayWaitForTheLastBatch() async throws {
+  @Test func `a caller can wait for the last batch`() async throws {
     #expect(await view.reload(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 })
     try view.check()
     #expect(await view.reload(using: StagedChangeset(from: new, to: new)) { screen.rows = $0 })
@@ -126,7 +126,7 @@ import Testing
     #expect(screen.shown == old)
   }
 
-  @Test func aViewThatIsLetGoOfCompletesWhatItHas() async {
+  @Test func `a released view completes its reload`() async {
     var view: StrictListView? = StrictListView(rows: { [] as [TestElement] })
     view?.holdsCompletions = true
     let isFinished = await withCheckedContinuation { continuation in
@@ -144,14 +144,14 @@ import Testing
 
   // MARK: Re-entrance
 
-  @Test func aReloadInsideOfABatchIsDoneBehindTheOneUnderWay() throws {
+  @Test func `a reload inside a batch begins after the current reload`() throws {
     var told: [String] = []
     var isFirst = true
     view.reload(using: StagedChangeset(from: old, to: new)) { rows in
       screen.rows = rows
       guard isFirst else { return }
       isFirst = false
-      // Its offsets count in what is shown now, and not in what is shown when it is done.
+      // Its offsets fit the data that is shown now, not the data at the end of the reload.
       view.reload(using: StagedChangeset(from: rows, to: [7, 8])) {
         screen.rows = $0
       } completion: {
@@ -165,7 +165,7 @@ import Testing
     #expect(told == ["outer true", "inner true"])
   }
 
-  @Test func reloadsInsideOfABatchFollowEachOther() throws {
+  @Test func `reloads inside a batch follow each other`() throws {
     var depth = 0
     func reload(to rows: [TestElement]) {
       view.reload(using: StagedChangeset(from: screen.rows, to: rows)) { rows in
@@ -180,7 +180,7 @@ import Testing
     #expect(depth > 5)
   }
 
-  @Test func aReloadFromTheInterruptQuestionIsDoneBehindIt() throws {
+  @Test func `a reload inside interrupt begins after the current reload`() throws {
     var asked = 0
     view.reload(
       using: StagedChangeset(from: old, to: new),
@@ -195,7 +195,7 @@ import Testing
     #expect(screen.shown == [9])
   }
 
-  @Test func aReloadFromACompletionIsOneLikeAnyOther() throws {
+  @Test func `a reload can begin inside a completion`() throws {
     var told = 0
     view.reload(using: StagedChangeset(from: old, to: new)) {
       screen.rows = $0
@@ -214,7 +214,7 @@ import Testing
     #expect(view.reloadCount == 1)
   }
 
-  @Test func reloadsOfOtherViewsDoNotWait() throws {
+  @Test func `reloads of other views do not wait`() throws {
     let other = Screen<TestElement>([1])
     view.reload(using: StagedChangeset(from: old, to: new)) { rows in
       screen.rows = rows
@@ -228,7 +228,7 @@ import Testing
 
   // MARK: Sections
 
-  @Test func sectionsAreReloadedInABatchForEachStage() async throws {
+  @Test func `sections are reloaded in a batch for each stage`() async throws {
     let old = [
       TestSection(model: 0, elements: [1, 2]), TestSection(model: 1, elements: [3]),
       TestSection(model: 2, elements: [4]),

@@ -26,7 +26,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     view.reloadData()
   }
 
-  @Test func outOfRangeIsNil() {
+  @Test func `sections and items out of range are nil`() {
     #expect(list.sectionCount == 2)
     #expect(list.itemCount(inSection: 0) == 2)
     #expect(list.item(at: path(0, 1)) == 2)
@@ -39,8 +39,8 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     for element in [-1, 2, .max, .min] { #expect(list.item(at: path(0, element)) == nil) }
   }
 
-  @Test func aProposalChangesNothing() {
-    let proposal = list.makeChanges(to: new)
+  @Test func `a proposal changes nothing`() {
+    let proposal = list.makeProposal(for: new)
     #expect(list.sections == old)
     #expect(view.batchCount == 0)
     #expect(proposal.origin == old)
@@ -48,12 +48,12 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(!proposal.isEmpty)
     #expect(proposal.changeset == SectionedChangeset(from: old, to: new))
     #expect(proposal.stages == StagedChangeset(from: old, to: new))
-    #expect(list.makeChanges(to: old).isEmpty)
+    #expect(list.makeProposal(for: old).isEmpty)
   }
 
-  @Test func aCommitChangesTheSectionsInsideOfTheBatches() throws {
+  @Test func `a commit changes the sections inside the batches`() throws {
     var told: [Bool] = []
-    list.commit(list.makeChanges(to: new), to: view, completion: { told.append($0) })
+    list.commit(list.makeProposal(for: new), to: view, completion: { told.append($0) })
     try view.check()
     #expect(list.sections == new)
     #expect(view.cells == new.map(\.elements))
@@ -61,17 +61,17 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(told == [true])
   }
 
-  @Test func aCommitCanBeInterruptedAndWaitedFor() async throws {
-    #expect(await list.commit(list.makeChanges(to: new), to: view, interrupt: { _ in true }))
+  @Test func `a commit can be interrupted and awaited`() async throws {
+    #expect(await list.commit(list.makeProposal(for: new), to: view, interrupt: { _ in true }))
     try view.check()
     #expect(view.batchCount == 0)
-    #expect(await list.commit(list.makeChanges(to: old), to: view))
+    #expect(await list.commit(list.makeProposal(for: old), to: view))
     try view.check()
-    #expect(await list.commit(list.makeChanges(to: old), to: view))
+    #expect(await list.commit(list.makeProposal(for: old), to: view))
     #expect(list.sections == old)
   }
 
-  @Test func proposalsGoToTheHandlerUnlessTheyAreEmpty() async {
+  @Test func `proposals go to the handler unless they are empty`() async {
     var proposals: [ProposedSections<TestSection>] = []
     list.proposalHandler = { proposals.append($0) }
     list.propose(new)
@@ -85,13 +85,13 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(view.violations.isEmpty)
   }
 
-  @Test func aProposalThatIsOvertakenIsDropped() async {
+  @Test func `a proposal is dropped if a later one is ready first`() async {
     let gate = Gate()
     let list = SectionedListDataSource<GatedSection>()
     var proposed: [Int] = []
     list.proposalHandler = { proposed += $0.sections.map(\.id) }
     list.commit(
-      list.makeChanges(to: [GatedSection(id: 0)]),
+      list.makeProposal(for: [GatedSection(id: 0)]),
       to: StrictListView(sections: { list.sections }), completion: { _ in })
     async let slow: Void = list.proposeConcurrently([GatedSection(id: 0, gate: gate)])
     await gate.waitUntilEntered()
@@ -101,9 +101,9 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(proposed == [2])
   }
 
-  @Test func changesAreFoundOffTheMainActor() async throws {
+  @Test func `a proposal is computed off the main actor`() async throws {
     let proposal = await Task.detached { [old, new] in
-      SectionedListDataSource.makeChanges(from: old, to: new)
+      SectionedListDataSource.makeProposal(from: old, to: new)
     }.value
     await list.commit(proposal, to: view)
     try view.check()
@@ -112,9 +112,9 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: Stale proposals
 
-  @Test func aStaleProposalIsComparedAnew() throws {
-    let first = list.makeChanges(to: new)
-    let second = list.makeChanges(to: [TestSection(model: 0, elements: [2])])
+  @Test func `an outdated proposal is compared again`() throws {
+    let first = list.makeProposal(for: new)
+    let second = list.makeProposal(for: [TestSection(model: 0, elements: [2])])
     list.commit(first, to: view, completion: { _ in })
     list.commit(second, to: view, completion: { _ in })
     try view.check()
@@ -127,18 +127,18 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(view.reloadCount == 1)
   }
 
-  @Test func aProposalFromElsewhereIsComparedAnew() throws {
-    let foreign = SectionedListDataSource.makeChanges(from: [], to: new)
+  @Test func `a proposal of another list is compared again`() throws {
+    let foreign = SectionedListDataSource.makeProposal(from: [], to: new)
     list.commit(foreign, to: view, completion: { _ in })
     try view.check()
     #expect(list.sections == new)
-    let empty = SectionedListDataSource<TestSection>.makeChanges(from: [], to: [])
+    let empty = SectionedListDataSource<TestSection>.makeProposal(from: [], to: [])
     list.commit(empty, to: view, completion: { _ in })
     try view.check()
     #expect(list.sections.isEmpty)
   }
 
-  @Test func randomStaleProposalsNeverBreakARule() throws {
+  @Test func `random outdated proposals never break a rule`() throws {
     for seed in 0..<20 as Range<UInt64> {
       var editor = RandomEditor(seed: seed, size: 20)
       var proposals: [ProposedSections<TestSection>] = []
@@ -151,7 +151,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
             sections[sections.count - 1].elements.append(element)
           }
         }
-        proposals.append(list.makeChanges(to: sections))
+        proposals.append(list.makeProposal(for: sections))
         let proposal = proposals[editor.random.below(proposals.count)]
         let isInterrupted = editor.random.oneIn(5)
         list.commit(
@@ -164,9 +164,9 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: Re-entrance
 
-  @Test func aCommitInsideOfACommitIsDoneBehindIt() throws {
+  @Test func `a commit inside a commit begins after it`() throws {
     let other = [TestSection(model: 7, elements: [8])]
-    let proposal = list.makeChanges(to: other)
+    let proposal = list.makeProposal(for: other)
     var told: [String] = []
     var isFirst = true
     let watched = WatchedView(view) {
@@ -175,7 +175,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       list.commit(proposal, to: $0, completion: { _ in told.append("inner") })
       #expect(list.sections != other)
     }
-    list.commit(list.makeChanges(to: new), to: watched, completion: { _ in told.append("outer") })
+    list.commit(list.makeProposal(for: new), to: watched, completion: { _ in told.append("outer") })
     try view.check()
     #expect(list.sections == other)
     #expect(told == ["outer", "inner"])
@@ -183,11 +183,11 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(view.reloadCount == 1)
   }
 
-  @Test func aCommitFromACompletionFollows() throws {
+  @Test func `a commit can begin inside a completion`() throws {
     list.commit(
-      list.makeChanges(to: new), to: view,
+      list.makeProposal(for: new), to: view,
       completion: { _ in
-        list.commit(list.makeChanges(to: old), to: view, completion: { _ in })
+        list.commit(list.makeProposal(for: old), to: view, completion: { _ in })
       })
     try view.check()
     #expect(list.sections == old)
@@ -229,7 +229,7 @@ private final class WatchedView: BatchUpdatingSectionedListView {
   }
 }
 
-/// Holds up whoever comes through it, off the main actor, until it is opened.
+/// A gate that blocks threads off the main actor until it is opened.
 private final class Gate: Sendable {
   private let entered = AsyncStream<Void>.makeStream()
   private let opened = DispatchSemaphore(value: 0)

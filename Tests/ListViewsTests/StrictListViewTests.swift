@@ -7,7 +7,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   ElementPath(section: section, element: element)
 }
 
-/// What UIKit's views trap on, and what they would show wrong.
+/// Tests of batches that make UIKit's views trap or show wrong rows.
 @Suite @MainActor struct StrictListViewTests {
   /// Two sections of two items each.
   private let screen = SectionedScreen([
@@ -27,12 +27,12 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     }
     let rule = view.violations.first?.rule
     #expect(view.violations.count < 2)
-    // It goes on from what the data says by now.
+    // The view continues with the current data.
     #expect(view.cells == screen.sections.map(\.elements))
     return rule
   }
 
-  @Test func rightBatchesAreTaken() throws {
+  @Test func `correct batches are accepted`() throws {
     #expect(
       ruleBroken {
         $0.deleteItems(at: [path(0, 1)])
@@ -64,27 +64,27 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: B1
 
-  @Test func aChangeOutsideOfABatchBreaksB1() {
+  @Test func `an operation outside a batch breaks B1`() {
     view.deleteItems(at: [path(0, 0)])
     #expect(view.violations.map(\.rule) == ["B1"])
   }
 
-  @Test func aBatchInsideOfABatchBreaksB1() {
+  @Test func `a batch inside a batch breaks B1`() {
     #expect(ruleBroken { $0.performBatchUpdates({}, completion: { _ in }) } == "B1")
   }
 
-  @Test func reloadingEverythingInsideOfABatchBreaksB1() {
+  @Test func `reloadData inside a batch breaks B1`() {
     #expect(ruleBroken { $0.reloadData() } == "B1")
   }
 
   // MARK: B2
 
-  @Test func dataThatChangesOutsideOfABatchBreaksB2() {
+  @Test func `data that changes outside a batch breaks B2`() {
     screen.sections[0].elements[0].content = 1
     #expect(ruleBroken { _ in } == "B2")
   }
 
-  @Test func dataThatChangesBeforeTheBatchBreaksB2ThoughCountsAddUp() {
+  @Test func `data that changes before the batch breaks B2 even if the counts fit`() {
     screen.sections[0].elements.remove(at: 0)
     #expect(
       ruleBroken {
@@ -105,13 +105,13 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       { $0.insertSections(at: [2]) }, { $0.reloadSections(at: [2]) },
       { $0.moveSection(at: 2, to: 0) }, { $0.moveSection(at: 0, to: 2) },
     ] as [@MainActor @Sendable (StrictListView<TestSection>) -> Void])
-  func offsetsOutOfRangeBreakB3(
+  func `offsets out of range break B3`(
     operation: @MainActor @Sendable (StrictListView<TestSection>) -> Void
   ) {
     #expect(ruleBroken(by: operation) == "B3")
   }
 
-  @Test func deletionsCountBeforeTheBatchAndInsertionsBehindIt() {
+  @Test func `deletions are offsets before the batch and insertions after it`() {
     #expect(
       ruleBroken {
         $0.deleteItems(at: [path(0, 1)])
@@ -177,7 +177,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         $0.reloadSections(at: [0])
       },
     ] as [@MainActor @Sendable (StrictListView<TestSection>) -> Void])
-  func whatIsNamedTwiceBreaksB4(
+  func `two operations on one offset break B4`(
     operation: @MainActor @Sendable (StrictListView<TestSection>) -> Void
   ) {
     #expect(ruleBroken(by: operation) == "B4")
@@ -214,7 +214,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         $0.insertItems(at: [path(0, 0)])
       },
     ] as [@MainActor @Sendable (StrictListView<TestSection>) -> Void])
-  func itemsOfASectionThatChangesAsAWholeBreakB5(
+  func `items of a section that changes as a whole break B5`(
     operation: @MainActor @Sendable (StrictListView<TestSection>) -> Void
   ) {
     #expect(ruleBroken(by: operation) == "B5")
@@ -222,11 +222,11 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: B6
 
-  @Test func countsThatDoNotAddUpBreakB6() {
+  @Test func `wrong counts break B6`() {
     #expect(ruleBroken { $0.deleteItems(at: [path(0, 0)]) } == "B6")
   }
 
-  @Test func countsOfOneSectionAreNotMadeUpForByAnother() {
+  @Test func `the count of each section must be correct`() {
     #expect(
       ruleBroken {
         $0.deleteItems(at: [path(0, 0)])
@@ -236,11 +236,11 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B6")
   }
 
-  @Test func sectionsThatDoNotAddUpBreakB6() {
+  @Test func `a wrong count of sections breaks B6`() {
     #expect(ruleBroken { $0.deleteSections(at: [1]) } == "B6")
   }
 
-  @Test func dataThatChangesWithoutAWordBreaksB6() {
+  @Test func `data that changes without an operation breaks B6`() {
     #expect(
       ruleBroken { _ in
       } setting: {
@@ -248,7 +248,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B6")
   }
 
-  @Test func movesBetweenSectionsCountInBoth() {
+  @Test func `moves between sections count in both`() {
     #expect(
       ruleBroken {
         $0.moveItem(at: path(0, 0), to: path(1, 0))
@@ -259,7 +259,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   // MARK: B7
 
-  @Test func anUpdateThatIsNotToldBreaksB7() {
+  @Test func `a missing reload of an item breaks B7`() {
     #expect(
       ruleBroken { _ in
       } setting: {
@@ -267,7 +267,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B7")
   }
 
-  @Test func aHeadingThatIsNotReloadedBreaksB7() {
+  @Test func `a missing reload of a heading breaks B7`() {
     #expect(
       ruleBroken { _ in
       } setting: {
@@ -275,7 +275,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B7")
   }
 
-  @Test func aMoveToTheWrongPlaceBreaksB7() {
+  @Test func `a move to the wrong place breaks B7`() {
     #expect(
       ruleBroken {
         $0.moveItem(at: path(0, 0), to: path(1, 0))
@@ -285,7 +285,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B7")
   }
 
-  @Test func sectionsInTheWrongOrderBreakB7() {
+  @Test func `sections in the wrong order break B7`() {
     #expect(
       ruleBroken { _ in
       } setting: {
@@ -293,15 +293,15 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
       } == "B7")
   }
 
-  @Test func whatIsStaleInTheEndBreaksB7() {
+  @Test func `outdated headings at the end break B7`() {
     screen.sections[0].elements[0].content = 1
-    #expect(throws: ContractViolation.self) { try view.check() }
+    #expect(throws: ContractError.self) { try view.check() }
     #expect(view.violations.map(\.rule) == ["B7"])
   }
 
   // MARK: Reactions and completions
 
-  @Test func theViewTrapsWhereItIsToldTo() async {
+  @Test func `the view traps if its reaction says so`() async {
     await #expect(processExitsWith: .failure) {
       await MainActor.run {
         let view = StrictListView(reaction: .trap, rows: { [1, 2] })
@@ -310,15 +310,15 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     }
   }
 
-  @Test func aViolationTellsTheBatch() {
+  @Test func `an error has the number of the batch`() {
     _ = ruleBroken { _ in }
     _ = ruleBroken { $0.deleteSections(at: [5]) }
     #expect(
       view.violations.first?.description
-        == "B3: section 5 is named, and before the batch there are 2 (step 1)")
+        == "B3: section 5 is out of range 0..<2 before the batch (step 1)")
   }
 
-  @Test func completionsAreHeldUntilBatchesRest() {
+  @Test func `completions can be held`() {
     var told: [Bool] = []
     view.holdsCompletions = true
     view.performBatchUpdates({}, completion: { told.append($0) })

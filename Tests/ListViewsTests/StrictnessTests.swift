@@ -6,7 +6,7 @@ import Testing
 
 /// Every change that the framework makes is one that the strictest view takes.
 @Suite @MainActor struct StrictnessTests {
-  @Test func everySmallListIsTaken() throws {
+  @Test func `all changes of small lists are accepted`() throws {
     let elements = (0..<3).flatMap { id in (0..<2).map { TestElement(id, $0) } }
     let lists = everyList(upTo: isLong ? 3 : 2, of: elements)
     try withEvery("old", in: lists) { old in
@@ -19,21 +19,21 @@ import Testing
     }
   }
 
-  @Test func everySmallListOfSectionsWithoutUpdatesIsTaken() async {
+  @Test func `all changes of small lists of sections without updates are accepted`() async {
     await take(everyPairOf: SectionUniverse(contents: 1, headings: 1, elementCount: 2))
   }
 
-  @Test func everySmallListOfSectionsWithUpdatesIsTaken() async {
+  @Test func `all changes of small lists of sections with updates are accepted`() async {
     await take(everyPairOf: SectionUniverse(contents: 2, headings: 2, elementCount: 1))
   }
 
-  @Test func aSampleOfTwoSectionsOfTwoElementsWithUpdatesIsTaken() async {
+  @Test func `a sample of changes of two sections with two elements is accepted`() async {
     await take(
       everyPairOf: SectionUniverse(contents: 2, headings: 2, elementCount: 2), oneIn: 30)
   }
 
   @Test(.enabled(if: isLong))
-  func everyListOfTwoSectionsOfTwoElementsWithUpdatesIsTaken() async {
+  func `all changes of two sections with two elements are accepted`() async {
     await take(everyPairOf: SectionUniverse(contents: 2, headings: 2, elementCount: 2))
   }
 
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// Three hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
-  @Test func randomListsOfSectionsAreTaken() async {
+  @Test func `changes of random lists of sections are accepted`() async {
     let count: UInt64 = isLong ? 100_000 : 300
     let given = ProcessInfo.processInfo.environment["SWAPPABLE_SEED"].flatMap { UInt64($0) }
     let first = given ?? .random(in: 0...1 << 40)
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: 0..<50 as Range<UInt64>)
-  func headingsThatShowSomethingOfTheElementsAreTaken(seed: UInt64) {
+  func `headings that depend on the elements are accepted`(seed: UInt64) {
     var edits = SectionEdits(seed: seed)
     let old = edits.sections()
     let new = edits.edited(old)
@@ -101,7 +101,7 @@ private struct CountingSection: DifferentiableSection, Equatable, Identifiable {
   }
 }
 
-/// Makes lists of sections, and edits them, at random.
+/// A generator of random lists of sections and random edits.
 private struct SectionEdits {
   private var random: SeededGenerator
   private let sectionLimit: Int

@@ -9,7 +9,7 @@ let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 @MainActor
 final class SectionedScreen<Section: DifferentiableSection> {
   var sections: [Section]
-  /// Whether moves of items do not reach the view.
+  /// A Boolean value that indicates whether moves of items are dropped.
   var forgetsMoves = false
   private(set) lazy var view = StrictListView(sections: { [unowned self] in sections })
 
@@ -34,7 +34,7 @@ final class Screen<Row: Differentiable> {
   var shown: [Row] { view.violations.isEmpty ? view.cells.first ?? [] : [] }
 }
 
-/// What a strict view has against the stages from one list of sections to another, if anything.
+/// Returns the first rule that the stages between two lists of sections break, or `nil`.
 @MainActor
 func violation<Section: DifferentiableSection & Equatable>(
   from old: [Section], to new: [Section]

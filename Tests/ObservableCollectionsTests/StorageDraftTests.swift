@@ -11,7 +11,7 @@ import Testing
   private func makeEditor(_ seed: UInt64) -> RandomEditor<TestElement> {
     RandomEditor(
       seed: seed, size: 700, editsPerStep: 30, allowsDuplicates: seed.isMultiple(of: 2),
-      kinds: RandomEdit.all.filter { $0 != .removeAll } + [
+      kinds: RandomEdit.allCases.filter { $0 != .removeAll } + [
         .insertMany, .insertMany, .update, .move,
       ])
   }

@@ -175,7 +175,7 @@ import Testing
   @Test func randomNestedTransactionsKeepTheContract() throws {
     for seed in UInt64(0)..<40 {
       var editor = RandomEditor(
-        seed: seed, kinds: RandomEdit.all + [.nest, .nestAndThrow, .cancelOut])
+        seed: seed, kinds: RandomEdit.allCases + [.nest, .nestAndThrow, .cancelOut])
       let items = Items([])
       let recorder = RecordingObserver(items, seed: seed)
       for _ in 0..<50 { try editor.step(items) }

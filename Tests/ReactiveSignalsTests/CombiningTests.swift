@@ -7,7 +7,7 @@ import Testing
 
   private func check<A, B>(
     _ signal: Signal<(A, B)>, _ line: String
-  ) throws(MarbleMismatch) {
+  ) throws(MarbleError) {
     try marbles.check(signal, line) { "\($0.0)\($0.1)" }
   }
 

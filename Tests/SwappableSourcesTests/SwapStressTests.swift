@@ -17,7 +17,7 @@ private final class Stress: Sendable {
   let containers: [Container]
   /// All collections that can be observed, most of which can be shown.
   let collections: [any DataSource<TestElement>]
-  let violations = Log<ContractViolation>([])
+  let violations = Log<ContractError>([])
   let counts = Shared<[String: Int]>([:])
   private let committed = Atomic<Int>(0)
   /// The number of times that observers may still call the engine.

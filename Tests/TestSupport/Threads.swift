@@ -20,7 +20,7 @@ package final class Worker: Sendable {
   /// Waits for the end of the thread; what takes a minute is a deadlock.
   package func join() throws {
     guard finished.wait(timeout: .now() + 60) == .success else {
-      throw WaitTimeout("waited a minute for a thread to end: a deadlock")
+      throw TimeoutError("waited a minute for a thread to end: a deadlock")
     }
     finished.signal()
   }

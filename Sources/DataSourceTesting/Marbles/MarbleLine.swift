@@ -1,16 +1,16 @@
-/// What happens at each tick of a marble line.
+/// The events at each tick of a marble line.
 struct MarbleLine: Equatable {
   enum Marble: Equatable {
     case value(String)
     case end
   }
 
-  /// What happens at each tick, without the silence after the last of it.
+  /// The events at each tick, up to the last event.
   private(set) var ticks: [[Marble]] = []
 
   init() {}
 
-  /// Reads a line: see ``Marbles``.
+  /// Parses a line in the format of ``Marbles``.
   init(_ text: String) {
     var rest = text[...]
     var length = 0
@@ -32,7 +32,7 @@ struct MarbleLine: Equatable {
     }
   }
 
-  /// Takes the next character that is no blank.
+  /// Removes and returns the next character that is not a blank.
   private static func next(_ rest: inout Substring) -> Character? {
     rest = rest.drop(while: \.isWhitespace)
     return rest.popFirst()
@@ -49,7 +49,8 @@ struct MarbleLine: Equatable {
       }
       defer { rest = rest[rest.index(after: close)...] }
       return .value(String(rest[..<close]))
-    case ")", "]", "(": preconditionFailure("the marble line \(text) has a \(character) too many")
+    case ")", "]", "(":
+      preconditionFailure("the marble line \(text) has an unexpected \(character)")
     default: return .value(String(character))
     }
   }

@@ -31,7 +31,7 @@ public final class Marbles: Sendable {
   ///
   /// - Parameter tick: The time between two ticks, which must be positive.
   public init(tick: Duration = .seconds(1)) {
-    precondition(tick > .zero, "marbles with a tick of \(tick)")
+    precondition(tick > .zero, "tick must be greater than zero, but is \(tick)")
     self.tick = tick
   }
 
@@ -95,15 +95,70 @@ public final class Marbles: Sendable {
   ///   - signal: The signal.
   ///   - line: The expected line. Silence at its end is ignored.
   ///   - name: A closure that returns the name of a value. The default is the value's description.
-  /// - Throws: A ``MarbleMismatch`` if the recorded line is different.
+  /// - Throws: A ``MarbleError`` if the recorded line is different.
   public func check<Value>(
     _ signal: Signal<Value>, _ line: String,
     _ name: @escaping @Sendable (Value) -> String = { String(describing: $0) }
-  ) throws(MarbleMismatch) {
+  ) throws(MarbleError) {
     let recording = record(signal, name)
     play()
     try recording.check(line)
   }
 
   private var ticksPassed: Int { Int(clock.now.offset.attoseconds / tick.attoseconds) }
+}
+
+/// A recording of the values of a signal, tick by tick. Release it to stop recording.
+public final class MarbleRecording: Sendable {
+  private let recorded: Recorded
+  private let observation: Disposable
+
+  private final class Recorded: Sendable {
+    let line = Locked(MarbleLine())
+  }
+
+  init(
+    _ observe: (_ add: @escaping @Sendable (MarbleLine.Marble, Int) -> Void) -> Disposable
+  ) {
+    let recorded = Recorded()
+    self.recorded = recorded
+    observation = observe { marble, tick in recorded.line.withLock { $0.add(marble, at: tick) } }
+  }
+
+  /// The recorded values, as a marble line without silence at its end.
+  public var line: String { recorded.line.withLock { $0 }.description }
+
+  /// Stops recording.
+  public func dispose() {
+    observation.dispose()
+  }
+
+  /// Compares the recorded values with a line.
+  ///
+  /// - Parameter expected: The expected line. Silence at its end is ignored.
+  /// - Throws: A ``MarbleError`` if the recorded line is different.
+  public func check(_ expected: String) throws(MarbleError) {
+    let expected = MarbleLine(expected)
+    let received = recorded.line.withLock { $0 }
+    if received != expected {
+      throw MarbleError(expected: expected.description, received: received.description)
+    }
+  }
+}
+
+/// An error that occurs if a signal sends other values than expected.
+public struct MarbleError: Error, Hashable, CustomStringConvertible {
+  /// The expected values, as a marble line.
+  public let expected: String
+  /// The received values, as a marble line.
+  public let received: String
+
+  /// Both lines, one below the other.
+  public var description: String {
+    """
+    the signal has sent other values
+      expected \(expected)
+      received \(received)
+    """
+  }
 }

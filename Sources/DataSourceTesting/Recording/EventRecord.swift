@@ -15,7 +15,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     var count = 0
     var events: [CollectionEvent<Element>] = []
     var latest: CollectionEvent<Element>?
-    var violations: [ContractViolation] = []
+    var violations: [ContractError] = []
     /// The number of the first recorded event whose replay was not checked.
     var unchecked = 0
   }
@@ -29,12 +29,12 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   var latest: CollectionEvent<Element>? { state.withLock { $0.latest } }
 
   /// Returns the violations, including violations in replays that are checked at the end.
-  func violations() -> [ContractViolation] {
+  func violations() -> [ContractError] {
     if case .atEnd = options.checksReplay { checkRest() }
     return state.withLock { $0.violations }
   }
 
-  func add(_ violation: ContractViolation) {
+  func add(_ violation: ContractError) {
     var violation = violation
     if violation.seed == nil { violation.seed = options.seed }
     state.withLock { $0.violations.append(violation) }
@@ -45,7 +45,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     let (previous, step) = state.withLock { ($0.latest, $0.count) }
     if isInside.exchange(true, ordering: .acquiringAndReleasing) {
       add(
-        ContractViolation(
+        ContractError(
           rule: "T3", message: "the observer is called while it is being called", step: step))
     } else {
       check(event, after: previous, step)
@@ -73,14 +73,14 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     _ event: CollectionEvent<Element>, after previous: CollectionEvent<Element>?, _ step: Int
   ) {
     func violate(_ rule: String, _ message: String) {
-      add(ContractViolation(rule: rule, message: message, step: step))
+      add(ContractError(rule: rule, message: message, step: step))
     }
     switch (previous, event) {
     case (nil, .initial): break
     case (.some, .initial):
-      violate("E1", "a second initial, \(event.snapshot.count) elements")
+      violate("E1", "there is a second initial event, with \(event.snapshot.count) elements")
     case (nil, .change):
-      violate("E1", "the first event is a change and not the initial")
+      violate("E1", "the first event is a change, not the initial event")
     case (.some(let previous), .change(let change)):
       if change.revisionBefore != previous.revision {
         violate(
@@ -91,12 +91,14 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
         violate("E2", "a change leads from \(change.revisionBefore) to \(change.revision)")
       } else if options.expectsEveryRevision, change.revision != change.revisionBefore + 1 {
         violate(
-          "T3", "a gap: a change leads from \(change.revisionBefore) to \(change.revision)")
+          "T3",
+          "revisions are missing: a change leads from \(change.revisionBefore) to \(change.revision)"
+        )
       }
       if !change.before.hasSameContents(as: previous.snapshot) {
         violate(
           "E2",
-          "the snapshot before is not that of the event before: "
+          "the snapshot before the change is not the snapshot of the previous event: "
             + Contents.difference(of: change.before, from: previous.snapshot))
       }
     }
@@ -118,7 +120,7 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     for (index, event) in events.enumerated() {
       guard case .change(let change) = event else { continue }
       for (rule, message) in Self.faults(of: change) {
-        add(ContractViolation(rule: rule, message: message, step: first + index))
+        add(ContractError(rule: rule, message: message, step: first + index))
       }
     }
   }
@@ -129,22 +131,22 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
   ) -> [(rule: String, message: String)] {
     let (before, after, changeset) = (change.before, change.after, change.changeset)
     if let fault = changeset.invariantViolation(oldCount: before.count, newCount: after.count) {
-      // The text begins with the rule. Do not apply such a changeset.
+      // The text begins with the rule. An invalid changeset is not applied.
       return [
         (String(fault.prefix(2)), String(fault.dropFirst(4)) + " in \(Contents.text(changeset))")
       ]
     }
     var faults: [(rule: String, message: String)] = []
     if before.hasSameContents(as: after) {
-      faults.append(("E3", "contents are equal before and after \(Contents.text(changeset))"))
+      faults.append(("E3", "the contents before and after \(Contents.text(changeset)) are equal"))
     }
     let applied = Snapshot(changeset.applying(to: before, with: after))
     if !applied.hasSameContents(as: after) {
       faults.append(
         (
           "E4",
-          "\(Contents.text(changeset)) does not lead from \(Contents.text(before)) to the contents "
-            + "after, but to \(Contents.difference(of: applied, from: after))"
+          "\(Contents.text(changeset)) does not lead from \(Contents.text(before)) to the snapshot "
+            + "after the change, but to \(Contents.difference(of: applied, from: after))"
         ))
     }
     let stepped = Snapshot(change.patch.applying(to: before))
@@ -158,11 +160,64 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     }
     if changeset.normalForm(from: before, to: after).deletions != changeset.deletions {
       faults.append(
-        ("C7", "one identity is deleted and inserted:\n\(change)"))
+        ("C7", "an identity is both deleted and inserted:\n\(change)"))
     }
     for update in changeset.updates where isSame(before[update.from], after[update.to]) {
       faults.append(("C4", "the update \(update.from)->\(update.to) has equal content"))
     }
     return faults
+  }
+}
+
+/// The options of a recording observer.
+struct RecordingOptions: Sendable {
+  var checksReplay = ReplayChecking.every
+  /// The maximum number of kept events.
+  var keeps = Int.max
+  var seed: UInt64?
+  /// A Boolean value that indicates whether changes may not be merged.
+  var expectsEveryRevision = false
+}
+
+/// A namespace for functions that describe contents in messages of limited length.
+enum Contents {
+  /// Returns the text of the first elements, and the number of the others.
+  static func text<Element>(_ elements: some Collection<Element>) -> String {
+    let texts = elements.prefix(8).map { text(of: $0) }
+    let rest = elements.count - texts.count
+    return "[\(texts.joined(separator: ", "))\(rest > 0 ? ", … \(rest) more" : "")]"
+  }
+
+  /// Returns the beginning of the text of an element.
+  static func text(of element: Any) -> String {
+    shortened(String(describing: element), 40)
+  }
+
+  /// Returns the beginning of the text of a changeset.
+  static func text(_ changeset: Changeset) -> String {
+    shortened(changeset.description, 200)
+  }
+
+  /// Returns the difference between contents and the expected contents, with a line for each
+  /// element.
+  ///
+  /// A missing element is a deletion, and an unexpected element is an insertion.
+  static func difference<Element: Differentiable & Sendable>(
+    of contents: Snapshot<Element>, from expected: Snapshot<Element>
+  ) -> String {
+    let change = Changeset(from: expected, to: contents)
+    // If the equality of the elements is faulty, the difference may be empty.
+    guard !change.isEmpty else { return "\(text(contents)), not \(text(expected))" }
+    let description = ChangeDescription(
+      change, from: expected, to: contents, style: ChangeDescription.Style(lineLimit: 12))
+    return """
+      \(contents.count) elements instead of \(expected.count); the change from the expected contents:
+      \(description)
+      """
+  }
+
+  private static func shortened(_ text: String, _ length: Int) -> String {
+    text.unicodeScalars.count > length
+      ? String(String.UnicodeScalarView(text.unicodeScalars.prefix(length))) + "…" : text
   }
 }

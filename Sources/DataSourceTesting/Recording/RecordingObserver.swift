@@ -41,7 +41,7 @@ public final class RecordingObserver<Element: Differentiable & Sendable>: Sendab
     isImmediate = true
     observation = source.observe { record.receive($0) }
     if record.count == 0 {
-      record.add(ContractViolation(rule: "E1", message: "observe returned before the initial"))
+      record.add(ContractError(rule: "E1", message: "observe returned before the initial event"))
     }
   }
 
@@ -116,10 +116,10 @@ extension RecordingObserver {
   public var revision: Int? { record.latest?.revision }
 
   /// The violations in the events, in order.
-  public var violations: [ContractViolation] { record.violations() }
+  public var violations: [ContractError] { record.violations() }
 
   /// Throws the first violation, if there is one.
-  public func check() throws(ContractViolation) {
+  public func check() throws(ContractError) {
     if let violation = violations.first { throw violation }
   }
 
@@ -128,14 +128,14 @@ extension RecordingObserver {
   /// If the recorded contents or the revision differ from the source, it throws a violation of E4 or E2.
   ///
   /// - Parameter source: The observed source. All its events must have been delivered.
-  public func check(against source: any DataSource<Element>) throws(ContractViolation) {
+  public func check(against source: any DataSource<Element>) throws(ContractError) {
     try check()
     let state = source.state
     guard snapshot.hasSameContents(as: state.snapshot) else {
       record.add(
-        ContractViolation(
+        ContractError(
           rule: "E4",
-          message: "the events do not lead to what the source holds, but to "
+          message: "the events do not lead to the contents of the source, but to "
             + Contents.difference(of: snapshot, from: state.snapshot),
           step: eventCount))
       return try check()
@@ -143,7 +143,7 @@ extension RecordingObserver {
     // Merged changes without a net effect increase the revision, but are no event.
     guard isImmediate, let revision, revision != state.revision else { return }
     record.add(
-      ContractViolation(
+      ContractError(
         rule: "E2", message: "the last event has revision \(revision), not \(state.revision)",
         step: eventCount))
     try check()
@@ -156,7 +156,7 @@ extension RecordingObserver {
   /// - Parameters:
   ///   - timeout: The time to wait.
   ///   - condition: A closure that checks the recorder.
-  /// - Throws: A ``WaitTimeout`` if the condition does not hold in time.
+  /// - Throws: A ``TimeoutError`` if the condition does not hold in time.
   public func wait(
     timeout: Duration = .seconds(60), until condition: (RecordingObserver<Element>) -> Bool
   ) async throws {
@@ -168,7 +168,7 @@ extension RecordingObserver {
         try Task.checkCancellation()
         // On a busy machine, the timeout may be noticed long after the condition began to hold.
         if condition(self) { return }
-        throw late("for a condition", timeout)
+        throw late(timeout)
       }
     }
   }
@@ -178,7 +178,7 @@ extension RecordingObserver {
   /// - Parameters:
   ///   - timeout: The time to wait.
   ///   - condition: A closure that checks the recorder.
-  /// - Throws: A ``WaitTimeout`` if the condition does not hold in time.
+  /// - Throws: A ``TimeoutError`` if the condition does not hold in time.
   public func wait(
     timeout: Duration = .seconds(60), until condition: (RecordingObserver<Element>) -> Bool
   ) throws {
@@ -188,45 +188,64 @@ extension RecordingObserver {
       if condition(self) { return }
       guard record.notice.wait(after: seen, until: deadline) else {
         if condition(self) { return }
-        throw late("for a condition", timeout)
+        throw late(timeout)
       }
     }
   }
 
   /// Waits until a number of events is recorded, including the initial event.
   ///
-  /// - Throws: A ``WaitTimeout`` if there are fewer events in time.
+  /// - Throws: A ``TimeoutError`` if there are fewer events in time.
   public func wait(forEvents count: Int, timeout: Duration = .seconds(60)) async throws {
     try await wait(timeout: timeout) { $0.eventCount >= count }
   }
 
   /// Blocks until a number of events is recorded, including the initial event.
   ///
-  /// - Throws: A ``WaitTimeout`` if there are fewer events in time.
+  /// - Throws: A ``TimeoutError`` if there are fewer events in time.
   public func wait(forEvents count: Int, timeout: Duration = .seconds(60)) throws {
     try wait(timeout: timeout) { $0.eventCount >= count }
   }
 
   /// Waits until the recorded contents are equal to the given elements.
   ///
-  /// - Throws: A ``WaitTimeout`` if they are not equal in time.
+  /// - Throws: A ``TimeoutError`` if they are not equal in time.
   public func wait(
     forContents contents: some Sequence<Element>, timeout: Duration = .seconds(60)
   ) async throws {
     let contents = Snapshot(contents)
     do {
       try await wait(timeout: timeout) { $0.snapshot.hasSameContents(as: contents) }
-    } catch is WaitTimeout {
-      throw WaitTimeout(
-        "waited \(timeout) for contents; there were \(eventCount) events, the last of them led to "
+    } catch is TimeoutError {
+      throw TimeoutError(
+        "waited \(timeout) for contents, but the last of \(eventCount) events led to "
           + Contents.difference(of: snapshot, from: contents))
     }
   }
 
-  private func late(_ what: String, _ timeout: Duration) -> WaitTimeout {
-    WaitTimeout(
-      "waited \(timeout) \(what); there were \(eventCount) events, the last of them led to "
+  private func late(_ timeout: Duration) -> TimeoutError {
+    TimeoutError(
+      "waited \(timeout) for a condition, but the last of \(eventCount) events led to "
         + Contents.text(snapshot)
     )
+  }
+}
+
+/// The frequency of replays: how often a ``RecordingObserver`` applies a change, which takes
+/// O(*n*).
+public enum ReplayChecking: Sendable, Hashable {
+  /// Replays each change when it arrives.
+  case every
+  /// Replays every *n*th change when it arrives.
+  case sampled(Int)
+  /// Replays all kept changes when the violations are read.
+  case atEnd
+
+  func isDue(at step: Int) -> Bool {
+    switch self {
+    case .every: true
+    case .sampled(let distance): step % max(1, distance) == 0
+    case .atEnd: false
+    }
   }
 }

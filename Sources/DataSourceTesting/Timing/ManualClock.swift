@@ -74,7 +74,7 @@ public final class ManualClock: Clock {
   ///
   /// - Parameter duration: The time to advance by, which must not be negative.
   public func advance(by duration: Duration) {
-    precondition(duration >= .zero, "a clock is advanced by \(duration)")
+    precondition(duration >= .zero, "duration must be at least zero, but is \(duration)")
     let end = now.advanced(by: duration)
     while let due = takeFirst(until: end) { due.wake(nil) }
     state.withLock { $0.now = max($0.now, end) }
@@ -92,7 +92,7 @@ public final class ManualClock: Clock {
 
   /// Waits until the clock has at least a number of sleepers. The clock does not advance.
   ///
-  /// - Throws: A ``WaitTimeout`` if there are fewer sleepers after `timeout` of real time.
+  /// - Throws: A ``TimeoutError`` if there are fewer sleepers after `timeout` of real time.
   public func waitForSleepers(_ count: Int, timeout: Duration = .seconds(60)) async throws {
     let limit = DispatchTime.after(timeout)
     while true {
@@ -102,8 +102,9 @@ public final class ManualClock: Clock {
         try Task.checkCancellation()
         // On a busy machine, the timeout may be noticed long after the tasks began to sleep.
         if sleeperCount >= count { return }
-        throw WaitTimeout(
-          "waited \(timeout) for \(count) tasks to sleep by a manual clock; \(sleeperCount) do")
+        throw TimeoutError(
+          "waited \(timeout) for \(count) sleepers of a manual clock, but there are \(sleeperCount)"
+        )
       }
     }
   }

@@ -15,13 +15,13 @@ extension Changeset {
     if updates.isEmpty && moves.isEmpty { return nil }
     let origins = origins(oldCount: oldCount)
     for update in updates where origins[update.to] != update.from {
-      return "C4: the update \(update.from)->\(update.to) is no pair, "
-        + "what comes to \(update.to) was at \(origins[update.to])"
+      return "C4: the update \(update.from)->\(update.to) is not a kept element; "
+        + "the element at \(update.to) was at \(origins[update.to])"
     }
     if !moves.isEmpty {
       let minimum = minimalMoves(origins: origins, updates: updates).count
       if moves.count != minimum {
-        return "C3: \(moves.count) moves, where \(minimum) would do"
+        return "C3: there are \(moves.count) moves, but \(minimum) are enough"
       }
     }
     return nil
@@ -40,7 +40,7 @@ extension Changeset {
         return "C3: the moves to \(pair.0) and \(pair.1) do not ascend"
       }
       if let pair = firstDescent(in: removals) {
-        return "C3: offset \(pair.0) leaves twice, as a deletion or the origin of a move"
+        return "C3: offset \(pair.0) is removed twice, as a deletion or the origin of a move"
       }
       if let pair = firstDescent(in: (insertions + moves.map(\.to)).sorted()) {
         return "C3: offset \(pair.0) is both an insertion and the destination of a move"
@@ -64,23 +64,23 @@ extension Changeset {
   private func boundsViolation(oldCount: Int, newCount: Int) -> String? {
     // Check only the ends of ascending lists. The origins of moves and updates do not ascend.
     if let offset = outlier(of: deletions, count: oldCount) {
-      return "C1: the deletion \(offset) is not one of \(oldCount) old offsets"
+      return "C1: the deletion \(offset) is out of range 0..<\(oldCount)"
     }
     if let offset = outlier(of: insertions, count: newCount) {
-      return "C2: the insertion \(offset) is not one of \(newCount) new offsets"
+      return "C2: the insertion \(offset) is out of range 0..<\(newCount)"
     }
     for move in moves
     where !(0..<oldCount).contains(move.from) || !(0..<newCount).contains(move.to) {
       return
-        "C3: the move \(move.from)->\(move.to) leaves \(oldCount) old or \(newCount) new offsets"
+        "C3: the move \(move.from)->\(move.to) is out of range 0..<\(oldCount) or 0..<\(newCount)"
     }
     for update in updates
     where !(0..<oldCount).contains(update.from) || !(0..<newCount).contains(update.to) {
-      return "C4: the update \(update.from)->\(update.to) leaves \(oldCount) old "
-        + "or \(newCount) new offsets"
+      return "C4: the update \(update.from)->\(update.to) is out of range "
+        + "0..<\(oldCount) or 0..<\(newCount)"
     }
     if oldCount + countChange != newCount {
-      return "C5: \(oldCount) elements less \(deletions.count) plus \(insertions.count) "
+      return "C5: \(oldCount) elements minus \(deletions.count) plus \(insertions.count) "
         + "are not \(newCount)"
     }
     return nil

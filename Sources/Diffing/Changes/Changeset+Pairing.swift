@@ -1,18 +1,19 @@
 extension Changeset {
-  /// Creates the changeset of a known pairing of old and new offsets.
+  /// Creates a changeset from a known pairing of old and new offsets.
   ///
-  /// This is the one place where moves are computed: the kept elements without a longest increasing
-  /// subsequence of them. Where few stretches are out of order and several choices of moves are equally
-  /// small, elements move that are updated, rather than others.
+  /// Moves are the kept elements outside a longest increasing subsequence. If only few stretches
+  /// are out of order and several choices of moves are minimal, updated elements are moved rather
+  /// than others.
   ///
   /// - Parameters:
-  ///   - origins: For each offset in the new version the offset in the old one, or -1 for what was
-  ///     inserted. No old offset stands there twice.
+  ///   - origins: The old offset for each new offset, or -1 for an inserted element. No old offset
+  ///     occurs twice.
   ///   - oldCount: The number of elements in the old version.
-  ///   - isUpdated: Tells for a kept element's old and new offset whether its content differs. It is
-  ///     called once for each, by ascending new offset.
-  /// - Complexity: O(*n*) where kept elements are in order, and then memory only for the changes.
-  ///   Otherwise O(*n* + *k* log *k*), where *k* is the number of stretches that are in step.
+  ///   - isUpdated: A closure that indicates whether the content of a kept element differs. It is
+  ///     called once for each kept element, by ascending new offset.
+  /// - Complexity: O(*n*) if the kept elements are in order, with memory only for the changes.
+  ///   Otherwise O(*n* + *k* log *k*), where *k* is the number of stretches of consecutive
+  ///   elements.
   @inlinable
   package init(
     origins: some RandomAccessCollection<Int>, oldCount: Int,
@@ -29,7 +30,7 @@ extension Changeset {
         insertions.append(new)
       } else {
         if isUpdated(old, new) { updates.append(Update(from: old, to: new)) }
-        // As long as nothing is out of order, what is skipped is what was deleted.
+        // While nothing is out of order, each skipped old offset is a deletion.
         if old >= expected {
           if old > expected && isInOrder { deletions.append(contentsOf: expected..<old) }
           expected = old + 1
@@ -50,12 +51,11 @@ extension Changeset {
       unchecked: (deletions: deletions, insertions: insertions, moves: moves, updates: updates))
   }
 
-  /// Spells out the pairing that this changeset describes.
+  /// Returns the pairing that this changeset describes.
   ///
   /// - Parameter oldCount: The number of elements in the old version.
-  /// - Returns: For each offset in the new version the offset in the old one, or -1 for what was
-  ///   inserted.
-  /// - Precondition: The changeset breaks no rule for that count.
+  /// - Returns: The old offset for each new offset, or -1 for an inserted element.
+  /// - Precondition: The changeset is valid for that number of elements.
   /// - Complexity: O(*n*).
   @usableFromInline
   package func origins(oldCount: Int) -> [Int] {
@@ -86,7 +86,7 @@ extension Changeset {
   }
 }
 
-/// The offsets below a bound that do not occur in a list, ascending.
+/// Returns the offsets below a bound that a list does not contain, ascending.
 @inlinable
 func missingOffsets(in offsets: some Collection<Int>, upTo bound: Int) -> [Int] {
   var bits = [UInt64](repeating: 0, count: (bound + 63) / 64)
@@ -107,11 +107,12 @@ func missingOffsets(in offsets: some Collection<Int>, upTo bound: Int) -> [Int] 
       open &= open - 1
     }
   }
-  assert(result.count == missing, "An old offset is the origin of two elements")
+  assert(result.count == missing, "an old offset is the origin of two elements")
   return result
 }
 
-/// The fewest elements that must move so that the rest is in order, by ascending destination.
+/// Returns a minimal set of moves that brings the kept elements into their new order, by ascending
+/// destination.
 @inlinable
 func minimalMoves(
   origins: some Collection<Int>, updates: [Changeset.Update]

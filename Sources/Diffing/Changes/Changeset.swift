@@ -75,7 +75,7 @@ public struct Changeset: Sendable, Hashable {
       unchecked: (
         deletions: deletions, insertions: insertions, moves: moves, updates: updates
       ))
-    assert(orderViolation == nil, "\(self) is no changeset: \(orderViolation ?? "")")
+    assert(orderViolation == nil, "\(self) is not valid: \(orderViolation ?? "")")
   }
 
   @usableFromInline
@@ -139,5 +139,126 @@ extension Changeset: CustomStringConvertible {
       parts.append("updates: [\(updates.map { "\($0.from)->\($0.to)" }.joined(separator: ", "))]")
     }
     return "Changeset(\(parts.joined(separator: ", ")))"
+  }
+}
+
+extension Changeset {
+  /// The number of operations: deletions, insertions, moves and updates.
+  ///
+  /// ```swift
+  /// let animates = Changeset(from: old, to: new).changeCount < 100
+  /// ```
+  public var changeCount: Int {
+    deletions.count + insertions.count + moves.count + updates.count
+  }
+}
+
+extension Changeset {
+  /// Applies the change to the old version.
+  ///
+  /// This method removes deletions and origins of moves. It then inserts insertions and
+  /// destinations of moves by ascending offset, and writes the updates. It reads only inserted and
+  /// updated elements from the new version. All other elements come from the old version.
+  ///
+  /// - Parameters:
+  ///   - old: The version before the change.
+  ///   - new: The version after the change.
+  /// - Returns: The elements of the new version.
+  /// - Precondition: The counts of both versions fit the changeset.
+  /// - Complexity: O(*n*).
+  @inlinable
+  public func applying<Element>(
+    to old: some Collection<Element>, with new: some Collection<Element>
+  ) -> [Element] {
+    let old = Array(old)
+    precondition(
+      old.count + countChange == new.count,
+      "the new version must have \(old.count + countChange) elements, but has \(new.count)")
+    if isEmpty { return old }
+    return applying(
+      to: old, inserted: elements(of: new, at: insertions),
+      updated: elements(of: new, at: updates.map(\.to)))
+  }
+
+  /// Applies the change to the old version.
+  ///
+  /// - Parameters:
+  ///   - old: The version before the change.
+  ///   - inserted: The inserted elements, in order.
+  ///   - updated: The new elements of the updates, in order.
+  /// - Precondition: All offsets are in range.
+  @inlinable
+  package func applying<Element>(
+    to old: [Element], inserted: [Element], updated: [Element]
+  ) -> [Element] {
+    var result: [Element] = []
+    result.reserveCapacity(old.count + countChange)
+    let removals = removals
+    var removal = 0
+    var taken = 0
+    // Appends elements that stay until the result has `count` elements.
+    func appendStayed(upTo count: Int) {
+      while result.count < count {
+        let end = removal < removals.count ? removals[removal] : old.count
+        precondition(
+          taken < end || removal < removals.count, "\(self) does not fit \(old.count) elements")
+        let stretch = Swift.min(end - taken, count - result.count)
+        result.append(contentsOf: old[taken..<taken + stretch])
+        taken += stretch
+        if taken == end, removal < removals.count {
+          taken += 1
+          removal += 1
+        }
+      }
+    }
+    var insertion = 0
+    var move = 0
+    while insertion < insertions.count || move < moves.count {
+      let isInsertion =
+        move == moves.count
+        || (insertion < insertions.count && insertions[insertion] < moves[move].to)
+      appendStayed(upTo: isInsertion ? insertions[insertion] : moves[move].to)
+      if isInsertion {
+        result.append(inserted[insertion])
+        insertion += 1
+      } else {
+        result.append(old[moves[move].from])
+        move += 1
+      }
+    }
+    appendStayed(upTo: old.count + countChange)
+    // By index: iterating allocates in code that is not specialized.
+    for position in 0..<updates.count { result[updates[position].to] = updated[position] }
+    return result
+  }
+
+  /// Returns the elements at ascending offsets.
+  ///
+  /// This method walks forward once. A separate access to each element of a collection without
+  /// random access would begin at its start.
+  @inlinable
+  func elements<Element>(of collection: some Collection<Element>, at offsets: [Int]) -> [Element] {
+    var index = collection.startIndex
+    var position = 0
+    return offsets.map { offset in
+      collection.formIndex(&index, offsetBy: offset - position)
+      position = offset
+      return collection[index]
+    }
+  }
+
+  /// Returns the old version without the elements at ascending offsets.
+  @inlinable
+  func removing<Element>(_ removals: [Int], from old: [Element]) -> [Element] {
+    guard !removals.isEmpty else { return old }
+    var stayed: [Element] = []
+    stayed.reserveCapacity(old.count - removals.count)
+    var next = 0
+    for removal in removals {
+      stayed.append(contentsOf: old[next..<removal])
+      next = removal + 1
+    }
+    stayed.append(contentsOf: old[next...])
+    return stayed
   }
 }

@@ -4,7 +4,7 @@
 /// number of elements.
 package struct OffsetMap {
   private let deletions: [Int]
-  /// The new offsets of moved elements, by their old offsets.
+  /// The new offset for each old offset of a moved element.
   private let destinations: [Int: Int]
   /// The old offsets of deleted and moved elements, ascending.
   private let departures: [Int]

@@ -1,25 +1,27 @@
-/// Finds old elements by identity, each once, those of one identity by ascending position.
+/// A hash table that finds old elements by identity. It returns each element once, and elements of
+/// equal identity by ascending position.
 ///
-/// It holds positions and hashes only; whoever asks compares the identities. An entry is half a word: the
-/// position, and as much of the hash as is left, so that what is looked up is mostly decided by one
-/// access to memory. In front of the table stands a filter of a few bits for each element, small enough
-/// for the nearest cache, that turns away what is not there.
+/// The table stores only positions and hashes. The caller compares the identities. An entry is half
+/// a word: the position, and as many bits of the hash as fit. Most lookups therefore need one
+/// memory access. A filter before the table has a few bits for each element. It fits into the
+/// nearest cache, and rejects most absent elements.
 @usableFromInline
 struct IdentityTable {
-  /// The position plus one, and above it bits of the hash; 0: vacant.
+  /// The position plus one, with bits of the hash above it, or 0 for a vacant slot.
   @usableFromInline let slots: UnsafeMutablePointer<UInt32>
   @usableFromInline let slotMask: Int
   @usableFromInline let positionMask: UInt32
   @usableFromInline let filter: HashFilter
   @usableFromInline let count: Int
-  /// For each position the next one of the same identity plus one; empty where there are no duplicates.
+  /// For each position, the next position of the same identity plus one. Empty if there are no
+  /// duplicates.
   @usableFromInline var next: [UInt32] = []
 
-  /// Creates a table for positions from 0 up to a count, to be deallocated by the owner.
+  /// Creates a table for positions from 0 up to a count. The owner deallocates it.
   @inlinable
   init(count: Int) {
     self.count = count
-    // At most a quarter full: a guess at the next slot that goes wrong costs an access to memory.
+    // At most a quarter full, because each collision costs a memory access.
     var capacity = 16
     while capacity < 4 * count { capacity *= 2 }
     slotMask = capacity - 1
@@ -35,7 +37,8 @@ struct IdentityTable {
     filter.deallocate()
   }
 
-  /// Puts an old element in front of those of its identity: they must be put in by descending position.
+  /// Inserts an old element before the elements of the same identity. Insert by descending
+  /// position.
   @inlinable
   mutating func insert(_ position: Int, hash: UInt64, isSame: (Int) -> Bool) {
     filter.insert(hash)
@@ -57,9 +60,9 @@ struct IdentityTable {
     slots[slot] = tag | UInt32(truncatingIfNeeded: position + 1)
   }
 
-  /// Takes the first old element of an identity that was not taken yet.
+  /// Takes the first old element of an identity that has not been taken yet.
   ///
-  /// - Returns: Its position, or -1 if there is none.
+  /// - Returns: The position of the element, or -1 if there is none.
   @inlinable
   mutating func take(hash: UInt64, _ taken: TakenPositions, isSame: (Int) -> Bool) -> Int {
     if !filter.mayContain(hash) { return -1 }
@@ -82,7 +85,7 @@ struct IdentityTable {
     }
   }
 
-  /// Takes the next of an identity of which the first was taken already.
+  /// Takes the next element of an identity whose first element has already been taken.
   @inlinable
   mutating func takeFollowing(_ first: Int, _ taken: TakenPositions, _ slot: Int) -> Int {
     var position = first
@@ -91,7 +94,7 @@ struct IdentityTable {
       position = following
       following = self.following(position)
     }
-    // Where the chain goes on is noted, so that it is not followed from its start each time.
+    // Store the next position, to avoid following the chain from its start again.
     slots[slot] = slots[slot] & ~positionMask | UInt32(truncatingIfNeeded: position + 1)
     if taken[position] { return -1 }
     taken.insert(position)
@@ -104,15 +107,16 @@ struct IdentityTable {
   }
 }
 
-/// Turns away what is not in a set of hashes, all but one in eight.
+/// A filter that rejects all but one in eight of the hashes that are not in a set.
 ///
-/// Eight bits for each element, so that it stays in the nearest caches where the table does not.
+/// It has eight bits for each element, so it stays in the nearest caches even if the table does
+/// not.
 @usableFromInline
 struct HashFilter {
   @usableFromInline let words: UnsafeMutablePointer<UInt64>
   @usableFromInline let mask: Int
 
-  /// To be deallocated by the owner.
+  /// Creates an empty filter. The owner deallocates it.
   @inlinable
   init(count: Int) {
     var wordCount = 1
@@ -140,12 +144,12 @@ struct HashFilter {
   }
 }
 
-/// Which old elements were taken: one bit for each position.
+/// A set of positions with one bit for each position.
 @usableFromInline
 struct TakenPositions {
   @usableFromInline let words: UnsafeMutablePointer<UInt64>
 
-  /// To be deallocated by the owner.
+  /// Creates an empty set. The owner deallocates it.
   @inlinable
   init(count: Int) {
     words = .allocate(capacity: count / 64 + 1)
@@ -168,15 +172,15 @@ struct TakenPositions {
   }
 }
 
-/// Pairs old with new elements of the same identity, those of one identity the first with the first,
-/// the second with the second and so on.
+/// Pairs old and new elements of the same identity. The first occurrence is paired with the first,
+/// the second with the second, and so on.
 ///
 /// - Parameters:
-///   - oldCount: How many old elements there are.
-///   - newCount: How many new ones there are.
-///   - old: The identity of an old element, by offset.
-///   - new: The identity of a new element, by offset.
-///   - pair: Called by ascending new offset, with the old one, or -1 if there is none.
+///   - oldCount: The number of old elements.
+///   - newCount: The number of new elements.
+///   - old: A closure that returns the identity of an old element.
+///   - new: A closure that returns the identity of a new element.
+///   - pair: A closure that receives each new offset, ascending, and its old offset or -1.
 @inlinable
 func pairByIdentity<Identifier: Hashable>(
   oldCount: Int, newCount: Int, old: (Int) -> Identifier, new: (Int) -> Identifier,

@@ -1,28 +1,29 @@
-/// Finds the fewest moves that bring what was kept into its new order.
+/// A search for a minimal set of moves that brings the kept elements into their new order.
 ///
-/// The walk's pairs are in order on both sides: the *chain*. What was matched besides is a *candidate*: it
-/// moves, unless it is better that parts of the chain do. The chain is not spelled out. How many of
-/// its elements stand before an offset is that offset less what was left over before it, and that is
-/// all that is needed to tell how much of the chain a candidate crosses.
+/// The matches of the linear matcher are in order: the *chain*. Each other match is a *candidate*.
+/// A candidate moves, unless moving parts of the chain is better. The chain is not stored. The
+/// number of its elements before an offset is the offset minus the number of unmatched offsets
+/// before it. These numbers determine how many elements of the chain a candidate crosses.
 ///
-/// Of several choices that are equally small, it is the one where elements move that are updated
-/// anyway, unless nearly everything is out of order.
+/// If several choices are minimal, updated elements are moved, unless nearly everything is out of
+/// order.
 struct LeastMoves {
-  /// Old offsets that the walk has not paired, ascending.
-  let oldRest: Rest.Offsets
-  /// New offsets that the walk has not paired, ascending.
-  let newRest: Rest.Offsets
+  /// The old offsets that the linear matcher has not matched, ascending.
+  let unmatchedOld: UnmatchedOffsets.Buffer
+  /// The new offsets that the linear matcher has not matched, ascending.
+  let unmatchedNew: UnmatchedOffsets.Buffer
   let chainCount: Int
-  /// Those of the chain whose content differs, by ascending new offset.
+  /// The updates in the chain, by ascending new offset.
   let updates: [Changeset.Update]
-  /// Those of the matches whose content differs, by ascending new offset.
+  /// The updates among the matches, by ascending new offset.
   let matchUpdates: [Changeset.Update]
 
   func moves(of matches: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
-    // Otherwise an array of no memory would be made below, which writes to the one that all share.
+    // Below, an array without elements would write to the empty array that all threads share.
     if matches.isEmpty { return [] }
-    // A candidate that crosses more of the chain than there are candidates has to move: to leave it in
-    // place would cost more than all of them can bring. This leaves fewer, so again.
+    // A candidate that crosses more elements of the chain than there are candidates must move.
+    // Keeping it would cost more than all candidates can save. This reduces the number of
+    // candidates, so repeat it.
     var limit = matches.count
     if chainCount <= limit { return leastMoves(matches) }
     var count = countCandidates(matches, limit)
@@ -52,35 +53,35 @@ struct LeastMoves {
     return count
   }
 
-  /// How many elements of the chain stand before an old element that was left over.
-  private func chainBefore(old position: Int) -> Int { oldRest[position] - position }
+  /// Returns the number of elements of the chain before an unmatched old offset.
+  private func chainBefore(old position: Int) -> Int { unmatchedOld[position] - position }
 
-  private func chainBefore(new position: Int) -> Int { newRest[position] - position }
+  private func chainBefore(new position: Int) -> Int { unmatchedNew[position] - position }
 
-  /// How many elements of the chain a match crosses.
+  /// Returns the number of elements of the chain that a match crosses.
   private func crossing(_ match: Match) -> Int {
     abs(chainBefore(old: match.oldPosition) - chainBefore(new: match.newPosition))
   }
 
   private func move(of match: Match) -> Changeset.Move {
-    Changeset.Move(from: oldRest[match.oldPosition], to: newRest[match.newPosition])
+    Changeset.Move(from: unmatchedOld[match.oldPosition], to: unmatchedNew[match.newPosition])
   }
 
   // MARK: The order of chain and candidates together
 
-  /// A stretch of the chain between candidates, and the run that it belongs to.
+  /// A part of the chain between candidates, and the run that contains it.
   private struct Stretch {
     let start: Int
     let count: Int
     let run: Int
   }
 
-  /// The candidates and the chain between them as stretches that stay or move together.
+  /// Finds the moves by runs of consecutive elements, which stay or move together.
   ///
-  /// Places are counted among the chain and the candidates together, by old offset, so that what
-  /// follows without a gap on both sides is one run.
+  /// Elements of the chain and candidates are numbered together by old offset. Elements that are
+  /// consecutive in both versions therefore form one run.
   private func leastMoves(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
-    if chainCount == 0, isTurnedRound(candidates) { return movesOfAllButLast(candidates) }
+    if chainCount == 0, isReversed(candidates) { return movesOfAllButLast(candidates) }
     let ranks = oldRanks(candidates)
     if candidates.count > max(chainCount / 4, 256) {
       return leastMovesOneByOne(candidates, ranks)
@@ -88,7 +89,7 @@ struct LeastMoves {
     func rank(_ position: Int) -> Int {
       ranks.isEmpty ? candidates[position].oldPosition : Int(ranks[position])
     }
-    // How much of the chain stands before each candidate, by ascending old offset.
+    // The number of elements of the chain before each candidate, by ascending old offset.
     var borders = [Int](repeating: 0, count: chainCount == 0 ? 0 : candidates.count)
     if chainCount > 0 {
       for position in 0..<candidates.count {
@@ -102,7 +103,7 @@ struct LeastMoves {
     var end = -1
     var border = 0
     var chain = 0
-    var chainUpdates = ChainUpdates(updates: updates, newRest: newRest)
+    var chainUpdates = ChainUpdates(updates: updates, unmatchedNew: unmatchedNew)
     var nextUpdate = 0
     for position in 0...candidates.count {
       let isLast = position == candidates.count
@@ -123,7 +124,7 @@ struct LeastMoves {
       let place = chainCount == 0 ? rank : borders[rank] + rank
       if place != end { runs.append(Run(start: place)) }
       runs[runs.count - 1].count += 1
-      let offset = newRest[candidates[position].newPosition]
+      let offset = unmatchedNew[candidates[position].newPosition]
       while nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to < offset {
         nextUpdate += 1
       }
@@ -145,8 +146,8 @@ struct LeastMoves {
     return merged(candidateMoves, moves) { $0.to < $1.to }
   }
 
-  /// Whether no two candidates are in order.
-  private func isTurnedRound(_ candidates: UnsafeBufferPointer<Match>) -> Bool {
+  /// Returns a Boolean value that indicates whether the candidates are in reverse order.
+  private func isReversed(_ candidates: UnsafeBufferPointer<Match>) -> Bool {
     var position = 1
     while position < candidates.count, candidates[position].old < candidates[position - 1].old {
       position += 1
@@ -154,7 +155,7 @@ struct LeastMoves {
     return position >= candidates.count
   }
 
-  /// The moves where only one can stay: a list whose order is turned round needs no search for it.
+  /// Returns the moves of reversed candidates, of which only one can stay.
   private func movesOfAllButLast(_ candidates: UnsafeBufferPointer<Match>) -> [Changeset.Move] {
     let count = candidates.count - 1
     if count < 1 { return [] }
@@ -164,12 +165,13 @@ struct LeastMoves {
     }
   }
 
-  /// The same where much is out of order: each element by itself, which takes less memory than stretches.
+  /// Finds the moves element by element. If much is out of order, this needs less memory than runs.
   private func leastMovesOneByOne(
     _ candidates: UnsafeBufferPointer<Match>, _ ranks: [Int32]
   ) -> [Changeset.Move] {
     let count = chainCount + candidates.count
-    precondition(count < Int32.max, "More than 2 billion elements out of order")
+    precondition(
+      count < Int32.max, "\(count) elements are out of order; at most \(Int32.max) can be")
     return withUnsafeTemporaryAllocation(of: Bool.self, capacity: count) { stays in
       stays.initialize(repeating: false)
       withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { places in
@@ -186,8 +188,8 @@ struct LeastMoves {
         let before = isLast ? chainCount : chainBefore(new: candidates[position].newPosition)
         while chain < before {
           if !stays[item] {
-            while inOld < oldRest.count, chainBefore(old: inOld) <= chain { inOld += 1 }
-            while inNew < newRest.count, chainBefore(new: inNew) <= chain { inNew += 1 }
+            while inOld < unmatchedOld.count, chainBefore(old: inOld) <= chain { inOld += 1 }
+            while inNew < unmatchedNew.count, chainBefore(new: inNew) <= chain { inNew += 1 }
             moves.append(Changeset.Move(from: chain + inOld, to: chain + inNew))
           }
           chain += 1
@@ -201,7 +203,7 @@ struct LeastMoves {
     }
   }
 
-  /// Writes down, in the order of the new version, the place of each element by old offset.
+  /// Writes the number of each element by old offset, in the order of the new version.
   private func fill(
     _ places: UnsafeMutableBufferPointer<Int32>, _ candidates: UnsafeBufferPointer<Match>,
     _ ranks: [Int32]
@@ -232,19 +234,19 @@ struct LeastMoves {
     }
   }
 
-  /// For each candidate how many have a smaller old offset; empty where nothing was deleted, so that its
-  /// position among the old ones says it.
+  /// Returns the rank of each candidate by old offset. The result is empty if each unmatched old
+  /// offset has a candidate, because the rank is then the position.
   private func oldRanks(_ candidates: UnsafeBufferPointer<Match>) -> [Int32] {
-    if candidates.count == oldRest.count { return [] }
+    if candidates.count == unmatchedOld.count { return [] }
     var ranks = [Int32](repeating: 0, count: candidates.count)
-    if candidates.count < oldRest.count / 16 {
+    if candidates.count < unmatchedOld.count / 16 {
       let order = candidates.indices.sorted {
         candidates[$0].oldPosition < candidates[$1].oldPosition
       }
       for (rank, position) in order.enumerated() { ranks[position] = Int32(rank) }
       return ranks
     }
-    withUnsafeTemporaryAllocation(of: Int32.self, capacity: oldRest.count) { places in
+    withUnsafeTemporaryAllocation(of: Int32.self, capacity: unmatchedOld.count) { places in
       places.initialize(repeating: -1)
       for position in 0..<candidates.count {
         places[candidates[position].oldPosition] = Int32(truncatingIfNeeded: position)
@@ -258,14 +260,14 @@ struct LeastMoves {
     return ranks
   }
 
-  /// The moves of those parts of the chain that do not stay.
+  /// Returns the moves of the parts of the chain that do not stay.
   private func movesOfStretches(_ stretches: [Stretch], _ stays: [Bool]) -> [Changeset.Move] {
     var moves: [Changeset.Move] = []
     var (inOld, inNew) = (0, 0)
     for stretch in stretches where !stays[stretch.run] {
       for place in stretch.start..<stretch.start + stretch.count {
-        while inOld < oldRest.count, chainBefore(old: inOld) <= place { inOld += 1 }
-        while inNew < newRest.count, chainBefore(new: inNew) <= place { inNew += 1 }
+        while inOld < unmatchedOld.count, chainBefore(old: inOld) <= place { inOld += 1 }
+        while inNew < unmatchedNew.count, chainBefore(new: inNew) <= place { inNew += 1 }
         moves.append(Changeset.Move(from: place + inOld, to: place + inNew))
       }
     }
@@ -273,25 +275,27 @@ struct LeastMoves {
   }
 }
 
-/// Counts the updates in stretches of the chain, from its start on.
+/// A counter of the updates in consecutive parts of the chain.
 private struct ChainUpdates {
   let updates: [Changeset.Update]
-  let newRest: Rest.Offsets
+  let unmatchedNew: UnmatchedOffsets.Buffer
   var next = 0
-  var restBefore = 0
+  var unmatchedBefore = 0
 
-  init(updates: [Changeset.Update], newRest: Rest.Offsets) {
+  init(updates: [Changeset.Update], unmatchedNew: UnmatchedOffsets.Buffer) {
     self.updates = updates
-    self.newRest = newRest
+    self.unmatchedNew = unmatchedNew
   }
 
-  /// How many there are from where it stands up to a place in the chain, where it then stands.
+  /// Returns the number of updates up to a place in the chain, since the previous call.
   mutating func count(upTo end: Int) -> Int {
     var count = 0
     while next < updates.count {
       let offset = updates[next].to
-      while restBefore < newRest.count, newRest[restBefore] < offset { restBefore += 1 }
-      if offset - restBefore >= end { break }
+      while unmatchedBefore < unmatchedNew.count, unmatchedNew[unmatchedBefore] < offset {
+        unmatchedBefore += 1
+      }
+      if offset - unmatchedBefore >= end { break }
       count += 1
       next += 1
     }

@@ -1,13 +1,14 @@
-/// A stretch of kept elements whose old offsets follow one another without a gap.
+/// A run of kept elements with consecutive old offsets.
 ///
-/// All of it can stay or none: where one of its elements fits an increasing sequence, all of them do.
+/// A run stays or moves as a whole: if one of its elements fits into an increasing subsequence, all
+/// of them do.
 @usableFromInline
 struct Run {
-  /// The first element's old offset.
+  /// The old offset of the first element.
   @usableFromInline let start: Int
-  /// How many elements there are.
+  /// The number of elements.
   @usableFromInline var count = 0
-  /// How many of them are updated.
+  /// The number of updated elements.
   @usableFromInline var updateCount = 0
 
   @inlinable
@@ -17,36 +18,36 @@ struct Run {
   }
 }
 
-/// Tells which runs belong to a longest increasing subsequence of all elements.
+/// Returns the runs that belong to a longest increasing subsequence of all elements.
 ///
 /// - Parameter runs: The runs in the order of the new version. They do not overlap.
-/// - Returns: One value for each run. It depends on nothing but the arguments.
+/// - Returns: A Boolean value for each run. Equal arguments give equal results.
 /// - Complexity: O(*n* + *k* log *k*) for *k* runs of *n* elements.
 @usableFromInline
 func longestIncreasingSubsequence(of runs: [Run]) -> [Bool] {
   let count = runs.reduce(0) { $0 + $1.count }
-  // The heaviest subsequence of whole runs needs memory for the runs only, and can weigh updates, but
-  // costs more for each run. Where nearly each element is a run of its own, patience is faster.
+  // The search for whole runs needs memory for the runs only, and can consider updates, but costs
+  // more for each run. If most runs have a single element, patience sorting is faster.
   return runs.count <= 64 || runs.count < count / 8
     ? heaviestIncreasingSubsequence(of: runs, elementCount: count)
     : longestIncreasingSubsequenceByPatience(of: runs)
 }
 
-/// Finds the longest subsequence by the weight of whole runs, and among those the one that holds the
-/// fewest updates.
+/// Finds a longest increasing subsequence by the weight of whole runs. Among several, it prefers
+/// the one with the fewest updates.
 ///
-/// A Fenwick tree over the runs by ascending start answers which is the best chain to the left of a run
-/// (P. Fenwick, "A New Data Structure for Cumulative Frequency Tables", 1994, with maxima for sums).
+/// A Fenwick tree over the runs by ascending start finds the best chain before a run (P. Fenwick,
+/// "A New Data Structure for Cumulative Frequency Tables", 1994, with maxima instead of sums).
 func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] {
   let byStart = runs.indices.sorted { runs[$0].start < runs[$1].start }
   var rank = [Int](repeating: 0, count: runs.count)
   for (position, run) in byStart.enumerated() { rank[run] = position + 1 }
 
-  // Updates weigh less than one element, all of them together.
+  // All updates together weigh less than one element.
   let unit = elementCount + 1
   var weights = [Int](repeating: 0, count: runs.count)
   var predecessors = [Int32](repeating: -1, count: runs.count)
-  // Each node holds the run at which the best chain in its range ends.
+  // Each node has the last run of the best chain in its range.
   var tree = [Int](repeating: -1, count: runs.count + 1)
   var best = -1
   for run in runs.indices {
@@ -73,13 +74,13 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
   return chain(endingAt: Int32(truncatingIfNeeded: best), predecessors: predecessors)
 }
 
-/// Finds the longest subsequence by patience sorting, a whole run at a time.
+/// Finds a longest increasing subsequence by patience sorting, one run at a time.
 ///
-/// The method goes back to C. Schensted, "Longest Increasing and Decreasing Subsequences", 1961.
+/// The method is by C. Schensted, "Longest Increasing and Decreasing Subsequences", 1961.
 func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
   let count = runs.reduce(0) { $0 + $1.count }
-  // For each length, the smallest offset in which an increasing sequence of that length ends, and its
-  // run.
+  // For each length, the smallest offset at the end of an increasing subsequence of that length,
+  // and its run.
   return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { tails in
     withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { tailRuns in
       var length = 0
@@ -88,7 +89,7 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
         let run = runs[position]
         let low = lowerBound(of: run.start, in: UnsafeBufferPointer(rebasing: tails[..<length]))
         if low > 0 { predecessors[position] = tailRuns[low - 1] }
-        // No other offset lies inside a run, so that the rest of it follows without a search.
+        // No other offset lies inside a run, so its other elements follow without a search.
         for step in 0..<run.count {
           tails[low + step] = run.start + step
           tailRuns[low + step] = Int32(truncatingIfNeeded: position)
@@ -100,18 +101,19 @@ func longestIncreasingSubsequenceByPatience(of runs: [Run]) -> [Bool] {
   }
 }
 
-/// How many of some ascending values are less than another.
+/// Returns the number of ascending values that are less than another value.
 ///
-/// Halved by arithmetic alone, since which half it is is as good as random, and a wrong guess of the
-/// processor costs more than the step: a difference shifted to its sign is all ones or none. (A
-/// conditional expression becomes a branch: `DifferenceBenchmarks W7` took 1.3 times as long.)
+/// The search uses arithmetic without branches, because the result of each step is unpredictable,
+/// and a mispredicted branch costs more than the step. A difference that is shifted to its sign has
+/// all bits set or none. (The compiler turns a conditional expression into a branch:
+/// `DifferenceBenchmarks W7` took 1.3 times as long.)
 func lowerBound<Value: FixedWidthInteger>(
   of value: Value, in values: UnsafeBufferPointer<Value>
 ) -> Int {
   guard let last = values.last, last >= value else { return values.count }
   var low = 0
   var rest = values.count
-  // What moved a little only belongs near the end.
+  // An element that moved only a little belongs near the end.
   if rest > 32, values[rest - 33] < value {
     low = rest - 32
     rest = 32
@@ -125,7 +127,7 @@ func lowerBound<Value: FixedWidthInteger>(
   return low &+ (values[low] < value ? 1 : 0)
 }
 
-/// Marks a run and all before it in its chain.
+/// Marks a run and all runs before it in its chain.
 private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
   var isMember = [Bool](repeating: false, count: predecessors.count)
   var run = Int(last)
@@ -136,26 +138,27 @@ private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
   return isMember
 }
 
-/// Marks a longest increasing subsequence of some distinct values, by patience sorting.
+/// Marks a longest increasing subsequence of distinct values, by patience sorting.
 ///
 /// - Parameters:
-///   - values: From zero on.
-///   - isMember: As many places, all `false`; set to `true` for each value of the subsequence.
-/// - Complexity: O(*n* log *n*), O(*n*) where values follow one another in runs.
+///   - values: The values, which are at least 0.
+///   - isMember: A buffer of the same count, which contains `false`. Set to `true` for each value
+///     of the subsequence.
+/// - Complexity: O(*n* log *n*), or O(*n*) if the values form runs.
 func markLongestIncreasingSubsequence(
   of values: UnsafeBufferPointer<Int32>, in isMember: UnsafeMutableBufferPointer<Bool>
 ) {
   let count = values.count
   withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { predecessors in
     var last: Int32 = -1
-    // Only as much of these is touched as the subsequence is long.
+    // Only a prefix as long as the subsequence is written.
     withUnsafeTemporaryAllocation(of: Int32.self, capacity: count) { tailItems in
       var tails = PileTops(capacity: count)
       defer { tails.deallocate() }
       var low = -1
       for item in 0..<count {
         let value = values[item]
-        // A value that follows the one before comes right behind it.
+        // The successor of the previous value belongs directly behind it.
         let next = low + 1
         let follows = item > 0 && value == values[item - 1] + 1 && tails.isFree(value, at: next)
         low = follows ? next : tails.lowerBound(of: value)
@@ -172,11 +175,11 @@ func markLongestIncreasingSubsequence(
   }
 }
 
-/// The ascending tops of the piles of patience sorting.
+/// The ascending top values of the piles of patience sorting.
 ///
-/// Each 16 of them are a block, and the last of each block stands in a list of its own. Which block and
-/// which place in it is counted by comparing many at once, without one comparison waiting for
-/// the one before: `DifferenceBenchmarks W7` took 6.9 ms by halving, and takes 4.6 ms so.
+/// Each 16 values form a block, and a second list has the last value of each block. A search counts
+/// smaller values in both lists, with many comparisons at once and without dependencies between
+/// them. With a binary search, `DifferenceBenchmarks W7` took 6.9 ms. It now takes 4.6 ms.
 private struct PileTops {
   private typealias Lanes = SIMD8<Int32>
 
@@ -185,7 +188,7 @@ private struct PileTops {
   private let lastOfBlocks: UnsafeMutablePointer<Int32>
 
   private static var block: Int { 16 }
-  /// From so many on, halving is faster than looking through the list of blocks.
+  /// The number of values from which a binary search in the list of blocks is faster.
   private static var most: Int { 2048 }
 
   init(capacity: Int) {
@@ -199,7 +202,8 @@ private struct PileTops {
     lastOfBlocks.deallocate()
   }
 
-  /// Whether a value that is greater than the one before a place belongs there.
+  /// Returns a Boolean value that indicates whether a value belongs at a place. The value must be
+  /// greater than the value before that place.
   func isFree(_ value: Int32, at place: Int) -> Bool {
     place == count || tops[place] > value
   }
@@ -214,14 +218,14 @@ private struct PileTops {
     if place % Self.block == Self.block - 1 { lastOfBlocks[block] = value }
   }
 
-  /// Fills a new block with what is greater than all values, behind its first.
+  /// Fills a new block behind its first value with a value greater than all others.
   private func open(_ block: Int) {
     let start = block * Self.block
     for place in start + 1..<start + Self.block { tops[place] = .max }
     for place in block..<block + Lanes.scalarCount { lastOfBlocks[place] = .max }
   }
 
-  /// How many are less than a value.
+  /// Returns the number of values that are less than a value.
   func lowerBound(of value: Int32) -> Int {
     if count == 0 || tops[count - 1] < value { return count }
     if tops[0] > value { return 0 }
@@ -237,7 +241,7 @@ private struct PileTops {
     return start + Int(below.wrappedSum())
   }
 
-  /// How many blocks end with less than a value.
+  /// Returns the number of blocks whose last value is less than a value.
   private func block(of value: Int32, _ lanes: Lanes) -> Int {
     let blocks = (count + Self.block - 1) / Self.block
     if count > Self.most {

@@ -1,7 +1,7 @@
-/// A value of any type that differences can recognise, so that one collection can hold several types.
+/// A type-erased value, which allows one collection to contain elements of different types.
 ///
-/// Values of different types are never the same, whatever their identities are. The type is the one that
-/// the value has where it is wrapped; a value that is wrapped already is not wrapped once more.
+/// Values of different types are never the same, even if their identities are equal. The type is
+/// the static type at the time of wrapping. A value that is already wrapped is not wrapped again.
 ///
 /// ```swift
 /// let old = [AnyDifferentiable("heading"), AnyDifferentiable(Row(id: 0, name: "zero"))]
@@ -10,9 +10,9 @@
 /// // updates: [1->1]
 /// ```
 ///
-/// Copies of one wrapped value share it, and are found to be equal without asking it.
+/// Copies share the wrapped value, and are compared by address first.
 public struct AnyDifferentiable: Differentiable, Sendable {
-  /// The identity of a wrapped value: that of the value, and its type.
+  /// The identity of a wrapped value: the identity and the type of the value.
   public struct Identifier: Hashable, Sendable {
     @usableFromInline let box: any AnyBox
 
@@ -21,26 +21,27 @@ public struct AnyDifferentiable: Differentiable, Sendable {
       self.box = box
     }
 
-    /// Tells whether both are of one type and the same identity.
+    /// Returns a Boolean value that indicates whether both have the same type and the same
+    /// identity.
     @inlinable
     public static func == (lhs: Self, rhs: Self) -> Bool {
       lhs.box === rhs.box || lhs.box.isSame(as: rhs.box)
     }
 
-    /// Feeds the value's identity to a hasher.
+    /// Hashes the identity of the value.
     @inlinable
     public func hash(into hasher: inout Hasher) { box.hash(into: &hasher) }
   }
 
   @usableFromInline let box: any AnyBox
 
-  /// Wraps a value.
+  /// Creates a type-erased value.
   ///
-  /// - Parameter base: The value.
-  /// - Complexity: O(1), one allocation.
+  /// - Parameter base: The value to wrap.
+  /// - Complexity: O(1), with one allocation.
   @inlinable
   public init<Base: Differentiable & Sendable>(_ base: Base) {
-    // Decided by the compiler where it knows the type.
+    // The compiler decides this if it knows the type.
     if let wrapped = base as? AnyDifferentiable {
       self = wrapped
     } else {
@@ -52,11 +53,12 @@ public struct AnyDifferentiable: Differentiable, Sendable {
   @inlinable
   public var base: any Differentiable & Sendable { box.value }
 
-  /// The wrapped value's identity, together with its type.
+  /// The identity of the wrapped value, together with its type.
   @inlinable
   public var differenceIdentifier: Identifier { Identifier(box: box) }
 
-  /// Tells whether both wrap values of one type and equal content.
+  /// Returns a Boolean value that indicates whether both wrap values of the same type with equal
+  /// content.
   @inlinable
   public func isContentEqual(to source: AnyDifferentiable) -> Bool {
     box === source.box || box.isContentEqual(to: source.box)
@@ -64,16 +66,16 @@ public struct AnyDifferentiable: Differentiable, Sendable {
 }
 
 extension AnyDifferentiable: CustomStringConvertible {
-  /// The wrapped value's own description.
+  /// The description of the wrapped value.
   public var description: String { String(describing: base) }
 }
 
 extension AnyDifferentiable.Identifier: CustomStringConvertible {
-  /// The description of the wrapped value's identity.
+  /// The description of the identity of the wrapped value.
   public var description: String { box.identityDescription }
 }
 
-/// What is asked of a value whose type is not known.
+/// The operations on a value of unknown type.
 @usableFromInline
 protocol AnyBox: AnyObject, Sendable {
   var value: any Differentiable & Sendable { get }
@@ -84,14 +86,14 @@ protocol AnyBox: AnyObject, Sendable {
 }
 
 extension AnyBox {
-  /// This box, if its value is of a certain type.
+  /// Returns this box, or `nil` if its value has a different type.
   func cast<Base>(to type: Box<Base>.Type) -> Box<Base>? {
-    // Cheaper than `as?`. The class is final, so that nothing else than an equal type could be meant.
+    // Cheaper than `as?`. The class is final, so equal types are the only match.
     Self.self == type ? unsafeDowncast(self, to: type) : nil
   }
 }
 
-/// A wrapped value.
+/// A box with a value.
 @usableFromInline
 final class Box<Base: Differentiable & Sendable>: AnyBox {
   @usableFromInline let base: Base
@@ -121,7 +123,8 @@ final class Box<Base: Differentiable & Sendable>: AnyBox {
 
   @usableFromInline
   func hash(into hasher: inout Hasher) {
-    // The type is not hashed: two types seldom share an identity, and then one comparison tells.
+    // The type is not hashed. Values of two types rarely have equal identities, and then `==`
+    // distinguishes them.
     hasher.combine(base.differenceIdentifier)
   }
 }

@@ -26,7 +26,7 @@ extension Range: Differentiable where Bound: Hashable {}
 extension ClosedRange: Differentiable where Bound: Hashable {}
 
 extension Optional: Differentiable where Wrapped: Differentiable {
-  /// The identity of what is wrapped, or `nil`.
+  /// The identity of the wrapped value, or `nil`.
   @inlinable
   public var differenceIdentifier: Wrapped.DifferenceIdentifier? {
     switch self {
@@ -35,7 +35,8 @@ extension Optional: Differentiable where Wrapped: Differentiable {
     }
   }
 
-  /// Tells whether both are `nil`, or wrap equal content.
+  /// Returns a Boolean value that indicates whether both are `nil`, or wrap values with equal
+  /// content.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool {
     switch (self, source) {
@@ -53,7 +54,7 @@ extension Array: Differentiable where Element: Differentiable {
     map(\.differenceIdentifier)
   }
 
-  /// Tells whether both hold equal contents in the same order.
+  /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
 }
@@ -65,7 +66,7 @@ extension ArraySlice: Differentiable where Element: Differentiable {
     map(\.differenceIdentifier)
   }
 
-  /// Tells whether both hold equal contents in the same order.
+  /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
 }
@@ -77,7 +78,66 @@ extension ContiguousArray: Differentiable where Element: Differentiable {
     map(\.differenceIdentifier)
   }
 
-  /// Tells whether both hold equal contents in the same order.
+  /// Returns a Boolean value that indicates whether both have equal contents in the same order.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool { haveSameContents(self, source) }
+}
+
+/// The identity of a floating-point number.
+///
+/// Unlike the number's own `==`, this is an equivalence relation. A NaN is the same as a NaN with
+/// the same bits. Zero and negative zero are the same.
+public struct FloatingPointIdentity<Value: BinaryFloatingPoint & Sendable>: Hashable, Sendable {
+  /// The number.
+  public let value: Value
+
+  /// The bits of the number. Negative zero has the bits of zero.
+  @usableFromInline let bits: UInt64
+
+  @inlinable
+  init(_ value: Value, bits: UInt64) {
+    self.value = value
+    self.bits = value == 0 ? 0 : bits
+  }
+
+  /// Returns a Boolean value that indicates whether both are equal numbers or have the same bits.
+  @inlinable
+  public static func == (lhs: Self, rhs: Self) -> Bool { lhs.bits == rhs.bits }
+
+  /// Hashes the bits.
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(bits) }
+}
+
+extension FloatingPointIdentity: CustomStringConvertible {
+  /// The description of the number.
+  public var description: String { "\(value)" }
+}
+
+extension Double: Differentiable {
+  /// The identity of the number. A NaN is the same as itself.
+  @inlinable
+  public var differenceIdentifier: FloatingPointIdentity<Double> {
+    FloatingPointIdentity(self, bits: bitPattern)
+  }
+
+  /// Returns a Boolean value that indicates whether both are equal numbers or have the same bits.
+  @inlinable
+  public func isContentEqual(to source: Double) -> Bool {
+    self == source || bitPattern == source.bitPattern
+  }
+}
+
+extension Float: Differentiable {
+  /// The identity of the number. A NaN is the same as itself.
+  @inlinable
+  public var differenceIdentifier: FloatingPointIdentity<Float> {
+    FloatingPointIdentity(self, bits: UInt64(bitPattern))
+  }
+
+  /// Returns a Boolean value that indicates whether both are equal numbers or have the same bits.
+  @inlinable
+  public func isContentEqual(to source: Float) -> Bool {
+    self == source || bitPattern == source.bitPattern
+  }
 }

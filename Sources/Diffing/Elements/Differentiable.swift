@@ -1,10 +1,10 @@
-/// A value that a difference can recognise and compare.
+/// A value with an identity and a content, which differences can recognize and compare.
 ///
-/// A value has an *identity*, which says which thing it is, and *content*, which says what is known of
-/// it. When a value of the same identity is found on both sides of a difference, it was kept, and it
-/// was updated if its content differs.
+/// The *identity* of a value determines which thing it is. The *content* is the state of that
+/// thing. If both versions contain a value with the same identity, the element was kept. If its
+/// content differs, it was updated.
 ///
-/// Most types conform by one empty extension:
+/// Most types conform with an empty extension:
 ///
 /// ```swift
 /// struct Row: Identifiable, Equatable, Sendable {
@@ -19,58 +19,66 @@
 /// | `Identifiable` and `Equatable` | its `id` | `==` |
 /// | `Identifiable` and `Hashable` | its `id` | `==` |
 /// | `Hashable` | the value itself | `==` |
-/// | `Identifiable` only | its `id` | to be written |
+/// | `Identifiable` only | its `id` | implement `isContentEqual(to:)` |
 ///
-/// Identity and content must both be equivalence relations. Values of identical bytes count as equal
-/// without being asked, so that a field that is not a number does not make a row differ from itself.
+/// Identity and content must both be equivalence relations. Values with identical bytes count as
+/// equal without a comparison, so a row that contains a NaN does not differ from itself.
 public protocol Differentiable {
-  /// What an identity is told by.
-  // Not `Sendable`: a conformance that depends on a type parameter cannot ask for that.
+  /// The type of the identity.
+  // Not `Sendable`: a conditional conformance cannot require a sendable identity.
   associatedtype DifferenceIdentifier: Hashable
 
-  /// Which thing this value is, among the elements of a collection and from one version to the next.
+  /// The identity of this value among the elements of a collection, and across versions.
   var differenceIdentifier: DifferenceIdentifier { get }
 
-  /// Tells whether this value shows the same as another one of the same identity.
+  /// Returns a Boolean value that indicates whether this value has the same content as another
+  /// value of the same identity.
   ///
   /// - Parameter source: The earlier value.
-  /// - Returns: `false` if the change from one to the other is an update.
+  /// - Returns: `false` if the change from the earlier value is an update.
   func isContentEqual(to source: Self) -> Bool
 
-  /// Whether identities are told by their bytes; see ``BitwiseIdentity``, from which it follows.
-  static var hasBitwiseIdentity: Bool { get }
-
-  /// Finds what changed between two versions.
+  /// Returns the difference between two versions, which are memory bound to this type.
   ///
-  /// Not to be written nor called: ``Changeset/init(from:to:)`` calls it. It is a requirement so that
-  /// generic code far away from the element's type runs what was compiled for that type.
-  // Of memory that is known to hold values of this type: a class that is not final could not conform if
-  // its parameters were made of `Self`.
-  static func difference(
+  /// Do not implement or call this method. Use ``Changeset/init(from:to:)`` instead.
+  // A requirement, because generic code reaches the specialized code through it. The parameters do
+  // not mention `Self`, because otherwise a class that is not final could not conform.
+  static func _difference(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
   ) -> Changeset
 }
 
 extension Differentiable {
   @inlinable
-  public static var hasBitwiseIdentity: Bool { false }
-
-  @inlinable
-  public static func difference(
+  public static func _difference(
     from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
   ) -> Changeset {
     Changeset(
-      between: old.assumingMemoryBound(to: Self.self), and: new.assumingMemoryBound(to: Self.self))
+      between: old.assumingMemoryBound(to: Self.self), and: new.assumingMemoryBound(to: Self.self),
+      using: EqualityComparison<Self>.self)
+  }
+
+  /// A Boolean value that indicates whether identities are compared byte by byte.
+  ///
+  /// - Complexity: O(1), with a lookup of the conformance at run time.
+  package static var hasBitwiseIdentity: Bool {
+    DifferenceIdentifier.self is any BitwiseIdentity.Type
   }
 }
 
 extension Differentiable where DifferenceIdentifier: BitwiseIdentity {
   @inlinable
-  public static var hasBitwiseIdentity: Bool { true }
+  public static func _difference(
+    from old: UnsafeRawBufferPointer, to new: UnsafeRawBufferPointer
+  ) -> Changeset {
+    Changeset(
+      between: old.assumingMemoryBound(to: Self.self), and: new.assumingMemoryBound(to: Self.self),
+      using: BytewiseComparison<Self>.self)
+  }
 }
 
 extension Differentiable where Self: Equatable {
-  /// Tells whether this value equals another one.
+  /// Returns a Boolean value that indicates whether this value equals another value.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool { self == source }
 }
@@ -87,9 +95,32 @@ extension Differentiable where Self: Identifiable {
   public var differenceIdentifier: ID { id }
 }
 
-// Decides for the `id` where both of the above would do.
+// Prefers the `id` over the value itself.
 extension Differentiable where Self: Identifiable, Self: Hashable {
   /// The value's `id`.
   @inlinable
   public var differenceIdentifier: ID { id }
 }
+
+/// An identity that is equal to another one exactly if all bytes are equal.
+///
+/// Differences compare and hash such an identity byte by byte. This is several times as fast as
+/// `==` and `hash(into:)`. Integers conform. A type of your own can conform if it stores only such
+/// values, has no padding between them, and uses the synthesized `==`.
+public protocol BitwiseIdentity: Hashable {}
+
+extension Bool: BitwiseIdentity {}
+extension Int: BitwiseIdentity {}
+extension Int8: BitwiseIdentity {}
+extension Int16: BitwiseIdentity {}
+extension Int32: BitwiseIdentity {}
+extension Int64: BitwiseIdentity {}
+extension Int128: BitwiseIdentity {}
+extension UInt: BitwiseIdentity {}
+extension UInt8: BitwiseIdentity {}
+extension UInt16: BitwiseIdentity {}
+extension UInt32: BitwiseIdentity {}
+extension UInt64: BitwiseIdentity {}
+extension UInt128: BitwiseIdentity {}
+extension Unicode.Scalar: BitwiseIdentity {}
+extension ObjectIdentifier: BitwiseIdentity {}

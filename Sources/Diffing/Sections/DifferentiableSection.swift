@@ -1,9 +1,10 @@
-/// A section of a collection: a value of its own that holds elements.
+/// A section of a collection: a value with an identity and a content of its own, which contains
+/// elements.
 ///
-/// Its identity says which section it is. Its content says what is shown of the section itself, such as
-/// a heading; it may depend on the elements, for instance where the heading tells how many there are. A
-/// section is updated when `isContentEqual(to:)` says so, and only then. A type that leaves that to `==`
-/// compares its elements with it, so that every change of an element updates the section as well.
+/// The content of a section is the state of the section itself, such as a heading. It may depend on
+/// the elements, for example if the heading shows their number. A section is updated only if
+/// `isContentEqual(to:)` returns `false`. The default, `==`, also compares the elements. With it,
+/// each change of an element updates the section as well.
 ///
 /// ```swift
 /// struct Album: Identifiable, DifferentiableSection {
@@ -25,18 +26,75 @@
 /// }
 /// ```
 ///
-/// `ArraySection` is ready-made.
+/// Use `ArraySection` if you do not need a type of your own.
 public protocol DifferentiableSection: Differentiable {
-  /// What holds the elements.
+  /// The collection of the elements.
   associatedtype Elements: Collection where Elements.Element: Differentiable
 
   /// The elements, in order.
   var elements: Elements { get }
 
-  /// Creates a section that is another one in all but its elements.
+  /// Creates a copy of a section with other elements.
   ///
   /// - Parameters:
-  ///   - source: The section that it takes identity and content from.
-  ///   - elements: The elements that it holds.
+  ///   - source: The section to copy the identity and the content from.
+  ///   - elements: The elements of the new section.
   init(source: Self, elements: some Collection<Elements.Element>)
+}
+
+/// A section with a model, which has the identity and the content, and an array of elements.
+///
+/// The content is the content of the model. A change of the elements does not update the section.
+///
+/// ```swift
+/// let fruit = ArraySection(model: "fruit", elements: ["apple", "pear"])
+/// ```
+public struct ArraySection<Model: Differentiable, Element: Differentiable>: DifferentiableSection {
+  /// The value that has the identity and the content of the section.
+  public var model: Model
+
+  /// The elements, in order.
+  public var elements: [Element]
+
+  /// Creates a section.
+  ///
+  /// - Parameters:
+  ///   - model: The value that has the identity and the content of the section.
+  ///   - elements: The elements, in order.
+  /// - Complexity: O(*n*), or O(1) if the elements are an array.
+  @inlinable
+  public init(model: Model, elements: some Collection<Element>) {
+    self.model = model
+    self.elements = Array(elements)
+  }
+
+  /// Creates a section with the model of another section.
+  ///
+  /// - Parameters:
+  ///   - source: The section to copy the model from.
+  ///   - elements: The elements, in order.
+  /// - Complexity: O(*n*), or O(1) if the elements are an array.
+  @inlinable
+  public init(source: Self, elements: some Collection<Element>) {
+    self.init(model: source.model, elements: elements)
+  }
+
+  /// The identity of the model.
+  @inlinable
+  public var differenceIdentifier: Model.DifferenceIdentifier { model.differenceIdentifier }
+
+  /// Returns a Boolean value that indicates whether the models have equal content.
+  @inlinable
+  public func isContentEqual(to source: Self) -> Bool { sameContent(source.model, model) }
+}
+
+extension ArraySection: Sendable where Model: Sendable, Element: Sendable {}
+extension ArraySection: Equatable where Model: Equatable, Element: Equatable {}
+extension ArraySection: Hashable where Model: Hashable, Element: Hashable {}
+extension ArraySection: Encodable where Model: Encodable, Element: Encodable {}
+extension ArraySection: Decodable where Model: Decodable, Element: Decodable {}
+
+extension ArraySection: CustomStringConvertible {
+  /// The model and the elements, for example `fruit: ["apple", "pear"]`.
+  public var description: String { "\(model): \(elements)" }
 }

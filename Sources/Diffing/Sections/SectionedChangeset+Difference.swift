@@ -1,8 +1,8 @@
 extension SectionedChangeset {
-  /// Finds what changed between two versions of a collection of sections.
+  /// Creates the difference between two versions of a collection of sections.
   ///
-  /// Sections are recognised by identity, and so are elements, in their own section first, then in the
-  /// others that were kept. Rule C8 of this type says what becomes of duplicates.
+  /// Sections and elements are recognized by identity. An element is searched in its own section
+  /// first, and then in the other kept sections. Rule C8 of this type covers duplicates.
   ///
   /// ```swift
   /// let change = SectionedChangeset(from: oldSections, to: newSections)
@@ -11,10 +11,10 @@ extension SectionedChangeset {
   /// - Parameters:
   ///   - old: The earlier version.
   ///   - new: The later version.
-  /// - Complexity: O(*n*) in all sections and elements where those kept are in order, otherwise
-  ///   O(*n* + *k* log *k*) for *k* stretches in step. Elements of two versions of a section that share
-  ///   their storage are not looked at. Only what a section's own difference leaves deleted or inserted
-  ///   is looked for in other sections.
+  /// - Complexity: O(*n*) in all sections and elements if the kept ones are in order, otherwise
+  ///   O(*n* + *k* log *k*) for *k* stretches of consecutive elements. If both versions of a
+  ///   section share the storage of their elements, these are not compared. Only deletions and
+  ///   insertions of a section's own difference are searched in other sections.
   @inlinable
   public init<Section: DifferentiableSection>(
     from old: some Collection<Section>, to new: some Collection<Section>
@@ -42,8 +42,7 @@ extension SectionedChangeset {
     self.init(sections: sections, parts: parts, unpaired: unpaired, crossings: crossings)
   }
 
-  /// Joins the differences of kept sections, and those of their elements that were found to have gone
-  /// from one to another.
+  /// Creates a changeset from the differences of kept sections and the moves between them.
   @usableFromInline
   init(
     sections: Changeset, parts: [SectionDifference], unpaired: UnpairedElements,
@@ -85,7 +84,7 @@ extension SectionedChangeset {
   }
 }
 
-/// What changed in a section that was kept.
+/// The difference of the elements of a kept section.
 @usableFromInline
 struct SectionDifference {
   let from: Int
@@ -103,7 +102,7 @@ struct SectionDifference {
   func newPath(_ element: Int) -> ElementPath { ElementPath(section: to, element: element) }
 }
 
-/// What went from one section to another: positions in `UnpairedElements`.
+/// An element that moved from one section to another, as positions in `UnpairedElements`.
 @usableFromInline
 struct Crossing {
   let deletion: Int
@@ -118,21 +117,22 @@ struct Crossing {
   }
 }
 
-/// What the differences of the sections themselves have left deleted and inserted.
+/// The deletions and insertions in the differences of all sections.
 @usableFromInline
 struct UnpairedElements {
-  /// By ascending path in the old version.
+  /// The deletions, by ascending path in the old version.
   @usableFromInline let deletions: [ElementPath]
-  /// By ascending path in the new version.
+  /// The insertions, by ascending path in the new version.
   @usableFromInline let insertions: [ElementPath]
-  /// Whether something was deleted in one section and something inserted in another.
+  /// A Boolean value that indicates whether one section has a deletion and another section has an
+  /// insertion.
   ///
-  /// Within one section nothing that was deleted can have the identity of something inserted.
+  /// Inside one section, no deletion has the identity of an insertion.
   @usableFromInline let mayCross: Bool
 
-  /// Collects what some sections have left.
+  /// Collects the deletions and insertions of sections.
   ///
-  /// - Parameter parts: The sections that changed, by ascending offset in the new version.
+  /// - Parameter parts: The changed sections, by ascending offset in the new version.
   @usableFromInline
   init(of parts: [SectionDifference]) {
     let byOrigin =
@@ -147,7 +147,8 @@ struct UnpairedElements {
       && (from.count > 1 || to.count > 1 || from[0].to != to[0].to)
   }
 
-  /// Finds what went from one section to another, by ascending path in the new version.
+  /// Returns the elements that moved from one section to another, by ascending path in the new
+  /// version.
   @inlinable
   func crossings<Section: DifferentiableSection>(
     from old: [Section], to new: [Section]
@@ -169,7 +170,7 @@ struct UnpairedElements {
   }
 }
 
-/// The elements at some ascending paths.
+/// Returns the elements at ascending paths.
 @inlinable
 func elements<Section: DifferentiableSection>(
   of sections: [Section], at paths: [ElementPath]
@@ -192,7 +193,8 @@ func elements<Section: DifferentiableSection>(
   return result
 }
 
-/// Tells whether two collections are the same memory, and so the same elements.
+/// Returns a Boolean value that indicates whether two collections have the same memory, and
+/// therefore the same elements.
 @inlinable
 func shareStorage<Element>(_ a: some Collection<Element>, _ b: some Collection<Element>) -> Bool {
   let share = a.withContiguousStorageIfAvailable { a in

@@ -1,10 +1,10 @@
 extension SectionedChangeset {
-  /// Finds a broken rule.
+  /// Returns a description of a rule that the changeset breaks.
   ///
   /// - Parameters:
   ///   - oldCounts: The number of elements in each section of the old version.
   ///   - newCounts: The number of elements in each section of the new version.
-  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if all are kept.
+  /// - Returns: A text that begins with the rule, `C1` to `C5`, or `nil` if no rule is broken.
   /// - Complexity: O(*n* + *k* log *k*).
   package func invariantViolation(oldCounts: [Int], newCounts: [Int]) -> String? {
     if let violation = sections.invariantViolation(
@@ -24,25 +24,27 @@ extension SectionedChangeset {
       let origin = pairing.origins[target]
       let origins = pairing.elementOrigins(of: target, oldCount: oldCounts[origin])
       if origins.count != newCounts[target] {
-        return "C5: section \(origin) comes to \(origins.count) elements as section \(target), "
-          + "not to \(newCounts[target])"
+        return "C5: the change gives section \(target) \(origins.count) elements, "
+          + "but it has \(newCounts[target])"
       }
       while update < elementUpdates.count && elementUpdates[update].to.section == target {
         let (from, to) = (elementUpdates[update].from, elementUpdates[update].to)
-        if origins[to.element] != from { return "C4: the update \(from)->\(to) is no pair" }
+        if origins[to.element] != from {
+          return "C4: the update \(from)->\(to) is not a kept element"
+        }
         update += 1
       }
       let own = origins.map { $0?.section == origin ? $0?.element ?? -1 : -1 }
       let minimum = minimalMoves(origins: own, updates: []).count
       let count = elementMoves.count { $0.to.section == target && $0.from.section == origin }
       if count != minimum {
-        return "C3: \(count) moves within section \(target), where \(minimum) would do"
+        return "C3: section \(target) has \(count) moves inside it, but \(minimum) are enough"
       }
     }
     return nil
   }
 
-  /// What is wrong whatever the counts are: order and disjointness.
+  /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: elementDeletions) {
       return "C1: the element deletions \(pair.0) and \(pair.1) do not ascend"
@@ -55,10 +57,10 @@ extension SectionedChangeset {
         return "C3: the element moves to \(pair.0) and \(pair.1) do not ascend"
       }
       if let pair = firstDescent(in: (elementDeletions + elementMoves.map(\.from)).sorted()) {
-        return "C3: the element at \(pair.0) leaves twice"
+        return "C3: the element at \(pair.0) is removed twice"
       }
       if let pair = firstDescent(in: (elementInsertions + elementMoves.map(\.to)).sorted()) {
-        return "C3: an element comes to \(pair.0) twice"
+        return "C3: two elements are inserted at \(pair.0)"
       }
     }
     if let pair = firstDescent(in: elementUpdates.map(\.to)) {
@@ -67,7 +69,7 @@ extension SectionedChangeset {
     return nil
   }
 
-  /// What does not fit the counts, or lies in a section that was not kept.
+  /// Returns a violation that depends on the counts or on the kept sections.
   private func boundsViolation(
     oldCounts: [Int], newCounts: [Int], pairing: SectionedPairing
   ) -> String? {
@@ -80,22 +82,22 @@ extension SectionedChangeset {
         && (0..<newCounts[path.section]).contains(path.element)
     }
     if let path = elementDeletions.first(where: { !isOld($0) }) {
-      return "C1: the deletion \(path) is not in an old section that was kept"
+      return "C1: the deletion \(path) is not in a kept section"
     }
     if let path = elementInsertions.first(where: { !isNew($0) }) {
-      return "C2: the insertion \(path) is not in a new section that was kept"
+      return "C2: the insertion \(path) is not in a kept section"
     }
     if let move = elementMoves.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C3: the move \(move.from)->\(move.to) is not from and to a section that was kept"
+      return "C3: the move \(move.from)->\(move.to) is not between kept sections"
     }
     if let update = elementUpdates.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C4: the update \(update.from)->\(update.to) is not in a section that was kept"
+      return "C4: the update \(update.from)->\(update.to) is not in a kept section"
     }
     return nil
   }
 }
 
-/// The first two neighbours of which the second is not greater.
+/// Returns the first two neighbors of which the second is not greater than the first.
 private func firstDescent(in paths: [ElementPath]) -> (ElementPath, ElementPath)? {
   zip(paths, paths.dropFirst()).first { $0 >= $1 }
 }

@@ -1,7 +1,7 @@
-/// What changed between two versions of a collection of sections, as simultaneous offsets.
+/// The difference between two versions of a collection of sections, as simultaneous offsets.
 ///
-/// It carries neither sections nor elements, and means nothing without the two versions that it was
-/// made from.
+/// It contains neither sections nor elements, and has a meaning only together with its two
+/// versions.
 ///
 /// ```swift
 /// let old = [ArraySection(model: "a", elements: [1, 2]), ArraySection(model: "b", elements: [3])]
@@ -10,31 +10,32 @@
 /// // sections.moves: [1->0], elementMoves: [0.0->0.1]
 /// ```
 ///
-/// A section or an element is *kept* where it is found in both versions. The rules of a changeset hold
-/// for `sections` as they stand, and for elements thus:
+/// A section or an element that occurs in both versions is *kept*. The property `sections` follows
+/// the rules of a changeset. For elements, the rules are:
 ///
-/// - **C1** `elementDeletions`: paths in the OLD version, ascending, of elements that left a section
-///   that was kept. What went with a deleted section is not listed. What left a kept section for an
-///   inserted one is a deletion.
-/// - **C2** `elementInsertions`: paths in the NEW version, ascending, of elements that came to a section
-///   that was kept. What came with an inserted section is not listed. What came to a kept section out
-///   of a deleted one is an insertion.
-/// - **C3** `elementMoves`: (path in OLD, path in NEW) of elements that came from one kept section to
-///   another, all of them, and of those that left the order of the rest in their own, no more than
-///   must. What a section carries along when it moves itself does not move. Disjoint from deletions and
-///   insertions.
-/// - **C4** `elementUpdates`: (path in OLD, path in NEW) of elements of which C1 to C3 leave one in each
-///   version, in kept sections both, and whose content differs; moved or not.
-/// - **C5** Applying: take element deletions and origins of element moves out, then deleted sections and
-///   origins of section moves; put inserted sections and destinations of section moves in by ascending
-///   NEW offset, then element insertions and destinations by ascending NEW path; write updates at their
-///   NEW offset or path.
-/// - **C8** Duplicates are legal. Sections are paired as the elements of a changeset are. The elements of
-///   each pair of sections are paired as those of a changeset are; what that leaves in kept sections is
-///   paired across sections, of each identity the first with the first, the second with the second. No
-///   other pairing keeps more elements, or more of them in their section.
+/// - **C1** `elementDeletions` has the paths in the old version, ascending, of elements that left a
+///   kept section. It does not include the elements of deleted sections. An element that leaves a
+///   kept section for an inserted one is a deletion.
+/// - **C2** `elementInsertions` has the paths in the new version, ascending, of elements that
+///   entered a kept section. It does not include the elements of inserted sections. An element that
+///   enters a kept section from a deleted one is an insertion.
+/// - **C3** `elementMoves` has the old and new paths of all elements that moved from one kept
+///   section to another. It also has a minimal number of elements that moved inside their section.
+///   An element that is carried along by its section does not move. No move is a deletion or an
+///   insertion.
+/// - **C4** `elementUpdates` has the old and new paths of kept elements in kept sections whose
+///   content differs, moved or not.
+/// - **C5** To apply the change, remove element deletions and origins of element moves, then
+///   deleted sections and origins of section moves. Insert inserted sections and destinations of
+///   section moves by ascending new offset. Then insert element insertions and destinations of
+///   element moves by ascending new path. Finally, write the updates at their new offsets and
+///   paths.
+/// - **C8** Duplicates are allowed. Sections, and the elements of each pair of sections, are paired
+///   like the elements of a changeset. The remaining elements of kept sections are paired across
+///   sections. For each identity, the first is paired with the first, the second with the second.
+///   No other pairing keeps more elements, or more elements in their section.
 public struct SectionedChangeset: Sendable, Hashable {
-  /// An element that came from one path to another.
+  /// An element that moved from one path to another.
   public struct Move: Sendable, Hashable {
     /// The path in the old version.
     public let from: ElementPath
@@ -49,7 +50,7 @@ public struct SectionedChangeset: Sendable, Hashable {
     }
   }
 
-  /// An element that was kept, whose content differs.
+  /// A kept element whose content differs.
   public struct Update: Sendable, Hashable {
     /// The path in the old version.
     public let from: ElementPath
@@ -64,22 +65,23 @@ public struct SectionedChangeset: Sendable, Hashable {
     }
   }
 
-  /// What happened to the sections themselves.
+  /// The change of the sections themselves.
   public let sections: Changeset
 
-  /// Paths in the old version of what is gone from sections that were kept, ascending.
+  /// The paths in the old version of elements that left kept sections, ascending.
   public let elementDeletions: [ElementPath]
 
-  /// Paths in the new version of what came to sections that were kept, ascending.
+  /// The paths in the new version of elements that entered kept sections, ascending.
   public let elementInsertions: [ElementPath]
 
-  /// What left its section or the order of the rest in it, by ascending path in the new version.
+  /// The elements that left their section or the order inside it, by ascending path in the new
+  /// version.
   public let elementMoves: [Move]
 
-  /// What was kept and whose content differs, moved or not, by ascending path in the new version.
+  /// The kept elements whose content differs, moved or not, by ascending path in the new version.
   public let elementUpdates: [Update]
 
-  /// The changeset that changes nothing.
+  /// The empty changeset.
   public static let empty = SectionedChangeset()
 
   /// Creates a changeset from offsets.
@@ -87,12 +89,12 @@ public struct SectionedChangeset: Sendable, Hashable {
   /// Order and disjointness are checked in debug builds.
   ///
   /// - Parameters:
-  ///   - sections: What happened to the sections themselves.
+  ///   - sections: The change of the sections themselves.
   ///   - elementDeletions: Paths in the old version, ascending.
   ///   - elementInsertions: Paths in the new version, ascending.
-  ///   - elementMoves: Kept elements, by ascending destination; no origin is a deletion, no destination
-  ///     an insertion.
-  ///   - elementUpdates: Kept elements, by ascending path in the new version.
+  ///   - elementMoves: The moved elements, by ascending destination. No origin is a deletion, and
+  ///     no destination is an insertion.
+  ///   - elementUpdates: The updated elements, by ascending path in the new version.
   public init(
     sections: Changeset = .empty, elementDeletions: [ElementPath] = [],
     elementInsertions: [ElementPath] = [], elementMoves: [Move] = [],
@@ -103,16 +105,16 @@ public struct SectionedChangeset: Sendable, Hashable {
     self.elementInsertions = elementInsertions
     self.elementMoves = elementMoves
     self.elementUpdates = elementUpdates
-    assert(orderViolation == nil, "\(self) is no changeset: \(orderViolation ?? "")")
+    assert(orderViolation == nil, "\(self) is not valid: \(orderViolation ?? "")")
   }
 
-  /// Creates the change of a single section's elements.
+  /// Creates the change of the elements of a single section.
   ///
   /// - Parameters:
-  ///   - elements: What happened to the elements.
-  ///   - section: The offset of the section, in both versions.
+  ///   - elements: The change of the elements.
+  ///   - section: The offset of the section in both versions.
   /// - Complexity: O(*k*) in the offsets.
-  public init(elements: Changeset, inSection section: Int = 0) {
+  package init(elements: Changeset, inSection section: Int = 0) {
     func path(_ element: Int) -> ElementPath { ElementPath(section: section, element: element) }
     self.init(
       elementDeletions: elements.deletions.map(path),
@@ -123,10 +125,10 @@ public struct SectionedChangeset: Sendable, Hashable {
 }
 
 extension SectionedChangeset {
-  /// Tells whether nothing changed.
+  /// A Boolean value that indicates whether nothing has changed.
   public var isEmpty: Bool { sections.isEmpty && hasNoElements }
 
-  /// How many operations there are, of sections and of elements.
+  /// The number of operations on sections and elements.
   public var changeCount: Int {
     sections.changeCount + elementDeletions.count + elementInsertions.count + elementMoves.count
       + elementUpdates.count
@@ -144,7 +146,7 @@ extension SectionedChangeset {
         .sorted { $0.to < $1.to })
   }
 
-  /// Tells whether nothing happened to an element.
+  /// A Boolean value that indicates whether no element has changed.
   var hasNoElements: Bool {
     elementDeletions.isEmpty && elementInsertions.isEmpty && elementMoves.isEmpty
       && elementUpdates.isEmpty
@@ -152,9 +154,7 @@ extension SectionedChangeset {
 }
 
 extension SectionedChangeset: CustomStringConvertible {
-  /// The parts that are not empty.
-  ///
-  /// For example `SectionedChangeset(sections: Changeset(deletions: [1]), elementMoves: [0.1->2.0])`.
+  /// The parts that are not empty, for example `SectionedChangeset(elementMoves: [0.1->2.0])`.
   public var description: String {
     var parts: [String] = []
     func list(_ values: [String]) -> String { "[\(values.joined(separator: ", "))]" }
@@ -173,4 +173,43 @@ extension SectionedChangeset: CustomStringConvertible {
     }
     return "SectionedChangeset(\(parts.joined(separator: ", ")))"
   }
+}
+
+/// The position of an element in a collection of sections.
+///
+/// ```swift
+/// let path = ElementPath(section: 2, element: 0)
+/// let row = sections[path.section].elements[path.element]
+/// ```
+public struct ElementPath: Sendable, Hashable {
+  /// The offset of the section.
+  public var section: Int
+
+  /// The offset of the element within its section.
+  public var element: Int
+
+  /// Creates a path.
+  ///
+  /// - Parameters:
+  ///   - section: The offset of the section.
+  ///   - element: The offset of the element within its section.
+  @inlinable
+  public init(section: Int, element: Int) {
+    self.section = section
+    self.element = element
+  }
+}
+
+extension ElementPath: Comparable {
+  /// Returns a Boolean value that indicates whether one path comes before another, by section and
+  /// then by element.
+  @inlinable
+  public static func < (lhs: Self, rhs: Self) -> Bool {
+    lhs.section == rhs.section ? lhs.element < rhs.element : lhs.section < rhs.section
+  }
+}
+
+extension ElementPath: CustomStringConvertible {
+  /// The section and the element, for example `2.0`.
+  public var description: String { "\(section).\(element)" }
 }

@@ -41,7 +41,7 @@ extension StagedChangeset where Change == SectionedChangeset, Item: Differentiab
     precondition(
       old.count + changeset.sections.countChange == new.count,
       """
-      A change from \(old.count) sections by \(changeset.sections.countChange) does not lead to \
+      the new version must have \(old.count + changeset.sections.countChange) sections, but has \
       \(new.count)
       """)
     let pairing = SectionedPairing(changeset, oldCount: old.count)
@@ -90,15 +90,14 @@ extension SectionedPairing {
     for target in new.indices where origins[target] >= 0 {
       let origin = origins[target]
       let elements = Array(new[target].elements)
-      // Elements may have been replaced by now, but their number is still that in the old version.
+      // Some elements are already replaced, but their number is still the old one.
       let oldCount = result[origin].count
       if isRearranged(target) {
         let origins = elementOrigins(of: target, oldCount: oldCount)
         precondition(
           origins.count == elements.count,
           """
-          A change to \(origins.count) elements of section \(target) does not lead to \
-          \(elements.count)
+          section \(target) must have \(origins.count) elements, but has \(elements.count)
           """)
         for case (let element, let origin?) in zip(elements, origins) {
           result[origin.section][origin.element] = element
@@ -106,7 +105,7 @@ extension SectionedPairing {
       } else {
         precondition(
           oldCount == elements.count,
-          "Nothing comes to or leaves section \(target), and yet it has \(elements.count) elements")
+          "section \(target) must have \(oldCount) elements, but has \(elements.count)")
         result[origin] = elements
       }
     }

@@ -1,11 +1,11 @@
-/// A change in stages, each of which a batch-updating view may perform at once.
+/// A change as a sequence of stages, each of which a view can perform as one batch.
 ///
-/// A view that animates its rows cannot take all operations of a change in one batch. This breaks the
-/// change into at most five that it can. Each stage is a changeset from the data of the stage before it,
-/// or the old version, to its own data: deletions and origins count in the one, insertions and
-/// destinations in the other.
+/// A view that animates its rows cannot perform all operations of a change in one batch. A staged
+/// changeset has at most five stages that it can perform. Deletions and origins of a stage are
+/// offsets in the data of the previous stage, or in the old version. Insertions and destinations
+/// are offsets in the stage's own data.
 ///
-/// | stage | of a list | of sections |
+/// | stage | list | sections |
 /// |---|---|---|
 /// | 1 | updates | element updates |
 /// | 2 | deletions | section and element deletions |
@@ -13,10 +13,10 @@
 /// | 4 | | element insertions, element moves |
 /// | 5 | | section updates |
 ///
-/// Stages without an operation are left out, and without a difference there is none. Elements that are
-/// kept have their new value from the first stage on. Sections that are kept hold on to their old
-/// content until the last one, those that are inserted arrive with all their elements. The data of the
-/// last stage is the new version.
+/// Stages without operations are left out, and an empty change has no stages. Kept elements have
+/// their new value from the first stage on. Kept sections have their old content up to the last
+/// stage. Inserted sections arrive with all their elements. The data of the last stage is the new
+/// version.
 ///
 /// ```swift
 /// for stage in StagedChangeset(from: table.rows, to: rows) {
@@ -30,24 +30,23 @@
 /// }
 /// ```
 ///
-/// `Item` is what the collection holds, elements or sections; `Change` is `Changeset` or
-/// `SectionedChangeset`.
+/// `Item` is the type of the elements or sections. `Change` is `Changeset` or `SectionedChangeset`.
 public struct StagedChangeset<Item, Change: Hashable & Sendable> {
-  /// Operations that may be performed at once.
+  /// Operations that a view can perform as one batch.
   public struct Stage {
     /// The contents after the stage.
     public let data: [Item]
 
-    /// What changes, from the contents before the stage to those after it.
+    /// The change from the contents before the stage to the contents after it.
     public let changeset: Change
 
     /// Creates a stage.
     ///
     /// - Parameters:
     ///   - data: The contents after the stage.
-    ///   - changeset: What changes, from the contents before the stage to those after it.
+    ///   - changeset: The change from the contents before the stage to the contents after it.
     @inlinable
-    public init(data: [Item], changeset: Change) {
+    package init(data: [Item], changeset: Change) {
       self.data = data
       self.changeset = changeset
     }
@@ -56,11 +55,11 @@ public struct StagedChangeset<Item, Change: Hashable & Sendable> {
   /// The stages, in order.
   @usableFromInline let stages: [Stage]
 
-  /// Creates a staged change of given stages.
+  /// Creates a staged changeset from stages.
   ///
-  /// - Parameter stages: The stages, in order, none of them without an operation.
+  /// - Parameter stages: The stages, in order. Each stage must have an operation.
   @inlinable
-  public init(stages: [Stage]) {
+  package init(stages: [Stage]) {
     self.stages = stages
   }
 }
@@ -74,7 +73,7 @@ extension StagedChangeset: RandomAccessCollection {
   @inlinable
   public var endIndex: Int { stages.count }
 
-  /// The stage at a position, from zero.
+  /// Returns the stage at a position, counted from zero.
   @inlinable
   public subscript(position: Int) -> Stage { stages[position] }
 }
@@ -97,13 +96,14 @@ extension StagedChangeset: CustomStringConvertible {
 }
 
 extension StagedChangeset {
-  /// Creates stages of changes, leaving out those that are empty.
+  /// Creates stages from changes, without the empty ones.
   ///
   /// - Parameters:
   ///   - changes: The change of each stage.
-  ///   - new: The contents after the last one.
-  ///   - isEmpty: Tells whether a change is empty.
-  ///   - data: Makes the contents after each stage but the last one that is not empty.
+  ///   - new: The contents after the last stage.
+  ///   - isEmpty: A closure that indicates whether a change is empty.
+  ///   - data: A closure that returns the contents after a stage. It is not called for the last
+  ///     stage.
   @inlinable
   init(
     changes: [Change], to new: [Item], isEmpty: (Change) -> Bool, data: (_ stage: Int) -> [Item]
@@ -112,5 +112,82 @@ extension StagedChangeset {
     stages = changes.indices.filter { !isEmpty(changes[$0]) }.map { stage in
       Stage(data: stage == last ? new : data(stage), changeset: changes[stage])
     }
+  }
+}
+
+extension StagedChangeset where Change == Changeset, Item: Differentiable {
+  /// Creates the difference between two versions of a collection, in stages.
+  ///
+  /// ```swift
+  /// let stages = StagedChangeset(from: ["a", "b"], to: ["b", "c"])
+  /// // deletions: [0], then insertions: [1]
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - old: The earlier version.
+  ///   - new: The later version.
+  /// - Complexity: The complexity of the difference, and O(*n*) for each stage but the last.
+  // For sections, prefer the other initializer unless the type says otherwise.
+  @_disfavoredOverload
+  @inlinable
+  public init(from old: some Collection<Item>, to new: some Collection<Item>) {
+    self.init(Changeset(from: old, to: new), from: old, to: new)
+  }
+}
+
+extension StagedChangeset where Change == Changeset {
+  /// Creates the stages of a change of a collection.
+  ///
+  /// ```swift
+  /// let change = Changeset(from: old, to: new)
+  /// let stages = StagedChangeset(change, from: old, to: new)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - changeset: The change.
+  ///   - old: The version before the change.
+  ///   - new: The version after the change.
+  /// - Precondition: The counts of the versions fit the changeset.
+  /// - Complexity: O(*n*) for each stage but the last, O(*k* log *k*) for *k* operations.
+  @inlinable
+  public init(
+    _ changeset: Changeset, from old: some Collection<Item>, to new: some Collection<Item>
+  ) {
+    let new = Array(new)
+    let changes = changeset.stages
+    precondition(
+      old.count + changeset.countChange == new.count,
+      """
+      the new version must have \(old.count + changeset.countChange) elements, but has \(new.count)
+      """)
+    var renewed: [Item]?
+    self.init(changes: changes, to: new, isEmpty: \.isEmpty) { stage in
+      // Kept elements have their new value from the first stage on.
+      var data = renewed ?? Array(old)
+      if renewed == nil {
+        for (target, origin) in changeset.origins(oldCount: data.count).enumerated()
+        where origin >= 0 {
+          data[origin] = new[target]
+        }
+        renewed = data
+      }
+      return stage == 0 ? data : changeset.removing(changeset.deletions, from: data)
+    }
+  }
+}
+
+extension Changeset {
+  /// The change of each stage: updates, then deletions, then insertions and moves.
+  @usableFromInline var stages: [Changeset] {
+    [
+      Changeset(
+        updates: updates.map { Update(from: $0.from, to: $0.from) }.sorted { $0.to < $1.to }),
+      Changeset(deletions: deletions),
+      Changeset(
+        insertions: insertions,
+        moves: moves.map {
+          Move(from: $0.from - deletions.ascendingCount(below: $0.from), to: $0.to)
+        }),
+    ]
   }
 }

@@ -64,7 +64,7 @@ struct MergeChanges: Sendable {
     }
 
     changeset = Changeset(
-      oldRest: rest.offsets, newRest: order.entries.indices.map(order.offset(at:)),
+      unmatchedOld: rest.offsets, unmatchedNew: order.entries.indices.map(order.offset(at:)),
       matches: matches, chainCount: plan.chainCount, updates: updates, matchUpdates: matchUpdates)
     self.inserted = inserted
     updated = MergeChanges.merging(updates, sources, matchUpdates, matchSources)

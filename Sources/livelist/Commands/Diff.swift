@@ -25,7 +25,7 @@ struct Diff {
       output.line { EventLine.append(.change(change), to: &$0) }
     case .text:
       let style = ChangeDescription.Style(
-        lineLimit: nil, isColoured: output.isColorTerminal)
+        lineLimit: nil, isColored: output.isColorTerminal)
       output.line { text in
         _ = changeset.describe(from: old, to: new, style: style) { line in
           text.append(Array(line.utf8))

@@ -105,7 +105,7 @@ private enum ConflictLine {
     if fields.isEmpty { return "" }
     let described = fields.prefix(style.fieldLimit).map { field in
       let name = shown(field.name)
-      let (old, new) = ShownValue.shortened(
+      let (old, new) = ValueFormatter.shortened(
         field.old ?? "nothing", field.new ?? "nothing", to: style.valueLength)
       return isBoth ? "\(name) is \(old) in mine and \(new) in theirs" : "\(name): \(old) → \(new)"
     }
@@ -114,6 +114,6 @@ private enum ConflictLine {
   }
 
   private static func shown(_ text: String) -> String {
-    ShownValue.shortened(text, to: style.valueLength)
+    ValueFormatter.shortened(text, to: style.valueLength)
   }
 }

@@ -41,7 +41,7 @@ struct DuplicateKeys {
   }
 
   static func warn(_ key: JSONElement.Identifier) {
-    let shown = ShownValue.shortened(key.description, to: 80)
+    let shown = ValueFormatter.shortened(key.description, to: 80)
     Program.report(
       "the key \(shown) occurs more than once; a change of one such element may be reported for "
         + "another one; use --key with a field that is unique")

@@ -6,7 +6,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-/// A page that does what it is told.
+/// A model of a web page that applies messages.
 @MainActor
 final class Page {
   private(set) var lines: [String] = []
@@ -21,9 +21,9 @@ final class Page {
   }
 }
 
-/// What the guide to list views shows.
+/// The examples in the guide to list views.
 @Suite @MainActor struct GuideTests {
-  @Test func theGuidesCodeIsWhatIsCompiledHere() throws {
+  @Test func `the code of the guide is compiled here`() throws {
     let guide = try Guide("BatchUpdatingViews")
     #expect(guide.code.count == 7)
     var missing = Set(try guide.paragraphs(missingIn: #filePath))
@@ -36,7 +36,7 @@ final class Page {
     #expect(missing.first?.hasPrefix("extension UITableView: @retroactive ") == true)
   }
 
-  @Test func thePageShowsWhatASourceHolds() async {
+  @Test func `the page shows the contents of a source`() async {
     let page = Page()
     var messages: [PageMessage] = []
     let view = PageView {
@@ -58,7 +58,7 @@ final class Page {
     binding.dispose()
   }
 
-  @Test @MainActor func thePagePassesTheCheck() async throws {
+  @Test @MainActor func `the page passes the check`() async throws {
     var page = Page()
     try await checkSink(
       makeView: {
@@ -70,7 +70,7 @@ final class Page {
       cell: { $0.description })
   }
 
-  @Test func theTableViewPassesTheCheck() async throws {
+  @Test func `the table view passes the check`() async throws {
     var tableView: UITableView?
     try await checkSectionedSink(
       seeds: 0..<4,

@@ -1,8 +1,8 @@
 import ListViews
 
-// As it stands in the guide to list views.
+// The same code as in the guide to list views.
 
-/// What a web page is told; sent to its script as JSON.
+/// A message to a web page, sent to its script as JSON.
 enum PageMessage: Codable, Equatable {
   case clear
   case insert(String, at: Int)
@@ -32,9 +32,9 @@ final class PageView: BatchUpdatingListView {
     _ updates: () -> Void, completion: @escaping @MainActor (_ isFinished: Bool) -> Void
   ) {
     updates()
-    // What leaves goes from the last to the first, so that offsets before it stay what they are.
+    // Remove from the last to the first, because a removal shifts all later offsets.
     for offset in leaving.sorted(by: >) { send(.remove(at: offset)) }
-    // What comes comes from the first to the last, so that it stands where it is said to.
+    // Insert from the first to the last, because an insertion shifts all later offsets.
     for item in coming.sorted(by: { $0.offset < $1.offset }) { send(item.message) }
     (leaving, coming) = ([], [])
     completion(true)
@@ -49,7 +49,7 @@ final class PageView: BatchUpdatingListView {
   }
 
   func reloadItems(at offsets: [Int]) {
-    // They come in a batch of their own: offsets before and after it are the same.
+    // Reloads have a batch of their own, so the offsets before and after it are equal.
     coming += offsets.map { ($0, .replace(rows[$0], at: $0)) }
   }
 

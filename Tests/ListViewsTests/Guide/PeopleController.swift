@@ -4,7 +4,7 @@ import ListViews
 import ObservableCollections
 import ReactiveSignals
 
-// What follows stands in the guide to list views, where UIKit's classes are meant. It is compiled, and not run.
+// The same code as in the guide to list views, with models of UIKit's classes. It is only compiled.
 
 private typealias Person = TestElement
 private typealias Shelf = String
@@ -62,9 +62,9 @@ private final class OtherExamples: UITableViewController {
     list.proposalHandler = { [weak tableView] proposal in
       if let tableView { list.commit(proposal, to: tableView) }
     }
-    await list.proposeConcurrently(newShelves)  // compared off the main actor
+    await list.proposeConcurrently(newShelves)  // computed off the main actor
 
-    let product = list.item(at: ElementPath(section: 2, element: 0))  // nil where there is none
+    let product = list.item(at: ElementPath(section: 2, element: 0))  // nil if out of range
     _ = product
   }
 }

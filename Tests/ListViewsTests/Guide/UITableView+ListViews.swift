@@ -2,14 +2,14 @@ import Diffing
 import Foundation
 import ListViews
 
-// As it stands in the guide to list views.
+// The same code as in the guide to list views.
 
 extension UITableView: BatchUpdatingSectionedListView {
   public func performBatchUpdates(
     _ updates: () -> Void, completion: @escaping @MainActor (_ isFinished: Bool) -> Void
   ) {
     withoutActuallyEscaping(updates) { updates in
-      // `some` tells UIKit's method from this one.
+      // The arguments with `.some` select UIKit's method instead of this one.
       performBatchUpdates(
         .some({ updates() }),
         completion: .some({ isFinished in

@@ -2,7 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 
-/// What UIKit's table view looks like to Swift, as far as the guide to list views needs it; strict inside.
+/// A model of UIKit's table view for the guide to list views, based on a strict view.
 @MainActor
 class UITableView {
   enum RowAnimation { case automatic }

@@ -1,0 +1,145 @@
+extension Changeset {
+  /// Returns the combined change of this changeset and the next one, by offsets alone.
+  ///
+  /// An element that this changeset inserts and the next one deletes does not occur. An element
+  /// that this changeset deletes and the next one inserts is both, because offsets cannot identify
+  /// it. To find such elements, use `composed(with:from:to:)`. An updated element stays an update,
+  /// even if it has its first content again. The number of moves is minimal.
+  ///
+  /// ```swift
+  /// let first = Changeset(insertions: [0])
+  /// let second = Changeset(deletions: [0], updates: [.init(from: 3, to: 2)])
+  /// first.composed(with: second)  // updates: [2->2]
+  /// ```
+  ///
+  /// - Parameter next: A change of the version after this change.
+  /// - Returns: The change from the version before this change to the version after the next
+  ///   change.
+  /// - Complexity: O(*k* log *k*) for *k* operations in both, or O(*k*) without moves. The number
+  ///   of elements does not matter.
+  public func composed(with next: Changeset) -> Changeset {
+    if isEmpty { return next }
+    if next.isEmpty { return self }
+    return PartialInjection(self).followed(by: PartialInjection(next)).changeset
+  }
+
+  /// Returns the combined change of this changeset and the next one, in normal form.
+  ///
+  /// Unlike the combination by offsets alone, the normal form keeps an element that is deleted and
+  /// inserted again. It does not update an element that has its first content again. If several
+  /// elements have the same identity, the first deletion is paired with the first insertion, and so
+  /// on. A change combined with its inverse is empty.
+  ///
+  /// - Parameters:
+  ///   - next: A change of the version after this change.
+  ///   - old: The version before this change.
+  ///   - new: The version after the next change.
+  /// - Returns: The change from `old` to `new`.
+  /// - Complexity: O(*k* log *k*) for *k* operations in both. Only deleted and inserted elements
+  ///   are hashed. Only updated elements, and pairs of deleted and inserted elements, are compared.
+  @inlinable
+  public func composed<Element: Differentiable>(
+    with next: Changeset, from old: some RandomAccessCollection<Element>,
+    to new: some RandomAccessCollection<Element>
+  ) -> Changeset {
+    composed(with: next).normalForm(from: old, to: new)
+  }
+
+  /// Returns the combined change of consecutive changesets, by offsets alone.
+  ///
+  /// - Parameter changes: The changesets. Each one changes the version after the previous one.
+  /// - Complexity: O(*k* log *k*) for *k* operations in all.
+  package static func composed(of changes: [Changeset]) -> Changeset {
+    switch changes.count {
+    case 0: .empty
+    case 1: changes[0]
+    default: PartialInjection.composed(of: changes.lazy.map(PartialInjection.init)).changeset
+    }
+  }
+
+  /// Returns this change with some pairs of deletions and insertions replaced by kept elements.
+  ///
+  /// - Parameters:
+  ///   - pairs: The pairs of deletions and insertions, by ascending insertion.
+  ///   - areUpdated: For each pair, a Boolean value that indicates whether the content differs.
+  /// - Complexity: O(*k* log *k*) in the *k* offsets.
+  @usableFromInline
+  func keeping(_ pairs: [Update], areUpdated: [Bool]) -> Changeset {
+    PartialInjection(self).keeping(pairs, areUpdated: areUpdated).changeset
+  }
+}
+
+extension Changeset {
+  /// Returns this change as a change of a larger collection, which has additional elements before
+  /// it.
+  ///
+  /// - Parameters:
+  ///   - oldBy: The number of additional elements in the old version.
+  ///   - newBy: The number of additional elements in the new version.
+  @usableFromInline
+  package func shifted(oldBy: Int, newBy: Int) -> Changeset {
+    if oldBy == 0 && newBy == 0 || isEmpty { return self }
+    return Changeset(
+      unchecked: (
+        deletions: deletions.map { $0 + oldBy },
+        insertions: insertions.map { $0 + newBy },
+        moves: moves.map { Move(from: $0.from + oldBy, to: $0.to + newBy) },
+        updates: updates.map { Update(from: $0.from + oldBy, to: $0.to + newBy) }
+      ))
+  }
+
+  /// Returns the change of two concatenated collections.
+  ///
+  /// - Parameters:
+  ///   - first: The change of the first collection.
+  ///   - oldCount: The number of elements in the old version of the first collection.
+  ///   - newCount: The number of elements in the new version of the first collection.
+  ///   - second: The change of the second collection, with its own offsets.
+  package static func concatenated(
+    _ first: Changeset, oldCount: Int, newCount: Int, _ second: Changeset
+  ) -> Changeset {
+    let second = second.shifted(oldBy: oldCount, newBy: newCount)
+    if first.isEmpty { return second }
+    if second.isEmpty { return first }
+    return Changeset(
+      unchecked: (
+        deletions: first.deletions + second.deletions,
+        insertions: first.insertions + second.insertions,
+        moves: first.moves + second.moves,
+        updates: first.updates + second.updates
+      ))
+  }
+}
+
+extension Changeset {
+  /// Creates a changeset with the same effect as the steps of a patch.
+  ///
+  /// Only the offsets of the steps are used. An element that one step removes and another step
+  /// inserts is not recognized as the same element. An element that a step updates is an update.
+  /// The number of moves is minimal.
+  ///
+  /// - Parameter patch: The steps. Each offset must be at least 0 and below 2⁶¹.
+  /// - Complexity: O(*k* log *k*) for *k* steps.
+  public init<Element>(_ patch: Patch<Element>) {
+    self = Changeset.composed(
+      of: patch.steps.compactMap { step in
+        precondition(
+          step.invalidOffset == nil,
+          "offset \(step.invalidOffset ?? 0) is out of range \(offsetBounds)")
+        return step.changeset
+      })
+  }
+}
+
+extension ElementChange {
+  /// The change of this step alone, or `nil` if the step moves an element to its own offset.
+  fileprivate var changeset: Changeset? {
+    switch self {
+    case .insert(_, let offset): Changeset(insertions: [offset])
+    case .remove(_, let offset): Changeset(deletions: [offset])
+    case .update(_, _, let offset): Changeset(updates: [.init(from: offset, to: offset)])
+    case .move(_, let source, let destination):
+      source == destination ? nil : Changeset(moves: [.init(from: source, to: destination)])
+    }
+  }
+}

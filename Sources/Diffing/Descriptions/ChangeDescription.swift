@@ -1,0 +1,286 @@
+/// A human-readable description of a change, with a line for each element and a summary.
+///
+/// ```
+/// > [5] → [1] Todo(id: 8, title: "Write")
+/// ~ [2] 5: title: "Tset" → "Test", isDone: false → true
+/// + [3] Todo(id: 9, title: "Rest")
+/// - [7] Todo(id: 3, title: "Ship")
+/// 1 inserted, 1 deleted, 1 updated, 1 moved
+/// ```
+///
+/// The lines are in the order of the collection, with each deletion at its old place. Offsets are
+/// offsets in the new version, except for deletions and origins of moves. An element that is moved
+/// and updated has one line, `> [5] → [1] 8: title: …`.
+///
+/// The fields of an updated element, and their nested fields, are found by reflection. An element
+/// that conforms to ``ChangeDescribable`` returns its own fields. Long values are shortened to the
+/// part that differs. Control characters are escaped, because they could control a terminal.
+public struct ChangeDescription: Sendable, Hashable {
+  /// The options of a description.
+  public struct Style: Sendable, Hashable {
+    /// The maximum number of lines without the summary, or `nil` for all lines.
+    public var lineLimit: Int? { didSet { lineLimit = lineLimit.map { max(0, $0) } } }
+    /// The maximum number of characters of an element or a value.
+    public var valueLength: Int { didSet { valueLength = max(0, valueLength) } }
+    /// The maximum number of fields of an updated element.
+    public var fieldLimit: Int { didSet { fieldLimit = max(0, fieldLimit) } }
+    /// A Boolean value that indicates whether the lines contain terminal color codes.
+    public var isColored: Bool
+
+    /// Creates a style. Negative numbers are treated as zero.
+    ///
+    /// - Parameters:
+    ///   - lineLimit: The maximum number of lines without the summary, or `nil` for all lines.
+    ///   - valueLength: The maximum number of characters of an element or a value.
+    ///   - fieldLimit: The maximum number of fields of an updated element.
+    ///   - isColored: A Boolean value that indicates whether the lines contain terminal color
+    ///     codes.
+    public init(
+      lineLimit: Int? = 20, valueLength: Int = 80, fieldLimit: Int = 8, isColored: Bool = false
+    ) {
+      self.lineLimit = lineLimit.map { max(0, $0) }
+      self.valueLength = max(0, valueLength)
+      self.fieldLimit = max(0, fieldLimit)
+      self.isColored = isColored
+    }
+  }
+
+  /// The lines, without line feeds.
+  public let lines: [String]
+  /// The number of lines that are left out.
+  public let omittedCount: Int
+  /// The numbers of changes, for example `3 inserted, 1 moved`.
+  public let summary: String
+
+  /// Creates the description of a change.
+  ///
+  /// - Parameters:
+  ///   - changeset: The change.
+  ///   - old: The version before the change.
+  ///   - new: The version after the change.
+  ///   - style: The options of the description.
+  /// - Complexity: O(*k*) in the *k* offsets of the changeset. Only elements in the resulting lines
+  ///   are read.
+  public init<Element>(
+    _ changeset: Changeset, from old: some RandomAccessCollection<Element>,
+    to new: some RandomAccessCollection<Element>, style: Style = Style()
+  ) {
+    var lines: [String] = []
+    omittedCount = changeset.describe(from: old, to: new, style: style) { lines.append($0) }
+    self.lines = lines
+    summary = changeset.summary
+  }
+}
+
+extension ChangeDescription: CustomStringConvertible {
+  /// The lines, the number of omitted lines, and the summary.
+  public var description: String {
+    let rest = omittedCount > 0 ? ["… \(omittedCount) more"] : []
+    return (lines + rest + [summary]).joined(separator: "\n")
+  }
+}
+
+extension Changeset {
+  /// The numbers of changes, for example `3 inserted, 1 moved`.
+  public var summary: String {
+    let parts = [
+      (insertions.count, "inserted"), (deletions.count, "deleted"), (updates.count, "updated"),
+      (moves.count, "moved"),
+    ]
+    let texts = parts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return texts.isEmpty ? "nothing changed" : texts.joined(separator: ", ")
+  }
+}
+
+extension Changeset {
+  /// Describes the change line by line.
+  ///
+  /// - Parameters:
+  ///   - old: The version before the change.
+  ///   - new: The version after the change.
+  ///   - style: The options of the description.
+  ///   - body: A closure that receives each line, without a line feed.
+  /// - Returns: The number of lines that are left out.
+  package func describe<Element>(
+    from old: some RandomAccessCollection<Element>, to new: some RandomAccessCollection<Element>,
+    style: ChangeDescription.Style, _ body: (String) -> Void
+  ) -> Int {
+    let writer = ChangeLineWriter(style: style)
+    var count = 0
+    forEachInOrder { change in
+      count += 1
+      if let limit = style.lineLimit, count > limit { return }
+      switch change {
+      case .deletion(let offset):
+        body(writer.line("-", "[\(offset)]", old.element(at: offset)))
+      case .insertion(let offset):
+        body(writer.line("+", "[\(offset)]", new.element(at: offset)))
+      case .update(let update):
+        body(
+          writer.updateLine(
+            "~", "[\(update.to)]", old.element(at: update.from), new.element(at: update.to)))
+      case .move(let move, let isUpdated):
+        let (source, element) = (old.element(at: move.from), new.element(at: move.to))
+        let place = "[\(move.from)] → [\(move.to)]"
+        body(
+          isUpdated
+            ? writer.updateLine(">", place, source, element)
+            : writer.moveLine(">", place, element))
+      }
+    }
+    return style.lineLimit.map { max(0, count - $0) } ?? 0
+  }
+
+  /// The change of one element.
+  private enum Single {
+    case deletion(Int)
+    case insertion(Int)
+    case update(Update)
+    case move(Move, isUpdated: Bool)
+  }
+
+  /// Calls a closure for each changed element, in the order of the new version, with each deletion
+  /// at its old place.
+  ///
+  /// The elements that stay have the same order in both versions. Each change is placed by the
+  /// number of such elements before it.
+  private func forEachInOrder(_ body: (Single) -> Void) {
+    let removals = removals
+    var (deletion, removal) = (0, 0)
+    var (insertion, move, update) = (0, 0, 0)
+
+    /// Visits the deletions that have at most `rank` staying elements before them.
+    func visitDeletions(behind rank: Int) {
+      while deletion < deletions.count {
+        let offset = deletions[deletion]
+        while removal < removals.count, removals[removal] < offset { removal += 1 }
+        guard offset - removal <= rank else { return }
+        body(.deletion(offset))
+        deletion += 1
+      }
+    }
+
+    while true {
+      let inserted = insertion < insertions.count ? insertions[insertion] : .max
+      let moved = move < moves.count ? moves[move].to : .max
+      let updated = update < updates.count ? updates[update].to : .max
+      let offset = min(inserted, moved, updated)
+      guard offset < .max else { break }
+      visitDeletions(behind: offset - insertion - move)
+      if offset == inserted {
+        body(.insertion(offset))
+        insertion += 1
+      } else if offset == moved {
+        let isUpdated = offset == updated
+        body(.move(moves[move], isUpdated: isUpdated))
+        move += 1
+        update += isUpdated ? 1 : 0
+      } else {
+        body(.update(updates[update]))
+        update += 1
+      }
+    }
+    visitDeletions(behind: .max)
+  }
+}
+
+/// A writer of the lines of a description.
+struct ChangeLineWriter {
+  let style: ChangeDescription.Style
+
+  private enum Color: String {
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+    case blue = "34"
+  }
+
+  private static let colors: [String: Color] = ["-": .red, "+": .green, "~": .yellow, ">": .blue]
+
+  /// Returns the line of an insertion or a deletion.
+  func line(_ sign: String, _ place: String, _ element: Any) -> String {
+    var text = ""
+    if let element = element as? any ChangeDescribable {
+      if let label = element.changeLabel { text = shown(label) + ": " }
+      text += shown(element.changeText)
+    } else {
+      text = shown(ValueFormatter.text(of: element))
+    }
+    return colored("\(sign) \(place) \(text)", Self.colors[sign])
+  }
+
+  /// Returns the line of a move.
+  func moveLine(_ sign: String, _ place: String, _ element: Any) -> String {
+    let text =
+      if let element = element as? any ChangeDescribable {
+        element.changeLabel ?? element.changeText
+      } else {
+        ValueFormatter.text(of: element)
+      }
+    return "\(colored("\(sign) \(place)", Self.colors[sign])) \(shown(text))"
+  }
+
+  /// Returns the line of an update.
+  func updateLine<Element>(
+    _ sign: String, _ place: String, _ old: Element, _ new: Element
+  ) -> String {
+    let label: String?
+    let fields: [FieldChange]
+    if let element = new as? any ChangeDescribable {
+      (label, fields) = (element.changeLabel, changedFields(of: element, from: old))
+    } else {
+      label = (new as? any Differentiable).flatMap { identity(of: $0) }
+      fields = ReflectedFields.changes(from: old, to: new)
+    }
+    var text = colored("\(sign) \(place)", Self.colors[sign]) + " "
+    if let label { text += shown(label) + ": " }
+    return text + (fields.isEmpty ? wholeChange(old, new) : list(fields))
+  }
+
+  private func changedFields<Element: ChangeDescribable>(
+    of element: Element, from old: Any
+  ) -> [FieldChange] {
+    (old as? Element).map { element.changedFields(from: $0) } ?? []
+  }
+
+  /// Returns the text of the element's identity, or `nil` if the element is its own identity.
+  private func identity<Element: Differentiable>(of element: Element) -> String? {
+    let identity = element.differenceIdentifier
+    return identity is Element ? nil : ValueFormatter.text(of: identity)
+  }
+
+  private func list(_ fields: [FieldChange]) -> String {
+    let texts = fields.prefix(style.fieldLimit).map { field in
+      "\(shown(field.name)): \(pair(field.old ?? "none", field.new ?? "none"))"
+    }
+    let rest = fields.count - texts.count
+    return texts.joined(separator: ", ") + (rest > 0 ? ", and \(rest) more" : "")
+  }
+
+  /// Returns the change of an element that has no known changed field.
+  private func wholeChange(_ old: Any, _ new: Any) -> String {
+    func text(_ element: Any) -> String {
+      (element as? any ChangeDescribable)?.changeText ?? ValueFormatter.text(of: element)
+    }
+    let (old, new) = (text(old), text(new))
+    // Compare the bytes, because strings of different scalars can be equal.
+    let isSame = old.utf8.elementsEqual(new.utf8)
+    return isSame ? shown(new) + ", no visible difference" : pair(old, new)
+  }
+
+  // MARK: Text
+
+  private func pair(_ old: String, _ new: String) -> String {
+    let (old, new) = ValueFormatter.shortened(old, new, to: style.valueLength)
+    return "\(colored(old, .red)) → \(colored(new, .green))"
+  }
+
+  private func shown(_ text: String) -> String {
+    ValueFormatter.shortened(text, to: style.valueLength)
+  }
+
+  private func colored(_ text: String, _ color: Color?) -> String {
+    guard style.isColored, let color else { return text }
+    return "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m"
+  }
+}

@@ -1,0 +1,239 @@
+extension Changeset {
+  /// Creates the difference between two versions of a collection.
+  ///
+  /// Elements are recognized by identity. If several elements have the same identity, as many are
+  /// kept as occur in both versions. The number of moves is minimal.
+  ///
+  /// ```swift
+  /// let change = Changeset(from: ["a", "b", "c"], to: ["c", "a", "d"])
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - old: The earlier version.
+  ///   - new: The later version.
+  /// - Complexity: O(*n*) if the kept elements are in order, otherwise O(*n* + *k* log *k*) for *k*
+  ///   stretches of consecutive elements. Memory is needed only for the changes. Only elements
+  ///   without a match in order are hashed.
+  @inlinable
+  public init<Element: Differentiable>(
+    from old: some Collection<Element>, to new: some Collection<Element>
+  ) {
+    self = withContiguousElements(of: old) { old in
+      withContiguousElements(of: new) { new in
+        Element._difference(from: UnsafeRawBufferPointer(old), to: UnsafeRawBufferPointer(new))
+      }
+    }
+  }
+
+  // Inlinable, like all functions that are called for each element, to be specialized in the module
+  // of the element type. For 60,000 rows of which 2 % changed, this takes a quarter of the time.
+  @inlinable
+  init<Comparison: IdentityComparison>(
+    between old: UnsafeBufferPointer<Comparison.Element>,
+    and new: UnsafeBufferPointer<Comparison.Element>, using _: Comparison.Type
+  ) {
+    guard let oldBase = old.baseAddress, let newBase = new.baseAddress else {
+      self.init(
+        unchecked: (
+          deletions: Array(old.indices), insertions: Array(new.indices), moves: [], updates: []
+        ))
+      return
+    }
+    let linear = LinearMatcher<Comparison>(
+      old: oldBase, count: old.count, new: newBase, count: new.count)
+    if linear.unmatchedOld.count == old.count, linear.unmatchedNew.count == new.count,
+      let reversal = Changeset(reversalFrom: old, to: new, using: Comparison.self)
+    {
+      self = reversal
+      return
+    }
+    let matching = IdentityMatcher<Comparison>(
+      old: oldBase, linear.unmatchedOld, new: newBase, linear.unmatchedNew)
+    if matching.matches.isEmpty {
+      self.init(
+        unchecked: (
+          deletions: linear.unmatchedOld.offsets, insertions: linear.unmatchedNew.offsets,
+          moves: [],
+          updates: linear.updates
+        ))
+    } else {
+      self.init(
+        unmatchedOld: linear.unmatchedOld, unmatchedNew: linear.unmatchedNew,
+        matches: matching.matches,
+        chainCount: old.count - linear.unmatchedOld.count, updates: linear.updates,
+        matchUpdates: matching.updates)
+    }
+  }
+}
+
+extension Changeset {
+  /// Creates the difference between a list and its reversal, or `nil` if the new version is not the
+  /// reversal.
+  ///
+  /// A list is reversed if its sort direction changes. One pass finds the difference, without a
+  /// list of matches.
+  ///
+  /// - Parameters:
+  ///   - old: The earlier version, of which the linear matcher has matched nothing.
+  ///   - new: The later version.
+  @inlinable
+  init?<Comparison: IdentityComparison>(
+    reversalFrom old: UnsafeBufferPointer<Comparison.Element>,
+    to new: UnsafeBufferPointer<Comparison.Element>, using _: Comparison.Type
+  ) {
+    let count = old.count
+    guard count >= 64, new.count == count, let old = old.baseAddress, let new = new.baseAddress
+    else { return nil }
+    let last = count - 1
+    // Test a few elements at both ends and in the middle first. The first identities must be
+    // distinct, because duplicates could be paired differently.
+    for offset in [0, 1, 2, 3, count / 2, last - 1, last]
+    where !Comparison.areEqual(old + (last - offset), new + offset) {
+      return nil
+    }
+    for offset in 1..<4
+    where (0..<offset).contains(where: { Comparison.areEqual(new + $0, new + offset) }) {
+      return nil
+    }
+    var updates: [Update] = []
+    for to in 0..<count {
+      let from = last &- to
+      if sameBits(old + from, new + to) { continue }
+      guard Comparison.areEqual(old + from, new + to) else { return nil }
+      if !new[to].isContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
+    }
+    self.init(
+      unchecked: (
+        deletions: [], insertions: [], moves: Self.movesOfReversal(count), updates: updates
+      ))
+  }
+
+  /// Returns the moves of all elements but the first one, which becomes the last.
+  @usableFromInline
+  static func movesOfReversal(_ count: Int) -> [Move] {
+    [Move](unsafeUninitializedCapacity: count - 1) { moves, initialized in
+      for to in 0..<count - 1 { moves[to] = Move(from: count - 1 - to, to: to) }
+      initialized = count - 1
+    }
+  }
+}
+
+extension Changeset {
+  /// Creates a changeset from the results of both matchers.
+  ///
+  /// - Parameters:
+  ///   - unmatchedOld: The old offsets that the linear matcher has not matched.
+  ///   - unmatchedNew: The new offsets that the linear matcher has not matched.
+  ///   - matches: The matches among these offsets, by ascending new offset.
+  ///   - chainCount: The number of elements that the linear matcher has matched, which are in
+  ///     order.
+  ///   - updates: The updates of the linear matcher, by ascending offset.
+  ///   - matchUpdates: The updates among the matches, by ascending new offset.
+  @usableFromInline
+  init(
+    unmatchedOld: UnmatchedOffsets, unmatchedNew: UnmatchedOffsets, matches: [Match],
+    chainCount: Int, updates: [Update],
+    matchUpdates: [Update]
+  ) {
+    self = unmatchedOld.withBuffer { unmatchedOld in
+      unmatchedNew.withBuffer { unmatchedNew in
+        matches.withUnsafeBufferPointer { matches in
+          Changeset(
+            unchecked: (
+              deletions: deletedOffsets(unmatchedOld, matches),
+              insertions: insertedOffsets(unmatchedNew, matches),
+              moves: LeastMoves(
+                unmatchedOld: unmatchedOld, unmatchedNew: unmatchedNew, chainCount: chainCount,
+                updates: updates,
+                matchUpdates: matchUpdates
+              ).moves(of: matches),
+              updates: merged(updates, matchUpdates) { $0.to < $1.to }
+            ))
+        }
+      }
+    }
+  }
+}
+
+extension Changeset {
+  /// Creates a changeset from elements in order and from matches out of order.
+  ///
+  /// - Parameters:
+  ///   - unmatchedOld: The old offsets of all elements that may be out of order, ascending.
+  ///   - unmatchedNew: The new offsets of all elements that may be out of order, ascending.
+  ///   - matches: The kept elements among them, as positions in these lists, by ascending new
+  ///     offset.
+  ///   - chainCount: The number of elements in order.
+  ///   - updates: The updates among the elements in order, by ascending offset.
+  ///   - matchUpdates: The updates among the matches, by ascending new offset.
+  /// - Complexity: O(*k* log *k*) for *k* offsets.
+  package init(
+    unmatchedOld: [Int], unmatchedNew: [Int], matches: [Match], chainCount: Int, updates: [Update],
+    matchUpdates: [Update]
+  ) {
+    self.init(
+      unmatchedOld: UnmatchedOffsets(unmatchedOld), unmatchedNew: UnmatchedOffsets(unmatchedNew),
+      matches: matches, chainCount: chainCount,
+      updates: updates, matchUpdates: matchUpdates)
+  }
+}
+
+private func deletedOffsets(
+  _ unmatchedOld: UnmatchedOffsets.Buffer, _ matches: UnsafeBufferPointer<Match>
+) -> [Int] {
+  if matches.count == unmatchedOld.count { return [] }
+  return withUnsafeTemporaryAllocation(of: Bool.self, capacity: unmatchedOld.count) { isMatched in
+    isMatched.initialize(repeating: false)
+    for match in matches { isMatched[match.oldPosition] = true }
+    let count = unmatchedOld.count - matches.count
+    return [Int](unsafeUninitializedCapacity: count) { deletions, initialized in
+      for position in 0..<unmatchedOld.count where !isMatched[position] {
+        deletions[initialized] = unmatchedOld[position]
+        initialized += 1
+      }
+    }
+  }
+}
+
+private func insertedOffsets(
+  _ unmatchedNew: UnmatchedOffsets.Buffer, _ matches: UnsafeBufferPointer<Match>
+) -> [Int] {
+  let count = unmatchedNew.count - matches.count
+  if count == 0 { return [] }
+  return [Int](unsafeUninitializedCapacity: count) { insertions, initialized in
+    var next = 0
+    for match in matches {
+      while next < match.newPosition {
+        insertions[initialized] = unmatchedNew[next]
+        initialized += 1
+        next += 1
+      }
+      next += 1
+    }
+    while next < unmatchedNew.count {
+      insertions[initialized] = unmatchedNew[next]
+      initialized += 1
+      next += 1
+    }
+  }
+}
+
+/// Merges two ascending lists.
+func merged<Element>(
+  _ one: [Element], _ other: [Element], by areInOrder: (Element, Element) -> Bool
+) -> [Element] {
+  if one.isEmpty { return other }
+  if other.isEmpty { return one }
+  var result: [Element] = []
+  result.reserveCapacity(one.count + other.count)
+  var next = 0
+  for element in one {
+    while next < other.count, areInOrder(other[next], element) {
+      result.append(other[next])
+      next += 1
+    }
+    result.append(element)
+  }
+  result.append(contentsOf: other[next...])
+  return result
+}

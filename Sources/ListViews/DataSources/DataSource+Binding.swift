@@ -1,0 +1,205 @@
+public import Diffing
+public import ObservableCollections
+public import ReactiveSignals
+
+extension DataSource {
+  /// Binds a view to this source.
+  ///
+  ///     binding = source.bind(to: tableView) { [weak self] rows in self?.rows = rows }
+  ///
+  /// When this method returns, the view shows the current contents, using `reloadData()`. The view
+  /// then performs each change in batches on the main actor. Pending changes become one change.
+  ///
+  /// - Parameters:
+  ///   - view: The view. The binding does not keep it alive, and calls nothing after its release.
+  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
+  ///     shows the new contents immediately, without animation.
+  ///   - setData: A closure that sets the data of the view. Nothing else may set that data, because
+  ///     the next batch begins with it.
+  ///   - completion: A closure that is called after the last batch of a change; see
+  ///     `reload(using:)`.
+  /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
+  ///   binding.
+  @MainActor
+  public func bind(
+    to view: some BatchUpdatingListView,
+    interrupt: @escaping @MainActor (Changeset) -> Bool = { _ in false },
+    setData: @escaping @MainActor ([Element]) -> Void,
+    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in }
+  ) -> Disposable {
+    ListBinding(
+      view, items: { Array($0) },
+      stages: { shown, new, change in
+        change.map { StagedChangeset($0, from: shown, to: new) }
+          ?? StagedChangeset(from: shown, to: new)
+      },
+      perform: { $0.perform($1) }, interrupt: interrupt, setData: setData, completion: completion
+    ).start(self)
+  }
+
+  /// Binds a view to sections that are made from this source.
+  ///
+  ///     binding = source.bind(to: tableView, sections: albums(of:)) { [weak self] sections in
+  ///       self?.sections = sections
+  ///     }
+  ///
+  /// When this method returns, the view shows the current contents, using `reloadData()`. The view
+  /// then performs each change in batches on the main actor. Pending changes become one change.
+  ///
+  /// - Parameters:
+  ///   - view: The view. The binding does not keep it alive, and calls nothing after its release.
+  ///   - sections: A closure that returns the sections of the contents.
+  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
+  ///     shows the new contents immediately, without animation.
+  ///   - setData: A closure that sets the data of the view. Nothing else may set that data, because
+  ///     the next batch begins with it.
+  ///   - completion: A closure that is called after the last batch of a change; see
+  ///     `reload(using:)`.
+  /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
+  ///   binding.
+  /// - Complexity: O(*n*) in all sections and items for each change.
+  @MainActor
+  public func bind<Section: DifferentiableSection>(
+    to view: some BatchUpdatingSectionedListView,
+    sections: @escaping @MainActor (Snapshot<Element>) -> [Section],
+    interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
+    setData: @escaping @MainActor ([Section]) -> Void,
+    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in }
+  ) -> Disposable {
+    ListBinding(
+      view, items: sections, stages: { shown, new, _ in StagedChangeset(from: shown, to: new) },
+      perform: { $0.perform($1) }, interrupt: interrupt, setData: setData, completion: completion
+    ).start(self)
+  }
+}
+
+extension DataSource where Element: DifferentiableSection {
+  /// Binds a view to this source of sections.
+  ///
+  /// A source compares its elements only using `isContentEqual(to:)`. If a section ignores its
+  /// elements in that method, like `ArraySection`, changes of the elements are not noticed. Compare
+  /// both in a section type of your own, or make the sections from a source of plain elements with
+  /// `bind(to:sections:)`.
+  ///
+  /// - Parameters:
+  ///   - view: The view. The binding does not keep it alive, and calls nothing after its release.
+  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
+  ///     shows the new sections immediately, without animation.
+  ///   - setData: A closure that sets the data of the view. Nothing else may set that data, because
+  ///     the next batch begins with it.
+  ///   - completion: A closure that is called after the last batch of a change; see
+  ///     `reload(using:)`.
+  /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
+  ///   binding.
+  /// - Complexity: O(*n*) in all sections and items for each change.
+  @MainActor
+  public func bind(
+    to view: some BatchUpdatingSectionedListView,
+    interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
+    setData: @escaping @MainActor ([Element]) -> Void,
+    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in }
+  ) -> Disposable {
+    bind(
+      to: view, sections: { Array($0) }, interrupt: interrupt, setData: setData,
+      completion: completion)
+  }
+}
+
+/// A binding of a view to a data source.
+///
+/// Only the binding calls `setData`. It therefore knows the data of the view, and begins each
+/// difference there.
+@MainActor
+final class ListBinding<
+  View: BatchUpdatingListView, Element: Differentiable & Sendable, Item,
+  Change: Hashable & Sendable
+> {
+  /// Returns the stages from the shown items to new ones. The change of the contents is passed if
+  /// it is known.
+  typealias Staging =
+    @MainActor (_ shown: [Item], _ new: [Item], _ change: Changeset?) ->
+    StagedChangeset<Item, Change>
+
+  /// Returns the items that the view shows for some contents.
+  let items: @MainActor (Snapshot<Element>) -> [Item]
+  let stages: Staging
+  let perform: @MainActor (View, Change) -> Void
+  let interrupt: @MainActor (Change) -> Bool
+  let setData: @MainActor ([Item]) -> Void
+  let completion: ReloadCompletion.Handler
+
+  private weak var view: View?
+  /// The observation, or `nil` after its release.
+  private weak var observation: Disposable?
+  private var shown: [Item] = []
+  private var contents = Snapshot<Element>()
+  private var revision = 0
+
+  init(
+    _ view: View, items: @escaping @MainActor (Snapshot<Element>) -> [Item],
+    stages: @escaping Staging,
+    perform: @escaping @MainActor (View, Change) -> Void,
+    interrupt: @escaping @MainActor (Change) -> Bool,
+    setData: @escaping @MainActor ([Item]) -> Void,
+    completion: @escaping ReloadCompletion.Handler
+  ) {
+    self.view = view
+    self.items = items
+    self.stages = stages
+    self.perform = perform
+    self.interrupt = interrupt
+    self.setData = setData
+    self.completion = completion
+  }
+
+  /// Shows the current contents of a source, and follows its changes.
+  func start(_ source: some DataSource<Element>) -> Disposable {
+    source.start()
+    if let view {
+      // Show the contents now, so the view is never seen empty.
+      ReloadTurn.take(on: view) { [self] _, hasWaited in
+        if hasWaited && isOver { return }
+        let state = source.collection.node.current
+        (contents, revision) = (state.snapshot, state.revision)
+        shown = items(contents)
+        setData(shown)
+        view.reloadData()
+      }
+    }
+    let observation = source.observeOnMainActor { self.follow($0) }
+    self.observation = observation
+    return observation
+  }
+
+  private var isOver: Bool { observation?.isDisposed ?? true }
+
+  private func follow(_ event: CollectionEvent<Element>) {
+    guard let view else { return }
+    // The initial event repeats contents that are already shown, which may be newer.
+    if event.revision <= revision { return }
+    StagedReload(
+      stages: { [self] in
+        let new = items(event.snapshot)
+        let stages = stages(shown, new, knownChange(event))
+        (contents, revision) = (event.snapshot, event.revision)
+        return stages
+      },
+      perform: { [perform] in perform(view, $0) },
+      interrupt: { [interrupt] change, _ in interrupt(change) },
+      isOver: { [self] in isOver },
+      setData: { [self] in
+        shown = $0
+        setData($0)
+      },
+      completion: { [self] isFinished in if !isOver { completion(isFinished) } }
+    ).start(on: view)
+  }
+
+  /// Returns the change of an event if it begins with the shown contents, otherwise `nil`.
+  private func knownChange(_ event: CollectionEvent<Element>) -> Changeset? {
+    guard case .change(let change) = event, contents.hasSameContents(as: change.before) else {
+      return nil
+    }
+    return change.changeset
+  }
+}
