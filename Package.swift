@@ -173,7 +173,7 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
-        "SwappableSQLite3", "TestHelper",
+        "SwappableSQLite3", "TestHelper", "TestSupport",
       ]),
     tests(
       "SynchronizersTests",

@@ -136,11 +136,11 @@ import Testing
       "Databases",
       """
       loaded: [Emma, Persuasion, Walden]
-      another title: 1 updated, 1 moved -> [Persuasion, Walden, Zadig]
+      a new title: 1 updated, 1 moved -> [Persuasion, Walden, Zadig]
       a transaction: 2 inserted, 1 deleted -> [Candide, Middlemarch, Persuasion, Zadig]
       another connection: 1 deleted -> [Candide, Middlemarch, Zadig]
-      Each row of "book" stands for itself, so that rows that changed tell what becomes of \
-      the result.
+      Each row of the result is one row of "book", so changed rows are enough to update the \
+      result.
       no such column: tilte (SQLite result 1) in …/books.db, SQL: SELECT id, tilte FROM book, \
       at column 12 («tilte FROM book»); check the SQL and the names in it against the schema
       shown: [Candide, Middlemarch, Zadig]

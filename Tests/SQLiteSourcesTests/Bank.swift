@@ -1,10 +1,10 @@
 @testable import SQLiteSources
 
-/// What transfers between accounts must come to: how often each writer was at it tells the
-/// balances, in whichever order they were.
+/// Transfers between accounts. The number of turns of each writer determines the balances, in any
+/// order.
 enum Bank {
   static let accounts = 6
-  /// The rows that count the turns of a writer.
+  /// The row that counts the turns of a writer.
   static func counter(_ writer: Int) -> Int { 100 + writer }
 
   static func setup(writers: Int) -> String {
@@ -16,7 +16,7 @@ enum Bank {
       """
   }
 
-  /// One transfer, with the turn as `?1`; several statements, so that there are states between.
+  /// A transfer with the turn as `?1`. It has several statements, so there are states in between.
   static func transfer(_ writer: Int, _ turn: String = "?1") -> String {
     let from = "(\(turn) * 5 + \(writer)) % \(accounts)"
     return """
@@ -28,7 +28,7 @@ enum Bank {
       """
   }
 
-  /// The rows after so many turns of each writer.
+  /// Returns the rows after some turns of each writer.
   static func rows(turns: [Int]) -> [Int: Int] {
     var rows = Dictionary(uniqueKeysWithValues: (0..<accounts).map { ($0, 1000) })
     for (writer, turns) in turns.enumerated() {
@@ -42,7 +42,7 @@ enum Bank {
     return rows
   }
 
-  /// The balances by account, and the turns by counter, that rows show.
+  /// Returns the balance of each account and the turn of each counter.
   static func numbers(_ rows: some Sequence<TestRow>) -> [Int: Int] {
     var numbers: [Int: Int] = [:]
     for row in rows {
@@ -53,7 +53,7 @@ enum Bank {
     return numbers
   }
 
-  /// How many turns each writer had when there were these rows.
+  /// Returns the number of turns of each writer that lead to some rows.
   static func turns(_ rows: [Int: Int], writers: Int) -> [Int] {
     (0..<writers).map { rows[counter($0)] ?? -1 }
   }

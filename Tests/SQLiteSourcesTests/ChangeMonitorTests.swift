@@ -10,7 +10,7 @@ import Testing
     database = try TemporaryDatabase()
   }
 
-  /// What a client saw: the versions, or the errors, each once.
+  /// Attaches a client, and returns the versions and errors that it finds.
   private func observe(_ monitor: ChangeMonitor) -> (
     number: Int, calls: AsyncStream<Result<DatabaseReader.Version, SQLiteError>>
   ) {
@@ -19,7 +19,7 @@ import Testing
     let number = monitor.attach { [weak monitor] in
       guard let monitor else { return }
       let seen = Result { () throws(SQLiteError) in try monitor.reader.version() }
-      // The writer's lock passes, and then the monitor calls again.
+      // The monitor calls again after the writer's lock is released.
       if case .failure(let error) = seen, error.code == .busy { return }
       continuation.yield(seen)
     }
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: TemporaryDatabase.Journal.allCases)
-  func aCommitOfAnotherProcessIsSeenByTheSteadyLook(
+  func `the steady check finds a commit of another process`(
     journal: TemporaryDatabase.Journal
   ) async throws {
     _ = try database.writer(journal)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func aFileThatIsRemovedReplacedAndMadeAgainIsFollowed() async throws {
+  func `a file that is removed, replaced and created again is followed`() async throws {
     let monitor = ChangeMonitor(reader: DatabaseReader(path: database.path))
     let (number, calls) = observe(monitor)
     var iterator = calls.makeAsyncIterator()
@@ -81,8 +81,8 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func nothingIsLeftOpenWhenTheLastReferenceGoes() async throws {
-    // In WAL mode SQLite would keep a closed descriptor for as long as the writer has its lock.
+  func `nothing is left open after the last reference is released`() async throws {
+    // In WAL mode, SQLite would keep a closed descriptor while the writer has its lock.
     let writer = try database.writer(.delete)
     let before = try openDescriptors(below: database.directory).count
     var monitor: ChangeMonitor? = ChangeMonitor.shared(path: database.path)
@@ -94,23 +94,8 @@ import Testing
       #expect(try openDescriptors(below: database.directory).count > before)
     }
     monitor = nil
-    // The monitor's own queue may be the last to let go of it.
+    // The monitor's own queue may release it last.
     while weakMonitor != nil { await Task.yield() }
     while try openDescriptors(below: database.directory).count > before { await Task.yield() }
-  }
-
-  @Test func theScheduleLooksSoonAfterAHintAndThenSteadily() {
-    var schedule = RecheckSchedule(interval: .milliseconds(100))
-    #expect(schedule.next() == .milliseconds(100))
-    schedule.restart()
-    var (pauses, times): ([Duration], [Duration]) = ([], [])
-    for _ in 0..<9 { pauses.append(schedule.next()) }
-    for pause in pauses { times.append((times.last ?? .zero) + pause) }
-    #expect(
-      times.prefix(7) == [
-        .microseconds(100), .microseconds(300), .milliseconds(1), .milliseconds(3),
-        .milliseconds(10), .milliseconds(30), .milliseconds(100),
-      ])
-    #expect(pauses.suffix(2) == [.milliseconds(100), .milliseconds(100)])
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
   @Test(arguments: TemporaryDatabase.Journal.allCases)
-  func theQueryKeepsTheContract(journal: TemporaryDatabase.Journal) async throws {
+  func `a query keeps the event contract`(journal: TemporaryDatabase.Journal) async throws {
     let database = try TemporaryDatabase()
     let writer = try database.writer(journal)
     try writer.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, name TEXT, position REAL)")
@@ -21,7 +21,7 @@ import Testing
           case 1: "UPDATE place SET position = \(name) WHERE id = \(id)"
           default: "INSERT OR REPLACE INTO place VALUES (\(id), 'n\(name)', \(random.below(9)))"
           }
-        // This process, or another one.
+        // This process or another process writes.
         if random.oneIn(2) { try writer.execute(edit) } else { try helper.run(edit) }
       },
       expected: { _ in

@@ -9,12 +9,12 @@ import SwappableSources
 import Synchronization
 import Testing
 
-/// Counts sources that live, by something that each of them captures.
+/// Counts the living sources by objects that they capture.
 private final class Census: Sendable {
   private let living = Atomic<Int>(0)
   private let allGone = DispatchSemaphore(value: 0)
 
-  /// What a source captures.
+  /// An object that a source captures.
   final class Member: Sendable {
     private let census: Census
 
@@ -30,7 +30,7 @@ private final class Census: Sendable {
 
   func member() -> Member { Member(self) }
 
-  /// Waits until no source is left, also none that somebody's queue still holds.
+  /// Waits until all sources are released, including the ones that a queue still keeps.
   func waitForNone() -> Bool {
     while living.load(ordering: .relaxed) > 0 {
       guard allGone.wait(timeout: .now() + 60) == .success else { return false }
@@ -39,7 +39,7 @@ private final class Census: Sendable {
   }
 }
 
-/// Whether something is done.
+/// A Boolean value that threads share.
 private final class Flag: Sendable {
   private let isRaised = Atomic(false)
 
@@ -48,7 +48,7 @@ private final class Flag: Sendable {
   func raise() { isRaised.store(true, ordering: .releasing) }
 }
 
-/// Files and a database that a second process writes, and sources on them.
+/// Files and a database that a second process writes, and sources for them.
 private struct Stage: Sendable {
   let database: TemporaryDatabase
   let json: String
@@ -70,17 +70,17 @@ private struct Stage: Sendable {
     appending = try HelperProcess("save", lines, "append")
   }
 
-  /// What the second process saves in a turn.
+  /// The items that the second process saves in a turn.
   func items(_ turn: Int) -> [Item] {
     (0..<(turn % 7)).map { Item(id: ($0 * 3 + turn) % 7, name: "j\(turn)") }
   }
 
-  /// What the second process appends in a turn: some, where a file is to stay short.
+  /// The line that the second process appends in a turn, or `nil` to keep the file short.
   func line(_ turn: Int) -> String? {
     turn % 100 < 5 ? "{\"id\": \(turn), \"name\": \"l\(turn)\"}" : nil
   }
 
-  /// Lets other processes write, once each.
+  /// Tells each of the other processes to write once.
   func write(_ turn: Int) throws {
     let text = items(turn).map { "{\"id\": \($0.id), \"name\": \"\($0.name)\"}" }
     try sql.send("INSERT OR REPLACE INTO item VALUES (\(turn % 7), 's\(turn)')")
@@ -117,7 +117,7 @@ private struct Stage: Sendable {
     }
   }
 
-  /// A source of its own on one of them.
+  /// Creates a source for one of the files or the database.
   func makeSource(_ kind: Int) throws -> any DataSource<Item> {
     switch kind {
     case 0: makeJSON()
@@ -126,7 +126,7 @@ private struct Stage: Sendable {
     }
   }
 
-  /// What each file holds in the end.
+  /// Returns the final contents of each file.
   func stored(_ turns: Int) throws -> [[Item]] {
     let appended = (1...turns).filter { line($0) != nil }.map { Item(id: $0, name: "l\($0)") }
     let rows = try database.writer().query("SELECT id, name FROM item ORDER BY id").map {
@@ -138,14 +138,14 @@ private struct Stage: Sendable {
 
 @Suite(.timeLimit(.minutes(60))) struct ContainerConcurrencyTests {
   private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-  /// How often each of two processes writes, and how often each of two threads swaps at least.
+  /// The number of writes of each process, and the least number of swaps of each thread.
   private static let turns = isLong ? 10_000 : 100
   private static let swaps = isLong ? 1_000 : 100
 
-  @Test func allKindsOfSourcesSwapWhileOtherProcessesWriteThem() async throws {
+  @Test func `all kinds of sources are swapped while other processes write them`() async throws {
     let stage = try Stage()
     try await run(on: stage)
-    #expect(stage.census.waitForNone(), "a source was not let go of")
+    #expect(stage.census.waitForNone(), "a source was not released")
   }
 
   private func run(on stage: Stage) async throws {

@@ -1,6 +1,7 @@
 import Foundation
+import TestSupport
 
-/// A second process, `TestHelper`, that answers each line it is sent by one.
+/// A second process, `TestHelper`, that answers each line with a line.
 final class HelperProcess: Sendable {
   private let process: Process
   private let input: FileHandle
@@ -10,29 +11,10 @@ final class HelperProcess: Sendable {
     let description: String
   }
 
-  /// Starts `TestHelper` with `arguments` and waits for its first line.
+  /// Starts `TestHelper` and waits for its first line.
   init(_ arguments: String...) throws {
-    // The test runner stands in the directory of the package's products, or is told a bundle there.
-    let places =
-      [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]
-      + CommandLine.arguments.dropFirst()
-    var helper: URL?
-    for place in places where place.contains("/") {
-      var directory = URL(fileURLWithPath: place).deletingLastPathComponent()
-      while helper == nil, directory.path != "/" {
-        let candidate = directory.appendingPathComponent("TestHelper")
-        var isDirectory: ObjCBool = false
-        if FileManager.default.fileExists(atPath: candidate.path, isDirectory: &isDirectory),
-          !isDirectory.boolValue
-        {
-          helper = candidate
-        }
-        directory.deleteLastPathComponent()
-      }
-    }
-    guard let helper else { throw Failure(description: "no TestHelper beside \(places)") }
     process = Process()
-    process.executableURL = helper
+    process.executableURL = try SavingProcess.helper()
     process.arguments = arguments
     let (toHelper, fromHelper) = (Pipe(), Pipe())
     process.standardInput = toHelper
@@ -47,34 +29,34 @@ final class HelperProcess: Sendable {
     end()
   }
 
-  /// Sends `line` and waits until it is done; throws where the answer is not `ok`.
+  /// Sends a line and waits until it is done. Throws if the answer is not `ok`.
   func run(_ line: String) throws {
     try expectOK(try answer(to: line), line)
   }
 
-  /// Sends `line` and returns what is answered.
+  /// Sends a line and returns the answer.
   func answer(to line: String) throws -> String {
     try send(line)
     return try readLine()
   }
 
-  /// Sends `line` and does not wait.
+  /// Sends a line and does not wait.
   func send(_ line: String) throws {
     try input.write(contentsOf: Data((line + "\n").utf8))
   }
 
-  /// Waits for the next answer, which has to be `ok`.
+  /// Waits for the next answer, which must be `ok`.
   func waitForOK() throws {
     try expectOK(readLine(), "wait")
   }
 
-  /// Ends the process as if it had crashed.
+  /// Ends the process like a crash.
   func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
-  /// Ends the input, and with it the process.
+  /// Closes the input, which ends the process.
   func end() {
     try? input.close()
     process.waitUntilExit()

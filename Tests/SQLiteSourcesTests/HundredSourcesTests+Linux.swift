@@ -5,7 +5,7 @@
   import SQLiteSources
   import Testing
 
-  /// What a hundred data sources take of the system, and that they give it back.
+  /// The descriptors of a hundred data sources, and their release.
   @Suite(.serialized, .timeLimit(.minutes(5))) struct HundredSourcesTests {
     private static let count = 100
 
@@ -30,26 +30,27 @@
         #expect(open <= descriptors, "\(open) descriptors for \(sources.count) sources")
         for recorder in recorders { try recorder.check() }
       }
-      // Those that run at this moment end first.
+      // Running reads end first.
       while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
     }
 
-    @Test func aHundredOnOneDatabaseShareItsConnections() async throws {
+    @Test func `a hundred sources on one database share its connections`() async throws {
       let database = try TemporaryDatabase()
       try database.writer().execute("INSERT INTO item VALUES (1, 'a')")
       let paths = Array(repeating: database.path, count: Self.count)
-      // One connection looks, eight read at once at most, with two files each and one that they share.
-      // A machine that stands still for a moment may take a query for a slow one.
+      // One connection checks, at most eight read at the same time, each with two files, and all
+      // share one file. A slow machine may count a query as slow.
       try await check(paths, in: database, descriptors: 16 * 2 + 1)
     }
 
-    @Test func aHundredDatabasesTakeTwoConnectionsEach() async throws {
+    @Test func `a hundred databases use two connections each`() async throws {
       let database = try TemporaryDatabase()
       try database.writer().execute("INSERT INTO item VALUES (1, 'a')")
       _ = try database.writer().query("PRAGMA wal_checkpoint(TRUNCATE)")
       let paths = (0..<Self.count).map { "\(database.path).\($0)" }
       for path in paths { try FileManager.default.copyItem(atPath: database.path, toPath: path) }
-      // SQLite keeps the writer's as well while others have the file open, for its locks' sake.
+      // SQLite also keeps the writer's descriptor while other connections have the file open,
+      // because of its locks.
       try await check(paths, in: database, descriptors: Self.count * (2 * 2 + 2))
     }
   }

@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Foundation
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
     CREATE INDEX byA ON t (a);
     """
 
-  /// Each query, the order that it is to be compared in, and the column that tells identity.
+  /// Each query, with the order of the comparison and the column of the identity.
   private static let queries: [(sql: String, order: String, key: Int)] = [
     ("SELECT id, a FROM t", "ORDER BY id", 0),
     ("SELECT * FROM t ORDER BY a", ", id", 0),
@@ -35,10 +36,10 @@ import Testing
   ]
 
   @Test(arguments: ["wal", "delete", "memory"], [UInt64(1), 2, 3])
-  func everyStepShowsWhatAFreshQueryGives(journal: String, round: UInt64) throws {
+  func `every step shows the result of a fresh query`(journal: String, round: UInt64) throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
     let database = try TemporaryDatabase()
     var writers: [SQLiteConnection]
@@ -59,18 +60,18 @@ import Testing
     let harnesses = Self.queries.map { query in
       let limitless = query.sql.components(separatedBy: " LIMIT ")[0]
       let ordered = "\(limitless) \(query.order)".replacingOccurrences(of: " ,", with: ",")
-      return KeeperHarness(
+      return LiveQueryHarness(
         monitor, query.sql, expected: query.order.isEmpty ? query.sql : ordered,
         keyColumn: query.key)
     }
-    for harness in harnesses { #expect(harness.run(looks: true) == nil) }
+    for harness in harnesses { #expect(harness.run(checksOtherWriters: true) == nil) }
     var isOther = false
     for step in 0..<(isLong ? 20_000 : 600) {
-      // Long stretches by one writer, since it is then that rows are read one by one.
+      // Let one writer write for a while, because only then are single rows read.
       if Int.random(in: 0..<12, using: &generator) == 0 { isOther.toggle() }
       let writer = writers[isOther ? writers.count - 1 : 0]
       let sql = Self.statement(&generator)
-      // Constraints fail now and then.
+      // Some writes violate a constraint.
       do {
         try writer.executeScript(sql)
       } catch {
@@ -78,7 +79,7 @@ import Testing
       }
       if Int.random(in: 0..<4, using: &generator) == 0 { continue }
       for (harness, query) in zip(harnesses, Self.queries) {
-        #expect(harness.run(looks: .random(using: &generator)) == nil)
+        #expect(harness.run(checksOtherWriters: .random(using: &generator)) == nil)
         let expected = try harness.expected(writers[0])
         if harness.shown != expected {
           Issue.record("seed \(seed), step \(step), after \(sql): \(query.sql)")
@@ -87,14 +88,14 @@ import Testing
       }
     }
     for (harness, query) in zip(harnesses, Self.queries) {
-      #expect(harness.isIncremental, "\(query.sql): \(harness.keeper.diagnostics)")
-      #expect(harness.keeper.counts.written > 0)
+      #expect(harness.isIncremental, "\(query.sql): \(harness.query.diagnostics)")
+      #expect(harness.query.counts.written > 0)
     }
-    let counts = harnesses.map { "\($0.keeper.counts.all)/\($0.keeper.counts.written)" }
+    let counts = harnesses.map { "\($0.query.counts.all)/\($0.query.counts.written)" }
     print(journal, counts.joined(separator: " "))
   }
 
-  private static func value(_ generator: inout SplitMix) -> String {
+  private static func value(_ generator: inout SeededGenerator) -> String {
     let number = Int.random(in: 0..<6, using: &generator)
     return switch Int.random(in: 0..<10, using: &generator) {
     case 0: "NULL"
@@ -109,7 +110,7 @@ import Testing
     }
   }
 
-  private static func statement(_ generator: inout SplitMix) -> String {
+  private static func statement(_ generator: inout SeededGenerator) -> String {
     let id = Int.random(in: 1...24, using: &generator)
     let (one, two, three) = (value(&generator), value(&generator), value(&generator))
     let row = "(\(id), \(one), \(two), \(three), \(one))"

@@ -1,13 +1,14 @@
+import DataSourceTesting
 import SwappablePrimitives
 import Testing
 
 @testable import SQLiteSources
 
 @Suite struct IncrementalRowIndexTests {
-  @Test func chunksAreWhatASortedArrayIs() {
+  @Test func `chunks behave like a sorted array`() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     for start in [0, 1, 511, 3000] {
       var model = (0..<start).map { $0 * 2 }
       var chunks = SortedChunks(ContiguousArray(model))
@@ -17,7 +18,7 @@ import Testing
         let position = chunks.position { $0 < number }
         #expect(chunks.offset(of: position) == place)
         #expect(chunks[position] == (place < model.count ? model[place] : nil))
-        // Grows first, and shrinks to nothing now and then.
+        // The sequence grows at first, and sometimes shrinks to nothing.
         if Int.random(in: 0..<10, using: &generator) < 5 {
           model.insert(number, at: place)
           chunks.insert(number, at: position)
@@ -36,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func keysOfReadingsThatCameToNothingAreLetGo() throws {
+  @Test func `keys of abandoned reads are released`() throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.executeScript(
       """
@@ -47,14 +48,14 @@ import Testing
     for sql in ["SELECT a FROM t ORDER BY a", "SELECT a FROM t ORDER BY a LIMIT 900"] {
       let query = SQLiteQuery(sql: sql, arguments: [], needsUniqueColumnNames: false)
       try memory.withDatabase { database throws(SQLiteError) in
-        guard case .success(let plan) = try Qualification.decide(query, on: database) else {
+        guard case .success(let plan) = try IncrementalPlan.make(for: query, on: database) else {
           return
         }
         var index = RowIndex(isByRowid: false)
         let scan = RowScan(query, plan)
         var count = 0
         for turn in 1...10 {
-          // Nobody takes what was read, as where a row cannot be mapped.
+          // The rows of this read are not applied, as after a mapping error.
           if let window = plan.windowSQL {
             _ = try scan.delta(toWindow: &index, window, on: database)
           } else {
@@ -68,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func keysOfRowsThatAreGoneAreLetGo() throws {
+  @Test func `keys of removed rows are released`() throws {
     var index = RowIndex(isByRowid: false)
     var writer = SortKeyWriter()
     var largest = 0
@@ -88,7 +89,7 @@ import Testing
     #expect(largest < 200_000)
   }
 
-  @Test func aWindowIsFilledFromWhatIsKnownOrNotAtAll() throws {
+  @Test func `a window is filled from known rows only`() throws {
     func row(_ rowid: Int64) -> RowIndex.Row {
       .init(rowid: rowid, fingerprint: RowFingerprint(), key: SortKey())
     }
@@ -103,47 +104,20 @@ import Testing
     }
     var index = RowIndex(isByRowid: true)
     for rowid: Int64 in [10, 20, 30] { index.insert(row(rowid)) }
-    // What comes behind the last row is not seen; what comes before it pushes that out.
+    // A row behind the last row is not in the result. A row before it pushes it out.
     let behind = delta(added: [40]).windowed(index, limit: 3)
     #expect(behind?.isEmpty == true)
     let before = try #require(delta(added: [15]).windowed(index, limit: 3))
     #expect(before.added.map(\.row.rowid) == [15] && before.removed.map(\.rowid) == [30])
-    // Nobody knows what stands behind the last row when one goes.
+    // After a deletion, the row that follows the last row is unknown.
     #expect(delta(removed: [20]).windowed(index, limit: 3) == nil)
     #expect(delta(removed: [20], added: [40]).windowed(index, limit: 3) == nil)
     let exchanged = delta(removed: [20], added: [5]).windowed(index, limit: 3)
     #expect(exchanged?.count == 2)
-    // Where there are fewer rows than could be shown, all are known.
+    // If there are fewer rows than the limit, all rows are known.
     let shrunk = delta(removed: [20]).windowed(index, limit: 4)
     #expect(shrunk?.removed.count == 1)
     let grown = delta(added: [40, 50]).windowed(index, limit: 4)
     #expect(grown?.added.map(\.row.rowid) == [40])
-  }
-
-  @Test func aBurstIsReadInPausesAndASingleCommitAtOnce() {
-    var schedule = RunSchedule()
-    func time(_ milliseconds: Int) -> AnyClock.Instant {
-      AnyClock.Instant(offset: .milliseconds(milliseconds))
-    }
-    #expect(schedule.ask(looks: false, at: time(0)) == .zero)
-    #expect(schedule.ask(looks: true, at: time(0)) == nil)
-    #expect(schedule.begin(at: time(0)) == true)
-    // One commit during a run is read at once after it, as is one after the other.
-    #expect(schedule.ask(looks: false, at: time(0)) == nil)
-    #expect(schedule.end(at: time(1)) == .zero)
-    #expect(schedule.begin(at: time(1)) == false)
-    #expect(schedule.end(at: time(2)) == nil)
-    #expect(schedule.ask(looks: false, at: time(2)) == .zero)
-    #expect(schedule.begin(at: time(2)) == false)
-    // Several are a burst.
-    #expect(schedule.ask(looks: false, at: time(2)) == nil)
-    #expect(schedule.ask(looks: false, at: time(2)) == nil)
-    #expect(schedule.end(at: time(3)) == .milliseconds(8))
-    #expect(schedule.ask(looks: false, at: time(4)) == nil)
-    #expect(schedule.begin(at: time(11)) == false)
-    #expect(schedule.ask(looks: false, at: time(11)) == nil)
-    #expect(schedule.end(at: time(111)) == .milliseconds(100))
-    #expect(schedule.begin(at: time(211)) == false)
-    #expect(schedule.end(at: time(212)) == nil)
   }
 }

@@ -1,9 +1,10 @@
+import DataSourceTesting
 import Testing
 
 @testable import SQLiteSources
 
 @Suite struct IncrementalSortKeyTests {
-  /// Values of all classes, with those that are hard to tell apart.
+  /// Values of all classes, including values that differ only slightly.
   private static let values: [SQLiteValue] =
     [
       .null, .real(-.infinity), .real(.infinity), .real(0), .real(-0.0),
@@ -32,12 +33,12 @@ import Testing
     ["a"], ["a DESC"], ["a COLLATE NOCASE"], ["a COLLATE NOCASE DESC"], ["a", "b DESC"],
     ["a COLLATE NOCASE DESC", "b"], ["b DESC", "a COLLATE NOCASE"],
   ])
-  func keysCompareAsSQLiteDoes(order: [String]) throws {
+  func `keys compare as SQLite does`(order: [String]) throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)")
-    var generator = SplitMix(state: 7)
+    var generator = SeededGenerator(seed: 7)
     for value in Self.values {
-      // Each value several times, so that later columns and rowids decide.
+      // Insert each value several times, so later columns and rowids decide.
       for _ in 0..<3 {
         try memory.execute(
           "INSERT INTO t (a, b) VALUES (?, ?)",
@@ -45,7 +46,7 @@ import Testing
       }
     }
     let keys = order.enumerated().map { position, term in
-      TablePlan.Key(
+      IncrementalPlan.Key(
         column: String(term.prefix(1)), position: position, ignoresCase: term.contains("NOCASE"),
         isDescending: term.contains("DESC"))
     }
@@ -69,7 +70,7 @@ import Testing
     var found: [Int64] = []
     index.forEachPlace { found.append($0) }
     #expect(found == expected)
-    // The same, sorted at once.
+    // The same rows, sorted together.
     let all = RowIndex(index.rows, keysOf: index) { _ in }
     found = []
     all.forEachPlace { found.append($0) }
@@ -79,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func keysThatBeginAlikeAreToldApart() throws {
+  @Test func `keys with a common prefix differ`() throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a)")
     for number in 0..<500 {
@@ -88,13 +89,13 @@ import Testing
         ["a name of some length \(number * 7919 % 500 / 2)" + (number % 3 == 0 ? "\u{0}" : "")])
     }
     for order in ["a", "a DESC", "a COLLATE NOCASE"] {
-      let harness = KeeperHarness(
+      let harness = LiveQueryHarness(
         .shared(connection: memory), "SELECT id, a FROM t ORDER BY \(order)",
         expected: "SELECT id, a FROM t ORDER BY \(order), id")
-      harness.run(looks: true)
+      harness.run(checksOtherWriters: true)
       #expect(harness.shown == (try harness.expected(memory)))
       try memory.execute("UPDATE t SET a = 'a' || id WHERE id % 100 = 7")
-      harness.run(looks: false)
+      harness.run(checksOtherWriters: false)
       #expect(harness.shown == (try harness.expected(memory)))
     }
   }

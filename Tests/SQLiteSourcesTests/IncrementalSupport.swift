@@ -5,7 +5,7 @@ import Testing
 
 @testable import SQLiteSources
 
-/// An element that holds all that a row does.
+/// An element with all values of a row.
 struct Record: Differentiable, Equatable, Sendable {
   var key: SQLiteValue
   var values: [SQLiteValue]
@@ -13,17 +13,23 @@ struct Record: Differentiable, Equatable, Sendable {
   var differenceIdentifier: SQLiteValue { key }
 }
 
-/// Runs a query's keeper step by step, and compares what it shows with what a fresh query gives.
-final class KeeperHarness {
-  let keeper: QueryKeeper<Record>
+/// Updates a live query step by step, and publishes its changes.
+final class LiveQueryHarness {
+  let query: LiveQuery<Record>
   let contents = CollectionProperty<Record>(status: .loading)
   private let expectedSQL: String
   private let arguments: SQLiteArguments
   private let keyColumn: Int
 
+  /// Creates a live query that is updated by hand.
+  ///
   /// - Parameters:
+  ///   - monitor: The monitor of the database.
   ///   - sql: The query.
-  ///   - expected: The same with the primary key as the last term of its order.
+  ///   - expected: The query with the primary key as its last ORDER BY term, for the comparison.
+  ///   - arguments: The arguments of the query.
+  ///   - keyColumn: The position of the identity.
+  ///   - tracking: The way in which written rows are collected.
   init(
     _ monitor: ChangeMonitor, _ sql: String, expected: String? = nil,
     arguments: SQLiteArguments = [], keyColumn: Int = 0, tracking: ChangeTracking = .init()
@@ -32,36 +38,43 @@ final class KeeperHarness {
     self.arguments = arguments
     self.keyColumn = keyColumn
     let query = SQLiteQuery(sql: sql, arguments: arguments, needsUniqueColumnNames: false)
-    keeper = QueryKeeper(monitor: monitor, query: query, tracking: tracking) { row in
+    self.query = LiveQuery(monitor: monitor, query: query, tracking: tracking) { row in
       Record(key: row[keyColumn], values: row.values)
     }
   }
 
-  var isIncremental: Bool { keeper.diagnostics.allSatisfy { $0.code != "not-incremental" } }
+  var isIncremental: Bool { query.diagnostics.allSatisfy { $0.code != "not-incremental" } }
 
-  /// Lets the keeper run, and shows what came of it.
+  /// Updates the query and publishes the change.
   ///
-  /// - Returns: The error, where it failed.
+  /// - Returns: The error, if the update failed.
   @discardableResult
-  func run(looks: Bool) -> SQLiteError? {
-    switch keeper.run(looks: looks, client: nil, shown: { contents.collection.snapshot }) {
+  func run(checksOtherWriters: Bool) -> SQLiteError? {
+    let change: ResultChange<Record>
+    do throws(LiveQueryError) {
+      change = try query.update(checksOtherWriters: checksOtherWriters, client: nil) {
+        contents.collection.snapshot
+      }
+    } catch {
+      return error.error
+    }
+    switch change {
     case .unchanged: return nil
     case .replaced(let elements): contents.publish(elements, status: .loaded)
     case .changed(let changeset, let inserted, let updated):
       let old = contents.collection.snapshot
       contents.edit { $0.apply(changeset, inserted: inserted, updated: updated) }
-      // Where identities are unique, no fewer moves could do, and no fewer updates are true.
+      // With unique identities, the change has the fewest possible moves and only true updates.
       let new = contents.collection.snapshot
       if Set(old.map(\.key)).count == old.count, Set(new.map(\.key)).count == new.count {
         let difference = Changeset(from: Array(old), to: Array(new))
         #expect(changeset.changeCount == difference.changeCount)
       }
-    case .failed(let error, _, _): return error
     }
     return nil
   }
 
-  /// What a fresh query gives.
+  /// Returns the result of a fresh query.
   func expected(_ connection: SQLiteConnection) throws -> [Record] {
     try connection.query(expectedSQL, arguments).map {
       Record(key: $0[keyColumn], values: $0.values)

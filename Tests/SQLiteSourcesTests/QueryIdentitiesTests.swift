@@ -1,18 +1,19 @@
+import DataSourceTesting
 import ObservableCollections
 import Testing
 
 @testable import SQLiteSources
 
 @Suite struct QueryIdentitiesTests {
-  @Test func aSetOfHashesIsASet() {
+  @Test func `a set of hashes behaves like a set`() {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     for spread in [UInt64(8), 200, .max] {
       var model: Set<UInt64> = []
       var set = HashSet64()
       for _ in 0..<20_000 {
-        // Small numbers, and those that share their lower bits, meet in the same slots.
+        // Small numbers, and numbers with the same lower bits, share slots.
         let number = UInt64.random(in: 1...spread, using: &generator) << 4
         if Bool.random(using: &generator) {
           let isNew = set.insert(number)
@@ -29,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func anIdentityIsToldOfWhileItIsRepeated() {
+  @Test func `the diagnostic names an identity while it is repeated`() {
     func item(_ id: Int) -> Item { Item(id: id, name: "") }
     var identities = KnownIdentities<Item>()
     identities.update(removed: [], added: [1, 2, 3, 2, 2].map(item))

@@ -28,11 +28,11 @@ import Testing
 
   private func decide(
     _ sql: String, _ arguments: SQLiteArguments = []
-  ) throws -> Result<TablePlan, Disqualification> {
+  ) throws -> Result<IncrementalPlan, RefetchReason> {
     let query = SQLiteQuery(sql: sql, arguments: arguments, needsUniqueColumnNames: false)
     return try memory.withDatabase { database throws(SQLiteError) in
       try query.check(on: database)
-      return try Qualification.decide(query, on: database)
+      return try IncrementalPlan.make(for: query, on: database)
     }
   }
 
@@ -50,7 +50,7 @@ import Testing
     "SELECT main.item.name FROM item", "SELECT CAST(x AS TEXT) AS t FROM item WHERE t = '1.0'",
     "SELECT json_extract(name, '$.a'), name ->> 'b' FROM item WHERE json_valid(name)",
   ])
-  func plainQueriesOfOneTableAreIncremental(sql: String) throws {
+  func `plain queries of one table are incremental`(sql: String) throws {
     _ = try decide(sql).get()
   }
 
@@ -58,15 +58,15 @@ import Testing
     ("SELECT DISTINCT name FROM item", "DISTINCT"), ("SELECT count(*) FROM item", "count()"),
     ("SELECT max(x) FROM item", "max()"), ("SELECT name FROM item GROUP BY name", "groups"),
     ("SELECT id, row_number() OVER (ORDER BY x) FROM item", "window"),
-    ("SELECT a.id FROM item a, item b", "more than a table"),
+    ("SELECT a.id FROM item a, item b", "more than one table"),
     ("SELECT a.id FROM item a JOIN item b", "joins"),
     ("SELECT id FROM item NATURAL JOIN plain", "joins"),
     ("SELECT id FROM (SELECT * FROM item)", "subquery"),
     ("SELECT id FROM item WHERE id IN (SELECT a FROM plain)", "subquery"),
     ("SELECT id FROM item WHERE id IN plain", "second table"),
     ("SELECT id FROM item WHERE EXISTS (SELECT 1)", "subquery"),
-    ("SELECT (SELECT 1), id FROM item", "subquery"), ("VALUES (1)", "no plain SELECT"),
-    ("WITH a AS (SELECT 1) SELECT id FROM item", "no plain SELECT"),
+    ("SELECT (SELECT 1), id FROM item", "subquery"), ("VALUES (1)", "not a plain SELECT"),
+    ("WITH a AS (SELECT 1) SELECT id FROM item", "not a plain SELECT"),
     ("SELECT id FROM item UNION SELECT a FROM plain", "compound"),
     ("SELECT id FROM item LIMIT 1 OFFSET 2", "OFFSET"), ("SELECT id FROM item LIMIT 1, 2", "LIMIT"),
     ("SELECT id FROM item LIMIT 1 + 1", "LIMIT"), ("SELECT 1", "no table"),
@@ -78,7 +78,7 @@ import Testing
     ("SELECT id FROM item ORDER BY trimmed", "RTRIM"),
     ("SELECT id FROM item ORDER BY name COLLATE RTRIM", "RTRIM"),
     ("SELECT id FROM item ORDER BY x NULLS LAST", "NULLs"),
-    ("SELECT id FROM item ORDER BY \"nowhere\"", "no column"),
+    ("SELECT id FROM item ORDER BY \"nowhere\"", "not a column"),
     ("SELECT id FROM item WHERE x > random()", "random()"),
     ("SELECT id, date('now') FROM item", "date()"),
     ("SELECT id FROM item WHERE x < CURRENT_TIMESTAMP", "time"),
@@ -87,21 +87,21 @@ import Testing
     ("SELECT a FROM intkey", "no INTEGER PRIMARY KEY"),
     ("SELECT a FROM descending", "no INTEGER PRIMARY KEY"),
     ("SELECT a FROM keyed", "without rowids"), ("SELECT id FROM seen", "a view"),
-    ("SELECT name FROM pragma_table_info('item')", "more than a table"),
+    ("SELECT name FROM pragma_table_info('item')", "more than one table"),
     ("SELECT name FROM sqlite_schema", "no INTEGER"), ("SELECT id FROM hidden", "no INTEGER"),
     ("SELECT a FROM upper", "no INTEGER"),
     ("SELECT a FROM covered", "more than"), ("SELECT 1 FROM covered", "more than"),
-    ("SELECT a FROM temp.passing", "another database"),
-    ("SELECT a FROM passing", "no table"), ("SELECT id FROM item INDEXED BY nowhere", "index"),
+    ("SELECT a FROM temp.passing", "other than main"),
+    ("SELECT a FROM passing", "not a table"), ("SELECT id FROM item INDEXED BY nowhere", "index"),
   ])
-  func allElseIsRefusedWithAReason(sql: String, reason: String) throws {
-    let decision: Result<TablePlan, Disqualification>
+  func `any other query has a reason`(sql: String, reason: String) throws {
+    let decision: Result<IncrementalPlan, RefetchReason>
     do {
       decision = try decide(sql)
     } catch let error as SQLiteError where error.code == .sql {
       return
     }
-    let refusal = try #require(throws: Disqualification.self) { _ = try decision.get() }
+    let refusal = try #require(throws: RefetchReason.self) { _ = try decision.get() }
     #expect(refusal.sentence.contains(reason), "\(refusal.sentence)")
   }
 
@@ -115,7 +115,7 @@ import Testing
     ("SELECT NULL, 'a', a FROM keys ORDER BY a, \"null\"", 2),
     ("SELECT 'b' FROM keys ORDER BY id DESC", 2), ("SELECT b FROM keys ORDER BY rowid", 1),
   ])
-  func whatRowsAreOrderedByIsReadOnce(sql: String, added: Int) throws {
+  func `a key column is read once`(sql: String, added: Int) throws {
     try memory.executeScript(
       """
       CREATE TABLE keys (id INTEGER PRIMARY KEY, a, b, "null");
@@ -142,29 +142,29 @@ import Testing
     ("SELECT *, x AS other FROM item ORDER BY other", "x"),
     ("SELECT x AS q, name AS q FROM item ORDER BY q", "x"),
   ])
-  func theFirstResultOfANameIsWhatRowsAreOrderedBy(sql: String, column: String) throws {
+  func `the first result with a name orders the rows`(sql: String, column: String) throws {
     #expect(try decide(sql).get().keys.map(\.column) == [column])
   }
 
-  @Test func aLimitMayBeAnArgumentThatIsAnInteger() throws {
+  @Test func `a limit may be an integer argument`() throws {
     #expect(try decide("SELECT id FROM item WHERE x > ? LIMIT ?", [1, 5]).get().limit == 5)
     #expect(try decide("SELECT id FROM item WHERE x > ?2 LIMIT ?1", [5, 1]).get().limit == 5)
     #expect(try decide("SELECT id FROM item LIMIT :n", ["n": 5]).get().limit == 5)
     #expect(try decide("SELECT id FROM item LIMIT ?", [-1]).get().limit == nil)
-    #expect(throws: Disqualification.self) {
+    #expect(throws: RefetchReason.self) {
       try decide("SELECT id FROM item LIMIT ?", ["5"]).get()
     }
-    #expect(throws: Disqualification.self) {
+    #expect(throws: RefetchReason.self) {
       try decide("SELECT id FROM item LIMIT :n", [5]).get()
     }
   }
 
-  @Test func aPragmaThatChangesMeaningsMakesAConnectionUnfit() throws {
+  @Test func `a PRAGMA that changes meanings disqualifies a connection`() throws {
     try memory.executeScript("SELECT 1; PRAGMA case_sensitive_like = 1")
-    #expect(throws: Disqualification.self) { try decide("SELECT id FROM item").get() }
+    #expect(throws: RefetchReason.self) { try decide("SELECT id FROM item").get() }
   }
 
-  @Test func aTableQueryQuotesItsNames() throws {
+  @Test func `a table query quotes its names`() throws {
     try memory.executeScript(
       "CREATE TABLE \"a \"\"b\" (id INTEGER PRIMARY KEY, \"select\" TEXT, \"c d\")")
     let query = SQLiteTableQuery(
@@ -175,12 +175,12 @@ import Testing
     #expect(plan.keys[0].ignoresCase && plan.keys[0].isDescending)
     #expect(plan.limit == 3 && plan.columns.names == ["select", "c d"])
     #expect(throws: SQLiteError.self) {
-      // A name in quotes that is no column must not be taken for a string.
+      // SQLite must not read a quoted unknown name as a string.
       try memory.query(SQLiteTableQuery(table: "item", columns: ["nowhere"]).sql)
     }
   }
 
-  @Test func theExplanationNamesModeReasonColumnsAndPlan() throws {
+  @Test func `an explanation contains mode, reason, columns and plan`() throws {
     let fast = try SQLiteDataSource<Item>(
       connection: memory, sql: "SELECT id, name FROM item WHERE x > ?", arguments: [1])
     let explanation = try fast.explain()

@@ -7,11 +7,11 @@ import Testing
     ("select 1", "SELECT"), ("  \n;; -- c\n/* d */ With x", "WITH"), ("", ""), ("/* open", ""),
     ("-- only", ""), ("values(1)", "VALUES"), ("\u{c}PRAGMA x", "PRAGMA"),
   ])
-  func theFirstWordIsFoundBehindSpaceAndComments(sql: String, word: String) {
+  func `the first word is found after space and comments`(sql: String, word: String) {
     #expect(SQLText.firstWord(sql) == word)
   }
 
-  @Test func fingerprintsTellStoredValuesApart() throws {
+  @Test func `fingerprints of different stored values differ`() throws {
     let memory = try SQLiteConnection.makeInMemory()
     let values = [
       "NULL", "0", "1", "0.0", "-0.0", "''", "x''", "'0'", "x'00'", "x'0000'", "'a'", "x'61'",

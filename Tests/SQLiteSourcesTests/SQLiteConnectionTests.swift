@@ -1,3 +1,4 @@
+import TestSupport
 import Foundation
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a, b)")
   }
 
-  @Test func everyTypeOfValueIsStoredAndReadBack() throws {
+  @Test func `every type of value is stored and read back`() throws {
     let values: [SQLiteValue] = [
       .null, .integer(.min), .integer(.max), .integer(0), .real(0.1), .real(-0.0),
       .real(.infinity), .real(.leastNonzeroMagnitude), .text(""), .text("ä\u{0}b 🌱"), .blob([]),
@@ -24,19 +25,19 @@ import Testing
     #expect(try memory.query("SELECT ?", [Double.nan])[0][0] == .null)
   }
 
-  @Test func invalidTextReadsAsReplacementCharacters() throws {
+  @Test func `invalid text reads as replacement characters`() throws {
     let rows = try memory.query("SELECT CAST(x'61ff62' AS TEXT) AS t")
     #expect(rows[0]["t"] == .text("a\u{FFFD}b"))
   }
 
-  @Test func statementsThatDifferInNormalizationAreNotMixedUp() throws {
+  @Test func `statements that differ only in normalization are not confused`() throws {
     for accented in ["\u{E9}", "e\u{301}", "\u{E9}", "e\u{301}"] {
       let rows = try memory.query("SELECT '\(accented)'")
       #expect(rows[0][0] == .text(accented))
     }
   }
 
-  @Test func argumentsAreTakenByPositionAndByName() throws {
+  @Test func `arguments are bound by position and by name`() throws {
     #expect(try memory.query("SELECT ?2, ?1", [1, "x"])[0].values == [.text("x"), .integer(1)])
     let row = try memory.query("SELECT :a, @b, $c", ["a": 1, "@b": 2, "c": nil])[0]
     #expect(row.values == [.integer(1), .integer(2), .null])
@@ -44,13 +45,13 @@ import Testing
 
   @Test(
     arguments: [
-      ("SELECT ?", [1, 2], "takes 1 argument, 2 given"),
-      ("SELECT ?, ?", [1], "takes 2 arguments, 1 given"),
+      ("SELECT ?", [1, 2], "takes 1 argument, but 2 are given"),
+      ("SELECT ?, ?", [1], "takes 2 arguments, but 1 is given"),
       ("SELECT :a", ["b": 1], "no value is given for :a"),
       ("SELECT :a", ["a": 1, "b": 1], "no argument named \"b\""),
       ("SELECT ?", ["a": 1], "argument 1 of the statement has no name"),
     ] as [(String, SQLiteArguments, String)])
-  func argumentsThatDoNotFitAreAnError(
+  func `arguments that do not match are an error`(
     sql: String, arguments: SQLiteArguments, message: String
   ) throws {
     let error = try #require(throws: SQLiteError.self) { try memory.query(sql, arguments) }
@@ -59,7 +60,7 @@ import Testing
     #expect(error.description.contains(sql))
   }
 
-  @Test func wrongSQLIsToldWithItsPlace() throws {
+  @Test func `an SQL error has a position`() throws {
     let sql = "SELECT id,\n  nowhere FROM t"
     let error = try #require(throws: SQLiteError.self) { try memory.query(sql) }
     #expect(error.code == .sql)
@@ -74,16 +75,16 @@ import Testing
     ("SELECT 1; SELECT 2", .severalStatements), ("SELECT 1; nonsense", .severalStatements),
     ("SELECT 1\u{0}", .sql),
   ])
-  func onlyOneStatementIsTaken(sql: String, code: SQLiteError.Code) throws {
+  func `several statements are an error`(sql: String, code: SQLiteError.Code) throws {
     let error = try #require(throws: SQLiteError.self) { try memory.execute(sql) }
     #expect(error.code == code)
   }
 
-  @Test func whatFollowsAStatementMayBeAComment() throws {
+  @Test func `a comment may follow a statement`() throws {
     #expect(try memory.query("SELECT 1; -- one\n /* and */ ; ").count == 1)
   }
 
-  @Test func aScriptRunsAllItsStatements() throws {
+  @Test func `a script runs all its statements`() throws {
     try memory.executeScript(
       """
       INSERT INTO t (a) VALUES (1); -- first
@@ -98,14 +99,14 @@ import Testing
     #expect(error.offset == 10)
   }
 
-  @Test func insertionsTellTheirRowAndTheirNumber() throws {
+  @Test func `insertions report their rowid and count`() throws {
     #expect(try memory.execute("INSERT INTO t (a) VALUES (1), (2)") == 2)
     #expect(memory.lastInsertRowID == 2)
     #expect(memory.changes == 2)
     #expect(try memory.execute("UPDATE t SET a = 3 WHERE id = 1") == 1)
   }
 
-  @Test func aRowIsReadByNameAndByPosition() throws {
+  @Test func `a row is read by name and by position`() throws {
     let row = try memory.query("SELECT 1 AS id, 'x' AS name, NULL AS none")[0]
     #expect(try row.value("id", as: Int.self) == 1)
     #expect(try row.value("NAME", as: String.self) == "x")
@@ -114,11 +115,12 @@ import Testing
     #expect(row.columnNames == ["id", "name", "none"])
   }
 
-  @Test func aValueThatDoesNotFitIsToldWithItsColumn() throws {
+  @Test func `a type mismatch names its column`() throws {
     let row = try memory.query("SELECT 'x' AS name, NULL AS none, 300 AS big")[0]
     let mismatch = try #require(throws: SQLiteError.self) { try row.value("name", as: Int.self) }
     #expect(mismatch.code == .typeMismatch)
-    #expect(mismatch.description.contains("\"name\" holds TEXT 'x', which is no Int"))
+    #expect(
+      mismatch.description.contains("\"name\" holds TEXT 'x', which is not a value of type Int"))
     let null = try #require(throws: SQLiteError.self) { try row.value("none", as: Int.self) }
     #expect(null.code == .unexpectedNull)
     let missing = try #require(throws: SQLiteError.self) { try row.value("nane", as: Int.self) }
@@ -127,7 +129,7 @@ import Testing
     #expect(throws: SQLiteError.self) { try row.value("big", as: UInt8.self) }
   }
 
-  @Test func aTransactionIsCommittedOrRolledBackWhole() throws {
+  @Test func `a transaction is committed or rolled back as a whole`() throws {
     struct Stop: Error {}
     try memory.transaction { _ = try memory.execute("INSERT INTO t (a) VALUES (1)") }
     #expect(throws: Stop.self) {
@@ -139,7 +141,7 @@ import Testing
     #expect(try memory.query("SELECT a FROM t").map { $0[0] } == [.integer(1)])
   }
 
-  @Test func anInnerTransactionRollsBackItsOwnPart() throws {
+  @Test func `an inner transaction rolls back its own part`() throws {
     struct Stop: Error {}
     try memory.transaction {
       try memory.execute("INSERT INTO t (a) VALUES (1)")
@@ -155,7 +157,7 @@ import Testing
     #expect(try memory.query("SELECT a FROM t").map { $0[0] } == [.integer(1), .integer(4)])
   }
 
-  @Test func aTransactionThatEndedItselfIsAnError() throws {
+  @Test func `a transaction that ends itself is an error`() throws {
     let error = try #require(throws: SQLiteError.self) {
       try memory.transaction { _ = try memory.execute("COMMIT") }
     }
@@ -163,7 +165,7 @@ import Testing
     try memory.transaction { _ = try memory.execute("INSERT INTO t (a) VALUES (1)") }
   }
 
-  @Test func threadsTakeTurnsAndTransactionsDoNotMix() async throws {
+  @Test func `threads take turns and transactions do not mix`() async throws {
     let memory = memory
     await withTaskGroup { group in
       for worker in 0..<8 {
@@ -185,7 +187,7 @@ import Testing
       ])
   }
 
-  @Test func aStatementMayRunAgainWhileItsRowsAreMapped() throws {
+  @Test func `a statement may run again while its rows are mapped`() throws {
     try memory.execute("INSERT INTO t (a) VALUES (1), (2)")
     let counts = try memory.query("SELECT a FROM t") { _ in
       try memory.query("SELECT a FROM t").count
@@ -193,12 +195,12 @@ import Testing
     #expect(counts == [2, 2])
   }
 
-  @Test func aCommitIsToldOnceItIsDone() throws {
-    let commits = Counter()
+  @Test func `a commit is reported after it is done`() throws {
+    let commits = Shared(0)
     let monitor = ChangeMonitor.shared(connection: memory)
     let number = monitor.attach { [memory] in
-      commits.increment()
-      // Whoever is told may use the connection.
+      commits.modify { $0 += 1 }
+      // A client may use the connection.
       #expect((try? memory.query("SELECT 1").count) == 1)
     }
     try memory.execute("INSERT INTO t (a) VALUES (1)")
@@ -221,7 +223,7 @@ import Testing
     #expect(commits.value == 2)
   }
 
-  @Test func aClosedConnectionSaysSo() throws {
+  @Test func `a closed connection throws`() throws {
     memory.close()
     memory.close()
     let error = try #require(throws: SQLiteError.self) { try memory.query("SELECT 1") }

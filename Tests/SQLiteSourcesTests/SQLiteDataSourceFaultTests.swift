@@ -1,3 +1,4 @@
+import TestSupport
 import Diffing
 import Foundation
 import ObservableCollections
@@ -29,7 +30,8 @@ import Testing
     ("BEGIN", .notAQuery), ("EXPLAIN SELECT 1", .notAQuery), ("SELECT ?", .arguments),
     ("SELECT id, name AS ID FROM item", .duplicateColumn),
   ])
-  func whatIsNoQueryIsAnErrorAtCreation(sql: String, code: SQLiteError.Code) throws {
+  func `SQL that is not a query is an error at creation`(sql: String, code: SQLiteError.Code) throws
+  {
     let writer = try database.writer()
     for isByPath in [false, true] {
       let error = try #require(throws: SQLiteError.self) {
@@ -45,7 +47,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: database.directory.path + "/x.db"))
   }
 
-  @Test func whatIsNoDatabaseIsAnErrorAtCreation() throws {
+  @Test func `a file that is not a database is an error at creation`() throws {
     let directory = try #require(throws: SQLiteError.self) {
       try SQLiteDataSource<Item>(path: database.directory.path, sql: select)
     }
@@ -66,14 +68,14 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func aMissingDatabaseIsAStatusAndComesAlive(journal: Journal) async throws {
+  func `a missing database is a status until it appears`(journal: Journal) async throws {
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
     guard case .missing(let error) = source.status.state else {
       Issue.record("\(source.status)")
       return
     }
     #expect(error.message.contains(database.path))
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.waitForFailure(.missing)
     #expect(!FileManager.default.fileExists(atPath: database.path))
     await #expect(throws: SourceError.self) { try await source.loaded() }
@@ -86,7 +88,7 @@ import Testing
     }
     let record = try await recorder.waitForFailure(.missing)
     #expect(record.contents == [a])
-    // Another file, with the same row and one more: one change.
+    // Another file with the same row and one more row is one change.
     let other = try TemporaryDatabase()
     let otherWriter = try other.writer(.delete)
     try otherWriter.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b')")
@@ -98,12 +100,12 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func anotherFileInItsPlaceIsOneChange() async throws {
+  @Test func `another file in its place is one change`() async throws {
     let writer = try database.writer(.delete)
     try writer.execute("INSERT INTO item VALUES (1, 'a'), (2, 'x')")
     writer.close()
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a, Item(id: 2, name: "x")])
     let changes = recorder.record.changes.count
     for turn in 0..<5 {
@@ -120,12 +122,12 @@ import Testing
     #expect(recorder.record.changes.last?.changeset.updates.count == 1)
   }
 
-  @Test func schemaChangesAreAStatusAndRecoveryIsOneChange() async throws {
+  @Test func `a schema change is a status and the recovery one change`() async throws {
     let helper = try HelperProcess("sql", database.path)
     try database.writer().close()
     try helper.run("INSERT INTO item VALUES (1, 'a')")
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a])
     for (breaking, repairing) in [
       ("ALTER TABLE item RENAME TO other", "ALTER TABLE other RENAME TO item"),
@@ -154,13 +156,13 @@ import Testing
     try await recorder.wait(for: [a, b])
   }
 
-  @Test func columnsOfAStarAreThoseOfTheSchemaNow() async throws {
+  @Test func `a star selects the columns of the present schema`() async throws {
     let helper = try HelperProcess("sql", database.path)
     try helper.run("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
     let source = try SQLiteDataSource(path: database.path, sql: "SELECT * FROM t") {
       $0.description
     }
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: ["[x: 1]"])
     try helper.run("ALTER TABLE t RENAME COLUMN x TO y")
     try await recorder.wait(for: ["[y: 1]"])
@@ -170,12 +172,12 @@ import Testing
     try await recorder.wait(for: ["[q: NULL]"])
   }
 
-  @Test func aRowThatDoesNotDecodeIsAStatusThatNamesRowAndColumn() async throws {
+  @Test func `a row that does not decode is a status with row and column`() async throws {
     let writer = try database.writer()
     try writer.executeScript("CREATE TABLE loose (id, name); INSERT INTO loose VALUES (1, 'a')")
     let source = try SQLiteDataSource<Item>(
       connection: writer, sql: "SELECT * FROM loose ORDER BY rowid")
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a])
     try writer.execute("INSERT INTO loose VALUES (2, NULL)")
     let record = try await recorder.waitForFailure(.unexpectedNull)
@@ -194,7 +196,7 @@ import Testing
   }
 
   @Test(arguments: ["SELECT id, name FROM item ORDER BY id", "SELECT DISTINCT id, name FROM item"])
-  func aMappingThatFailedForAWhileIsRefreshed(sql: String) async throws {
+  func `a refresh maps again after an error`(sql: String) async throws {
     struct Outage: Error {}
     let writer = try database.writer()
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
@@ -203,7 +205,7 @@ import Testing
       if isOut.withLock(\.self) { throw Outage() }
       return try row.decode(Item.self)
     }
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a])
     isOut.withLock { $0 = true }
     try writer.execute("INSERT INTO item VALUES (2, 'b')")
@@ -217,7 +219,7 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func namesThatDifferInCaseBeyondASCIIAreTwoColumns() async throws {
+  @Test func `names that differ in non-ASCII case are two columns`() async throws {
     struct Word: Identifiable, Differentiable, Decodable, Equatable {
       var Ä: Int
       var ä: Int
@@ -226,17 +228,17 @@ import Testing
     let writer = try database.writer()
     try writer.executeScript("CREATE TABLE word (Ä, ä); INSERT INTO word VALUES (1, 2)")
     let source = try SQLiteDataSource<Word>(connection: writer, sql: "SELECT * FROM word")
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [Word(Ä: 1, ä: 2)])
   }
 
   @Test(arguments: [true, false])
-  func anExclusiveLockIsAStatusAndThenPasses(isLockedAtCreation: Bool) async throws {
+  func `an exclusive lock is a status until it is released`(isLockedAtCreation: Bool) async throws {
     try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
     let helper = try HelperProcess("sql", database.path)
     if isLockedAtCreation { try helper.run("BEGIN EXCLUSIVE") }
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     if !isLockedAtCreation {
       try await recorder.wait(for: [a])
       try helper.run("BEGIN EXCLUSIVE")
@@ -248,13 +250,13 @@ import Testing
       recorder.record.changes.last?.changeset.insertions == (isLockedAtCreation ? [0, 1] : [1]))
   }
 
-  @Test func aDamagedFileIsAStatusUntilItIsRestored() async throws {
+  @Test func `a damaged file is a status until it is restored`() async throws {
     let writer = try database.writer(.delete)
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
     writer.close()
     let good = try Data(contentsOf: URL(fileURLWithPath: database.path))
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a])
     let changes = recorder.record.changes.count
     let bad = database.path + ".bad"
@@ -262,7 +264,7 @@ import Testing
     #expect(rename(bad, database.path) == 0)
     let record = try await recorder.waitForFailure(.notADatabase)
     #expect(record.contents == [a])
-    // Truncated to nothing, it is an empty database without the table.
+    // A file of zero bytes is an empty database without the table.
     #expect(truncate(database.path, 0) == 0)
     try await recorder.waitForFailure(.sql)
     try good.write(to: URL(fileURLWithPath: bad))
@@ -271,13 +273,14 @@ import Testing
     #expect(recorder.record.changes.count == changes)
   }
 
-  @Test func aWriterThatDiedLeavesTheContentsUntilTheDatabaseIsRepaired() async throws {
+  @Test func `a writer that died leaves the contents until the database is repaired`() async throws
+  {
     try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
     let helper = try HelperProcess("sql", database.path)
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [a])
-    // More than its cache holds, so that it writes to the file before it commits.
+    // The transaction is larger than its cache, so it writes to the file before it commits.
     try helper.run("PRAGMA cache_size = 1; BEGIN")
     try helper.run("burst 500 INSERT INTO item SELECT ? + 10, hex(zeroblob(500))")
     helper.kill()

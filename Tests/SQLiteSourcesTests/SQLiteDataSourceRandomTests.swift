@@ -1,3 +1,5 @@
+import DataSourceTesting
+import TestSupport
 import Foundation
 import ObservableCollections
 import Testing
@@ -6,12 +8,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SQLiteDataSourceRandomTests {
   @Test(arguments: TemporaryDatabase.Journal.allCases)
-  func randomWritesOfTwoProcessesEndInWhatAFreshQueryGives(
+  func `random writes of two processes end in the result of a fresh query`(
     journal: TemporaryDatabase.Journal
   ) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let steps = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == nil ? 150 : 5000
     let database = try TemporaryDatabase()
     let writer = try database.writer(journal)
@@ -24,7 +26,7 @@ import Testing
       "SELECT length(name) AS id, max(name) AS name FROM item GROUP BY 1 ORDER BY 1",
     ]
     let recorders = try queries.map {
-      Recorder(try SQLiteDataSource<Item>(path: database.path, sql: $0))
+      SourceRecorder(try SQLiteDataSource<Item>(path: database.path, sql: $0))
     }
     for step in 0..<steps {
       let sql = randomStatement(&generator)
@@ -42,7 +44,7 @@ import Testing
     for recorder in recorders { #expect(recorder.record.violations.isEmpty) }
   }
 
-  private func randomStatement(_ generator: inout SplitMix) -> String {
+  private func randomStatement(_ generator: inout SeededGenerator) -> String {
     let id = Int.random(in: 1...30, using: &generator)
     let name = String(repeating: "abc".randomElement(using: &generator) ?? "a", count: id % 4)
     return switch Int.random(in: 0..<10, using: &generator) {
@@ -56,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func matchedRowsAreThoseWithTheSameValues() throws {
+  @Test func `matched rows have the same values`() throws {
     let memory = try SQLiteConnection.makeInMemory()
     func fingerprints(_ numbers: [Int]) throws -> [RowFingerprint] {
       try numbers.map { number in
@@ -72,7 +74,7 @@ import Testing
     }
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
-    var generator = SplitMix(state: seed)
+    var generator = SeededGenerator(seed: seed)
     for _ in 0..<50 {
       let old = try fingerprints((0..<300).map { _ in Int.random(in: 0..<400, using: &generator) })
       var new = old
@@ -92,18 +94,5 @@ import Testing
       }
       #expect(unmatched <= 32)
     }
-  }
-}
-
-/// A small seeded generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Diffing
 import Foundation
 import ObservableCollections
@@ -17,11 +18,11 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func eachOwnCommitIsOneExactChange(journal: Journal) async throws {
+  func `each commit of this process is one exact change`(journal: Journal) async throws {
     let writer = try database.writer(journal)
     try writer.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b'), (3, 'c')")
     let source = try SQLiteDataSource<Item>(connection: writer, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [
       Item(id: 1, name: "a"), Item(id: 2, name: "b"), Item(id: 3, name: "c"),
     ])
@@ -45,11 +46,12 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func commitsOfAnotherProcessAreSeenAndRollbacksAreNot(journal: Journal) async throws {
+  func `commits of another process are changes and rollbacks are not`(journal: Journal) async throws
+  {
     try database.writer(journal).close()
     let helper = try HelperProcess("sql", database.path)
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [])
     try helper.run("BEGIN; INSERT INTO item VALUES (1, 'a')")
     await source.refresh()
@@ -63,12 +65,12 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func whatLeavesTheResultAsItIsIsNoEvent(journal: Journal) async throws {
+  func `a write that keeps the result is no event`(journal: Journal) async throws {
     let writer = try database.writer(journal)
     try writer.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b')")
     let source = try SQLiteDataSource<Item>(
       connection: writer, sql: "SELECT * FROM item WHERE id < ?", arguments: [100])
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [Item(id: 1, name: "a"), Item(id: 2, name: "b")])
     let (changes, statuses) = (recorder.record.changes.count, recorder.record.statuses)
     let helper = try HelperProcess("sql", database.path)
@@ -92,12 +94,12 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func theLastCommitOfABurstIsSeen(journal: Journal) async throws {
+  func `the last commit of a burst is delivered`(journal: Journal) async throws {
     try database.writer(journal).close()
     let helper = try HelperProcess("sql", database.path)
     try helper.run("PRAGMA synchronous = OFF; INSERT INTO item VALUES (1, 'start')")
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [Item(id: 1, name: "start")])
     for _ in 0..<3 {
       try helper.run("burst 1000 UPDATE item SET name = ? WHERE id = 1")
@@ -109,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func whateverKindOfWriteTheResultIsThatOfAFreshQuery(journal: Journal) async throws {
+  func `after any kind of write, the result equals a fresh query`(journal: Journal) async throws {
     let writer = try database.writer(journal)
     try writer.executeScript(
       """
@@ -128,7 +130,7 @@ import Testing
     let source = try SQLiteDataSource(path: database.path, sql: all) {
       try $0.value("name", as: String.self)
     }
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     for sql in [
       "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON",
       "INSERT INTO list VALUES (1), (2); INSERT INTO word VALUES (1, 'a', 1), (2, 'b', 2)",
@@ -145,20 +147,20 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func rowsThatAreKnownAreNotMappedAgain() async throws {
+  @Test func `known rows are not mapped again`() async throws {
     let writer = try database.writer()
     try writer.executeScript(
       """
       WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
       INSERT INTO item SELECT i, printf('%04d', i) FROM n
       """)
-    let maps = Counter()
+    let maps = Shared(0)
     let source = try SQLiteDataSource(connection: writer, sql: select) { row in
-      maps.increment()
+      maps.modify { $0 += 1 }
       return Item(id: try row.value("id"), name: try row.value("name"))
     }
     #expect(maps.value == 0, "an idle source reads nothing")
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait { $0.contents.count == 1000 }
     #expect(maps.value == 1000)
     for sql in [
@@ -176,15 +178,16 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func aDatabaseInMemoryIsReadThroughItsConnection() async throws {
+  @Test func `a database in memory is read through its connection`() async throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
     let source = try SQLiteDataSource<Item>(connection: memory, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [])
     try memory.transaction {
       try memory.execute("INSERT INTO item VALUES (1, 'a')")
-      // A source made while this thread has the connection, and other sources wait for it.
+      // A source that is created while this thread has the connection and other sources wait for
+      // it.
       let inner = try SQLiteDataSource<Item>(connection: memory, sql: select)
       _ = inner.snapshot
     }
@@ -197,16 +200,16 @@ import Testing
     try await recorder.wait(for: [Item(id: 1, name: "a"), Item(id: 2, name: "b")])
     try memory.transaction {
       _ = try memory.execute("DELETE FROM item")
-      // What is not committed is seen by nobody.
+      // No other thread sees an uncommitted write.
       #expect(recorder.record.contents.count == 2)
     }
     try await recorder.wait(for: [])
   }
 
-  @Test func observersMayWriteSubscribeAndDispose() async throws {
+  @Test func `observers may write, observe and dispose`() async throws {
     let writer = try database.writer(.delete)
     let source = try SQLiteDataSource<Item>(connection: writer, sql: select)
-    let recorder = Recorder(source) { event in
+    let recorder = SourceRecorder(source) { event in
       let count = event.snapshot.count
       guard count < 20 else { return }
       #expect(throws: Never.self) {
@@ -219,7 +222,7 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func loadedWaitsForTheFirstLoad() async throws {
+  @Test func `loaded waits for the first load`() async throws {
     let writer = try database.writer()
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
@@ -230,7 +233,7 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func whatTheLastReferenceKeptIsGivenBack(journal: Journal) async throws {
+  func `the last reference releases everything`(journal: Journal) async throws {
     let writer = try database.writer(.delete)
     let before = try openDescriptors(below: database.directory).count
     weak var weakMonitor: ChangeMonitor?
@@ -238,36 +241,36 @@ import Testing
       let source = try SQLiteDataSource<Item>(path: database.path, sql: select)
       weakMonitor = ChangeMonitor.existing(for: writer)
       #expect(weakMonitor != nil)
-      let recorder = Recorder(source)
+      let recorder = SourceRecorder(source)
       try await recorder.wait(for: [])
       #expect(try openDescriptors(below: database.directory).count > before)
     }
-    // The source's own queue may be the last to let go of it.
+    // The source's own queue may release it last.
     while weakMonitor != nil { await Task.yield() }
     while try openDescriptors(below: database.directory).count > before { await Task.yield() }
     withExtendedLifetime(writer) {}
   }
 
-  @Test func pathsThatDifferInNormalizationAloneLeadToTwoDatabases() async throws {
-    var recorders: [Recorder<Item>] = []
+  @Test func `paths that differ only in normalization are two databases`() async throws {
+    var recorders: [SourceRecorder<Item>] = []
     for (id, name) in ["\u{E9}", "e\u{301}"].enumerated() {
       let path = database.directory.appendingPathComponent("db").path + name
       let writer = try SQLiteConnection(path: path)
       try writer.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, name)")
       try writer.execute("INSERT INTO item VALUES (?, 'a')", [id])
-      recorders.append(Recorder(try SQLiteDataSource<Item>(path: path, sql: select)))
+      recorders.append(SourceRecorder(try SQLiteDataSource<Item>(path: path, sql: select)))
     }
     for (id, recorder) in recorders.enumerated() {
       try await recorder.wait(for: [Item(id: id, name: "a")])
     }
   }
 
-  @Test func aTemporaryTableInMemoryHidesTheOtherOneOfItsName() async throws {
+  @Test func `a temporary table in memory hides a table of the same name`() async throws {
     let memory = try SQLiteConnection.makeInMemory()
     try memory.executeScript(
       "CREATE TABLE item (id INTEGER PRIMARY KEY, name); INSERT INTO item VALUES (1, 'a')")
     let source = try SQLiteDataSource<Item>(connection: memory, sql: select)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [Item(id: 1, name: "a")])
     for _ in 1...2 {
       try memory.execute("CREATE TEMP TABLE item (id INTEGER PRIMARY KEY, name)")
@@ -279,14 +282,14 @@ import Testing
     }
   }
 
-  @Test func theLastReferenceMayGoInsideAnObserver() async throws {
+  @Test func `an observer may release the last reference`() async throws {
     let writer = try database.writer(.delete)
-    let recorders = Box<Recorder<Item>?>(nil)
+    let recorders = Shared<SourceRecorder<Item>?>(nil)
     let ended = AsyncStream<Void>.makeStream()
     var source: SQLiteDataSource<Item>? = try SQLiteDataSource(path: database.path, sql: select)
     weak let weakSource = source
     if let source {
-      recorders.value = Recorder(source) { event in
+      recorders.value = SourceRecorder(source) { event in
         guard event.revision == 1 else { return }
         recorders.value?.dispose()
         recorders.value = nil

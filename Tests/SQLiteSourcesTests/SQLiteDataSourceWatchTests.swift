@@ -1,3 +1,4 @@
+import TestSupport
 import DataSourceTesting
 import Diffing
 import Foundation
@@ -8,7 +9,7 @@ import Testing
 
 @testable import SQLiteSources
 
-/// What is found by which way of noticing: each is tested with the others out of reach.
+/// The ways to find a change. Each is tested with the other ways out of reach.
 @Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceWatchTests {
   typealias Journal = TemporaryDatabase.Journal
 
@@ -24,7 +25,7 @@ import Testing
   ) throws -> SQLiteDataSource<Item> {
     let monitor = ChangeMonitor(
       reader: DatabaseReader(path: database.path), watch: watch,
-      schedule: RecheckSchedule(interval: interval), clock: clock)
+      interval: interval, clock: clock)
     let query = SQLiteQuery(
       sql: "SELECT id, name FROM item ORDER BY id", arguments: [], needsUniqueColumnNames: true)
     return try SQLiteDataSource(monitor: monitor, query: query) { try $0.decode() }
@@ -35,15 +36,15 @@ import Testing
     let clock = ManualClock()
     let writer = try database.writer(journal)
     try writer.execute("INSERT INTO item VALUES (1, 'start')")
-    let recorder = Recorder(
+    let recorder = SourceRecorder(
       try source(watch: .none, interval: .seconds(5), clock: AnyClock(clock)))
     try await recorder.wait(for: [Item(id: 1, name: "start")])
     for turn in 1...5 {
       let look = ManualClock.Instant(.seconds(5 * turn))
       try await clock.waitForSleepers(1)
       try writer.execute("UPDATE item SET name = '\(turn)'")
-      // A read that meets the writer's lock tries again after a pause of milliseconds, measured by the
-      // same clock. Just before the look, all these pauses are over, and a new one ends after the look.
+      // A read that meets the writer's lock tries again after some milliseconds of the same clock.
+      // Just before the check, all these intervals are over. A new interval ends after the check.
       clock.advance(by: clock.now.duration(to: look) - .nanoseconds(1))
       #expect(clock.nextDeadline == look)
       clock.advance(by: .nanoseconds(1))
@@ -58,8 +59,8 @@ import Testing
     try writer.execute("INSERT INTO item VALUES (1, 'start')")
     let source = try source(watch: .none, clock: AnyClock(clock))
     try writer.execute("BEGIN EXCLUSIVE")
-    let recorder = Recorder(source)
-    // The look and the retry.
+    let recorder = SourceRecorder(source)
+    // The check and the retry.
     try await clock.waitForSleepers(2)
     try writer.execute("UPDATE item SET name = 'changed'")
     try writer.execute("COMMIT")
@@ -69,11 +70,11 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func theSystemsHintsAreEnoughForEveryCommit(journal: Journal) async throws {
+  func `hints alone find every commit`(journal: Journal) async throws {
     try database.writer(journal).execute("INSERT INTO item VALUES (1, 'start')")
     let helper = try HelperProcess("sql", database.path)
     try helper.run("PRAGMA synchronous = OFF")
-    let recorder = Recorder(try source(watch: .files))
+    let recorder = SourceRecorder(try source(watch: .files))
     try await recorder.wait(for: [Item(id: 1, name: "start")])
     for turn in 1...200 {
       try helper.run("UPDATE item SET name = '\(turn)'")
@@ -84,8 +85,8 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test func theSystemsHintsTellOfAFileThatAppearsGoesAndIsReplaced() async throws {
-    let recorder = Recorder(try source(watch: .files))
+  @Test func `hints alone find a file that appears, is removed and replaced`() async throws {
+    let recorder = SourceRecorder(try source(watch: .files))
     try await recorder.waitForFailure(.missing)
     for turn in 1...5 {
       let other = try TemporaryDatabase()
@@ -102,10 +103,10 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func theSteadyLookIsEnoughForEveryCommit(journal: Journal) async throws {
+  func `the steady check alone finds every commit`(journal: Journal) async throws {
     try database.writer(journal).execute("INSERT INTO item VALUES (1, 'start')")
     let helper = try HelperProcess("sql", database.path)
-    let recorder = Recorder(try source(watch: .none, interval: .milliseconds(1)))
+    let recorder = SourceRecorder(try source(watch: .none, interval: .milliseconds(1)))
     try await recorder.wait(for: [Item(id: 1, name: "start")])
     for turn in 1...50 {
       try helper.run("UPDATE item SET name = '\(turn)'")
@@ -114,10 +115,12 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func aCommitOfThisProcessIsSeenBySourcesThatOnlyKnowThePath(journal: Journal) async throws {
+  func `a source that knows only the path sees commits of this process`(journal: Journal)
+    async throws
+  {
     let writer = try database.writer(journal)
     let source = try SQLiteDataSource<Item>(path: database.path, sql: "SELECT * FROM item")
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait(for: [])
     for turn in 1...50 {
       try writer.execute("REPLACE INTO item VALUES (1, ?)", ["\(turn)"])
@@ -125,8 +128,8 @@ import Testing
     }
   }
 
-  @Test func aHintComesBeforeTheCommitAndIsFollowedUp() async throws {
-    let hints = Box<(@Sendable () -> Void)?>(nil)
+  @Test func `checks follow a hint that precedes the commit`() async throws {
+    let hints = Shared<(@Sendable () -> Void)?>(nil)
     let watch = DatabaseWatch { _, onHint in
       hints.value = onHint
       return .init(end: { hints.value = nil }, diagnostic: { "told by the test" })
@@ -134,12 +137,12 @@ import Testing
     try database.writer().close()
     let helper = try HelperProcess("sql", database.path)
     let source = try source(watch: watch)
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait { $0.statuses.last?.diagnostics.first?.code == "polling" }
     try helper.run("BEGIN IMMEDIATE; INSERT INTO item VALUES (1, 'a')")
     hints.value?()
     try helper.run("COMMIT")
-    // Where the looks after the hint were all before the commit, only another hint can help.
+    // If all checks after the hint precede the commit, only another hint can help.
     while recorder.record.contents.isEmpty {
       hints.value?()
       await Task.yield()
@@ -148,17 +151,17 @@ import Testing
     recorder.dispose()
   }
 
-  @Test func pollingIsADiagnosticForAsLongAsItLasts() async throws {
-    let hints = Box<(@Sendable () -> Void)?>(nil)
-    let reason = Box<String?>(nil)
+  @Test func `polling is a diagnostic while it lasts`() async throws {
+    let hints = Shared<(@Sendable () -> Void)?>(nil)
+    let reason = Shared<String?>(nil)
     let watch = DatabaseWatch { _, onHint in
       hints.value = onHint
       return .init(end: { hints.value = nil }, diagnostic: { reason.value })
     }
     try database.writer().close()
-    let recorder = Recorder(try source(watch: watch))
+    let recorder = SourceRecorder(try source(watch: watch))
     try await recorder.wait { $0.statuses.last == .loaded }
-    // The watch begins on the monitor's own queue, maybe after the first load.
+    // The watch begins on the monitor's own queue, possibly after the first load.
     while hints.value == nil { await Task.yield() }
     for wanted in ["no watch is left", nil, "another", nil] {
       reason.value = wanted
@@ -172,7 +175,7 @@ import Testing
   @Test(arguments: [
     ("(id, name)", ["not-incremental"]), ("(row INTEGER PRIMARY KEY, id, name)", []),
   ])
-  func duplicateIdentitiesAreADiagnosticWhileThereAreAny(
+  func `duplicate identities are a diagnostic while there are any`(
     table: String, others: [String]
   ) async throws {
     let writer = try database.writer()
@@ -180,7 +183,7 @@ import Testing
       "CREATE TABLE pair \(table); INSERT INTO pair (id, name) VALUES (1, 'a'), (2, 'b')")
     let source = try SQLiteDataSource<Item>(
       connection: writer, sql: "SELECT id, name FROM pair ORDER BY rowid")
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.wait { $0.contents.count == 2 && $0.state == .loaded }
     for sql in [
       "INSERT INTO pair (id, name) VALUES (1, 'c')",

@@ -5,14 +5,14 @@ import ObservableCollections
 import SQLiteSources
 import Testing
 
-/// Commits of several writers at once: each snapshot is the state between two commits, and the last
-/// one is always seen.
+/// Commits of several writers at the same time. Each snapshot is a committed state, and the last
+/// commit is always delivered.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultCommitTests {
-  typealias Journal = LiveQuery.Journal
+  typealias Journal = ObservedQuery.Journal
 
   @Test(arguments: Journal.allCases, [1, 3])
-  func everySnapshotIsAStateThatWasCommitted(journal: Journal, writers: Int) async throws {
-    let live = try await LiveQuery(
+  func `every snapshot is a committed state`(journal: Journal, writers: Int) async throws {
+    let live = try await ObservedQuery(
       .init(journal: journal, writer: .own), "SELECT id, balance FROM account ORDER BY balance, id",
       setup: Bank.setup(writers: writers))
     let sum = try SQLiteDataSource(
@@ -60,8 +60,10 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func theLastOfEveryBurstIsSeenWithOwnCommitsBetween(journal: Journal) async throws {
-    let live = try await LiveQuery(.init(journal: journal, writer: .process))
+  func `the last commit of each burst is delivered between own commits`(journal: Journal)
+    async throws
+  {
+    let live = try await ObservedQuery(.init(journal: journal, writer: .process))
     for turn in 1...20 {
       try live.write("burst \(turn) UPDATE item SET name = 'p' || ?1 || '-\(turn)' WHERE id = 1")
       if turn.isMultiple(of: 2) {
@@ -77,20 +79,23 @@ import Testing
     try live.check()
   }
 
-  @Test(arguments: LiveQuery.Setting.all)
-  func commitsOfTwoWritersInTurnAreEachToldExactly(setting: LiveQuery.Setting) async throws {
-    let live = try await LiveQuery(setting)
+  @Test(arguments: ObservedQuery.Setting.all)
+  func `alternating commits of two writers are exact changes`(setting: ObservedQuery.Setting)
+    async throws
+  {
+    let live = try await ObservedQuery(setting)
     for turn in 0..<5 {
       let id = 10 + turn
       try await live.expect(
-        "INSERT INTO item VALUES (\(id), 'b\(turn)', 1)", tells: "+\(2 + turn) \(id).b\(turn)")
+        "INSERT INTO item VALUES (\(id), 'b\(turn)', 1)", changes: "+\(2 + turn) \(id).b\(turn)")
       let count = live.observer.eventCount
       try live.own.execute("UPDATE item SET name = 'd\(turn)' WHERE id = 4")
       await live.source.refresh()
       #expect(live.observer.eventCount == count + 1)
       let (place, old) = (4 + turn, turn == 0 ? "4.d" : "4.d\(turn - 1)")
       #expect(live.observer.changes.last?.brief == "~\(place)>\(place) \(old)→4.d\(turn)")
-      // Both together, the foreign one first, so that the own commit stands on what was not yet told.
+      // Write both together, the foreign one first: the own commit follows a commit that is not
+      // delivered yet.
       try live.write("UPDATE item SET list = NULL, name = 'c\(turn)' WHERE id = 3")
       try live.own.execute("UPDATE item SET name = 'a\(turn)' WHERE id = 1")
       await live.source.refresh()

@@ -1,3 +1,4 @@
+import TestSupport
 import DataSourceTesting
 import Dispatch
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 
 @testable import SQLiteSources
 
-/// Threads with connections of their own, another process, and those who come and go, all at once.
+/// Threads with their own connections, another process, and observers that come and go, at the same
+/// time.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SQLiteFaultConcurrencyTests {
   typealias Journal = TemporaryDatabase.Journal
 
@@ -29,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func everySnapshotOfManyWritersIsAStateThatWasCommitted(journal: Journal) async throws {
+  func `every snapshot of many writers is a committed state`(journal: Journal) async throws {
     let (writers, turns) = (4, turns(journal))
     let database = try TemporaryDatabase()
     let own = try open(database.path)
@@ -44,7 +46,7 @@ import Testing
     for source in sources { try await source.loaded() }
     let container = SwappableContainer<TestRow>(sources[0])
     let recorders = sources.map { RecordingObserver($0) } + [RecordingObserver(container)]
-    let done = Box(false)
+    let done = Shared(false)
 
     try await onThreads(
       (1..<writers).map { writer in
@@ -85,7 +87,8 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func whoComesAndGoesWhileOthersWriteIsToldAll(journal: Journal) async throws {
+  func `an observer that comes and goes during writes misses nothing`(journal: Journal) async throws
+  {
     let turns = turns(journal)
     let database = try TemporaryDatabase()
     let own = try open(database.path)
@@ -97,7 +100,7 @@ import Testing
       """)
     let process = try HelperProcess("sql", database.path)
     try process.run("PRAGMA synchronous = OFF")
-    // Each with the order that rows of equal keys have.
+    // Each query, with the order of rows with equal keys.
     let queries: [(sql: String, tail: String)] = [
       ("SELECT id, name FROM item ORDER BY name", ", id"),
       ("SELECT id, list FROM item WHERE list > 1", " ORDER BY id"),
@@ -182,7 +185,7 @@ import Testing
     try elsewhere.check(against: container)
   }
 
-  @Test func theLastOfManyGivesEverythingBack() async throws {
+  @Test func `the last of many sources releases everything`() async throws {
     let database = try TemporaryDatabase()
     let own = try database.writer()
     try own.executeScript("PRAGMA synchronous = OFF")
@@ -194,7 +197,7 @@ import Testing
             let source = try source(
               database.path, "SELECT id, name FROM item WHERE id > \(turn % 3) ORDER BY name")
             let observation = source.observe { event in
-              // It may be the last that keeps the source.
+              // This may be the last reference to the source.
               _ = event.snapshot.first
             }
             try own.execute("REPLACE INTO item VALUES (?, 'n')", [turn * 3 + thread])
@@ -203,13 +206,13 @@ import Testing
         }
       })
     while ChangeMonitor.existing(for: own) != nil { await Task.yield() }
-    // SQLite keeps descriptors of the file for as long as a connection of the process has a lock.
+    // SQLite keeps the file's descriptors while a connection of the process has a lock.
     own.close()
     while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
   }
 }
 
-/// Runs each body on a thread of its own, and waits for all; throws the first error.
+/// Runs each closure on its own thread, waits for all, and throws the first error.
 private func onThreads(_ bodies: [@Sendable () throws -> Void]) async throws {
   try await withThrowingTaskGroup(of: Void.self) { group in
     for body in bodies {

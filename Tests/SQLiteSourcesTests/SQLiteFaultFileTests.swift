@@ -1,3 +1,4 @@
+import TestSupport
 import DataSourceTesting
 import Foundation
 import ObservableCollections
@@ -5,11 +6,11 @@ import Testing
 
 @testable import SQLiteSources
 
-/// What happens to the file of a database behind SQLite's back.
+/// Changes of a database file without SQLite.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultFileTests {
-  typealias Journal = LiveQuery.Journal
+  typealias Journal = ObservedQuery.Journal
 
-  /// Another database, closed, whose items are `rows`; in WAL mode where `journal` says so.
+  /// Creates another database with some items, and closes it.
   private func makeOther(_ rows: String, _ journal: Journal) throws -> TemporaryDatabase {
     let other = try TemporaryDatabase()
     let writer = try other.writer(journal)
@@ -18,17 +19,17 @@ import Testing
     return other
   }
 
-  /// Moves another database to where the live one stands, and takes away what belonged to that.
-  private func replace(_ live: LiveQuery, by other: TemporaryDatabase) {
+  /// Moves another database to the live path, and removes the live one's other files.
+  private func replace(_ live: ObservedQuery, by other: TemporaryDatabase) {
     for suffix in ["-wal", "-shm"] { unlink(live.database.path + suffix) }
     #expect(rename(other.path, live.database.path) == 0)
   }
 
   @Test(arguments: Journal.allCases, Journal.allCases)
-  func anotherFileInItsPlaceIsItsExactDifference(
+  func `another file in its place is its exact difference`(
     journal: Journal, otherJournal: Journal
   ) async throws {
-    let live = try await LiveQuery(.init(journal: journal, writer: .own))
+    let live = try await ObservedQuery(.init(journal: journal, writer: .own))
     for (turn, told) in ["-1 2.b, -2 3.c, +2 9.x, ~0>0 1.a→1.A", "-2 9.x, +1 5.aa, +3 7.y"]
       .enumerated()
     {
@@ -38,7 +39,7 @@ import Testing
       try await live.observer.wait(forEvents: count + 1)
       await live.source.refresh()
       #expect(live.observer.changes.dropFirst(count - 1).map(\.brief) == [told])
-      // The old connection would damage the new file; a new one is seen.
+      // The old connection would damage the new file. A new connection works.
       #expect(throws: SQLiteError.self) { try live.own.execute("DELETE FROM item") }
       let next = try SQLiteConnection(path: live.database.path)
       try next.execute("UPDATE item SET name = name || '!' WHERE id = 4")
@@ -51,8 +52,9 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func aDatabaseThatGoesAndComesBackIsMissingMeanwhile(journal: Journal) async throws {
-    let live = try await LiveQuery(.init(journal: journal, writer: .process))
+  func `a database that is moved away and back is missing meanwhile`(journal: Journal) async throws
+  {
+    let live = try await ObservedQuery(.init(journal: journal, writer: .process))
     let count = live.observer.eventCount
     let suffixes = ["", "-wal", "-shm"]
     for _ in 1...2 {
@@ -71,8 +73,8 @@ import Testing
       try await live.recorder.wait { $0.state == .loaded }
       #expect(live.observer.eventCount == count, "it is what it was")
     }
-    try await live.expect("UPDATE item SET name = 'bb' WHERE id = 2", tells: "~1>1 2.b→2.bb")
-    // Deleted for good, and made anew by somebody else.
+    try await live.expect("UPDATE item SET name = 'bb' WHERE id = 2", changes: "~1>1 2.b→2.bb")
+    // The file is deleted, and another connection creates a new one.
     for suffix in suffixes { unlink(live.database.path + suffix) }
     try await live.recorder.waitForFailure(.missing)
     replace(live, by: try makeOther("(2, 'bb'), (3, 'cc')", journal))
@@ -86,17 +88,17 @@ import Testing
     ("truncated", SQLiteError.Code.corrupt), ("damaged", .corrupt), ("text", .notADatabase),
     ("empty", .sql), ("another", .sql), ("directory", .directory), ("dangling", .missing),
   ])
-  func whatCannotBeReadIsAStatusAndRecoveryTheExactDifference(
+  func `an unreadable file is a status and the recovery its exact difference`(
     kind: String, code: SQLiteError.Code
   ) async throws {
     let fill = """
       WITH RECURSIVE n (i) AS (VALUES (10) UNION ALL SELECT i + 1 FROM n WHERE i < 200)
       INSERT INTO item SELECT i, hex(randomblob(200)), NULL FROM n;
       """
-    let live = try await LiveQuery(
+    let live = try await ObservedQuery(
       .init(journal: .delete, writer: .process),
       "SELECT id, name FROM item WHERE id < 10 OR length(name) < 9 ORDER BY id",
-      setup: LiveQuery.items + fill)
+      setup: ObservedQuery.items + fill)
     let (count, path) = (live.observer.eventCount, live.database.path)
     let good = path + ".good"
     try FileManager.default.copyItem(atPath: path, toPath: good)
@@ -116,7 +118,7 @@ import Testing
       if kind == "truncated" {
         bytes.removeLast(bytes.count / 2)
       } else {
-        // All pages but the first, which holds the schema.
+        // All pages except the first, which contains the schema.
         bytes.replaceSubrange(4096..., with: repeatElement(0x77, count: bytes.count - 4096))
       }
       try bytes.write(to: URL(fileURLWithPath: bad))
@@ -139,8 +141,8 @@ import Testing
   }
 
   @Test(arguments: Journal.allCases)
-  func aPageThatIsDamagedInPlaceIsAStatusUntilItIsRepaired(journal: Journal) async throws {
-    let live = try await LiveQuery(
+  func `a damaged page is a status until it is repaired`(journal: Journal) async throws {
+    let live = try await ObservedQuery(
       .init(journal: journal, writer: .process),
       setup: """
         CREATE TABLE item (id INTEGER PRIMARY KEY, name);
@@ -155,7 +157,7 @@ import Testing
     let patch = try HelperProcess("patch", live.database.path)
     let count = live.observer.eventCount
     for turn in 1...2 {
-      // The kind of the page and what follows it. It is read anew after the next commit.
+      // The type of the page and its header. The page is read again after the next commit.
       try live.write("PRAGMA wal_checkpoint(TRUNCATE)")
       let old = try patch.answer(to: "\(offset) 119 119 119 119")
       try live.write("INSERT INTO aside VALUES (1)")
@@ -165,11 +167,11 @@ import Testing
       try live.write("INSERT INTO aside VALUES (2)")
       try await live.recorder.wait { $0.state == .loaded }
       try await live.expect(
-        "DELETE FROM item WHERE id = \(turn)", tells: "-0 \(turn).\(["", "a", "b"][turn])")
+        "DELETE FROM item WHERE id = \(turn)", changes: "-0 \(turn).\(["", "a", "b"][turn])")
     }
   }
 
-  @Test func aLinkThatIsTurnedElsewhereIsItsExactDifference() async throws {
+  @Test func `a redirected link is its exact difference`() async throws {
     let directory = try TemporaryDatabase()
     let one = try makeOther("(1, 'a'), (2, 'b')", .wal)
     let two = try makeOther("(2, 'B'), (3, 'c')", .wal)
@@ -200,7 +202,7 @@ import Testing
 }
 
 extension SQLiteConnection {
-  /// The rows of a query in short.
+  /// Returns the rows of a query as text.
   fileprivate func lines(_ sql: String) -> String {
     let rows = (try? query(sql)) ?? []
     return rows.map { TestRow($0).description }.joined(separator: " ")

@@ -1,23 +1,27 @@
+import TestSupport
 import DataSourceTesting
 import ObservableCollections
 import SQLiteSources
 import Testing
 
-/// Locks of others: tried again, told where they last, and over when they are.
+/// Locks of other connections. Reads are retried, a lasting lock is reported, and its end is one
+/// change.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultLockTests {
-  typealias Setting = LiveQuery.Setting
+  typealias Setting = ObservedQuery.Setting
 
-  @Test(arguments: [LiveQuery.Writer.second, .handle, .process])
-  func anExclusiveLockIsAStatusAndRecoveryOneExactEvent(writer: LiveQuery.Writer) async throws {
-    let live = try await LiveQuery(.init(journal: .delete, writer: writer))
+  @Test(arguments: [ObservedQuery.Writer.second, .handle, .process])
+  func `an exclusive lock is a status and the recovery one exact event`(
+    writer: ObservedQuery.Writer
+  ) async throws {
+    let live = try await ObservedQuery(.init(journal: .delete, writer: writer))
     for turn in 1...2 {
       let count = live.observer.eventCount
       try live.write("BEGIN EXCLUSIVE; INSERT INTO item VALUES (\(4 + turn), 'e\(turn)', 1)")
       let record = try await live.recorder.waitForFailure(.busy)
       #expect(record.failure?.help.isEmpty == false)
       #expect(live.observer.eventCount == count, "the last good contents stay")
-      try await live.expect("COMMIT", tells: "+\(3 + turn) \(4 + turn).e\(turn)")
-      // Where nothing was committed, nothing but the status is told.
+      try await live.expect("COMMIT", changes: "+\(3 + turn) \(4 + turn).e\(turn)")
+      // Without a commit, only the status changes.
       try live.write("BEGIN EXCLUSIVE; DELETE FROM item")
       try await live.recorder.waitForFailure(.busy)
       try live.write("ROLLBACK")
@@ -26,9 +30,9 @@ import Testing
     }
   }
 
-  @Test(arguments: LiveQuery.Journal.allCases)
-  func aDatabaseThatIsLockedFromTheStartLoadsWhenItIsFree(
-    journal: LiveQuery.Journal
+  @Test(arguments: ObservedQuery.Journal.allCases)
+  func `a database that is locked at first loads when it is free`(
+    journal: ObservedQuery.Journal
   ) async throws {
     let database = try TemporaryDatabase()
     try database.writer(journal).close()
@@ -38,7 +42,7 @@ import Testing
     let source = try SQLiteDataSource(path: database.path, sql: "SELECT * FROM item") {
       TestRow($0)
     }
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     let observer = RecordingObserver(source)
     try await recorder.waitForFailure(.busy)
     #expect(observer.eventCount == 1 && observer.snapshot.isEmpty)
@@ -50,14 +54,14 @@ import Testing
     try observer.check(against: source)
   }
 
-  @Test(arguments: LiveQuery.Journal.allCases)
-  func readersAndWaitingWritersKeepNothingFromBeingTold(
-    journal: LiveQuery.Journal
+  @Test(arguments: ObservedQuery.Journal.allCases)
+  func `readers and waiting writers do not prevent delivery`(
+    journal: ObservedQuery.Journal
   ) async throws {
-    let live = try await LiveQuery(.init(journal: journal, writer: .own))
+    let live = try await ObservedQuery(.init(journal: journal, writer: .own))
     let statuses = live.recorder.record.statuses
     let process = try HelperProcess("sql", live.database.path)
-    // A writer that has not begun to write keeps nobody from reading.
+    // A writer that has not begun to write does not prevent reads.
     try process.run("BEGIN IMMEDIATE")
     let late = try SQLiteDataSource(
       path: live.database.path, sql: "SELECT count(*) FROM item"
@@ -65,9 +69,9 @@ import Testing
     #expect(try await late.loaded().map(\.description) == ["4"])
     try process.run("ROLLBACK")
     if journal == .wal {
-      // A reader that stays at an old state keeps nobody from writing.
+      // A reader of an old state does not prevent writes.
       try process.run("BEGIN; SELECT * FROM item")
-      try await live.expect("DELETE FROM item WHERE id = 2", tells: "-1 2.b")
+      try await live.expect("DELETE FROM item WHERE id = 2", changes: "-1 2.b")
       try live.write("PRAGMA wal_checkpoint(PASSIVE)")
       try await live.expectSilence("UPDATE item SET list = NULL")
       try process.run("COMMIT")
@@ -78,8 +82,8 @@ import Testing
   }
 
   @Test(arguments: Setting.all)
-  func aCommitThatCannotGetItsLockIsNoEvent(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
+  func `a commit that cannot get its lock is no event`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
     let process = try HelperProcess("sql", live.database.path)
     try live.write("PRAGMA busy_timeout = 0")
     try process.run("BEGIN IMMEDIATE; UPDATE item SET name = 'z' WHERE id = 4")
@@ -87,7 +91,7 @@ import Testing
     await live.source.refresh()
     try process.run("ROLLBACK")
     if setting.journal == .delete {
-      // Here a reader keeps a writer from committing, whose transaction stays open.
+      // A reader prevents this commit, and the transaction stays open.
       try process.run("BEGIN; SELECT * FROM item")
       #expect(throws: (any Error).self) { try live.write("BEGIN; DELETE FROM item; COMMIT") }
       await live.source.refresh()

@@ -1,3 +1,4 @@
+import TestSupport
 import DataSourceTesting
 import Diffing
 import Foundation
@@ -7,13 +8,13 @@ import SQLiteSources
 import SwappableSources
 import Testing
 
-/// What observers do inside their callbacks: never a deadlock, never a lost event.
+/// Calls of observers inside their callbacks: no deadlock and no lost event.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultObserverTests {
-  typealias Setting = LiveQuery.Setting
+  typealias Setting = ObservedQuery.Setting
 
   @Test(arguments: Setting.all)
-  func whatAnObserverWritesIsToldToAllInOrder(setting: Setting) async throws {
-    let live = try await LiveQuery(
+  func `writes of an observer are delivered to all in order`(setting: Setting) async throws {
+    let live = try await ObservedQuery(
       setting, setup: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
     let writes = live.source.observe { event in
       let count = event.snapshot.count
@@ -32,20 +33,20 @@ import Testing
     writes.dispose()
   }
 
-  @Test(arguments: LiveQuery.Journal.allCases)
-  func anObserverMayDoWhatItLikes(journal: LiveQuery.Journal) async throws {
-    let live = try await LiveQuery(.init(journal: journal, writer: .own))
+  @Test(arguments: ObservedQuery.Journal.allCases)
+  func `an observer may call everything`(journal: ObservedQuery.Journal) async throws {
+    let live = try await ObservedQuery(.init(journal: journal, writer: .own))
     let container = SwappableContainer<TestRow>(live.source)
     let shown = RecordingObserver(container)
     let other = ArrayDataSource<TestRow>([])
     let done = AsyncStream<Void>.makeStream()
-    let held = Box<[Disposable]>([])
+    let held = Shared<[Disposable]>([])
     held.value = [
       live.source.observe { event in
         guard case .change = event else { return }
         #expect(throws: Never.self) {
-          // A transaction that reads, writes, and is rolled back; one in another; a source made,
-          // loaded from and left; a swap there and back; and the end of its own observation.
+          // A transaction that reads, writes and is rolled back, a nested transaction, a new source
+          // that loads, a swap back and forth, and the end of the observation.
           try? live.own.transaction {
             try live.own.execute("DELETE FROM item")
             throw CancellationError()
@@ -79,30 +80,30 @@ import Testing
   }
 
   @Test(arguments: Setting.all)
-  func whatIsDisposedInsideIsNotCalledAgain(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
-    let calls = Counter()
-    let held = Box<Disposable?>(nil)
+  func `an observer that is disposed of inside is not called again`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
+    let calls = Shared(0)
+    let held = Shared<Disposable?>(nil)
     held.value = live.source.observe { event in
-      calls.increment()
+      calls.modify { $0 += 1 }
       guard case .change = event else { return }
       held.value?.dispose()
       #expect(throws: Never.self) { try live.own.execute("DELETE FROM item WHERE id = 1") }
     }
     try live.write("UPDATE item SET name = 'dd' WHERE id = 4")
     try await live.observer.wait { $0.snapshot.count == 3 }
-    try await live.expect("DELETE FROM item WHERE id = 4", tells: "-2 4.dd")
+    try await live.expect("DELETE FROM item WHERE id = 4", changes: "-2 4.dd")
     #expect(calls.value == 2)
   }
 
   @Test(arguments: Setting.all)
-  func anObserverThatThrowsAwayItsSourceEndsItAtOnce(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
+  func `an observer that releases its source ends it immediately`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
     var source: SQLiteDataSource<TestRow>? = try SQLiteDataSource(
       path: live.database.path, sql: "SELECT name FROM item"
     ) { TestRow($0) }
     weak let weakSource = source
-    let held = Box<Disposable?>(nil)
+    let held = Shared<Disposable?>(nil)
     let ended = AsyncStream<Void>.makeStream()
     held.value = source?.observe { event in
       guard event.snapshot.count == 3 else { return }
@@ -111,7 +112,7 @@ import Testing
     }
     try await source?.loaded()
     source = nil
-    try await live.expect("DELETE FROM item WHERE id = 3", tells: "-2 3.c")
+    try await live.expect("DELETE FROM item WHERE id = 3", changes: "-2 3.c")
     for await _ in ended.stream {}
     while weakSource != nil { await Task.yield() }
     try await live.expectSilence("UPDATE item SET name = name")

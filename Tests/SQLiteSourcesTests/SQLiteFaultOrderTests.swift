@@ -3,9 +3,9 @@ import ObservableCollections
 import SQLiteSources
 import Testing
 
-/// Keys of every class, and ties: the order is SQLite's own, then that of the row numbers.
+/// Keys of every class, and ties. The order is SQLite's order, and then the order of the rowids.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultOrderTests {
-  /// Keys that differ in class, in precision, in case, or in nothing.
+  /// Keys that differ in class, in precision, in case, or not at all.
   private static let keys = [
     "NULL", "0", "1", "-1", "0.0", "-0.0", "0.5", "1.0", "9007199254740992", "9007199254740993",
     "9007199254740992.0", "9223372036854775807", "9223372036854775807.0", "9223372036854774784.0",
@@ -23,13 +23,13 @@ import Testing
   ]
 
   @Test(arguments: [
-    LiveQuery.Setting(journal: .wal, writer: .own), .init(journal: .delete, writer: .process),
+    ObservedQuery.Setting(journal: .wal, writer: .own), .init(journal: .delete, writer: .process),
   ])
-  func rowsStandWhereSQLiteWouldSetThem(setting: LiveQuery.Setting) async throws {
+  func `rows are ordered as SQLite orders them`(setting: ObservedQuery.Setting) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var random = SeededGenerator(seed: seed)
-    let live = try await LiveQuery(
+    let live = try await ObservedQuery(
       setting, "SELECT id, k FROM item ORDER BY k, id",
       setup: """
         CREATE TABLE item (id INTEGER PRIMARY KEY, k, t TEXT COLLATE NOCASE, n NUMERIC, i INTEGER,
@@ -70,22 +70,23 @@ import Testing
     for (source, observer, _) in sources { try observer.check(against: source) }
   }
 
-  @Test(arguments: LiveQuery.Setting.all)
-  func tiesAreBrokenByTheRowNumber(setting: LiveQuery.Setting) async throws {
-    let live = try await LiveQuery(
+  @Test(arguments: ObservedQuery.Setting.all)
+  func `the rowid breaks ties`(setting: ObservedQuery.Setting) async throws {
+    let live = try await ObservedQuery(
       setting, "SELECT id, k FROM item ORDER BY k COLLATE NOCASE",
       setup: """
         CREATE TABLE item (id INTEGER PRIMARY KEY, k);
         INSERT INTO item VALUES (10, 'a'), (20, 'B'), (30, 'a'), (40, NULL)
         """, sentinel: "UPDATE item SET k = k || '!' WHERE id = 20")
-    try await live.expect("INSERT INTO item VALUES (15, 'A')", tells: "+2 15.A")
-    try await live.expect("INSERT INTO item VALUES (50, NULL)", tells: "+1 50.NULL")
-    try await live.expect("UPDATE item SET k = 'A' WHERE id = 30", tells: "~4>4 30.a→30.A")
+    try await live.expect("INSERT INTO item VALUES (15, 'A')", changes: "+2 15.A")
+    try await live.expect("INSERT INTO item VALUES (50, NULL)", changes: "+1 50.NULL")
+    try await live.expect("UPDATE item SET k = 'A' WHERE id = 30", changes: "~4>4 30.a→30.A")
     try await live.expect(
-      "UPDATE item SET k = 'b' WHERE id = 10", tells: "2>4 10.b, ~2>4 10.a→10.b")
-    try await live.expect("UPDATE item SET id = 25 WHERE id = 10", tells: "-4 10.b, +5 25.b")
+      "UPDATE item SET k = 'b' WHERE id = 10", changes: "2>4 10.b, ~2>4 10.a→10.b")
+    try await live.expect("UPDATE item SET id = 25 WHERE id = 10", changes: "-4 10.b, +5 25.b")
     try await live.expect(
-      "INSERT INTO item VALUES (5, 3), (6, 2.5), (7, x'00')", tells: "+2 6.2.5, +3 5.3, +8 7.x'00'")
+      "INSERT INTO item VALUES (5, 3), (6, 2.5), (7, x'00')",
+      changes: "+2 6.2.5, +3 5.3, +8 7.x'00'")
     try await live.expectSilence("UPDATE item SET k = 3 WHERE id = 5")
   }
 }

@@ -1,33 +1,34 @@
+import TestSupport
 import DataSourceTesting
 import ObservableCollections
 import SQLiteSources
 import Testing
 
-/// The schema changes under a live query.
+/// Changes of the schema of a live query.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSchemaTests {
-  typealias Setting = LiveQuery.Setting
+  typealias Setting = ObservedQuery.Setting
 
   private static let plain = """
     CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
     INSERT INTO item VALUES (1, 'a'), (2, 'b')
     """
 
-  @Test(arguments: Setting.all) func aStarFollowsTheColumns(setting: Setting) async throws {
-    let live = try await LiveQuery(setting, "SELECT * FROM item", setup: Self.plain)
+  @Test(arguments: Setting.all) func `a star follows the columns`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting, "SELECT * FROM item", setup: Self.plain)
     try await live.expect(
-      "ALTER TABLE item ADD COLUMN more DEFAULT 7", tells: "~0>0 1.a→1.a.7, ~1>1 2.b→2.b.7")
-    try await live.expect("UPDATE item SET more = 8 WHERE id = 2", tells: "~1>1 2.b.7→2.b.8")
+      "ALTER TABLE item ADD COLUMN more DEFAULT 7", changes: "~0>0 1.a→1.a.7, ~1>1 2.b→2.b.7")
+    try await live.expect("UPDATE item SET more = 8 WHERE id = 2", changes: "~1>1 2.b.7→2.b.8")
     try await live.expectSilence("ALTER TABLE item RENAME COLUMN more TO less")
-    try await live.expect("INSERT INTO item VALUES (3, 'c', 9)", tells: "+2 3.c.9")
+    try await live.expect("INSERT INTO item VALUES (3, 'c', 9)", changes: "+2 3.c.9")
     try await live.expect(
       "ALTER TABLE item DROP COLUMN less",
-      tells: "~0>0 1.a!.7→1.a!, ~1>1 2.b.8→2.b, ~2>2 3.c.9→3.c")
-    try await live.expect("DELETE FROM item WHERE id = 2", tells: "-1 2.b")
+      changes: "~0>0 1.a!.7→1.a!, ~1>1 2.b.8→2.b, ~2>2 3.c.9→3.c")
+    try await live.expect("DELETE FROM item WHERE id = 2", changes: "-1 2.b")
   }
 
   @Test(arguments: Setting.all)
-  func whatTheQueryNeedsAndMissesIsAStatusUntilItIsThereAgain(setting: Setting) async throws {
-    let live = try await LiveQuery(
+  func `a missing table or column is a status until it is back`(setting: Setting) async throws {
+    let live = try await ObservedQuery(
       setting, "SELECT id, name FROM item WHERE name > '' ORDER BY name", setup: Self.plain)
     for (breaking, repairing) in [
       ("ALTER TABLE item RENAME TO away", "ALTER TABLE away RENAME TO item"),
@@ -55,19 +56,20 @@ import Testing
       #expect(live.observer.eventCount == count, "\(breaking)")
       try await live.expectSilence("UPDATE item SET name = name")
 
-      // Restored with another row.
+      // The table is restored with another row.
       try live.write("BEGIN; \(breaking); COMMIT")
       try await live.recorder.waitForFailure(.sql)
       try await live.expect(
-        "BEGIN; \(repairing); INSERT INTO item (id, name) VALUES (3, 'c'); COMMIT", tells: "+2 3.c")
-      try await live.expect("DELETE FROM item WHERE id = 3", tells: "-2 3.c")
+        "BEGIN; \(repairing); INSERT INTO item (id, name) VALUES (3, 'c'); COMMIT",
+        changes: "+2 3.c")
+      try await live.expect("DELETE FROM item WHERE id = 3", changes: "-2 3.c")
     }
   }
 
   @Test(arguments: Setting.all)
-  func anotherTableOfTheNameIsTheExactDifference(setting: Setting) async throws {
-    let live = try await LiveQuery(setting, setup: Self.plain)
-    let ways: [(sql: String, difference: String, tells: String)] = [
+  func `another table of the same name is the exact difference`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting, setup: Self.plain)
+    let ways: [(sql: String, difference: String, changes: String)] = [
       (
         "CREATE TABLE item (id TEXT PRIMARY KEY, name TEXT) WITHOUT ROWID", "(1, 'b')",
         "-0 1.a, -1 2.b, +0 1.b"
@@ -82,46 +84,47 @@ import Testing
     for way in ways {
       try await live.expect(
         "BEGIN; DROP TABLE item; \(way.sql); INSERT INTO item VALUES \(way.difference); COMMIT",
-        tells: way.tells)
-      // It goes on exactly with the table that is there now.
+        changes: way.changes)
+      // The changes of the present table stay exact.
       let count = live.observer.snapshot.count
-      try await live.expect("INSERT INTO item (id, name) VALUES (8, 'zz')", tells: "+\(count) 8.zz")
       try await live.expect(
-        "UPDATE item SET name = 'zy' WHERE id = 8", tells: "~\(count)>\(count) 8.zz→8.zy")
-      try await live.expect("DELETE FROM item WHERE id = 8", tells: "-\(count) 8.zy")
+        "INSERT INTO item (id, name) VALUES (8, 'zz')", changes: "+\(count) 8.zz")
+      try await live.expect(
+        "UPDATE item SET name = 'zy' WHERE id = 8", changes: "~\(count)>\(count) 8.zz→8.zy")
+      try await live.expect("DELETE FROM item WHERE id = 8", changes: "-\(count) 8.zy")
     }
     try await live.expect(
       """
       BEGIN; ALTER TABLE item RENAME TO base; DELETE FROM base WHERE id = 2;
       CREATE VIEW item AS SELECT id, name || '?' AS name FROM base; COMMIT
-      """, tells: "-1 2.D, ~0>0 3.C→3.C?")
-    try await live.expect("INSERT INTO base VALUES (4, 'E')", tells: "+1 4.E?")
+      """, changes: "-1 2.D, ~0>0 3.C→3.C?")
+    try await live.expect("INSERT INTO base VALUES (4, 'E')", changes: "+1 4.E?")
     try await live.expect(
       "BEGIN; DROP VIEW item; CREATE VIEW item AS SELECT id, name FROM base WHERE id > 3; COMMIT",
-      tells: "-0 3.C?, ~1>0 4.E?→4.E")
-    try await live.expect("UPDATE base SET id = 1 WHERE id = 4", tells: "-0 4.E")
+      changes: "-0 3.C?, ~1>0 4.E?→4.E")
+    try await live.expect("UPDATE base SET id = 1 WHERE id = 4", changes: "-0 4.E")
   }
 
   @Test(arguments: Setting.all)
-  func whatIsAddedToTheSchemaTakesPartAtOnce(setting: Setting) async throws {
-    let live = try await LiveQuery(setting, setup: Self.plain)
+  func `additions to the schema take effect at once`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting, setup: Self.plain)
     try await live.expectSilence("CREATE UNIQUE INDEX by_name ON item (name)")
-    try await live.expect("REPLACE INTO item VALUES (3, 'b')", tells: "-1 2.b, +1 3.b")
+    try await live.expect("REPLACE INTO item VALUES (3, 'b')", changes: "-1 2.b, +1 3.b")
     try await live.expectSilence(
       """
       CREATE TRIGGER echo AFTER INSERT ON item WHEN new.id < 100 BEGIN
         INSERT INTO item VALUES (new.id + 100, new.name || '+');
       END
       """)
-    try await live.expect("INSERT INTO item VALUES (4, 'd')", tells: "+2 4.d, +3 104.d+")
+    try await live.expect("INSERT INTO item VALUES (4, 'd')", changes: "+2 4.d, +3 104.d+")
     try await live.expectSilence("DROP TRIGGER echo")
-    try await live.expect("INSERT INTO item VALUES (5, 'e')", tells: "+4 5.e")
+    try await live.expect("INSERT INTO item VALUES (5, 'e')", changes: "+4 5.e")
     try await live.expectSilence("CREATE VIEW some AS SELECT * FROM item; DROP INDEX by_name")
-    try await live.expect("INSERT INTO item VALUES (6, 'e')", tells: "+5 6.e")
+    try await live.expect("INSERT INTO item VALUES (6, 'e')", changes: "+5 6.e")
   }
 
-  @Test func anIndexThatTheQueryNamesIsNeeded() async throws {
-    let live = try await LiveQuery(
+  @Test func `an index that the query names is required`() async throws {
+    let live = try await ObservedQuery(
       .init(journal: .wal, writer: .process),
       "SELECT id, name FROM item INDEXED BY by_name WHERE name > '' ORDER BY name",
       setup: Self.plain + "; CREATE INDEX by_name ON item (name)")
@@ -129,15 +132,15 @@ import Testing
     try await live.recorder.waitForFailure(.sql)
     try await live.expect(
       "BEGIN; CREATE INDEX by_name ON item (name); DELETE FROM item WHERE id = 1; COMMIT",
-      tells: "-0 1.a")
+      changes: "-0 1.a")
   }
 
-  @Test func theSQLIsCheckedWhenTheDatabaseAppears() async throws {
+  @Test func `the SQL is checked when the database appears`() async throws {
     let database = try TemporaryDatabase()
     let source = try SQLiteDataSource(
       path: database.path, sql: "SELECT id, name, more FROM item"
     ) { TestRow($0) }
-    let recorder = Recorder(source)
+    let recorder = SourceRecorder(source)
     try await recorder.waitForFailure(.missing)
     let writer = try database.writer()
     try await recorder.waitForFailure(.sql)

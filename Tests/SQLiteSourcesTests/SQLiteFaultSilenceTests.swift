@@ -2,12 +2,12 @@ import DataSourceTesting
 import SQLiteSources
 import Testing
 
-/// What must not be told: what was taken back, and what leaves the result as it is.
+/// Writes that are no event: rollbacks, and writes that keep the result.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSilenceTests {
-  typealias Setting = LiveQuery.Setting
+  typealias Setting = ObservedQuery.Setting
 
-  @Test(arguments: Setting.all) func whatIsTakenBackIsNoEvent(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
+  @Test(arguments: Setting.all) func `a rollback is no event`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
     for sql in [
       "BEGIN; INSERT INTO item VALUES (5, 'e', 1); DELETE FROM item WHERE id = 2; ROLLBACK",
       "BEGIN; DELETE FROM item; ROLLBACK", "BEGIN; DROP TABLE item; ROLLBACK",
@@ -19,10 +19,12 @@ import Testing
     }
   }
 
-  @Test(arguments: Setting.all) func whatSQLiteRefusesIsNoEvent(setting: Setting) async throws {
-    let live = try await LiveQuery(
+  @Test(arguments: Setting.all) func `a write that SQLite refuses is no event`(setting: Setting)
+    async throws
+  {
+    let live = try await ObservedQuery(
       setting,
-      setup: LiveQuery.items + """
+      setup: ObservedQuery.items + """
         CREATE TABLE late (id INTEGER PRIMARY KEY,
           list INTEGER REFERENCES list DEFERRABLE INITIALLY DEFERRED);
         CREATE TRIGGER refusing BEFORE INSERT ON item WHEN new.id = 66 BEGIN
@@ -38,7 +40,7 @@ import Testing
     ] {
       try await live.expectSilence(sql, fails: true)
     }
-    // A commit that is refused leaves its transaction open.
+    // A refused commit leaves its transaction open.
     #expect(throws: (any Error).self) {
       try live.write(
         "BEGIN; DELETE FROM item WHERE id = 4; INSERT INTO late VALUES (1, 99); COMMIT")
@@ -47,15 +49,15 @@ import Testing
   }
 
   @Test(arguments: Setting.all)
-  func whatIsKeptOfATransactionIsToldExactly(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
+  func `the kept part of a transaction is an exact change`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
     try await live.expect(
       """
       BEGIN; INSERT INTO item VALUES (5, 'e', 1); SAVEPOINT s; DELETE FROM item; ROLLBACK TO s;
       UPDATE item SET name = 'bb' WHERE id = 2; RELEASE s; COMMIT
-      """, tells: "+4 5.e, ~1>1 2.b→2.bb")
-    // A statement that fails in the middle of a transaction takes back only itself; that with OR
-    // FAIL not even that.
+      """, changes: "+4 5.e, ~1>1 2.b→2.bb")
+    // A statement that fails in a transaction undoes only itself. With OR FAIL, it does not even
+    // undo itself.
     for (conflict, told) in [("ABORT", "-0 1.a"), ("FAIL", "-0 2.bb, +2 6.dd")] {
       let count = live.observer.eventCount
       try live.write("BEGIN; DELETE FROM item WHERE id = (SELECT min(id) FROM item)")
@@ -64,12 +66,12 @@ import Testing
       }
       await live.source.refresh()
       #expect(live.observer.eventCount == count)
-      try await live.expect("COMMIT", tells: told)
+      try await live.expect("COMMIT", changes: told)
     }
   }
 
-  @Test(arguments: Setting.all) func housekeepingIsNoEvent(setting: Setting) async throws {
-    let live = try await LiveQuery(setting)
+  @Test(arguments: Setting.all) func `housekeeping is no event`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting)
     for sql in [
       "VACUUM", "PRAGMA wal_checkpoint(PASSIVE)", "PRAGMA wal_checkpoint(FULL)",
       "PRAGMA wal_checkpoint(RESTART)", "PRAGMA wal_checkpoint(TRUNCATE)", "REINDEX", "ANALYZE",
@@ -82,8 +84,8 @@ import Testing
   }
 
   @Test(arguments: Setting.all)
-  func writesThatLeaveTheResultAsItIsAreNoEvent(setting: Setting) async throws {
-    let live = try await LiveQuery(setting, "SELECT id, name FROM item WHERE id < 10 LIMIT 4")
+  func `writes that keep the result are no event`(setting: Setting) async throws {
+    let live = try await ObservedQuery(setting, "SELECT id, name FROM item WHERE id < 10 LIMIT 4")
     for sql in [
       "UPDATE item SET name = name", "UPDATE item SET list = 3 - list",
       "REPLACE INTO item SELECT * FROM item", "INSERT INTO item VALUES (20, 'far', 1)",
@@ -99,14 +101,16 @@ import Testing
     }
   }
 
-  @Test(arguments: LiveQuery.Journal.allCases)
-  func aProcessThatDiesInItsTransactionLeavesNoTrace(journal: LiveQuery.Journal) async throws {
-    let live = try await LiveQuery(Setting(journal: journal, writer: .own))
+  @Test(arguments: ObservedQuery.Journal.allCases)
+  func `a process that dies in its transaction leaves no trace`(journal: ObservedQuery.Journal)
+    async throws
+  {
+    let live = try await ObservedQuery(Setting(journal: journal, writer: .own))
     for _ in 0..<3 {
       let helper = try HelperProcess("sql", live.database.path)
       try helper.run("BEGIN; DELETE FROM item WHERE id > 1; INSERT INTO item VALUES (9, 'i', 1)")
       helper.kill()
-      // Its lock went with it, and what it wrote was never committed.
+      // The process has released its lock, and its writes were never committed.
       try await live.expectSilence("UPDATE list SET title = title")
     }
   }

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [SQLiteConnection.Access.readOnly, .readWrite])
-  func aMissingDatabaseIsToldAndNotCreated(access: SQLiteConnection.Access) throws {
+  func `a missing database is reported and not created`(access: SQLiteConnection.Access) throws {
     let error = try #require(throws: SQLiteError.self) {
       try SQLiteConnection(path: database.path, access: access)
     }
@@ -20,14 +20,14 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: database.path))
   }
 
-  @Test func aDirectoryIsToldAsOne() throws {
+  @Test func `a directory is reported`() throws {
     let error = try #require(throws: SQLiteError.self) {
       try SQLiteConnection(path: database.directory.path, access: .readOnly)
     }
     #expect(error.code == .directory)
   }
 
-  @Test func aFileThatIsNoDatabaseIsToldAsSuch() throws {
+  @Test func `a file that is not a database is reported`() throws {
     try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: database.path))
     let error = try #require(throws: SQLiteError.self) {
       try SQLiteConnection(path: database.path, access: .readOnly)
@@ -37,7 +37,7 @@ import Testing
     #expect(error.description.contains(database.path))
   }
 
-  @Test func aPathIsNeverReadAsAURIOrAName() throws {
+  @Test func `a path is never read as a URI or a special name`() throws {
     let odd = database.directory.appendingPathComponent("file:a?mode=memory").path
     try SQLiteConnection(path: odd).execute("CREATE TABLE t (x)")
     #expect(FileManager.default.fileExists(atPath: odd))
@@ -45,7 +45,7 @@ import Testing
     #expect(throws: SQLiteError.self) { try SQLiteConnection(path: "a\u{0}b") }
   }
 
-  @Test func aReadOnlyConnectionRefusesToWrite() throws {
+  @Test func `a read-only connection refuses to write`() throws {
     _ = try database.writer()
     let reader = try SQLiteConnection(path: database.path, access: .readOnly)
     let error = try #require(throws: SQLiteError.self) {
@@ -55,7 +55,7 @@ import Testing
     try reader.transaction { _ = try reader.query("SELECT * FROM item") }
   }
 
-  @Test func aLockOfAnotherConnectionIsToldAsBusy() throws {
+  @Test func `a lock of another connection is reported as busy`() throws {
     let holder = try database.writer(.delete)
     try holder.transaction(.exclusive) {
       let other = try SQLiteConnection(path: database.path, busyTimeout: .milliseconds(1))
@@ -67,18 +67,18 @@ import Testing
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
-  func anyBusyTimeoutIsTaken(timeout: Duration) throws {
+  func `any busy timeout is accepted`(timeout: Duration) throws {
     let reader = try SQLiteConnection(path: database.path, busyTimeout: timeout)
     #expect(try reader.query("SELECT 1").count == 1)
   }
 
-  @Test func aCommitThatFailsIsRolledBack() throws {
+  @Test func `a commit that fails is rolled back`() throws {
     let writer = try database.writer(.delete)
     let short = try SQLiteConnection(path: database.path, busyTimeout: .zero)
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
     try writer.transaction(.deferred) {
       _ = try writer.query("SELECT * FROM item")
-      // The reader's lock lets the other one write, but not commit.
+      // The reader's lock allows the writer to write, but not to commit.
       let error = try #require(throws: SQLiteError.self) {
         try short.transaction { _ = try short.execute("INSERT INTO item VALUES (2, 'b')") }
       }
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: TemporaryDatabase.Journal.allCases)
-  func aConnectionDoesNotWriteIntoAFileThatWasReplaced(
+  func `a connection does not write to a file that was replaced`(
     journal: TemporaryDatabase.Journal
   ) throws {
     let writer = try database.writer(journal)
@@ -109,7 +109,7 @@ import Testing
     #expect(try other.query("SELECT * FROM item").isEmpty)
   }
 
-  @Test func closingGivesAllDescriptorsBack() throws {
+  @Test func `closing releases all descriptors`() throws {
     let writer = try database.writer()
     try writer.execute("INSERT INTO item VALUES (1, 'a')")
     #expect(try !openDescriptors(below: database.directory).isEmpty)
@@ -122,7 +122,7 @@ import Testing
     #expect(try openDescriptors(below: database.directory).isEmpty)
   }
 
-  @Test func aSecondProcessWritesWhatIsReadHere() throws {
+  @Test func `a second process writes rows that are read here`() throws {
     let writer = try database.writer()
     let helper = try HelperProcess("sql", database.path)
     try helper.run("INSERT INTO item VALUES (1, 'a'); INSERT INTO item VALUES (2, 'b')")

@@ -26,7 +26,7 @@ import Testing
     memory = try SQLiteConnection.makeInMemory()
   }
 
-  @Test func aRowDecodesByColumnNames() throws {
+  @Test func `a row decodes by column names`() throws {
     let records = try memory.query(
       as: Record.self,
       """
@@ -41,7 +41,7 @@ import Testing
       ])
   }
 
-  @Test func oneColumnDecodesAsOneValue() throws {
+  @Test func `one column decodes as one value`() throws {
     #expect(try memory.query(as: Int.self, "VALUES (1), (2)") == [1, 2])
     #expect(try memory.query(as: String?.self, "VALUES ('a'), (NULL)") == ["a", nil])
     #expect(try memory.query(as: Color.self, "SELECT 'red'") == [.red])
@@ -58,12 +58,17 @@ import Testing
   @Test(arguments: [
     ("SELECT 1 AS id, 'red' AS color", "there is no column \"count\""),
     ("SELECT NULL AS id, 'red' AS color, 1 AS count", "column \"id\" is NULL"),
-    ("SELECT 1.5 AS id, 'red' AS color, 1 AS count", "\"id\" holds REAL 1.5, which is no Int"),
-    ("SELECT 1 AS id, 'blue' AS color, 1 AS count", "no Small can be made of column \"color\""),
+    (
+      "SELECT 1.5 AS id, 'red' AS color, 1 AS count",
+      "\"id\" holds REAL 1.5, which is not a value of type Int"
+    ),
+    (
+      "SELECT 1 AS id, 'blue' AS color, 1 AS count", "Small cannot be decoded from column \"color\""
+    ),
     ("SELECT 1 AS id, 'red' AS color, 256 AS count", "\"count\" holds INTEGER 256"),
     ("SELECT 1 AS id, 'red' AS color, -1 AS count", "\"count\" holds INTEGER -1"),
   ])
-  func whatDoesNotDecodeIsToldWithColumnTypeAndRow(sql: String, message: String) throws {
+  func `a decoding error names column, type and row`(sql: String, message: String) throws {
     let error = try #require(throws: SQLiteError.self) {
       try memory.query(as: Small.self, sql)
     }

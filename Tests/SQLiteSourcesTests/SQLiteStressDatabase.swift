@@ -3,11 +3,11 @@ import Foundation
 
 @testable import SQLiteSources
 
-/// A database of a stress, with all who write it and one who only reads.
+/// A database of the stress, with all its writers and a reader.
 final class SQLiteStressDatabase {
   let journal: TemporaryDatabase.Journal
   let own: SQLiteConnection
-  /// What was written last, by whom.
+  /// The latest writes, with their writers.
   private(set) var log: [String] = []
   private let file: TemporaryDatabase
   private let second: SQLiteConnection
@@ -16,7 +16,7 @@ final class SQLiteStressDatabase {
   private var process: HelperProcess?
   private let pragmas: String
 
-  /// Refusals that random writes must expect.
+  /// Errors that random writes may cause.
   private static let refusals = [
     "constraint failed", "refused", "no such savepoint", "no transaction is active",
     "datatype mismatch", "cannot modify v", "the transaction ended before its body did",
@@ -43,17 +43,17 @@ final class SQLiteStressDatabase {
     reader = try SQLiteConnection(path: file.path, access: .readOnly, busyTimeout: .seconds(60))
   }
 
-  /// What the query gives now.
+  /// Returns the result of a fresh query.
   func rows(_ sql: String, _ arguments: [SQLiteValue]) throws -> [TestRow] {
     try reader.query(sql, SQLiteArguments(arguments)).map { TestRow($0) }
   }
 
-  /// How many rows `m` has.
+  /// Returns the number of rows in `m`.
   func count() throws -> Int {
     try reader.query("SELECT count(*) FROM m") { try $0.value(at: 0, as: Int.self) }[0]
   }
 
-  /// The schema as it is now.
+  /// The present schema.
   var schema: String {
     let rows = (try? rows("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", [])) ?? []
     return pragmas + rows.map { ";\n" + $0.description }.joined()
@@ -61,7 +61,7 @@ final class SQLiteStressDatabase {
 
   // MARK: Writing
 
-  /// Writes by one who is drawn; what SQLite refuses is passed over.
+  /// Writes with a random writer, and ignores the expected errors.
   func run(_ write: SQLiteStressWrite, _ random: inout SeededGenerator) throws {
     let writer = random.below(40)
     if let transaction = write.transaction, writer < 10 {
@@ -73,14 +73,17 @@ final class SQLiteStressDatabase {
     if write.transaction != nil { try tolerating { try run("ROLLBACK", writer) } }
   }
 
-  /// Runs a statement that must succeed by one who is drawn.
+  /// Runs a statement that must succeed, with a random writer.
   func alter(_ sql: String, _ random: inout SeededGenerator) throws {
     try run(sql, random.below(40))
   }
 
-  /// Writes by the connection's own way to make transactions.
+  /// Writes with the connection's own transaction.
   ///
-  /// - Parameter throwing: Whether its body lets through what SQLite refuses.
+  /// - Parameters:
+  ///   - statements: The statements.
+  ///   - transaction: The end and the savepoint of the transaction.
+  ///   - throwing: A Boolean value that indicates whether an error of SQLite leaves the body.
   private func runTransaction(
     _ statements: [String], _ transaction: SQLiteStressWrite.Transaction, throwing: Bool
   ) throws {

@@ -1,14 +1,14 @@
 import DataSourceTesting
 import SQLiteSources
 
-/// A random query, and how to ask for what it has to give.
+/// A random query, and a query for its expected result.
 struct SQLiteStressQuery {
-  /// What is observed.
+  /// The observed query.
   var sql: String
   var arguments: [SQLiteValue] = []
-  /// The same with the order of rows that are equal in it; what is shown is held against it.
+  /// The query with the order of equal rows, for the comparison.
   var exact: String
-  /// Whether its result must be maintained row by row.
+  /// A Boolean value that indicates whether the query must be incremental.
   var isPlain = false
 
   init(_ schema: SQLiteStressSchema, _ random: inout SeededGenerator) {

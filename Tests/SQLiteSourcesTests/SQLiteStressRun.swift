@@ -5,14 +5,15 @@ import ObservableCollections
 
 @testable import SQLiteSources
 
-/// Random writes to random databases, with what random queries show held against a fresh query.
+/// Random writes to random databases. The results of random queries are compared with fresh
+/// queries.
 final class SQLiteStressRun {
-  /// What a source shows is not what a fresh query gives.
+  /// A result that differs from a fresh query.
   struct Mismatch: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// Anything else that went wrong.
+  /// Any other error.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
@@ -28,21 +29,21 @@ final class SQLiteStressRun {
   private var random: SeededGenerator
   private let tracking: ChangeTracking
 
-  /// Makes a run whose numbers follow from `seed`, of sources that collect writes by `tracking`.
+  /// Creates a run that a seed determines.
   init(seed: UInt64, tracking: ChangeTracking = ChangeTracking()) {
     self.seed = seed
     self.tracking = tracking
     random = SeededGenerator(seed: seed)
   }
 
-  /// Takes so many steps, and throws the first mismatch.
+  /// Runs some steps, and throws the first mismatch.
   func run(steps: Int) async throws {
     while step < steps {
       try await runDatabase(steps: min(125, steps - step))
     }
   }
 
-  /// Takes so many steps on a new database.
+  /// Runs some steps on a new database.
   private func runDatabase(steps: Int) async throws {
     var schema = SQLiteStressSchema(&random)
     let size = random.pick([12, 40, 40, 120, 120, 400])
@@ -62,7 +63,7 @@ final class SQLiteStressRun {
       if random.oneIn(40) {
         sources[random.below(sources.count)] = try observe(schema, database)
       }
-      // Now and then more is written before anybody looks.
+      // Sometimes more is written before the comparison.
       if random.oneIn(6) { continue }
       for live in sources { try await compare(live, database) }
       count = try database.count()
@@ -92,7 +93,7 @@ final class SQLiteStressRun {
     }
   }
 
-  /// Housekeeping, and changes of the schema.
+  /// Runs housekeeping, or changes the schema.
   private func change(
     _ schema: inout SQLiteStressSchema, _ database: SQLiteStressDatabase, _ sources: [Live]
   ) async throws {
@@ -127,7 +128,7 @@ final class SQLiteStressRun {
     try noting(database, live.query) {
       try live.observer.check()
       let shown = live.observer.snapshot
-      // Where the whole query runs again, equal rows stand as they come.
+      // If the whole query runs again, equal rows have no defined order.
       let isWhole = live.source.status.diagnostics.contains { $0.code == "not-incremental" }
       if isWhole, live.query.isPlain {
         throw Failure(description: "it is not incremental: \(live.source.status.diagnostics)")
@@ -146,7 +147,7 @@ final class SQLiteStressRun {
     }
   }
 
-  /// Tells with each error what it takes to see it again.
+  /// Adds to each error the information that reproduces it.
   private func noting<Result>(
     _ database: SQLiteStressDatabase, _ query: SQLiteStressQuery? = nil,
     _ body: () throws -> Result

@@ -1,25 +1,25 @@
 import DataSourceTesting
 
-/// A random schema, as far as writes and queries need to know it.
+/// A random schema, with the properties that writes and queries need.
 ///
-/// `m` is a table with an INTEGER PRIMARY KEY and columns of all kinds, `p` what its rows refer to,
-/// `w` a table without row numbers, `l` one whose rows have no key, and `v` a view.
+/// `m` is a table with an INTEGER PRIMARY KEY and columns of all kinds. Its rows refer to `p`. `w`
+/// is a table without rowids, `l` a table whose rows have no key, and `v` a view.
 struct SQLiteStressSchema {
   struct Column {
     var name: String
     var declaration: String
-    /// Whether values may be written.
+    /// A Boolean value that indicates whether values can be written.
     var isWritable = true
-    /// Whether no two rows may have the same value.
+    /// A Boolean value that indicates whether values are unique.
     var isUnique = false
-    /// Whether its order is that of bytes or of letters regardless of case.
+    /// A Boolean value that indicates whether the collation is BINARY or NOCASE.
     var hasCommonOrder = true
   }
 
   /// The columns of `m`, without `id`.
   var columns: [Column] = []
   private(set) var statements: [String] = []
-  /// The names of indexes that were made later.
+  /// The names of indexes that were created later.
   var indexes: [String] = []
   private var lastName = 0
 
@@ -93,7 +93,7 @@ struct SQLiteStressSchema {
     for _ in 0..<random.below(3) { statements.append(makeIndex(&random)) }
   }
 
-  /// A statement that makes an index, which then counts as made.
+  /// Returns a statement that creates an index, and adds its name.
   mutating func makeIndex(_ random: inout SeededGenerator) -> String {
     let name = makeName()
     indexes.append(name)
@@ -105,7 +105,7 @@ struct SQLiteStressSchema {
       + (random.oneIn(5) ? " WHERE id % 2" : "")
   }
 
-  /// A column that can be added to a table with rows.
+  /// Returns a column that can be added to a table with rows.
   mutating func makeAddedColumn(_ random: inout SeededGenerator) -> Column {
     var column = makeColumn(&random)
     if column.declaration.contains("CHECK") { column.declaration = "" }
@@ -135,12 +135,12 @@ struct SQLiteStressSchema {
     "CAST(x'61ff' AS TEXT)", "printf('%.*c', 300, 'y')",
   ]
 
-  /// A value as SQL, from few enough that there are ties.
+  /// Returns a value as SQL, from a small set to get ties.
   static func value(_ random: inout SeededGenerator) -> String {
     random.oneIn(3) ? random.pick(rare) : random.pick(common)
   }
 
-  /// A value for a column as SQL.
+  /// Returns a value for a column as SQL.
   static func value(of column: Column, _ random: inout SeededGenerator) -> String {
     if column.name == "p" {
       let id = 1 + random.below(8)
@@ -153,6 +153,6 @@ struct SQLiteStressSchema {
 }
 
 extension SeededGenerator {
-  /// One of `values`.
+  /// Returns one of some values.
   mutating func pick<Value>(_ values: [Value]) -> Value { values[below(values.count)] }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SQLiteSources
 
-/// Random writes against random queries; `SWAPPABLE_STRESS_SEED` plays one run again.
+/// Random writes against random queries. `SWAPPABLE_STRESS_SEED` repeats one run.
 @Suite(.timeLimit(.minutes(60))) struct SQLiteStressTests {
   private static let environment = ProcessInfo.processInfo.environment
   private static let isLong = environment["SWAPPABLE_LONG"] == "1"
@@ -18,25 +18,25 @@ import Testing
     }
 
   @Test(arguments: seeds)
-  func whatIsShownIsWhatAFreshQueryGives(seed: UInt64) async throws {
+  func `the result equals a fresh query`(seed: UInt64) async throws {
     print("seed \(seed)")
     try await SQLiteStressRun(seed: seed).run(steps: Self.isLong ? 25_000 : 250)
   }
 
-  /// What a weakening of the way in which writes are collected leads to.
+  /// Returns the mismatch that a weaker way to collect writes leads to.
   private func mismatch(_ tracking: ChangeTracking) async -> SQLiteStressRun.Mismatch? {
     await #expect(throws: SQLiteStressRun.Mismatch.self) {
       try await SQLiteStressRun(seed: 1, tracking: tracking).run(steps: 10_000)
     }
   }
 
-  @Test func whatTheUpdateHookMissesIsFound() async {
+  @Test func `the stress finds rows that the update hook misses`() async {
     var tracking = ChangeTracking()
     tracking.collector = .updateHook
     _ = await mismatch(tracking)
   }
 
-  @Test func whatAnUncheckedVersionMissesIsFound() async {
+  @Test func `the stress finds commits that an unchecked version misses`() async {
     var tracking = ChangeTracking()
     tracking.checksDataVersion = false
     _ = await mismatch(tracking)

@@ -1,9 +1,9 @@
 import DataSourceTesting
 
-/// A random write: statements, each of which SQLite may refuse.
+/// A random write. SQLite may refuse each of its statements.
 struct SQLiteStressWrite {
   var statements: [String]
-  /// Whether they are one transaction, how it ends, and which part of it is a savepoint.
+  /// The transaction of the statements, with its end and its savepoint.
   var transaction: Transaction?
 
   struct Transaction {
@@ -12,8 +12,7 @@ struct SQLiteStressWrite {
     var isSavepointKept: Bool
   }
 
-  /// A write to the tables of `schema` that keeps about `size` rows in `m`, of which there are
-  /// `count`.
+  /// Creates a write that keeps about `size` rows in `m`.
   init(
     _ schema: SQLiteStressSchema, size: Int, count: Int, _ random: inout SeededGenerator
   ) {
@@ -29,7 +28,7 @@ struct SQLiteStressWrite {
       isKept: !random.oneIn(3), savepoint: start..<end, isSavepointKept: random.oneIn(2))
   }
 
-  /// The statements with those that begin and end the transaction.
+  /// The statements, including the beginning and end of the transaction.
   var script: [String] {
     guard let transaction else { return statements }
     var script = statements
@@ -112,7 +111,7 @@ struct SQLiteStressWrite {
     }
   }
 
-  /// Inserts rows, most of them new.
+  /// Returns the insertion of rows, most of them new.
   static func insert(
     _ schema: SQLiteStressSchema, rows: Int, _ size: Int, _ random: inout SeededGenerator
   ) -> String {

@@ -1,30 +1,28 @@
 import Foundation
+import TestSupport
 
 @testable import SQLiteSources
 
-/// A directory of its own with a database in it, removed when let go.
+/// A database in its own directory, which is removed with the last reference.
 final class TemporaryDatabase: Sendable {
   enum Journal: String, Sendable, CaseIterable {
     case wal = "WAL"
     case delete = "DELETE"
   }
 
-  let directory: URL
   let path: String
+  private let folder: TemporaryDirectory
 
-  /// Makes the directory; the database comes with the first connection.
+  /// The directory of the database.
+  var directory: URL { URL(fileURLWithPath: folder.path) }
+
+  /// Creates the directory. The first connection creates the database.
   init() throws {
-    directory = FileManager.default.temporaryDirectory
-      .appendingPathComponent("swappable-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    path = directory.appendingPathComponent("test.db").path
+    folder = try TemporaryDirectory()
+    path = folder("test.db")
   }
 
-  deinit {
-    try? FileManager.default.removeItem(at: directory)
-  }
-
-  /// A connection that writes, with the table `item (id, name)` made where it is missing.
+  /// Opens a connection that writes, and creates the table `item (id, name)` if it is missing.
   func writer(_ journal: Journal = .wal) throws -> SQLiteConnection {
     let connection = try SQLiteConnection(path: path, busyTimeout: .seconds(60))
     _ = try connection.query("PRAGMA journal_mode = \(journal.rawValue)")
@@ -34,7 +32,7 @@ final class TemporaryDatabase: Sendable {
   }
 }
 
-/// The descriptors that this process has open below `directory`.
+/// Returns the descriptors that this process has open in a directory.
 func openDescriptors(below directory: URL) throws -> [String] {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
     .compactMap {

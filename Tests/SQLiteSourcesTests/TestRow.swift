@@ -1,9 +1,10 @@
+import TestSupport
 import Diffing
 import ObservableCollections
 
 @testable import SQLiteSources
 
-/// An element of the tests: the values of a row, of which the first is the identity.
+/// An element with the values of a row. The first value is the identity.
 struct TestRow: Hashable, Sendable, Differentiable, CustomStringConvertible {
   let values: [SQLiteValue]
 
@@ -13,7 +14,7 @@ struct TestRow: Hashable, Sendable, Differentiable, CustomStringConvertible {
 
   func isContentEqual(to source: TestRow) -> Bool { self == source }
 
-  /// The values with points between: `2.b`.
+  /// The values, separated by points: `2.b`.
   var description: String {
     values.map { if case .text(let text) = $0 { text } else { $0.description } }
       .joined(separator: ".")
@@ -21,12 +22,31 @@ struct TestRow: Hashable, Sendable, Differentiable, CustomStringConvertible {
 }
 
 extension CollectionChange {
-  /// The change in short, by its offsets and elements: `-1 2.b, +1 9.b, 3>0 4.a, ~3>0 4.d→4.a`.
+  /// The change as text, with offsets and elements: `-1 2.b, +1 9.b, 3>0 4.a, ~3>0 4.d→4.a`.
   var brief: String {
     let parts =
       deleted.map { "-\($0.offset) \($0.element)" } + inserted.map { "+\($0.offset) \($0.element)" }
       + moved.map { "\($0.from)>\($0.to) \($0.element)" }
       + updated.map { "~\($0.from)>\($0.to) \($0.old)→\($0.new)" }
     return parts.joined(separator: ", ")
+  }
+}
+
+/// An element for a row of the table `item`.
+struct Item: Decodable, Hashable, Identifiable, Sendable, Differentiable {
+  var id: Int
+  var name: String
+}
+
+extension SourceRecorder.Record {
+  /// The error of the latest status.
+  var failure: SQLiteError? { statuses.last?.error?.underlying as? SQLiteError }
+}
+
+extension SourceRecorder {
+  /// Waits for a status with an error of a code.
+  @discardableResult
+  func waitForFailure(_ code: SQLiteError.Code) async throws -> Record {
+    try await wait { $0.failure?.code == code }
   }
 }

@@ -1,19 +1,17 @@
-/// What became of the rows of a result.
+/// A change of the rows of a result.
 struct RowDelta {
-  /// A row as it is now.
   struct Added {
     var row: RowIndex.Row
-    /// Its number among the values.
+    /// The number of the row in `values`.
     var number: Int
   }
 
-  /// Rows that are gone, or were changed.
+  /// Deleted rows, and changed rows as they were.
   var removed: [RowIndex.Row] = []
-  /// Rows that came, or were changed, each rowid once.
+  /// New rows, and changed rows as they are now. Each rowid occurs once.
   var added: [Added] = []
-  /// All rows by ascending rowid, where none was known; in place of `added`.
+  /// All rows by ascending rowid, if none was known. They replace `added`.
   var loaded: SortedChunks<RowIndex.Row>?
-  /// What the rows hold that came or were changed.
   var values: RowBatches
 
   init(values: RowBatches) {
@@ -24,24 +22,22 @@ struct RowDelta {
   var count: Int { removed.count + added.count + (loaded?.count ?? 0) }
 }
 
-/// Reads what became of rows, inside a transaction.
+/// Reads the change of rows, in a transaction.
 struct RowScan {
-  let plan: TablePlan
+  let plan: IncrementalPlan
   private let columns: SQLiteColumns
   private let arguments: SQLiteArguments
   private let noValues = RowHasher()
 
-  /// Reads the rows of `query` by its plan.
-  init(_ query: SQLiteQuery, _ plan: TablePlan) {
+  init(_ query: SQLiteQuery, _ plan: IncrementalPlan) {
     self.plan = plan
     columns = plan.columns
     arguments = query.arguments
   }
 
-  /// All rows of the result, compared with those that are known.
+  /// Reads all rows of the result and compares them with the known rows.
   ///
-  /// - Parameter index: what is known; keys of rows that came are added to its arena, once those are gone
-  ///   from it that were added in vain.
+  /// - Parameter index: The known rows. The keys of new rows are added to its arena.
   func delta(
     to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
@@ -77,7 +73,6 @@ struct RowScan {
     return found
   }
 
-  /// All rows of the result, where none is known.
   private func load(
     _ index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
@@ -103,7 +98,7 @@ struct RowScan {
     return found
   }
 
-  /// The rows that are shown of a limited result, compared with those that are known.
+  /// Reads the rows of a result with a limit and compares them with the known rows.
   func delta(
     toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
@@ -124,13 +119,12 @@ struct RowScan {
       }
     }
     for row in index.rows where !kept.contains(row.rowid) { found.removed.append(row) }
-    // By ascending rowid, as from a scan of all rows.
+    // Sort by ascending rowid, as a scan of all rows does.
     found.added.sort { $0.row.rowid < $1.row.rowid }
     found.values.seal()
     return found
   }
 
-  /// What became of some rows.
   func delta(
     of rowids: [Int64], to index: inout RowIndex, on database: SQLiteDatabase
   ) throws(SQLiteError) -> RowDelta {
@@ -153,7 +147,7 @@ struct RowScan {
     return found
   }
 
-  /// Begins a reading. What an earlier one left that came to nothing is let go.
+  /// Begins a read, and releases keys that an earlier read has added in vain.
   private func begin(_ index: inout RowIndex) -> RowDelta {
     index.compact()
     return RowDelta(values: RowBatches(columns: columns))
@@ -188,7 +182,7 @@ struct RowScan {
         number: delta.values.append(statement)))
   }
 
-  /// Keeps the key of the row that `statement` has come to.
+  /// Adds the sort key of a statement's present row to the arena.
   private func key(
     _ statement: SQLiteStatement, _ index: inout RowIndex, _ writer: inout SortKeyWriter
   ) throws(SQLiteError) -> SortKey {
@@ -196,7 +190,7 @@ struct RowScan {
     writer.write(plan.keys, of: statement)
     guard let key = index.makeKey(writer) else {
       throw SQLiteError(
-        .other, "the values that rows are ordered by are too large", path: statement.path,
+        .other, "the values that order a row are too large", path: statement.path,
         sql: statement.sql, help: "order by shorter columns")
     }
     return key
@@ -204,7 +198,39 @@ struct RowScan {
 
   private func wrongOrder(_ statement: SQLiteStatement) -> SQLiteError {
     SQLiteError(
-      .corrupt, "the rows have no rowids in ascending order", path: statement.path,
-      sql: statement.sql, help: "check the database by PRAGMA integrity_check")
+      .corrupt, "the rowids of the rows do not ascend", path: statement.path,
+      sql: statement.sql, help: "check the database with PRAGMA integrity_check")
+  }
+}
+
+extension RowDelta {
+  /// Restricts the change to a result with a limit, of which only the first rows are known.
+  ///
+  /// - Parameters:
+  ///   - index: The known rows.
+  ///   - limit: The maximal number of rows in the result.
+  /// - Returns: The restricted change, or `nil` if unknown rows move into the result.
+  func windowed(_ index: RowIndex, limit: Int) -> RowDelta? {
+    var delta = self
+    if index.count >= limit {
+      // All unknown rows follow the last known row. A new row behind it is not in the result.
+      guard let last = index.last else { return RowDelta(values: values) }
+      delta.added.removeAll { index.precedes(last, $0.row) }
+      if index.count - delta.removed.count + delta.added.count < limit { return nil }
+    }
+    guard index.count - delta.removed.count + delta.added.count > limit else { return delta }
+    var next = index
+    next.apply(delta)
+    var pushedOut: Set<Int64> = []
+    while next.count > limit, let last = next.last {
+      next.remove(last)
+      pushedOut.insert(last.rowid)
+    }
+    let removed = Set(delta.removed.map(\.rowid))
+    delta.added.removeAll { pushedOut.contains($0.row.rowid) }
+    for rowid in pushedOut.sorted() where !removed.contains(rowid) {
+      if let row = index.row(rowid) { delta.removed.append(row) }
+    }
+    return delta
   }
 }

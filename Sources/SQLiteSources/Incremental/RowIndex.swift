@@ -1,6 +1,5 @@
-/// The rows of a result: by rowid what is known of each, and where it stands in the result.
+/// The rows of a result, by rowid and in the order of the result.
 struct RowIndex: Sendable {
-  /// What is known of a row.
   struct Row: Sendable {
     var rowid: Int64
     var fingerprint: RowFingerprint
@@ -14,11 +13,10 @@ struct RowIndex: Sendable {
   }
 
   private(set) var rows = SortedChunks<Row>()
-  /// `nil` where the result is in the order of the rowids.
+  /// The rows in the order of the result, or `nil` if that is the order of the rowids.
   private var places: SortedChunks<Place>?
   private(set) var arena = SortKeyArena()
 
-  /// An index of no rows.
   init(isByRowid: Bool) {
     places = isByRowid ? nil : SortedChunks()
   }
@@ -26,13 +24,11 @@ struct RowIndex: Sendable {
   var count: Int { rows.count }
   var isByRowid: Bool { places == nil }
 
-  /// The last row of the result.
   var last: Row? {
     guard let places else { return rows.last }
     return places.last.flatMap { row($0.rowid) }
   }
 
-  /// The row of a rowid.
   func row(_ rowid: Int64) -> Row? {
     guard let found = rows[rows.position { $0.rowid < rowid }], found.rowid == rowid else {
       return nil
@@ -40,15 +36,16 @@ struct RowIndex: Sendable {
     return found
   }
 
-  /// Whether one row stands before another one; keys of both are in the arena.
+  /// Returns a Boolean value that indicates whether one row precedes another. The arena contains
+  /// the keys of both.
   func precedes(_ one: Row, _ other: Row) -> Bool {
     let order = places == nil ? 0 : arena.compare(one.key, other.key)
     return order != 0 ? order < 0 : one.rowid < other.rowid
   }
 
-  /// How many rows stand before a row, which may be in the index or not.
+  /// Returns the number of rows that precede a row. The row need not be in the index.
   ///
-  /// - Complexity: some microseconds for a million rows.
+  /// - Complexity: O(*n* / 512), some microseconds for a million rows.
   func offset(of row: Row) -> Int {
     guard let places, let position = placePosition(of: row) else {
       return rows.offset(of: rows.position { $0.rowid < row.rowid })
@@ -56,25 +53,21 @@ struct RowIndex: Sendable {
     return places.offset(of: position)
   }
 
-  /// Keeps a key for a row that may be inserted.
   mutating func makeKey(_ key: borrowing SortKeyWriter) -> SortKey? { arena.add(key) }
 
-  /// Inserts a row that is not there.
   mutating func insert(_ row: Row) {
     arena.use(row.key)
     rows.insert(row, at: rows.position { $0.rowid < row.rowid })
-    // No copy of the places is held here: they are changed in place.
+    // No copy of the places is held here, so they are changed in place.
     guard let position = placePosition(of: row) else { return }
     places?.insert(Place(key: row.key, rowid: row.rowid), at: position)
   }
 
-  /// Removes and inserts the rows of a change.
   mutating func apply(_ delta: RowDelta) {
     for row in delta.removed { remove(row) }
     for added in delta.added { insert(added.row) }
   }
 
-  /// Removes a row that is there.
   mutating func remove(_ row: Row) {
     rows.remove(at: rows.position { $0.rowid < row.rowid })
     if let position = placePosition(of: row) { places?.remove(at: position) }
@@ -92,9 +85,10 @@ struct RowIndex: Sendable {
 // MARK: - All rows
 
 extension RowIndex {
-  /// An index of rows by ascending rowid, whose keys are in the arena of `other`.
+  /// Creates an index of rows by ascending rowid, whose keys are in the arena of another index.
   ///
-  /// - Parameter visit: is given the position of each row in `rows`, in the order of the result.
+  /// - Parameter visit: A closure that receives the position of each row in `rows`, in the order of
+  ///   the result.
   init(
     _ rows: SortedChunks<Row>, keysOf other: RowIndex, visit: (_ position: Int) -> Void
   ) {
@@ -121,15 +115,15 @@ extension RowIndex {
     places = sorted
   }
 
-  /// A place among unsorted ones, and eight bytes of its key.
+  /// The position of an unsorted place, and eight bytes of its key.
   private struct SortEntry {
     var word: UInt64
     var position: UInt32
   }
 
-  /// The positions of places in the order of their keys.
+  /// Returns the positions of the places, sorted by their keys.
   ///
-  /// Most comparisons end with the first word in which the keys differ at all.
+  /// Most comparisons end with the first word in which any keys differ.
   private static func sorted(
     _ places: ContiguousArray<Place>, _ arena: SortKeyArena
   ) -> [SortEntry] {
@@ -143,14 +137,14 @@ extension RowIndex {
       entries.sort { one, other in
         if one.word != other.word { return one.word < other.word }
         let order = arena.compare(places[Int(one.position)].key, places[Int(other.position)].key)
-        // Positions ascend as rowids do.
+        // The positions ascend with the rowids.
         return order != 0 ? order < 0 : one.position < other.position
       }
     }
     return entries
   }
 
-  /// Rowids in the order of the result.
+  /// Calls a closure with each rowid, in the order of the result.
   func forEachPlace(_ body: (_ rowid: Int64) -> Void) {
     if let places {
       for place in places { body(place.rowid) }
@@ -159,7 +153,7 @@ extension RowIndex {
     }
   }
 
-  /// Lets go of the keys of rows that are gone, once they are most of all.
+  /// Releases the keys of removed rows if they take most of the arena.
   mutating func compact() {
     guard arena.isWasteful, !isByRowid else { return }
     var compacted = self

@@ -1,17 +1,17 @@
-/// The values that a row is ordered by, as bytes that compare as SQLite compares the values.
+/// The ordering values of a row, as bytes that compare as SQLite compares the values.
 ///
-/// The first eight bytes stand in place, where most comparisons end; the rest stands in an arena.
+/// The first eight bytes are stored in place, where most comparisons end. An arena stores the rest.
 struct SortKey: Sendable {
   var prefix: UInt64 = 0
-  /// Where the rest begins in the arena, and in the lower bits how long it is.
+  /// The offset of the rest in the arena, and in the lower bits its length.
   private var rest: UInt64 = 0
 
   private static let countBits: UInt64 = 30
 
-  /// The key of a row that is ordered by its rowid alone.
+  /// Creates the key of a row that only its rowid orders.
   init() {}
 
-  /// - Returns: `nil` where it is larger than any that can be kept.
+  /// Creates a key, or returns `nil` if the rest is too large or too far back.
   init?(prefix: UInt64, restStart: Int, restCount: Int) {
     guard restCount < 1 << SortKey.countBits, restStart < 1 << (64 - SortKey.countBits) else {
       return nil
@@ -24,16 +24,15 @@ struct SortKey: Sendable {
   var restStart: Int { Int(rest >> SortKey.countBits) }
 }
 
-/// Holds what does not fit into the keys themselves.
 struct SortKeyArena: Sendable {
   private(set) var bytes: [UInt8] = []
-  /// How many of the bytes belong to keys that are in use.
+  /// The number of bytes of the keys that are in use.
   private(set) var usedCount = 0
 
-  /// Whether most of it is left over from keys that are gone.
+  /// A Boolean value that indicates whether most of the bytes belong to removed keys.
   var isWasteful: Bool { bytes.count > 2 * usedCount + 1 << 16 }
 
-  /// Keeps a key, which is not in use yet; `nil` where it is too large.
+  /// Adds a key that is not in use yet. Returns `nil` if it is too large.
   mutating func add(_ key: borrowing SortKeyWriter) -> SortKey? {
     guard
       let added = SortKey(
@@ -45,7 +44,7 @@ struct SortKeyArena: Sendable {
     return added
   }
 
-  /// Keeps a key of another arena, which is not in use yet.
+  /// Adds a key of another arena that is not in use yet.
   mutating func add(_ key: SortKey, of other: SortKeyArena) -> SortKey? {
     guard
       let added = SortKey(
@@ -55,36 +54,33 @@ struct SortKeyArena: Sendable {
     return added
   }
 
-  /// Counts a key as in use.
   mutating func use(_ key: SortKey) {
     usedCount += key.restCount
   }
 
-  /// Counts all keys as gone.
   mutating func useNothing() {
     usedCount = 0
   }
 
-  /// Counts a key as gone.
   mutating func remove(_ key: SortKey) {
     usedCount -= key.restCount
   }
 
-  /// Below 0, 0 or above, as `one` stands before, with or behind `other`.
+  /// Compares two keys, and returns a number below, equal to or above 0.
   func compare(_ one: SortKey, _ other: SortKey) -> Int {
     if one.prefix != other.prefix { return one.prefix < other.prefix ? -1 : 1 }
     let (left, right) = (one.restCount, other.restCount)
     guard left > 0, right > 0 else { return left - right }
     return bytes.withUnsafeBytes { bytes in
       guard let base = bytes.baseAddress else { return 0 }
-      let result = System.compare(
+      let result = compareBytes(
         base + one.restStart, base + other.restStart, count: min(left, right))
       return result != 0 ? result : left - right
     }
   }
 
-  /// How many of their first bytes all keys have in common, beyond those in place; 0 where not even
-  /// those.
+  /// Returns the number of bytes that all keys share at their start, or 0 if the bytes in place
+  /// differ.
   func sharedCount(_ keys: some Collection<SortKey>) -> Int {
     guard let first = keys.first else { return 0 }
     var shared = first.restCount
@@ -100,7 +96,7 @@ struct SortKeyArena: Sendable {
     return 8 + shared
   }
 
-  /// Eight bytes of a key from `offset` on, which is 0 or at least 8, filled up by zeros.
+  /// Returns eight bytes of a key, padded with zeros. The offset is 0 or at least 8.
   func word(of key: SortKey, at offset: Int) -> UInt64 {
     guard offset >= 8 else { return key.prefix }
     var word: UInt64 = 0
@@ -108,5 +104,123 @@ struct SortKeyArena: Sendable {
     let end = key.restStart + key.restCount
     for place in start..<start + 8 { word = word << 8 | (place < end ? UInt64(bytes[place]) : 0) }
     return word
+  }
+}
+
+/// Writes the values of a row as a sort key.
+///
+/// A column begins with a byte for its class: NULL, numbers, text, and blobs, in this order. The
+/// value follows:
+/// - A number is written as the bits of the largest `Double` that is not greater, changed to
+///   compare as unsigned. The remainder of an integer follows, so integers and reals compare
+///   exactly.
+/// - Text and blobs are written as bytes, with 0 as 0 255, and end with 0 0. If case is ignored,
+///   text ends at its first NUL character, as in SQLite, and its length follows.
+///
+/// No column is a prefix of another, so several columns compare in order. All bits of a descending
+/// column are inverted.
+struct SortKeyWriter: ~Copyable {
+  private(set) var bytes: [UInt8] = []
+  private var columnStart = 0
+
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// The first eight bytes, padded with zeros.
+  var prefix: UInt64 {
+    bytes.withUnsafeBytes { bytes in
+      if bytes.count >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
+      var word: UInt64 = 0
+      for offset in 0..<8 {
+        word = word << 8 | (offset < bytes.count ? UInt64(bytes[offset]) : 0)
+      }
+      return word
+    }
+  }
+
+  mutating func addNull() {
+    begin(class: 1)
+  }
+
+  mutating func add(_ number: Int64) {
+    begin(class: 2)
+    var floor = Double(number)
+    // The conversion may have rounded up, even to a number that no integer has.
+    if floor >= 0x1p63 || Int64(floor) > number { floor = floor.nextDown }
+    add(bitsOf: floor, rest: UInt16(number - Int64(floor)))
+  }
+
+  mutating func add(_ number: Double) {
+    begin(class: 2)
+    add(bitsOf: number, rest: 0)
+  }
+
+  mutating func add(blob: UnsafeRawBufferPointer) {
+    begin(class: 4)
+    addEscaped(blob)
+  }
+
+  mutating func add(text: UnsafeRawBufferPointer, ignoresCase: Bool) {
+    begin(class: 3)
+    if !ignoresCase { return addEscaped(text) }
+    for byte in text {
+      guard byte != 0 else {
+        bytes += [0, 255]
+        return add(word: UInt64(text.count))
+      }
+      bytes.append((UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte)
+    }
+    bytes += [0, 0]
+  }
+
+  /// Writes the columns that order a row.
+  mutating func write(_ keys: [IncrementalPlan.Key], of statement: SQLiteStatement) {
+    bytes.removeAll(keepingCapacity: true)
+    for key in keys {
+      switch statement.storedValue(at: key.position) {
+      case .null: addNull()
+      case .integer(let number): add(number)
+      case .real(let number): add(number)
+      case .text(let text): add(text: text, ignoresCase: key.ignoresCase)
+      case .blob(let blob): add(blob: blob)
+      }
+      end(isDescending: key.isDescending)
+    }
+  }
+
+  mutating func end(isDescending: Bool) {
+    guard isDescending else { return }
+    for offset in columnStart..<bytes.count { bytes[offset] = ~bytes[offset] }
+  }
+
+  private mutating func begin(class kind: UInt8) {
+    columnStart = bytes.count
+    bytes.append(kind)
+  }
+
+  private mutating func addEscaped(_ content: UnsafeRawBufferPointer) {
+    if contains(0, in: content) {
+      for byte in content {
+        bytes.append(byte)
+        if byte == 0 { bytes.append(255) }
+      }
+    } else {
+      bytes.append(contentsOf: content)
+    }
+    bytes.append(0)
+    bytes.append(0)
+  }
+
+  private mutating func add(bitsOf number: Double, rest: UInt16) {
+    // The two zeros are equal numbers.
+    let bits = (number == 0 ? 0.0 : number).bitPattern
+    add(word: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
+    bytes.append(UInt8(rest >> 8))
+    bytes.append(UInt8(rest & 255))
+  }
+
+  private mutating func add(word: UInt64) {
+    withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
   }
 }

@@ -1,28 +1,25 @@
 import SwappablePrimitives
 
-/// A long sorted sequence in chunks, in which places are found, counted and changed without touching
-/// all of it.
+/// A long sorted sequence, in chunks. Searches and edits touch only a few chunks.
 ///
-/// How its entries are sorted is known to its user, who says where to look.
+/// The user of the sequence knows the order of the entries and passes it in.
 struct SortedChunks<Entry: Sendable>: Sendable {
-  /// A place of one state of the sequence.
   struct Position {
     fileprivate var chunk: Int
     fileprivate var offset: Int
   }
 
   private static var limit: Int { 512 }
-  /// Of a chunk at the beginning: room is left, so that the first insertions split nothing.
+  /// The initial size of a chunk. It leaves space for insertions.
   private static var fill: Int { limit * 3 / 4 }
 
   private var chunks: [ContiguousArray<Entry>] = []
-  /// The number of entries in each chunk, side by side so that adding them up is fast.
+  /// The number of entries in each chunk, side by side for fast addition.
   private var counts: [Int] = []
   private(set) var count = 0
 
   init() {}
 
-  /// Makes a sequence of entries in their order.
   init(_ entries: ContiguousArray<Entry>) {
     count = entries.count
     for start in stride(from: 0, to: entries.count, by: SortedChunks.fill) {
@@ -46,21 +43,21 @@ struct SortedChunks<Entry: Sendable>: Sendable {
     }
   }
 
-  /// The entry at a place; `nil` at the end.
+  /// Returns the entry at a position, or `nil` at the end.
   subscript(position: Position) -> Entry? {
     position.chunk < chunks.count ? chunks[position.chunk][position.offset] : nil
   }
 
-  /// How many entries stand before a place.
+  /// Returns the number of entries before a position.
   ///
-  /// - Complexity: O(n / 512), a fraction of a microsecond for a million entries.
+  /// - Complexity: O(*n* / 512), a fraction of a microsecond for a million entries.
   func offset(of position: Position) -> Int {
     var sum = position.offset
     for chunk in 0..<position.chunk { sum &+= counts[chunk] }
     return sum
   }
 
-  /// Appends the last entry so far of a sequence that is being made.
+  /// Appends an entry that follows all others.
   mutating func append(_ entry: Entry) {
     count += 1
     if let last = counts.indices.last, counts[last] < SortedChunks.fill {
@@ -75,7 +72,6 @@ struct SortedChunks<Entry: Sendable>: Sendable {
     }
   }
 
-  /// Inserts an entry at its place.
   mutating func insert(_ entry: Entry, at position: Position) {
     var position = position
     count += 1
@@ -92,7 +88,6 @@ struct SortedChunks<Entry: Sendable>: Sendable {
     if counts[position.chunk] > SortedChunks.limit { split(position.chunk) }
   }
 
-  /// Removes the entry at a place that has one.
   mutating func remove(at position: Position) {
     count -= 1
     chunks[position.chunk].remove(at: position.offset)

@@ -1,4 +1,4 @@
-// A live list of what a SQLite query gives: whoever commits changes the list.
+// A live list of the rows of a SQLite query. Each commit changes the list, in any process.
 //
 //     swift run Databases
 import Foundation
@@ -25,31 +25,31 @@ try database.executeScript(
   INSERT INTO book (title) VALUES ('Persuasion'), ('Emma'), ('Walden');
   """)
 
-// MARK: A query that is live
+// MARK: A live query
 
 let unread = try SQLiteDataSource<Book>(
   connection: database, sql: "SELECT id, title FROM book WHERE isRead = ? ORDER BY title",
   arguments: [false])
 print("loaded:", Array(try await unread.loaded()))
-let (changes, told) = AsyncStream<CollectionChange<Book>>.makeStream()
+let (changes, continuation) = AsyncStream<CollectionChange<Book>>.makeStream()
 let observation = unread.observe { event in
-  if case .change(let change) = event { told.yield(change) }
+  if case .change(let change) = event { continuation.yield(change) }
 }
-func printNextChange(_ what: String) async {
+func printNextChange(_ cause: String) async {
   for await change in changes {
-    print("\(what): \(change.changeset.summary) -> \(Array(change.after))")
+    print("\(cause): \(change.changeset.summary) -> \(Array(change.after))")
     return
   }
 }
 
 try database.execute("UPDATE book SET title = 'Zadig' WHERE title = 'Emma'")
-await printNextChange("another title")
+await printNextChange("a new title")
 
-// A transaction is one change; one that is rolled back is none.
-struct Doubt: Error {}
+// A transaction is one change. A transaction that is rolled back is no change.
+struct ChangeOfMind: Error {}
 try? database.transaction {
   try database.execute("DELETE FROM book")
-  throw Doubt()
+  throw ChangeOfMind()
 }
 try database.transaction {
   try database.execute("UPDATE book SET isRead = 1 WHERE title = 'Walden'")
@@ -57,16 +57,16 @@ try database.transaction {
 }
 await printNextChange("a transaction")
 
-// What another connection commits is seen as well, and what another process does.
+// The list also follows the commits of other connections and other processes.
 let other = try SQLiteConnection(path: path)
 try other.execute("DELETE FROM book WHERE title = 'Persuasion'")
 await printNextChange("another connection")
 
-// MARK: How it keeps up
+// MARK: How the list follows the database
 
 print(try unread.explain().reason)
 
-// MARK: What is wrong
+// MARK: Errors
 
 do {
   _ = try SQLiteDataSource<Book>(connection: database, sql: "SELECT id, tilte FROM book")

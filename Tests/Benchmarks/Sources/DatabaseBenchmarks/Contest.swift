@@ -1,26 +1,26 @@
 import Measuring
 
-/// Times what several do, each in turn, so that a slow moment of the machine meets all of them.
+/// Measures several entries in turn. A slow moment of the machine then affects all of them.
 struct Contest {
-  /// One who takes part: what is done once, and timed.
+  /// A participant, with the work of one run.
   struct Entry {
     let name: String
     let run: () async throws -> Void
-    /// What each run begins with, not timed.
+    /// The preparation of a turn, which is not measured.
     var prepare: () async throws -> Void = {}
   }
 
   let title: String
   let rounds: Int
-  /// How often each runs in its turn, timed one by one: what it needs is in the caches then.
+  /// The number of runs in a turn. They are measured one by one, with warm caches.
   var repetitions = 1
   let entries: [Entry]
 
-  /// The lines of a table: median, lowest, and how many times as long as the first.
+  /// Returns the lines of a table: the median, the lowest, and their ratios to the first entry.
   func results() async throws -> [[String]] {
     let clock = ContinuousClock()
     var times = entries.map { _ in [Double]() }
-    // One round that is not counted.
+    // Round 0 is not counted.
     for round in 0...rounds {
       for turn in entries.indices {
         let index = (turn + round) % entries.count

@@ -3,16 +3,16 @@ import GRDB
 import SQLiteSources
 import Swappable
 
-/// Somebody who observes the table `item` of a database and writes to it.
+/// An observer of the table `item` of a database, with a writer.
 protocol Contestant: AnyObject {
   var name: String { get }
-  /// Writes one row in the observed way, and returns at once.
+  /// Writes one row with the library's own connection, and does not wait for the observer.
   func write(_ score: Int, to id: Int64) throws
-  /// Where the value arrives.
+  /// Notes the values that the observer receives.
   var arrival: Arrival { get }
 }
 
-/// Swappable's data source, and a connection.
+/// A data source and a connection of Swappable.
 final class SwappableContestant: Contestant {
   let name = "Swappable"
   let arrival = Arrival()
@@ -36,7 +36,7 @@ final class SwappableContestant: Contestant {
   }
 }
 
-/// A connection that nobody is told of, as another process's.
+/// A connection that the observers do not know, like a connection of another process.
 final class Stranger {
   private let queue: DatabaseQueue
 
@@ -54,7 +54,7 @@ final class Stranger {
   }
 }
 
-/// GRDB's `ValueObservation` of all rows, and its pool.
+/// A `ValueObservation` of all rows and a pool of GRDB.
 final class GRDBContestant<Record: FetchableRecord & Scored & Sendable>: Contestant {
   let name: String
   let arrival = Arrival()
@@ -74,7 +74,7 @@ final class GRDBContestant<Record: FetchableRecord & Scored & Sendable>: Contest
         in: pool, scheduling: .async(onQueue: DispatchQueue(label: "observer")),
         onError: { fatalError("\($0)") },
         onChange: { records in
-          // One row is written again and again, and values are what changes in it.
+          // The same row is written repeatedly, and only its values change.
           arrival.saw(records[watched.place(in: records)].score)
           first.signal()
         })
@@ -89,17 +89,17 @@ final class GRDBContestant<Record: FetchableRecord & Scored & Sendable>: Contest
     }
   }
 
-  /// Tells which row will be written by somebody else.
+  /// Sets the row that another connection will write.
   func watch(_ id: Int64) { watched.id = id }
 
-  /// What its user has to do after another process has written.
+  /// Notifies the pool of a write of another process, as its user must do.
   func notifyChanges() throws {
     try pool.write { try $0.notifyChanges(in: .fullDatabase) }
   }
 
-  /// Which row is written.
+  /// The row that is written.
   final class Watched: @unchecked Sendable {
-    // Sendable: written before a write, read by what that write leads to.
+    // Sendable: set before a write, and read only by the observer that the write notifies.
     var id: Int64 = 1
     private var known = (id: Int64(0), place: 0)
 

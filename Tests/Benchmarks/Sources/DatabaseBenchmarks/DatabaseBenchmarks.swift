@@ -4,7 +4,7 @@ import Measuring
 import SQLiteSources
 import Swappable
 
-// SQLite's data source beside GRDB's `ValueObservation`:
+// Compares the data source of SQLite with the `ValueObservation` of GRDB:
 //
 //     swift run -c release --package-path Tests/Benchmarks DatabaseBenchmarks [WORD IN THE TITLE…]
 
@@ -24,10 +24,10 @@ struct DatabaseBenchmarks {
 
 /// One run of the program.
 final class Session {
-  /// Words in the titles of what is asked for; empty for everything.
+  /// Words in the titles of the requested contests, or an empty array for all contests.
   let words: [String]
   let workplace: Workplace
-  private(set) var lines = [["", "median", "lowest", "×", "× of the lowest", "who"]]
+  private(set) var lines = [["", "median", "lowest", "×", "× of the lowest", "entry"]]
   private var nextScore = 0
 
   init(words: [String], workplace: Workplace) {
@@ -35,7 +35,7 @@ final class Session {
     self.workplace = workplace
   }
 
-  /// Runs a contest, if it was asked for.
+  /// Runs a contest if it is requested.
   private func measure(
     _ title: String, rounds: Int, repetitions: Int = 1,
     _ entries: () async throws -> [Contest.Entry]
@@ -49,7 +49,7 @@ final class Session {
     fflush(nil)
   }
 
-  /// From a write to the call of the observer that brings it.
+  /// Measures from a write to the call of the observer.
   private func arrival(
     _ contestant: any Contestant, rows: Int, by write: @escaping (Int, Int64) throws -> Void
   ) -> Contest.Entry {
@@ -61,7 +61,7 @@ final class Session {
     }
   }
 
-  /// From a write of the process to its observer.
+  /// Measures writes of this process.
   func ownWrites() async throws {
     for (rows, rounds, writes) in [(1_000, 101, 10), (100_000, 11, 10), (1_000_000, 5, 5)] {
       try await measure(
@@ -69,7 +69,7 @@ final class Session {
       ) {
         let path = try workplace.database("own", rows: rows)
         let ours = try await SwappableContestant(path: path)
-        // Each has a database of its own, so that nobody's writes are noticed by another.
+        // Each entry has its own database, so it does not notice the writes of another entry.
         let positional = try GRDBContestant<PositionalItem>(
           "GRDB, by position", path: try workplace.database("own-positional", rows: rows))
         let codable = try GRDBContestant<CodableItem>(
@@ -82,7 +82,7 @@ final class Session {
     }
   }
 
-  /// From a commit of somebody else to the observer.
+  /// Measures commits of another process.
   func foreignWrites() async throws {
     try await measure("commit of another process, 100000 rows", rounds: 11, repetitions: 5) {
       let rows = 100_000
@@ -91,7 +91,7 @@ final class Session {
       let stranger = try Stranger(path: path)
       let otherPath = try workplace.database("foreign-positional", rows: rows)
       let positional = try GRDBContestant<PositionalItem>(
-        "GRDB, by position, told by hand", path: otherPath)
+        "GRDB, by position, notified by hand", path: otherPath)
       let otherStranger = try Stranger(path: otherPath)
       return [
         arrival(ours, rows: rows) { try stranger.write($0, to: $1) },
@@ -104,7 +104,7 @@ final class Session {
     }
   }
 
-  /// From nothing to all rows.
+  /// Measures the first load of all rows.
   func firstLoads() async throws {
     try await firstLoad("first load with ORDER BY, 100000 rows", hasIndex: false)
     try await firstLoad("first load with ORDER BY an index, 100000 rows", hasIndex: true)
@@ -135,7 +135,7 @@ final class Session {
     }
   }
 
-  /// Many writes of one connection, with and without somebody who observes the table.
+  /// Measures many writes of one connection, with and without an observer of the table.
   private func bulk(_ title: String, rows: Int, _ write: @escaping (Connection) throws -> Void)
     async throws
   {
@@ -163,7 +163,7 @@ final class Session {
     }
   }
 
-  /// What an observer costs those who write much.
+  /// Measures the cost of an observer for many writes.
   func manyWrites() async throws {
     let insertion = "INSERT INTO item (name, category, score) VALUES (?, 'Category', ?)"
     try await bulk("20000 transactions of one update", rows: 100_000) { connection in

@@ -2,14 +2,14 @@ import GRDB
 import SQLiteSources
 import Swappable
 
-/// A row as a program has it. The rivals' wrap it, so that all fill the same layout.
+/// A row as a program uses it. The types for GRDB wrap it and have the same layout.
 struct Item: Identifiable, Hashable, Sendable, Differentiable {
   let id: Int64
   var name: String
   var category: String
   var score: Double
 
-  /// The query of all, in an order that is not that of the table.
+  /// The query of all entries. Its order differs from the order of the table.
   static let sql = "SELECT id, name, category, score FROM item ORDER BY name"
 
   init(_ row: SQLiteRow) throws {
@@ -27,13 +27,13 @@ struct Item: Identifiable, Hashable, Sendable, Differentiable {
   }
 }
 
-/// What a rival's row tells.
+/// A row of GRDB with an identity and a score.
 protocol Scored {
   var id: Int64 { get }
   var score: Double { get }
 }
 
-/// GRDB's fastest way to decode: by position.
+/// A row that GRDB decodes in its fastest way, by position.
 struct PositionalItem: FetchableRecord, Scored, Hashable, Sendable {
   let item: Item
   var id: Int64 { item.id }
@@ -44,7 +44,7 @@ struct PositionalItem: FetchableRecord, Scored, Hashable, Sendable {
   }
 }
 
-/// GRDB's most usual way to decode: by `Codable`.
+/// A row that GRDB decodes in its most common way, with `Codable`.
 struct CodableItem: Codable, FetchableRecord, Scored, Hashable, Sendable {
   let id: Int64
   let name: String

@@ -1,18 +1,18 @@
 import Foundation
 import SQLiteSources
 
-/// The other packages have a type of this name as well.
+/// A name that avoids conflicts with the types of other packages.
 typealias Connection = SQLiteConnection
 
 extension Connection {
-  /// A connection whose commits do not wait for the disk, as those of GRDB's pool do not.
+  /// Creates a connection whose commits do not wait for the disk, like the commits of a GRDB pool.
   convenience init(writingTo path: String) throws {
     try self.init(path: path)
     _ = try query("PRAGMA synchronous = NORMAL")
   }
 }
 
-/// A directory of databases that is removed in the end.
+/// A temporary directory of databases.
 final class Workplace: Sendable {
   let directory: URL
 
@@ -24,10 +24,14 @@ final class Workplace: Sendable {
 
   func remove() { try? FileManager.default.removeItem(at: directory) }
 
-  /// Makes a database of so many rows, with a write-ahead log.
+  /// Creates a database with a write-ahead log, unless it exists.
   ///
-  /// - Parameter hasIndex: Whether there is an index of the names, by which the query is ordered.
-  /// - Returns: its path.
+  /// - Parameters:
+  ///   - name: The beginning of the file's name.
+  ///   - count: The number of rows.
+  ///   - hasIndex: A Boolean value that indicates whether the names, which order the query, have an
+  ///     index.
+  /// - Returns: The path of the database.
   func database(_ name: String, rows count: Int, hasIndex: Bool = false) throws -> String {
     let path = directory.appending(path: "\(name)-\(count).db").path
     guard !FileManager.default.fileExists(atPath: path) else { return path }
@@ -36,7 +40,7 @@ final class Workplace: Sendable {
     try connection.execute(
       "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL, category TEXT NOT NULL, "
         + "score REAL NOT NULL)")
-    // A permutation of the numbers, so that the order of the names is not that of the table.
+    // A permutation of the numbers: the order of the names differs from the order of the table.
     try connection.transaction {
       for id in 1...count {
         let number = (id &* 48_271) % 2_147_483_647

@@ -1,0 +1,318 @@
+/// The statements and columns with which a query on one table is maintained row by row.
+struct IncrementalPlan: Sendable, Equatable {
+  struct Key: Sendable, Equatable {
+    var column: String
+    /// The position of the column in the statements.
+    var position = 0
+    var ignoresCase = false
+    var isDescending = false
+  }
+
+  /// The name of the table, as in the schema.
+  var table: String
+  var columnsRead: [String]
+  var columns: SQLiteColumns
+  /// The columns that order the rows, before the rowid.
+  var keys: [Key]
+  var limit: Int?
+  /// Selects all rows by ascending rowid. It selects the columns of the result, and then the
+  /// missing keys and rowid.
+  var scanSQL: String
+  /// Selects the row of a rowid, which is the last argument, if it is in the result.
+  var rowSQL: String
+  /// Selects the rows of a result with a limit, in order.
+  var windowSQL: String?
+
+  /// The position of the rowid in the statements.
+  var rowidPosition: Int
+  /// The number of columns on which the result depends.
+  var valueCount: Int
+
+  /// Returns a plan for a query under the present schema, or the reason why there is none.
+  ///
+  /// Call this method in a transaction.
+  static func make(
+    for query: SQLiteQuery, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> Result<IncrementalPlan, RefetchReason> {
+    do {
+      return .success(try IncrementalPlanner(query: query, database: database).plan())
+    } catch let reason as RefetchReason {
+      return .failure(reason)
+    } catch let error as SQLiteError {
+      throw error
+    } catch {
+      preconditionFailure("planning throws only SQLiteError and RefetchReason: \(error)")
+    }
+  }
+}
+
+/// The reason why a query runs as a whole after each change.
+struct RefetchReason: Error, Sendable, Hashable {
+  /// The reason, as a clause after "because".
+  private let reason: String
+  /// An instruction that would make the query incremental.
+  private let help: String
+
+  init(_ reason: String, help: String) {
+    self.reason = reason
+    self.help = help
+  }
+
+  var sentence: String { "The whole query runs again after each change, because \(reason)." }
+
+  var suggestion: String { "To read only changed rows, \(help)." }
+}
+
+/// Returns the plan for a query, or throws the reason why there is none.
+///
+/// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row may depend on nothing but
+/// the row. A query that is not understood has no plan.
+private struct IncrementalPlanner {
+  private let query: SQLiteQuery
+  private let database: SQLiteDatabase
+
+  init(query: SQLiteQuery, database: SQLiteDatabase) {
+    self.query = query
+    self.database = database
+  }
+
+  func plan() throws -> IncrementalPlan {
+    guard database.isPlain else {
+      throw RefetchReason(
+        "a PRAGMA has changed the meaning of statements on the connection",
+        help: "do not change case_sensitive_like and writable_schema")
+    }
+    let clauses = try SelectClauses(query.sql)
+    let table = try tableName(clauses.table)
+    let columns = try strings("SELECT name FROM pragma_table_xinfo(?, 'main')", [table])
+    let rowid = try rowidColumn(of: table, columns: columns)
+    guard try strings("PRAGMA encoding", []) == ["UTF-8"] else {
+      throw RefetchReason(
+        "the database is not encoded in UTF-8", help: "set PRAGMA encoding before the first table")
+    }
+    try checkReads(of: query.sql, table: table)
+
+    let name = SQLText.quoted(clauses.alias ?? table)
+    var keys = try keys(clauses, table: table, columns: columns, rowid: rowid)
+    let resultNames = try database.withStatement(query.sql, query.arguments) { $0.columns }
+    // A selected column is not read twice.
+    let found = clauses.resultColumns ?? resultNames.names
+    func position(of column: String) -> Int? {
+      found.firstIndex { name in name.map { SQLText.isSameName($0, column) } ?? false }
+    }
+    var selected = [clauses.results]
+    for index in keys.indices {
+      let column = keys[index].column
+      if let position = position(of: column) {
+        keys[index].position = position
+      } else {
+        keys[index].position = resultNames.names.count + selected.count - 1
+        selected.append("\(name).\(SQLText.quoted(column))")
+      }
+    }
+    let valueCount = resultNames.names.count + selected.count - 1
+    let row = "\(name).\(SQLText.quoted(rowid))"
+    if position(of: rowid) == nil { selected.append(row) }
+    let start =
+      "SELECT \(selected.joined(separator: ", ")) FROM main.\(SQLText.quoted(table))"
+      + (clauses.alias.map { " AS \(SQLText.quoted($0))" } ?? "")
+    // The parentheses are on lines of their own, because a condition may end with a comment.
+    let condition = clauses.condition.map { "(\($0)\n)" }
+    let filtered = start + (condition.map { " WHERE \($0)" } ?? "")
+    let limit = try limit(clauses.limit)
+    var plan = IncrementalPlan(
+      table: table, columnsRead: [], columns: resultNames, keys: keys, limit: limit,
+      scanSQL: "\(filtered) ORDER BY \(row)",
+      rowSQL: "\(start) WHERE \(condition.map { "\($0) AND " } ?? "")\(row) = ?",
+      rowidPosition: position(of: rowid) ?? valueCount, valueCount: valueCount)
+    if let limit {
+      let order = keys.map {
+        "\(name).\(SQLText.quoted($0.column)) COLLATE \($0.ignoresCase ? "NOCASE" : "BINARY")"
+          + ($0.isDescending ? " DESC" : "")
+      }
+      plan.windowSQL =
+        "\(filtered) ORDER BY \((order + [row]).joined(separator: ", ")) LIMIT \(limit)"
+    }
+    for sql in [plan.scanSQL, plan.rowSQL, plan.windowSQL].compactMap(\.self) {
+      plan.columnsRead = try checkReads(of: sql, table: table)
+      let columns = try database.withStatement(sql, argumentsFrom: query.arguments, rowid: nil) {
+        statement in statement.columns.names
+      }
+      guard columns.count == resultNames.names.count + selected.count - 1,
+        columns.starts(with: resultNames.names)
+      else {
+        throw RefetchReason("its columns are not understood", help: "name the columns")
+      }
+    }
+    return plan
+  }
+
+  private func strings(_ sql: String, _ arguments: SQLiteArguments) throws -> [String] {
+    try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
+      var found: [String] = []
+      while try statement.step() {
+        if case .text(let text) = statement.row()[0] { found.append(text) }
+      }
+      return found
+    }
+  }
+
+  private func tableName(_ name: String) throws -> String {
+    let kinds =
+      "SELECT name || '/' || type || '/' || wr FROM pragma_table_list "
+      + "WHERE schema = 'main' AND name = ? COLLATE NOCASE"
+    let found: [String]
+    do {
+      found = try strings(kinds, [name])
+    } catch let error as SQLiteError where error.code == .sql {
+      throw RefetchReason("this SQLite does not list tables", help: "use SQLite 3.37 or later")
+    }
+    guard found.count == 1, let kind = found.first, kind.hasSuffix("/table/0") else {
+      let what =
+        switch found.first?.split(separator: "/").dropFirst().joined(separator: "/") {
+        case "view/0": "a view"
+        case "virtual/0", "shadow/0": "a virtual table"
+        case "table/1": "a table without rowids"
+        default: "not a table of the database main"
+        }
+      throw RefetchReason(
+        "\"\(name)\" is \(what)", help: "select from a table with an INTEGER PRIMARY KEY")
+    }
+    return String(kind.dropLast("/table/0".count))
+  }
+
+  /// Returns the column that stores the rowid. Its values survive VACUUM.
+  private func rowidColumn(of table: String, columns: [String]) throws -> String {
+    let free = ["rowid", "_rowid_", "oid"].first { name in
+      !columns.contains { SQLText.isSameName($0, name) }
+    }
+    // SQLite reports the column of which the rowid is an alias.
+    if let free,
+      let reads = database.reads(
+        of: "SELECT \(free) FROM main.\(SQLText.quoted(table))")?.columns[table],
+      // If there is no such column, SQLite reports ROWID, which may also be the name of a column.
+      reads.count == 1, let name = reads.first, name != "ROWID", columns.contains(name)
+    {
+      return name
+    }
+    throw RefetchReason(
+      "\"\(table)\" has no INTEGER PRIMARY KEY", help: "declare one when you create the table")
+  }
+
+  @discardableResult
+  private func checkReads(of sql: String, table: String) throws -> [String] {
+    guard let reads = database.reads(of: sql) else {
+      throw RefetchReason("its text is not understood", help: "write a plain SELECT")
+    }
+    if let name = reads.functions.sorted().first(where: { !SQLFunctions.areKnown($0) }) {
+      throw RefetchReason(
+        "it calls \(name)(), whose result may depend on more than the row",
+        help: "call it in Swift, in the closure that maps rows")
+    }
+    guard !reads.isOther, reads.columns.allSatisfy({ $0.key == table }) else {
+      throw RefetchReason(
+        "it reads more than the table \"\(table)\"", help: "select from one table")
+    }
+    return (reads.columns[table] ?? []).sorted()
+  }
+
+  private func keys(
+    _ clauses: SelectClauses, table: String, columns: [String], rowid: String
+  ) throws -> [IncrementalPlan.Key] {
+    var keys: [IncrementalPlan.Key] = []
+    for term in clauses.order {
+      let unknown = RefetchReason(
+        "it is ordered by \"\(term.column)\", which is not a column of \"\(table)\"",
+        help: "order by columns of the table")
+      if let qualifier = term.table {
+        guard SQLText.isSameName(qualifier, clauses.alias ?? table) else { throw unknown }
+      }
+      var name = term.column
+      if term.table == nil, let alias = alias(of: name, clauses, columns: columns) {
+        // An alias precedes a column of the same name. It may be an alias of that column.
+        guard let last = alias.tokens.last, last.isName,
+          alias.tokens.count == 1 || alias.tokens.count == 3 && alias.tokens[1].isMark(".")
+        else {
+          throw RefetchReason(
+            "it is ordered by an expression, \"\(name)\"", help: "order by columns of the table")
+        }
+        name = last.text
+      }
+      if !columns.contains(where: { SQLText.isSameName($0, name) }),
+        ["rowid", "_rowid_", "oid"].contains(where: { SQLText.isSameName($0, name) })
+      {
+        name = rowid
+      }
+      guard let column = columns.first(where: { SQLText.isSameName($0, name) }) else {
+        throw unknown
+      }
+      if column == rowid {
+        // Later terms have no effect. An ascending rowid is the tie-break itself.
+        if term.isDescending { keys.append(.init(column: column, isDescending: true)) }
+        break
+      }
+      let collation = term.collation ?? database.collation(of: column, in: table) ?? ""
+      switch collation.uppercased() {
+      case "BINARY": keys.append(.init(column: column, isDescending: term.isDescending))
+      case "NOCASE":
+        keys.append(.init(column: column, ignoresCase: true, isDescending: term.isDescending))
+      default:
+        throw RefetchReason(
+          "it is ordered by \"\(name)\" with the collation \(collation)",
+          help: "order by the collation BINARY or NOCASE")
+      }
+    }
+    return keys
+  }
+
+  /// Returns the expression of an alias. The first alias with a name counts, and a star selects
+  /// every column.
+  private func alias(
+    of name: String, _ clauses: SelectClauses, columns: [String]
+  ) -> (name: String, tokens: [SQLToken])? {
+    let place = clauses.aliases.firstIndex { SQLText.isSameName($0.name, name) }
+    guard let place else { return nil }
+    if let star = clauses.aliasesBeforeStar, place >= star,
+      columns.contains(where: { SQLText.isSameName($0, name) })
+    {
+      return nil
+    }
+    return clauses.aliases[place]
+  }
+
+  private func limit(_ limit: SelectClauses.Limit?) throws -> Int? {
+    let number: Int
+    switch limit {
+    case nil: return nil
+    case .number(let literal): number = literal
+    case .argument(let name):
+      guard case .integer(let value)? = query.arguments.value(named: name),
+        let value = Int(exactly: value)
+      else {
+        throw RefetchReason("its LIMIT is not an integer", help: "give an INTEGER as argument")
+      }
+      number = value
+    }
+    return number < 0 ? nil : number
+  }
+}
+
+/// The functions of SQLite that depend on their arguments only.
+enum SQLFunctions {
+  /// Returns a Boolean value that indicates whether a function, in lower case, depends on its
+  /// arguments only.
+  static func areKnown(_ name: String) -> Bool { pure.contains(name) }
+
+  /// Without aggregates and functions that depend on time, randomness, the connection or settings.
+  private static let pure: Set<String> = [
+    "->", "->>", "abs", "char", "coalesce", "concat", "concat_ws", "format", "glob", "hex", "if",
+    "ifnull", "iif", "instr", "json", "json_array", "json_array_length", "json_extract",
+    "json_object", "json_quote", "json_type", "json_valid", "length", "like", "likelihood",
+    "likely", "lower", "ltrim", "nullif", "octet_length", "printf", "quote", "replace", "round",
+    "rtrim", "sign", "substr", "substring", "trim", "typeof", "unhex", "unicode", "unlikely",
+    "upper", "zeroblob",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "ceiling", "cos", "cosh",
+    "degrees", "exp", "floor", "ln", "log", "log10", "log2", "mod", "pi", "pow", "power",
+    "radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+  ]
+}

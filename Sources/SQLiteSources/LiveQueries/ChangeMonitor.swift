@@ -1,0 +1,302 @@
+import Dispatch
+import FileWatching
+import SwappablePrimitives
+
+/// Notifies the data sources of one database that it may have changed, in any process.
+///
+/// A check reads `data_version` and looks up the file at the path. Checks follow each hint of the file
+/// system, and run steadily. They use a connection of their own, so a slow query does not delay them.
+/// Clients compare versions themselves. An unnecessary notification therefore costs little.
+final class ChangeMonitor: Sendable {
+  private struct Client: Sendable {
+    let onChange: @Sendable () -> Void
+    let onCommit: (@Sendable () -> Void)?
+  }
+
+  private struct Writer: Sendable {
+    weak let connection: SQLiteConnection?
+  }
+
+  private struct State: Sendable {
+    var lastClient = 0
+    var clients: [Int: Client] = [:]
+    var writer: Writer?
+    var schedule = WorkSchedule()
+    var intervals: CheckIntervals
+    var watch: DatabaseWatch.Running?
+    var lastCheck: DatabaseReader.Check?
+    var diagnostic: String?
+    /// The time of the last commit by a connection of this process.
+    var lastCommit: AnyClock.Instant?
+    /// The time of the last check that has found a change.
+    var lastChange: AnyClock.Instant?
+  }
+
+  /// The reader of the checks.
+  let reader: DatabaseReader
+  /// The readers of the clients.
+  let readers: ReaderPool
+  /// The clock of the monitor and of its clients.
+  let clock: AnyClock
+  private let watch: DatabaseWatch
+  private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
+  private let timer: QueueTimer
+  /// Orders the checks: the result that is stored last is the newest.
+  private let checking = ConnectionGate()
+  private let state: Locked<State>
+
+  /// Creates a monitor of a database.
+  ///
+  /// - Parameters:
+  ///   - reader: The reader of the database.
+  ///   - watch: The watch that reports writes to the files of the database.
+  ///   - interval: The interval between two steady checks.
+  ///   - clock: The clock that measures the intervals of the monitor and of its clients.
+  init(
+    reader: DatabaseReader, watch: DatabaseWatch = .files,
+    interval: Duration = .milliseconds(100), clock: AnyClock = .continuous
+  ) {
+    self.reader = reader
+    self.clock = clock
+    readers = ReaderPool(like: reader, clock: clock)
+    timer = QueueTimer(queue: queue, clock: clock)
+    self.watch = watch
+    state = Locked(State(intervals: CheckIntervals(steady: interval)))
+  }
+
+  deinit {
+    state.withLock { $0.watch }?.end()
+  }
+
+  /// Adds a client. The first client starts the checks.
+  ///
+  /// - Parameters:
+  ///   - onCommit: A closure to call, on any thread, after a commit by a connection of this process. If it
+  ///     is `nil`, `onChange` is called instead.
+  ///   - onChange: A closure to call, on any thread, after any other possible change.
+  /// - Returns: The number of the client.
+  func attach(
+    onCommit: (@Sendable () -> Void)? = nil, onChange: @escaping @Sendable () -> Void
+  ) -> Int {
+    let number = state.withLock { state in
+      state.lastClient += 1
+      state.clients[state.lastClient] = Client(onChange: onChange, onCommit: onCommit)
+      return state.lastClient
+    }
+    queue.async { [weak self] in self?.startOrStop() }
+    return number
+  }
+
+  /// Removes a client. Without clients, the checks stop.
+  func detach(_ number: Int) {
+    // The client is released outside the lock.
+    let (_, isLast) = state.withLock { state in
+      (state.clients.removeValue(forKey: number), state.clients.isEmpty)
+    }
+    if isLast { queue.async { [weak self] in self?.startOrStop() } }
+  }
+
+  /// The reason why only steady checks find the changes of other processes, or `nil` if the file system
+  /// notifies of changes.
+  ///
+  /// The clients are called after each change of this property.
+  var diagnostic: String? { state.withLock { $0.diagnostic } }
+
+  /// The connection of this process that has committed last, or that is expected to commit.
+  var writer: SQLiteConnection? { state.withLock { $0.writer }?.connection }
+
+  /// Expects commits from a connection, unless another writer is known.
+  func expect(_ connection: SQLiteConnection) {
+    guard connection.access != .readOnly, writer == nil else { return }
+    state.withLock { $0.writer = Writer(connection: connection) }
+  }
+
+  /// Notifies the clients immediately that a connection of this process has committed.
+  func noteCommit(by connection: SQLiteConnection) {
+    let now = clock.now
+    let clients = state.withLock { state in
+      state.writer = Writer(connection: connection)
+      state.lastCommit = now
+      return Array(state.clients.values)
+    }
+    for client in clients { (client.onCommit ?? client.onChange)() }
+  }
+
+  /// Checks the database now, for a client that is about to read.
+  ///
+  /// If the check finds a change, the other clients are notified.
+  func check(by client: Int?) throws(SQLiteError) -> DatabaseReader.Version {
+    let (check, others) = checkOnce(by: client)
+    for other in others { other.onChange() }
+    return try check.version.get()
+  }
+
+  /// Plans checks after a hint that files were written.
+  func hint() {
+    guard !state.withLock({ $0.schedule.isRequested && $0.intervals.isRestarted }) else { return }
+    let isWAL = reader.isWAL
+    let now = clock.now
+    state.withLock { state in
+      state.intervals.restart(isWAL: isWAL)
+      let pause = CheckIntervals.first(
+        isWAL: isWAL, sinceCommit: state.lastCommit?.duration(to: now),
+        sinceChange: state.lastChange?.duration(to: now))
+      handle(.request(.init(time: now.advanced(by: pause))), at: now, &state)
+    }
+  }
+
+  private func startOrStop() {
+    // A database in memory has no other writers.
+    guard let path = reader.path else { return }
+    let (isWanted, isStopped) = state.withLock { (!$0.clients.isEmpty, $0.schedule.isStopped) }
+    guard isWanted == isStopped else { return }
+    let now = clock.now
+    if isWanted {
+      let watch = watch.start(path) { [weak self] in self?.hint() }
+      state.withLock { state in
+        state.watch = watch
+        // Forget the last check: no client was notified of the changes since then.
+        state.lastCheck = nil
+        handle(.start, at: now, &state)
+      }
+    } else {
+      let watch = state.withLock { state in
+        handle(.stop, at: now, &state)
+        return state.watch.take()
+      }
+      watch?.end()
+    }
+  }
+
+  private func handle(
+    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
+  ) {
+    state.schedule.handle(input, at: now)
+      .perform(on: queue, timer) { [weak self] in self?.checkIfDue() }
+  }
+
+  /// Runs a planned check and notifies the clients. Runs on `queue`.
+  private func checkIfDue() {
+    let begun = clock.now
+    let (action, watch) = state.withLock { state in
+      (state.schedule.handle(.due, at: begun), state.watch)
+    }
+    guard action == .run else { return }
+    let diagnostic = watch?.diagnostic()
+    var (_, clients) = checkOnce(by: nil)
+    let ended = clock.now
+    state.withLock { state in
+      if state.diagnostic != diagnostic {
+        state.diagnostic = diagnostic
+        clients = Array(state.clients.values)
+      }
+      // After a hint, the requested check comes first.
+      let interval = state.schedule.isRequested ? nil : state.intervals.next()
+      handle(.finished(repeatAfter: interval), at: ended, &state)
+    }
+    for client in clients { client.onChange() }
+  }
+
+  /// Returns the result of a check, and the clients to notify if the result is new.
+  private func checkOnce(by number: Int?) -> (DatabaseReader.Check, [Client]) {
+    _ = checking.enter()
+    defer { checking.leave() }
+    let check = reader.check()
+    let now = clock.now
+    let clients = state.withLock { state -> [Client] in
+      guard state.lastCheck != check else { return [] }
+      state.lastCheck = check
+      state.lastChange = now
+      return state.clients.filter { $0.key != number }.map(\.value)
+    }
+    return (check, clients)
+  }
+}
+
+// MARK: - The monitors of the process
+
+extension ChangeMonitor {
+  /// The path identifies a monitor, not the file: if a symbolic link changes its target, only the users of
+  /// that path follow it.
+  private enum Key: Sendable, Hashable {
+    /// The bytes of the path. Two equal strings may be the paths of two files.
+    case path([UInt8])
+    case memory(ObjectIdentifier)
+
+    init(path: String) { self = .path(Array(path.utf8)) }
+  }
+
+  private struct Weak: Sendable {
+    weak let monitor: ChangeMonitor?
+  }
+
+  /// The databases that have a monitor. Only its users keep a monitor alive.
+  private static let monitors = Locked<[Key: Weak]>([:])
+
+  /// Returns the monitor of the database at an absolute path.
+  static func shared(path: String) -> ChangeMonitor {
+    shared(Key(path: path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
+  }
+
+  /// Returns the monitor of a connection's database.
+  static func shared(connection: SQLiteConnection) -> ChangeMonitor {
+    if let path = connection.path { return shared(path: path) }
+    // The monitor keeps the connection alive, so its object identifier stays unique.
+    return shared(.memory(ObjectIdentifier(connection))) {
+      ChangeMonitor(reader: DatabaseReader(memory: connection))
+    }
+  }
+
+  /// Returns the monitor of a connection's database, if it is in use.
+  static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
+    let key = connection.path.map(Key.init(path:)) ?? .memory(ObjectIdentifier(connection))
+    return monitors.withLock { $0[key]?.monitor }
+  }
+
+  private static func shared(_ key: Key, make: () -> ChangeMonitor) -> ChangeMonitor {
+    let (monitor, _) = monitors.withLock { monitors -> (ChangeMonitor, [Key: ChangeMonitor]) in
+      if let monitor = monitors[key]?.monitor { return (monitor, [:]) }
+      // Drop released monitors here, where the list grows. Return the others: this may be the last
+      // reference to one of them, and a monitor must be released outside the lock.
+      var living = monitors.compactMapValues { $0.monitor }
+      // Creating a monitor opens nothing.
+      let monitor = make()
+      living[key] = monitor
+      monitors = living.mapValues { Weak(monitor: $0) }
+      return (monitor, living)
+    }
+    return monitor
+  }
+}
+
+// MARK: - The watch of the files
+
+/// Starts watches of the files of a database. Tests replace it.
+struct DatabaseWatch: Sendable {
+  /// A watch that has begun.
+  struct Running: Sendable {
+    /// Ends the watch.
+    var end: @Sendable () -> Void
+    /// Returns the reason why the system does not notify of changes, or `nil` if it does.
+    var diagnostic: @Sendable () -> String?
+  }
+
+  /// Watches the database at a path, and calls the closure for each write.
+  var start: @Sendable (_ path: String, _ onHint: @escaping @Sendable () -> Void) -> Running
+
+  /// Watches nothing. The steady checks find every change.
+  static let none = DatabaseWatch { _, _ in Running(end: {}, diagnostic: { nil }) }
+
+  /// Watches the files that a commit writes.
+  static let files = DatabaseWatch { path, onHint in
+    let queue = DispatchQueue(label: "swappable.sqlite.watch")
+    let watches = watchedSuffixes.map { suffix in
+      FileWatch(path: path + suffix, queue: queue) { _ in onHint() }
+    }
+    return Running(
+      end: { for watch in watches { watch.cancel() } },
+      // A journal may come and go with each commit, faster than it can be watched. Only the diagnostic of
+      // the first file lasts.
+      diagnostic: { watches.first?.diagnostic })
+  }
+}

@@ -1,0 +1,154 @@
+import Diffing
+import ObservableCollections
+
+/// Maintains a result by running the whole query after each change.
+///
+/// Rows are compared by a hash of their stored values. Only rows with new values are mapped.
+final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
+  private struct Rows {
+    var columns: SQLiteColumns
+    var fingerprints: [RowFingerprint] = []
+    /// For each row, its offset in the previous result, or `nil` if it is the next of `newRows`.
+    var origins: [Int?] = []
+    /// The rows with new values, in order.
+    var newRows: RowBatches
+  }
+
+  var reason: RefetchReason
+  private let query: SQLiteQuery
+  private var pending: Rows?
+  private var known: Rows?
+  private var elements: [Element] = []
+  private var identities = KnownIdentities<Element>()
+
+  init(query: SQLiteQuery, reason: RefetchReason) {
+    self.query = query
+    self.reason = reason
+  }
+
+  var diagnostics: [SourceDiagnostic] {
+    [
+      identities.diagnostic,
+      SourceDiagnostic(
+        code: "not-incremental", message: "\(reason.sentence) \(reason.suggestion)"),
+    ].compactMap(\.self)
+  }
+
+  func read(from database: SQLiteDatabase, schemaVersion: Int64?) throws(SQLiteError) {
+    pending = try database.withStatement(query.sql, query.arguments) {
+      statement throws(SQLiteError) in
+      try query.check(statement)
+      var hasRow = try statement.step()
+      // Read the columns after the first step: SQLite prepares the statement anew if the schema has
+      // changed.
+      let columns = statement.columns
+      try query.check(columns, path: statement.path)
+      var matcher = RowMatcher(known?.columns == columns ? known?.fingerprints ?? [] : [])
+      var rows = Rows(columns: columns, newRows: RowBatches(columns: columns))
+      rows.fingerprints.reserveCapacity(known?.fingerprints.count ?? 0)
+      rows.origins.reserveCapacity(known?.fingerprints.count ?? 0)
+      let emptyHasher = RowHasher()
+      while hasRow {
+        var hasher = emptyHasher
+        hasher.combine(statement, 0..<statement.valueCount)
+        let fingerprint = hasher.fingerprint
+        let origin = matcher.match(fingerprint)
+        if origin == nil { _ = rows.newRows.append(statement) }
+        rows.origins.append(origin)
+        rows.fingerprints.append(fingerprint)
+        hasRow = try statement.step()
+      }
+      rows.newRows.seal()
+      return rows
+    }
+  }
+
+  func finishRead(
+    _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
+  ) throws(MappingError) -> ResultChange<Element> {
+    guard let rows = pending.take() else { preconditionFailure("finishRead follows read") }
+    let new = try decode(rows, map)
+    let isFirst = known == nil
+    known = rows
+    // Release rows that were mapped.
+    known?.newRows = RowBatches(columns: rows.columns)
+    guard let new else { return isFirst ? .replaced([]) : .unchanged }
+    let old = elements
+    elements = new
+    updateIdentities(rows, old: old, new: new)
+    return .replaced(new)
+  }
+
+  /// Returns the elements of a result, or `nil` if each row is the row that it was.
+  private func decode(
+    _ rows: Rows, _ map: (SQLiteRow) throws -> Element
+  ) throws(MappingError) -> [Element]? {
+    if rows.newRows.count == 0, rows.origins.count == elements.count,
+      rows.origins.enumerated().allSatisfy({ $0.offset == $0.element })
+    {
+      return nil
+    }
+    var new: [Element] = []
+    new.reserveCapacity(rows.origins.count)
+    var newRow = 0
+    for (offset, origin) in rows.origins.enumerated() {
+      if let origin {
+        new.append(elements[origin])
+        continue
+      }
+      defer { newRow += 1 }
+      do {
+        new.append(try map(rows.newRows[newRow]))
+      } catch {
+        throw MappingError(underlying: error, offset: offset)
+      }
+    }
+    return new
+  }
+
+  private func updateIdentities(_ rows: Rows, old: [Element], new: [Element]) {
+    var uses = [Int](repeating: 0, count: old.count)
+    var added: [Element] = []
+    for (offset, origin) in rows.origins.enumerated() {
+      // Rows with equal values can have one origin.
+      if let origin { uses[origin] += 1 }
+      if origin.map({ uses[$0] > 1 }) ?? true { added.append(new[offset]) }
+    }
+    let removed = uses.indices.filter { uses[$0] == 0 }.map { old[$0] }
+    identities.update(removed: removed, added: added)
+  }
+}
+
+/// Finds each row of a new result in the previous result.
+///
+/// Most rows keep their position, or move by a few positions. The matcher finds them without a hash
+/// table, and creates a table only if it misses many rows.
+struct RowMatcher {
+  private static let lookAhead = 8
+  private static let missesBeforeTable = 32
+
+  private let old: [RowFingerprint]
+  private var next = 0
+  private var misses = 0
+  private var table: [RowFingerprint: Int]?
+
+  init(_ old: [RowFingerprint]) {
+    self.old = old
+  }
+
+  /// Returns the offset of a row with the same values in the previous result, or `nil` if no such row
+  /// was found.
+  mutating func match(_ row: RowFingerprint) -> Int? {
+    for offset in next..<min(next + RowMatcher.lookAhead, old.count) where old[offset] == row {
+      next = offset + 1
+      return offset
+    }
+    misses += 1
+    guard misses > RowMatcher.missesBeforeTable, !old.isEmpty else { return nil }
+    let table = table ?? Dictionary(zip(old, old.indices)) { first, _ in first }
+    self.table = table
+    guard let offset = table[row] else { return nil }
+    next = offset + 1
+    return offset
+  }
+}

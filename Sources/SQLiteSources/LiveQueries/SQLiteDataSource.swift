@@ -1,0 +1,369 @@
+public import Diffing
+import Dispatch
+public import ObservableCollections
+import SwappablePrimitives
+
+/// The live result of a query on a SQLite database.
+///
+///     let tasks = try SQLiteDataSource(
+///       path: "tasks.db", sql: "SELECT id, title FROM task WHERE list = ? ORDER BY title",
+///       arguments: [7]
+///     ) { row in
+///       Task(id: try row.value("id"), title: try row.value("title"))
+///     }
+///     let observation = tasks.observe { event in … }
+///
+/// Each commit that changes the result is one change. The commit may come from a `SQLiteConnection` of
+/// this process, from another connection, or from another process. Commits in quick succession may be
+/// merged into one change. The last commit is always delivered.
+///
+/// | event | result |
+/// |---|---|
+/// | first load | a change, and status `loaded` |
+/// | a commit that changes the result | one change, the keyed difference of the results |
+/// | a commit that does not, a rollback, VACUUM, a checkpoint | nothing |
+/// | the file does not exist | status `missing`; the contents stay; a new file is loaded when it appears |
+/// | another file takes its place | one change, the difference of the two results |
+/// | a column or table is missing, a row cannot be mapped, the file is damaged | status `failed`; the contents stay |
+/// | the database can be read again | one change if the result differs, and status `loaded` |
+///
+/// The database is opened read-only and never created. Nothing is read before the first observation.
+/// A row is mapped again only if its stored values have changed. No transaction is open while observers
+/// run: they may write.
+///
+/// If each row of the result is one row of a table, the result is maintained *incrementally*. The query
+/// must select from one table with an INTEGER PRIMARY KEY. It may have WHERE, ORDER BY columns and LIMIT,
+/// and may call only functions of SQLite whose results depend on nothing but their arguments. After a
+/// commit by a `SQLiteConnection` of this process, only the rows that it has written are read. After any
+/// other commit, all rows are scanned and the changed rows are decoded. The primary key orders rows that
+/// ORDER BY leaves in no order. Any other query runs again as a whole after each commit, on a queue of the
+/// source. ``explain()`` returns the mode of a query and the reason.
+///
+/// The diagnostics of the status report a query that is not incremental, elements with equal identities,
+/// and a file system that must be polled.
+///
+/// - Complexity: In incremental mode, a commit of this process costs O(*k* log *n*) for *k* written rows,
+///   and any other commit costs a scan of the table. Otherwise, a commit costs a run of the query. Only
+///   new rows are mapped.
+public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
+  private struct State: Sendable {
+    /// The number of the source at the monitor.
+    var number: Int?
+    var schedule = WorkSchedule()
+    var unread = UnreadChanges()
+  }
+
+  // Sendable: only blocks of the serial queue use the query.
+  private struct Confined: @unchecked Sendable {
+    let query: LiveQuery<Element>
+  }
+
+  private let contents: CollectionProperty<Element>
+  private let monitor: ChangeMonitor
+  private let query: SQLiteQuery
+  private let confined: Confined
+  private let queue = DispatchQueue(label: "swappable.sqlite.source")
+  private let state = Locked(State())
+  private let timer: QueueTimer
+
+  /// The elements of the result, as a read-only collection.
+  public var collection: LiveCollection<Element> { contents.collection }
+
+  /// The SQL of the query.
+  public var sql: String { query.sql }
+
+  /// Creates a source for a query on the database at a path.
+  ///
+  /// If the database does not exist, the status is `missing`, and the SQL is checked when it appears.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, absolute or relative to the current directory. It is never
+  ///     interpreted as a URI.
+  ///   - sql: One SELECT statement.
+  ///   - arguments: A value for each argument of the statement.
+  ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
+  ///     elements for equal rows.
+  /// - Throws: A ``SQLiteError`` if the path cannot be the path of a database, if the SQL is not one
+  ///   correct SELECT, or if the arguments do not match it.
+  public convenience init(
+    path: String, sql: String, arguments: SQLiteArguments = [], uniqueColumnNames: Bool = false,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    try self.init(
+      monitor: .shared(path: try SQLiteConnection.absolutePath(path)),
+      query: SQLiteQuery(
+        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames), map: map)
+  }
+
+  /// Creates a source for a query on the database of a connection.
+  ///
+  /// The source reads a file with connections of its own. It reads a database in memory through
+  /// `connection`, and keeps that connection alive.
+  ///
+  /// - Parameters:
+  ///   - connection: A connection to the database.
+  ///   - sql: One SELECT statement.
+  ///   - arguments: A value for each argument of the statement.
+  ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
+  ///     elements for equal rows.
+  /// - Throws: A ``SQLiteError`` if the SQL is not one correct SELECT, or if the arguments do not match it.
+  public convenience init(
+    connection: SQLiteConnection, sql: String, arguments: SQLiteArguments = [],
+    uniqueColumnNames: Bool = false, map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    let monitor = ChangeMonitor.shared(connection: connection)
+    monitor.expect(connection)
+    try self.init(
+      monitor: monitor,
+      query: SQLiteQuery(
+        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames), map: map)
+  }
+
+  init(
+    monitor: ChangeMonitor, query: SQLiteQuery, tracking: ChangeTracking = ChangeTracking(),
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    self.monitor = monitor
+    self.query = query
+    timer = QueueTimer(queue: queue, clock: monitor.clock)
+    confined = Confined(
+      query: LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map))
+    var status = SourceStatus.idle
+    do throws(SQLiteError) {
+      try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
+    } catch {
+      switch error.code {
+      case .missing: status = SQLiteDataSource.status(of: error)
+      case .busy: break
+      default: throw error
+      }
+    }
+    contents = CollectionProperty(status: status)
+  }
+
+  deinit {
+    if let number = state.withLock({ $0.number }) { monitor.detach(number) }
+  }
+
+  /// Begins to read and to follow changes. The first observation calls this method.
+  public func start() {
+    let now = monitor.clock.now
+    let action = state.withLock { $0.schedule.handle(.start, at: now) }
+    guard action != .none else { return }
+    contents.setStatus(.loading)
+    let number = monitor.attach(onCommit: { [weak self] in self?.requestRead(afterOwnCommit: true) }
+    ) {
+      [weak self] in self?.requestRead(afterOwnCommit: false)
+    }
+    state.withLock { state in
+      state.number = number
+      state.unread.noteOtherWriters()
+      action.perform(on: queue, timer) { [weak self] in self?.read(.due) }
+      // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
+      handle(.request(.init(time: now)), at: now, &state)
+    }
+  }
+
+  /// Reads now, and waits until all commits before the call are delivered.
+  ///
+  /// Without this method, the commits are delivered a little later. An error of the last read is retried,
+  /// even if nothing has changed. When the method returns, immediate observers have been called.
+  ///
+  /// If the lock of another connection prevents a read, the method returns without it.
+  public func refresh() async {
+    start()
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in
+        state.withLock { $0.unread.noteOtherWriters() }
+        confined.query.forgetError()
+        read(.force)
+        continuation.resume()
+      }
+    }
+  }
+
+  /// Returns how the source follows its database under the present schema, and why.
+  ///
+  /// The method reads the schema with a connection of its own and waits for no other read. It reads a
+  /// database in memory through the connection that holds it.
+  ///
+  /// - Throws: A ``SQLiteError`` if the database cannot be read, or if its schema does not fit the query.
+  public func explain() throws(SQLiteError) -> SQLiteQueryExplanation {
+    try monitor.readers.read { database throws(SQLiteError) in try query.explain(on: database) }
+  }
+
+  // MARK: Reading
+
+  private func requestRead(afterOwnCommit: Bool) {
+    let now = monitor.clock.now
+    state.withLock { state in
+      if afterOwnCommit {
+        state.unread.noteOwnCommit()
+      } else {
+        state.unread.noteOtherWriters()
+      }
+      // In a burst, leave most of the time to the writer.
+      handle(.request(.init(time: now, isThrottled: state.unread.isBurst)), at: now, &state)
+    }
+  }
+
+  private func handle(
+    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
+  ) {
+    state.schedule.handle(input, at: now)
+      .perform(on: queue, timer) { [weak self] in self?.read(.due) }
+  }
+
+  /// Reads the changes and publishes them, if a read is due or forced. Runs on `queue`.
+  private func read(_ input: WorkSchedule.Input) {
+    let begun = monitor.clock.now
+    // Begin first: a request from here on leads to another read.
+    let beginning = state.withLock { state -> (checksOtherWriters: Bool, number: Int?)? in
+      let isRetry = state.schedule.isWaiting
+      guard state.schedule.handle(input, at: begun) == .run else { return nil }
+      return (state.unread.beginRead() || isRetry, state.number)
+    }
+    guard let (checksOtherWriters, number) = beginning else { return }
+    var retryInterval: Duration?
+    do throws(LiveQueryError) {
+      let change = try confined.query.update(
+        checksOtherWriters: checksOtherWriters, client: number
+      ) { contents.collection.snapshot }
+      publish(change)
+    } catch {
+      if error.isReported { show(SQLiteDataSource.status(of: error.error).state) }
+      retryInterval = error.retryInterval
+    }
+    let ended = monitor.clock.now
+    state.withLock { handle(.finished(repeatAfter: retryInterval), at: ended, &$0) }
+  }
+
+  private func publish(_ change: ResultChange<Element>) {
+    switch change {
+    case .unchanged:
+      show(.loaded)
+    case .replaced(let elements):
+      contents.publish(elements, status: SourceStatus(.loaded, diagnostics: diagnostics))
+    case .changed(let changeset, let inserted, let updated):
+      let status = SourceStatus(.loaded, diagnostics: diagnostics)
+      contents.edit { draft in
+        draft.apply(changeset, inserted: inserted, updated: updated)
+        draft.newStatus = status
+      }
+    }
+  }
+
+  private func show(_ state: SourceStatus.State) {
+    let status = SourceStatus(state, diagnostics: diagnostics)
+    if contents.collection.status != status { contents.setStatus(status) }
+  }
+
+  private var diagnostics: [SourceDiagnostic] {
+    guard let polling = monitor.diagnostic else { return confined.query.diagnostics }
+    return [SourceDiagnostic(code: "polling", message: polling)] + confined.query.diagnostics
+  }
+
+  private static func status(of error: SQLiteError) -> SourceStatus {
+    let source = SourceError(
+      code: error.code.rawValue, message: error.description, underlying: error)
+    return error.code == .missing ? .missing(source) : .failed(source)
+  }
+}
+
+// MARK: - Table queries
+
+extension SQLiteDataSource {
+  /// Creates a source for the rows of a table in the database at a path.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, absolute or relative to the current directory. It is never
+  ///     interpreted as a URI. The file need not exist.
+  ///   - query: The rows and columns to read.
+  ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
+  ///     elements for equal rows.
+  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:map:)``.
+  public convenience init(
+    path: String, query: SQLiteTableQuery,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    try self.init(path: path, sql: query.sql, arguments: query.arguments, map: map)
+  }
+
+  /// Creates a source for the rows of a table in the database of a connection.
+  ///
+  /// - Parameters:
+  ///   - connection: A connection to the database.
+  ///   - query: The rows and columns to read.
+  ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
+  ///     elements for equal rows.
+  /// - Throws: A ``SQLiteError`` if the query does not fit the schema.
+  public convenience init(
+    connection: SQLiteConnection, query: SQLiteTableQuery,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    try self.init(connection: connection, sql: query.sql, arguments: query.arguments, map: map)
+  }
+}
+
+// MARK: - Decodable elements
+
+extension SQLiteDataSource where Element: Decodable {
+  /// Creates a source that decodes the rows of a query on the database at a path.
+  ///
+  /// Each coding key takes the column with its name.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file. The file need not exist.
+  ///   - sql: One SELECT statement with different column names.
+  ///   - arguments: A value for each argument of the statement.
+  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:map:)``.
+  public convenience init(
+    path: String, sql: String, arguments: SQLiteArguments = []
+  ) throws(SQLiteError) {
+    try self.init(path: path, sql: sql, arguments: arguments, uniqueColumnNames: true) {
+      try $0.decode(Element.self)
+    }
+  }
+
+  /// Creates a source that decodes the rows of a query on the database of a connection.
+  ///
+  /// Each coding key takes the column with its name.
+  ///
+  /// - Parameters:
+  ///   - connection: A connection to the database.
+  ///   - sql: One SELECT statement with different column names.
+  ///   - arguments: A value for each argument of the statement.
+  /// - Throws: A ``SQLiteError`` if the SQL is not one correct SELECT, or if the arguments do not match it.
+  public convenience init(
+    connection: SQLiteConnection, sql: String, arguments: SQLiteArguments = []
+  ) throws(SQLiteError) {
+    try self.init(connection: connection, sql: sql, arguments: arguments, uniqueColumnNames: true) {
+      try $0.decode(Element.self)
+    }
+  }
+
+  /// Creates a source that decodes the rows of a table in the database at a path.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file. The file need not exist.
+  ///   - query: The rows and columns to read.
+  /// - Throws: A ``SQLiteError`` if the path cannot be the path of a database, or if the query does not fit
+  ///   the schema.
+  public convenience init(path: String, query: SQLiteTableQuery) throws(SQLiteError) {
+    try self.init(path: path, sql: query.sql, arguments: query.arguments)
+  }
+
+  /// Creates a source that decodes the rows of a table in the database of a connection.
+  ///
+  /// - Parameters:
+  ///   - connection: A connection to the database.
+  ///   - query: The rows and columns to read.
+  /// - Throws: A ``SQLiteError`` if the query does not fit the schema.
+  public convenience init(
+    connection: SQLiteConnection, query: SQLiteTableQuery
+  ) throws(SQLiteError) {
+    try self.init(connection: connection, sql: query.sql, arguments: query.arguments)
+  }
+}

@@ -1,0 +1,111 @@
+/// The query of a data source.
+struct SQLiteQuery: Sendable {
+  let sql: String
+  let arguments: SQLiteArguments
+  /// A Boolean value that indicates whether equal column names are an error.
+  let needsUniqueColumnNames: Bool
+
+  /// Throws if the SQL is not one correct SELECT, or if the arguments do not match it.
+  func check(on database: SQLiteDatabase) throws(SQLiteError) {
+    try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
+      try check(statement)
+    }
+  }
+
+  func check(_ statement: SQLiteStatement) throws(SQLiteError) {
+    guard statement.isReadOnly else {
+      throw SQLiteError(
+        .writes, "the statement writes, but a query is required", path: statement.path, sql: sql,
+        help: "write with a SQLiteConnection, and give the data source a SELECT")
+    }
+    // For SQLite, PRAGMA, ATTACH and BEGIN are read-only. They change the connection or the file.
+    guard ["SELECT", "WITH", "VALUES"].contains(SQLText.firstWord(sql)), statement.columnCount > 0
+    else {
+      throw SQLiteError(
+        .notAQuery, "the statement is not a query", path: statement.path, sql: sql,
+        help: "give a SELECT; instead of a PRAGMA, select from its function, for example "
+          + "SELECT * FROM pragma_table_info('name')")
+    }
+    try check(statement.columns, path: statement.path)
+  }
+
+  func check(_ columns: SQLiteColumns, path: String) throws(SQLiteError) {
+    guard needsUniqueColumnNames, let name = columns.duplicate else { return }
+    throw SQLiteError(
+      .duplicateColumn, "two columns have the name \"\(name)\"", path: path, sql: sql,
+      help: "give one of them another name with AS")
+  }
+}
+
+/// An explanation of how a data source follows its database.
+///
+///     print(try tasks.explain())
+///     // incremental: … Reads id, title of task SCAN task
+public struct SQLiteQueryExplanation: Sendable, Hashable {
+  /// The way in which the result is kept up to date.
+  public enum Mode: String, Sendable, Hashable {
+    /// Only changed rows are read and moved.
+    case incremental
+    /// The whole query runs again after each change.
+    case refetch
+  }
+
+  /// The way in which the result is kept up to date.
+  public let mode: Mode
+
+  /// The reason for the mode, as a sentence.
+  public let reason: String
+
+  /// An instruction that would make the query incremental, or `nil` if it is incremental.
+  public let suggestion: String?
+
+  /// The columns that the query reads, sorted, for each table.
+  public let columnsRead: [String: [String]]
+
+  /// SQLite's query plan for a read of the whole result, line by line.
+  public let plan: [String]
+}
+
+extension SQLiteQueryExplanation: CustomStringConvertible {
+  /// The mode, the reason, the columns and the plan, on one line.
+  public var description: String {
+    let reads = columnsRead.sorted { $0.key < $1.key }
+      .map { "\($0.value.joined(separator: ", ")) of \($0.key)" }
+    return
+      (["\(mode): \(reason)", suggestion, "Reads \(reads.joined(separator: "; "))"]
+      .compactMap(\.self) + plan).joined(separator: " ")
+  }
+}
+
+extension SQLiteQuery {
+  func explain(on database: SQLiteDatabase) throws(SQLiteError) -> SQLiteQueryExplanation {
+    try check(on: database)
+    let reads = (database.reads(of: sql)?.columns ?? [:]).mapValues { $0.sorted() }
+    switch try IncrementalPlan.make(for: self, on: database) {
+    case .success(let plan):
+      return SQLiteQueryExplanation(
+        mode: .incremental,
+        reason:
+          "Each row of the result is one row of \"\(plan.table)\", so changed rows are enough "
+          + "to update the result.",
+        suggestion: nil, columnsRead: [plan.table: plan.columnsRead],
+        plan: try self.plan(of: plan.windowSQL ?? plan.scanSQL, on: database))
+    case .failure(let reason):
+      return SQLiteQueryExplanation(
+        mode: .refetch, reason: reason.sentence, suggestion: reason.suggestion,
+        columnsRead: reads, plan: try self.plan(of: sql, on: database))
+    }
+  }
+
+  private func plan(of sql: String, on database: SQLiteDatabase) throws(SQLiteError) -> [String] {
+    try database.withStatement(
+      "EXPLAIN QUERY PLAN " + sql, argumentsFrom: arguments, rowid: nil
+    ) { statement throws(SQLiteError) in
+      var lines: [String] = []
+      while try statement.step() {
+        if case .text(let line)? = statement.row().values.last { lines.append(line) }
+      }
+      return lines
+    }
+  }
+}

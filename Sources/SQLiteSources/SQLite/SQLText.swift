@@ -1,0 +1,231 @@
+/// Functions on SQL text, for questions that SQLite itself does not answer.
+enum SQLText {
+  /// Returns the first word in upper case, after space, comments and semicolons.
+  static func firstWord(_ sql: String) -> String { firstWord(sql.utf8[...]) }
+
+  /// Returns a Boolean value that indicates whether a statement leaves the meaning of other
+  /// statements unchanged.
+  static func isPlain(_ sql: Substring.UTF8View) -> Bool {
+    guard firstWord(sql) == "PRAGMA" else { return true }
+    let text = Substring(sql).lowercased()
+    return !["case_sensitive_like", "writable_schema"].contains { text.contains($0) }
+  }
+
+  private static func firstWord(_ sql: Substring.UTF8View) -> String {
+    var scanner = SQLScanner(Array(sql))
+    while scanner.skipSpace(), scanner.byte() == UInt8(ascii: ";") { scanner.position += 1 }
+    let word = scanner.bytes[scanner.position...].prefix { isLetter($0) }
+    return String(decoding: word, as: UTF8.self).uppercased()
+  }
+
+  /// Returns a name in quotes, which SQLite reads as nothing but a name.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      + "\""
+  }
+
+  static func isSame(_ one: String, _ other: String) -> Bool {
+    var (one, other) = (one, other)
+    return one.withUTF8 { left in other.withUTF8 { left.elementsEqual($0) } }
+  }
+
+  /// Returns a Boolean value that indicates whether two names are equal in SQLite, which ignores
+  /// the case of ASCII letters.
+  static func isSameName(_ one: String, _ other: String) -> Bool {
+    one.utf8.count == other.utf8.count
+      && zip(one.utf8, other.utf8).allSatisfy { lowered($0) == lowered($1) }
+  }
+
+  static func lowered(_ name: String) -> String {
+    String(decoding: name.utf8.map(lowered), as: UTF8.self)
+  }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+  }
+
+  /// Returns text with each run of white space as one space, cut off after `limit` characters.
+  static func oneLine(_ text: String, limit: Int = 500) -> String {
+    let words = text.split { $0.isWhitespace || $0.isNewline || $0 == "\0" }
+    let line = words.joined(separator: " ")
+    return line.count > limit ? line.prefix(limit) + "…" : line
+  }
+
+  /// Describes the position of a byte, for messages.
+  static func position(of offset: Int, in sql: String) -> String {
+    let before = sql.utf8.prefix(offset)
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let column =
+      before.count
+      - (before.lastIndex(of: UInt8(ascii: "\n")).map {
+        before.distance(from: before.startIndex, to: $0) + 1
+      } ?? 0) + 1
+    let rest = oneLine(String(decoding: sql.utf8.dropFirst(offset), as: UTF8.self), limit: 20)
+    let place = line == 1 ? "column \(column)" : "line \(line), column \(column)"
+    return rest.isEmpty ? place : "\(place) («\(rest)»)"
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+  }
+}
+
+struct SQLToken: Equatable {
+  enum Kind: Equatable {
+    /// A word without quotes: a keyword or a name.
+    case word
+    /// A name in any kind of quotes.
+    case quotedName
+    case string
+    case number
+    case blob
+    case parameter
+    /// One character of an operator, or a parenthesis.
+    case mark(UInt8)
+  }
+
+  var kind: Kind
+  var range: Range<Int>
+  /// A quoted name without its quotes, and any other token as it is written.
+  var text: String
+
+  var word: String? { kind == .word ? text.uppercased() : nil }
+
+  var isName: Bool { kind == .word || kind == .quotedName }
+
+  func isMark(_ character: Unicode.Scalar) -> Bool { kind == .mark(UInt8(ascii: character)) }
+}
+
+/// Splits SQL into tokens. It understands less than SQLite does, and refuses the rest.
+struct SQLScanner {
+  let bytes: [UInt8]
+  var position = 0
+
+  /// Returns the tokens of a text without comments, or `nil` if the scanner does not understand it.
+  static func tokens(of sql: String) -> [SQLToken]? {
+    var scanner = SQLScanner(Array(sql.utf8))
+    var tokens: [SQLToken] = []
+    while scanner.skipSpace(), scanner.position < scanner.bytes.count {
+      guard let token = scanner.next() else { return nil }
+      tokens.append(token)
+    }
+    return scanner.position == scanner.bytes.count ? tokens : nil
+  }
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  func byte(_ offset: Int = 0) -> UInt8 {
+    position + offset < bytes.count ? bytes[position + offset] : 0
+  }
+
+  /// Skips space and comments, and returns `false` if a comment does not end.
+  mutating func skipSpace() -> Bool {
+    while position < bytes.count {
+      if byte() == UInt8(ascii: " ") || (9...13).contains(byte()) && byte() != 11 {
+        position += 1
+      } else if byte() == UInt8(ascii: "-"), byte(1) == UInt8(ascii: "-") {
+        while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
+      } else if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
+        position += 2
+        while byte() != UInt8(ascii: "*") || byte(1) != UInt8(ascii: "/") {
+          guard position < bytes.count else { return false }
+          position += 1
+        }
+        position += 2
+      } else {
+        break
+      }
+    }
+    return true
+  }
+
+  private mutating func next() -> SQLToken? {
+    let start = position
+    let first = byte()
+    let kind: SQLToken.Kind
+    var text: String?
+    switch first {
+    case UInt8(ascii: "'"):
+      guard skipQuoted(by: first) != nil else { return nil }
+      kind = .string
+    case UInt8(ascii: "\""), UInt8(ascii: "`"):
+      guard let name = skipQuoted(by: first) else { return nil }
+      (kind, text) = (.quotedName, name)
+    case UInt8(ascii: "["):
+      guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      position = end + 1
+      (kind, text) = (.quotedName, String(decoding: bytes[(start + 1)..<end], as: UTF8.self))
+    case UInt8(ascii: "?"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "$"):
+      position += 1
+      skipName()
+      guard position > start + 1 || first == UInt8(ascii: "?") else { return nil }
+      // SQLite allows longer names of arguments, which the scanner does not need.
+      guard byte() != UInt8(ascii: ":"), first != UInt8(ascii: "$") || byte() != UInt8(ascii: "(")
+      else { return nil }
+      kind = .parameter
+    case _ where SQLScanner.isDigit(first),
+      UInt8(ascii: ".") where SQLScanner.isDigit(byte(1)):
+      skipNumber()
+      kind = .number
+    case UInt8(ascii: "x") where byte(1) == UInt8(ascii: "'"),
+      UInt8(ascii: "X") where byte(1) == UInt8(ascii: "'"):
+      position += 1
+      guard skipQuoted(by: byte()) != nil else { return nil }
+      kind = .blob
+    case _ where SQLScanner.isNamePart(first):
+      skipName()
+      kind = .word
+    case _ where "()*,.;=<>!+-/%&|~".utf8.contains(first):
+      position += 1
+      kind = .mark(first)
+    default:
+      return nil
+    }
+    return SQLToken(
+      kind: kind, range: start..<position,
+      text: text ?? String(decoding: bytes[start..<position], as: UTF8.self))
+  }
+
+  /// Skips quoted text and returns its content, or `nil` if the quotes do not end.
+  private mutating func skipQuoted(by quote: UInt8) -> String? {
+    var content: [UInt8] = []
+    position += 1
+    while position < bytes.count {
+      if byte() != quote {
+        content.append(byte())
+      } else if byte(1) == quote {
+        content.append(quote)
+        position += 1
+      } else {
+        position += 1
+        return String(decoding: content, as: UTF8.self)
+      }
+      position += 1
+    }
+    return nil
+  }
+
+  private mutating func skipName() {
+    while position < bytes.count, SQLScanner.isNamePart(byte()) { position += 1 }
+  }
+
+  private mutating func skipNumber() {
+    while SQLScanner.isNamePart(byte()) || byte() == UInt8(ascii: ".")
+      || (byte() == UInt8(ascii: "+") || byte() == UInt8(ascii: "-"))
+        && bytes[position - 1] | 0x20 == UInt8(ascii: "e")
+    {
+      position += 1
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private static func isNamePart(_ byte: UInt8) -> Bool {
+    isDigit(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
+      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+}

@@ -1,0 +1,239 @@
+import SwappablePrimitives
+
+/// A connection to a SQLite database, for any thread.
+///
+///     let connection = try SQLiteConnection(path: "tasks.db")
+///     try connection.execute("CREATE TABLE task (id INTEGER PRIMARY KEY, title TEXT)")
+///     try connection.transaction {
+///       try connection.execute("INSERT INTO task (title) VALUES (?)", ["Water the plants"])
+///     }
+///     let titles = try connection.query("SELECT title FROM task") { row in
+///       try row.value("title", as: String.self)
+///     }
+///
+/// One thread at a time has access, and other threads wait. The thread that has access, for example
+/// in the body of a transaction, may call any method again. Observers of data sources may call any
+/// method, because no data source holds a connection while they run.
+public final class SQLiteConnection: Sendable {
+  /// The operations that a connection allows.
+  public enum Access: Sendable, Hashable {
+    /// Read and write. A database that does not exist is created.
+    case create
+    /// Read and write a database that exists.
+    case readWrite
+    /// Only read, and never create a database.
+    case readOnly
+  }
+
+  // Sendable: only code between `enter` and `leave` of `gate` accesses `database`, and `deinit`,
+  // when no other reference is left.
+  private final class Guarded: @unchecked Sendable {
+    let database: SQLiteDatabase
+    var isClosed = false
+
+    init(_ database: SQLiteDatabase) {
+      self.database = database
+    }
+  }
+
+  /// The absolute path of the database, or `nil` if it is in memory.
+  public let path: String?
+
+  /// The operations that the connection allows.
+  public let access: Access
+
+  private let gate = ConnectionGate()
+  private let guarded: Guarded
+
+  /// Opens the database at a path.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file, absolute or relative to the current directory. It is never
+  ///     interpreted as a URI.
+  ///   - access: The operations that the connection allows.
+  ///   - busyTimeout: How long a call waits for the locks of other connections.
+  /// - Throws: A ``SQLiteError`` if the database does not exist, if it cannot be opened, or if the
+  ///   file is not a database.
+  public init(
+    path: String, access: Access = .create, busyTimeout: Duration = .seconds(5)
+  ) throws(SQLiteError) {
+    let absolute = try SQLiteConnection.absolutePath(path)
+    self.path = absolute
+    self.access = access
+    guarded = Guarded(
+      try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout))
+    // SQLite reads the file when a statement needs it. This statement finds out if the file is a
+    // database.
+    do {
+      _ = try query("PRAGMA schema_version")
+    } catch  where error.code != .busy {
+      throw error
+    } catch {
+      // Another connection has locked the file, so it is a database.
+    }
+  }
+
+  /// Opens a new, empty database in memory. Only this connection can use it.
+  ///
+  /// - Throws: A ``SQLiteError`` if there is not enough memory.
+  public static func makeInMemory() throws(SQLiteError) -> SQLiteConnection {
+    SQLiteConnection(
+      inMemory: try SQLiteDatabase(
+        path: SQLiteDatabase.memoryPath, access: .create, busyTimeout: .zero))
+  }
+
+  /// Checks a path and makes it absolute.
+  ///
+  /// SQLite interprets some names in a special way, for example URIs. None of these names begins
+  /// with a slash.
+  static func absolutePath(_ path: String) throws(SQLiteError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SQLiteError(
+        .cannotOpen, "\"\(path)\" is not a path", path: path, help: "give the path of a file")
+    }
+    return SwappablePrimitives.absolutePath(path)
+  }
+
+  private init(inMemory database: SQLiteDatabase) {
+    path = nil
+    access = .create
+    guarded = Guarded(database)
+  }
+
+  deinit {
+    guarded.database.close()
+  }
+
+  /// Closes the connection. Later calls throw. If you do not call this method, the release of the
+  /// last reference closes the connection.
+  public func close() {
+    _ = gate.enter()
+    defer { gate.leave() }
+    guarded.isClosed = true
+    guarded.database.close()
+  }
+
+  /// Runs a closure with access to the database, and reports a commit afterward.
+  func withDatabase<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withDatabase(depth: gate.enter(), body)
+  }
+
+  /// Runs a closure with access to the database, and returns `nil` if there is no access within a
+  /// limit.
+  func withDatabase<Result>(
+    within limit: Duration, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result? {
+    guard let depth = gate.enter(within: limit) else { return nil }
+    return try withDatabase(depth: depth, body)
+  }
+
+  private func withDatabase<Result>(
+    depth: Int, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    var hasCommitted = false
+    defer {
+      if depth == 1 { hasCommitted = guarded.database.takeCommit() }
+      gate.leave()
+      if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
+    }
+    guard !guarded.isClosed else {
+      throw SQLiteError(
+        .closed, "the connection was closed", path: path, help: "open a new one")
+    }
+    return try body(guarded.database)
+  }
+
+  /// Keeps access during several calls, for example of a transaction, and reports a commit
+  /// afterward.
+  func withAccess<Result, Failure: Error>(
+    _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let depth = gate.enter()
+    defer {
+      let hasCommitted = depth == 1 && guarded.database.takeCommit()
+      gate.leave()
+      if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
+    }
+    return try body()
+  }
+}
+
+// MARK: - Transactions
+
+extension SQLiteConnection {
+  /// The time at which a transaction takes its locks.
+  public enum TransactionKind: String, Sendable, Hashable {
+    /// The first read or write takes the lock. A transaction that has begun to read may fail to
+    /// write.
+    case deferred = "DEFERRED"
+    /// The transaction begins with the write lock.
+    case immediate = "IMMEDIATE"
+    /// The transaction begins with all locks.
+    case exclusive = "EXCLUSIVE"
+  }
+
+  /// Runs a closure as one transaction. The transaction is committed if the closure returns, and
+  /// rolled back if it throws.
+  ///
+  /// Other threads wait until the transaction ends. Inside another transaction, the closure is a
+  /// savepoint: only its own writes are rolled back, and the outermost transaction commits.
+  ///
+  /// - Parameters:
+  ///   - kind: The time at which the transaction takes its locks. A read-only connection always
+  ///     uses `deferred`.
+  ///   - body: The closure to run. It must not run COMMIT or ROLLBACK itself.
+  /// - Returns: The return value of `body`.
+  /// - Throws: The error of `body`, or a ``SQLiteError``.
+  @discardableResult
+  public func transaction<Result>(
+    _ kind: TransactionKind = .immediate, _ body: () throws -> Result
+  ) throws -> Result {
+    try withAccess {
+      let isNested = try withDatabase { $0.isInTransaction }
+      if isNested { return try savepoint(body) }
+      if access != .readOnly {
+        try withDatabase { database throws(SQLiteError) in try database.refuseIfMoved() }
+      }
+      try execute("BEGIN \((access == .readOnly ? .deferred : kind).rawValue)")
+      do {
+        let result = try body()
+        try checkTransaction()
+        try execute("COMMIT")
+        return result
+      } catch {
+        // SQLite may have rolled back by itself. If the rollback fails, the first error explains
+        // more than the second.
+        if try withDatabase({ $0.isInTransaction }) { _ = try? execute("ROLLBACK") }
+        throw error
+      }
+    }
+  }
+
+  private func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+    // Savepoints with one name nest. Each statement refers to the innermost one.
+    try execute("SAVEPOINT swappable")
+    do {
+      let result = try body()
+      try checkTransaction()
+      try execute("RELEASE swappable")
+      return result
+    } catch {
+      if try withDatabase({ $0.isInTransaction }) {
+        _ = try? execute("ROLLBACK TO swappable")
+        _ = try? execute("RELEASE swappable")
+      }
+      throw error
+    }
+  }
+
+  private func checkTransaction() throws(SQLiteError) {
+    try withDatabase { database throws(SQLiteError) in
+      guard !database.isInTransaction else { return }
+      throw SQLiteError(
+        .transaction, "the transaction ended before its body did", path: path,
+        help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
+    }
+  }
+}

@@ -1,0 +1,370 @@
+import SwappablePrimitives
+import SwappableSQLite3
+
+/// An open handle of SQLite with its prepared statements. A `SQLiteConnection` grants access to it.
+final class SQLiteDatabase {
+  /// The counts of SQLite's hooks, which run inside a call of the thread that has access.
+  private final class Commits {
+    var isPending = false
+    var count = 0
+  }
+
+  private struct CachedStatement {
+    let statement: SQLiteStatement
+    var lastUse: Int
+  }
+
+  /// The path that SQLite takes for a database in memory. The path of a file begins with a slash.
+  static let memoryPath = ":memory:"
+  private static let cacheLimit = 64
+
+  let path: String
+  /// The file that was opened, or `nil` in memory and if another file may have taken its place
+  /// meanwhile.
+  let identity: FileIdentity?
+  let handle: OpaquePointer
+  private let busyMilliseconds: Int32
+  private let commits = Commits()
+  /// Collects the written rows, from the first call of `track(by:)` on.
+  private(set) var tracker: WriteTracker?
+  /// A Boolean value that indicates whether statements mean the same here as on any other
+  /// connection.
+  private(set) var isPlain = true
+  private var cache: [String: CachedStatement] = [:]
+  private var uses = 0
+  private var isOpen = true
+
+  /// Opens the database at a path. Looks up the file first, for clear error messages.
+  init(
+    path: String, access: SQLiteConnection.Access, busyTimeout: Duration
+  ) throws(SQLiteError) {
+    var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    switch access {
+    case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    case .readWrite: flags |= SQLITE_OPEN_READWRITE
+    case .readOnly: flags |= SQLITE_OPEN_READONLY
+    }
+    let isFile = path != SQLiteDatabase.memoryPath
+    var before = FileLookup.missing
+    if isFile {
+      before = try SQLiteDatabase.checkFile(at: path, mayBeMissing: access == .create)
+    }
+    var opened: OpaquePointer?
+    let result = sqlite3_open_v2(path, &opened, flags, nil)
+    guard result == SQLITE_OK, let opened else {
+      defer { sqlite3_close_v2(opened) }
+      throw SQLiteError(result: result, database: opened, path: path)
+    }
+    self.path = path
+    handle = opened
+    if isFile, case .file(let found) = FileLookup(path),
+      before == .missing || before == .file(found)
+    {
+      identity = found
+    } else {
+      identity = nil
+    }
+    let (seconds, attoseconds) = busyTimeout.components
+    // SQLite stores the timeout in 32 bits.
+    busyMilliseconds = Int32(
+      clamping: min(max(0, seconds), Int64(Int32.max)) * 1000
+        + attoseconds / 1_000_000_000_000_000)
+    sqlite3_busy_timeout(opened, busyMilliseconds)
+    // Unretained: the hooks end with the handle, and this object closes the handle before it is
+    // released.
+    let context = Unmanaged.passUnretained(commits).toOpaque()
+    sqlite3_commit_hook(
+      opened,
+      { context in
+        if let context {
+          let commits = Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue()
+          commits.isPending = true
+          commits.count += 1
+        }
+        return 0
+      }, context)
+    sqlite3_rollback_hook(
+      opened,
+      { context in
+        if let context {
+          Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
+        }
+      }, context)
+  }
+
+  deinit {
+    close()
+  }
+
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    cache = [:]
+    sqlite3_close_v2(handle)
+  }
+
+  /// Returns a Boolean value that indicates whether a transaction was committed since the last
+  /// call.
+  ///
+  /// The hook runs before SQLite commits. Therefore, a commit is done only after its transaction
+  /// has ended.
+  func takeCommit() -> Bool {
+    guard isOpen, commits.isPending, !isInTransaction else { return false }
+    commits.isPending = false
+    return true
+  }
+
+  var commitCount: Int { commits.count }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+  var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
+  var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  private static func checkFile(
+    at path: String, mayBeMissing: Bool
+  ) throws(SQLiteError) -> FileLookup {
+    let found = FileLookup(path)
+    switch found {
+    case .file: return found
+    case .missing:
+      guard !mayBeMissing else { return found }
+      throw SQLiteError(
+        .missing, "there is no database", path: path,
+        help: "check the path, or create the database first")
+    case .directory:
+      throw SQLiteError(
+        .directory, "the path is a directory, but a database is required", path: path,
+        help: "give the path of the database file in it")
+    case .unreachable(let reason):
+      throw SQLiteError(
+        .cannotOpen, "the database cannot be reached: \(reason)", path: path,
+        help: "check the path and its permissions")
+    }
+  }
+}
+
+// MARK: - Statements
+
+extension SQLiteDatabase {
+  /// Runs a closure with the only statement of a text, bound to arguments, and resets the
+  /// statement.
+  func withStatement<Result>(
+    _ sql: String, _ arguments: SQLiteArguments,
+    _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withStatement(sql) { statement throws(SQLiteError) in
+      try statement.bind(arguments)
+      return try body(statement)
+    }
+  }
+
+  /// Runs a closure with a statement that was derived from another one, bound to the first of its
+  /// arguments.
+  ///
+  /// - Parameter rowid: The value of the last argument, if it is a rowid.
+  func withStatement<Result>(
+    _ sql: String, argumentsFrom arguments: SQLiteArguments, rowid: Int64?,
+    _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withStatement(sql) { statement throws(SQLiteError) in
+      try statement.bind(firstOf: arguments, rowid: rowid)
+      return try body(statement)
+    }
+  }
+
+  private func withStatement<Result>(
+    _ sql: String, _ body: (SQLiteStatement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    // Remove the statement from the cache while it is in use: the closure may run the same SQL.
+    let statement: SQLiteStatement
+    // Equal strings may have different bytes, and SQLite compares bytes.
+    if let cached = cache.removeValue(forKey: sql), SQLText.isSame(cached.statement.sql, sql) {
+      statement = cached.statement
+    } else {
+      statement = try prepareOne(sql)
+    }
+    defer {
+      statement.reset()
+      keep(statement)
+    }
+    return try body(statement)
+  }
+
+  func run(_ sql: String) throws(SQLiteError) {
+    try withStatement(sql, []) { statement throws(SQLiteError) in
+      while try statement.step() {}
+    }
+  }
+
+  func runScript(_ sql: String) throws(SQLiteError) {
+    var start = 0
+    while let (statement, end) = try prepare(sql, from: start) {
+      start = end
+      try refuseIfMoved(statement)
+      while try statement.step() {}
+    }
+  }
+
+  /// Throws if a statement writes to a file that was moved.
+  ///
+  /// In WAL mode, SQLite does not notice that another file has taken its path. Its next write would
+  /// damage both files.
+  func refuseIfMoved(_ statement: SQLiteStatement) throws(SQLiteError) {
+    guard !statement.isReadOnly, !isInTransaction else { return }
+    try refuseIfMoved()
+  }
+
+  /// A Boolean value that indicates whether the open file is no longer the file at its path.
+  var hasMoved: Bool {
+    var moved: Int32 = 0
+    return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK
+      && moved != 0
+  }
+
+  /// Throws if the open file is no longer the file at its path.
+  func refuseIfMoved() throws(SQLiteError) {
+    guard hasMoved else { return }
+    throw SQLiteError(
+      .moved, "the database was renamed, deleted or replaced while it was open", path: path,
+      help: "close this connection and open the path again")
+  }
+
+  private func keep(_ statement: SQLiteStatement) {
+    uses += 1
+    cache[statement.sql] = CachedStatement(statement: statement, lastUse: uses)
+    guard cache.count > SQLiteDatabase.cacheLimit,
+      let oldest = cache.min(by: { $0.value.lastUse < $1.value.lastUse })
+    else { return }
+    cache.removeValue(forKey: oldest.key)
+  }
+
+  /// Runs a closure that does not wait for the locks of other connections, but fails immediately.
+  func withoutWaiting<Result>(
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    sqlite3_busy_timeout(handle, 0)
+    defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
+    return try body()
+  }
+
+  /// Runs a closure in a read transaction of its own.
+  func inReadTransaction<Result>(
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try run("BEGIN")
+    do throws(SQLiteError) {
+      let result = try body()
+      try run("COMMIT")
+      return result
+    } catch {
+      if isInTransaction { try? run("ROLLBACK") }
+      throw error
+    }
+  }
+
+  func number(_ sql: String) throws(SQLiteError) -> Int64? {
+    try withStatement(sql, []) { statement throws(SQLiteError) in
+      guard try statement.step() else { return nil }
+      return statement.integer(at: 0)
+    }
+  }
+
+  /// Returns a number that changes with the schema that reading statements of this connection see.
+  ///
+  /// The writers of a database in memory share the connection. Their TEMP tables hide tables with
+  /// the same name.
+  func schemaVersion() throws(SQLiteError) -> Int64? {
+    let version = try number("PRAGMA main.schema_version")
+    guard path == SQLiteDatabase.memoryPath, let version else { return version }
+    return version ^ (try number("PRAGMA temp.schema_version") ?? 0) << 32
+  }
+
+  /// Collects the written rows from now on.
+  ///
+  /// - Returns: The tracker, or `nil` if SQLite was built without the hook that the collector
+  ///   needs.
+  func track(by collector: ChangeTracking.Collector) -> WriteTracker? {
+    if let tracker { return tracker.collector == collector ? tracker : nil }
+    guard let tracker = WriteTracker(handle: handle, collector: collector) else { return nil }
+    self.tracker = tracker
+    // An old DELETE of all rows empties the table without reporting its rows.
+    cache = [:]
+    return tracker
+  }
+
+  /// Loads the present schema.
+  ///
+  /// SQLite loads it when a statement is stepped. A statement that was prepared before has the
+  /// columns of the previous schema.
+  func loadSchema() throws(SQLiteError) {
+    _ = try number("SELECT 1 FROM sqlite_master LIMIT 1")
+    cache = [:]
+  }
+
+  private func prepareOne(_ sql: String) throws(SQLiteError) -> SQLiteStatement {
+    guard let (statement, end) = try prepare(sql, from: 0) else {
+      throw SQLiteError(
+        .emptySQL, "the SQL contains no statement", path: path, sql: sql, help: "write a statement")
+    }
+    let hasMore: Bool
+    do {
+      hasMore = try prepare(sql, from: end) != nil
+    } catch {
+      // The rest may need a table that the first statement creates. It is a second statement.
+      hasMore = true
+    }
+    guard !hasMore else {
+      throw SQLiteError(
+        .severalStatements, "the SQL contains more than one statement", path: path, sql: sql,
+        offset: end, help: "give one statement at a time, or use executeScript(_:)")
+    }
+    return statement
+  }
+
+  /// Prepares the first statement of a text.
+  ///
+  /// - Parameter start: The offset in bytes at which to begin.
+  /// - Returns: The statement and the offset of its end, or `nil` if only space and comments are
+  ///   left.
+  private func prepare(
+    _ sql: String, from start: Int
+  ) throws(SQLiteError) -> (SQLiteStatement, end: Int)? {
+    if let zero = sql.utf8.firstIndex(of: 0) {
+      throw SQLiteError(
+        .sql, "the SQL contains a NUL character", path: path, sql: sql,
+        offset: sql.utf8.distance(from: sql.utf8.startIndex, to: zero),
+        help: "remove it, or bind the text as an argument")
+    }
+    var sql = sql
+    var position = start
+    while position < sql.utf8.count {
+      var statement: OpaquePointer?
+      var read = 0
+      let result = sql.withUTF8 { bytes -> Int32 in
+        guard let start = bytes.baseAddress else { return SQLITE_OK }
+        let count = bytes.count - position
+        return (start + position).withMemoryRebound(to: CChar.self, capacity: count) { text in
+          var tail: UnsafePointer<CChar>?
+          let result = sqlite3_prepare_v3(
+            handle, text, Int32(clamping: count), 0, &statement, &tail)
+          read = tail.map { $0 - text } ?? count
+          return result
+        }
+      }
+      guard result == SQLITE_OK else {
+        var error = SQLiteError(result: result, database: handle, path: path, sql: sql)
+        error.offset = error.offset.map { $0 + position }
+        throw error
+      }
+      position += max(read, 1)
+      if let statement {
+        let text = sql.utf8.dropFirst(position - max(read, 1)).prefix(read)
+        if !SQLText.isPlain(text) { isPlain = false }
+        return (
+          SQLiteStatement(handle: statement, database: handle, sql: sql, path: path), position
+        )
+      }
+    }
+    return nil
+  }
+}
