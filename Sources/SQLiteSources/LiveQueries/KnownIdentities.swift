@@ -73,7 +73,7 @@ struct KnownIdentities<Element: Differentiable & Sendable> {
 extension KnownIdentities {
   /// A Boolean value that indicates whether an identity consists of eight bytes.
   fileprivate static var areWords: Bool {
-    Element.hasBitwiseIdentity && MemoryLayout<Element.DifferenceIdentifier>.size == 8
+    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
   }
 
   fileprivate static func word(of element: Element) -> UInt64 {
