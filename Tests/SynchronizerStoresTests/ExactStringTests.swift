@@ -1,7 +1,7 @@
 import DataSourceTesting
 import Diffing
 import Foundation
-import Synchronizers
+import SynchronizerStores
 import Testing
 
 @Suite struct ExactStringTests {

@@ -11,7 +11,7 @@ package final class SourceRecorder<Element: Differentiable & Equatable & Sendabl
   package struct Record: Sendable {
     package var events: [CollectionEvent<Element>]
     package var statuses: [SourceStatus]
-    package var violations: [ContractViolation]
+    package var violations: [ContractError]
 
     package var contents: [Element] { events.last.map { Array($0.snapshot) } ?? [] }
     package var state: SourceStatus.State? { statuses.last?.state }

@@ -20,6 +20,20 @@ extension DataSource {
   }
 }
 
+extension DataSource {
+  /// Derives a collection in ascending order of a key. Elements with equal keys keep the order of the source.
+  ///
+  ///     let byTitle = todos.sorted(by: \.title)
+  ///
+  /// - Parameter key: A key path or closure that returns the key of an element.
+  /// - Complexity: O(n + k log k) for a change of k elements.
+  public func sorted<Key: Comparable & SendableMetatype>(
+    by key: @escaping @Sendable (Element) -> Key
+  ) -> LiveCollection<Element> {
+    sorted { key($0) < key($1) }
+  }
+}
+
 extension DataSource where Element: Comparable {
   /// Derives a collection in ascending order. Elements that compare as equal keep the order of the source.
   ///

@@ -139,7 +139,7 @@ import Testing
     #expect(
       statuses.value == statuses.value.indices.map { $0.isMultiple(of: 2) ? .idle : .running })
     // Runs do not overlap, and each run that begins also ends.
-    let marks = processor.trace.value.filter { $0 == "begin" || $0 == "end" }
+    let marks = sides.trace.value.filter { $0 == "begin" || $0 == "end" }
     #expect(marks == marks.indices.map { $0.isMultiple(of: 2) ? "begin" : "end" })
     #expect(marks.count.isMultiple(of: 2))
   }
