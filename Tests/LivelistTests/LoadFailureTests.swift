@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "[]"), ("[{\"id\":1},", "closing bracket"), ("{\"a\":1}", "array is expected"),
+    ("", "[]"), ("[{\"id\":1},", "closing bracket"), ("{\"a\":1}", "instead of an array"),
     ("hello", "value is expected"), ("[{\"id\":1} 2]", "line 1, column 11"),
     ("\n\n[tru]", "line 3"),
     ("[{\"id\":1},{\"name\":2}]", "element 1"), ("[{\"id\":[1]}]", "key"), ("[5]", "key"),
@@ -24,7 +24,7 @@ import Testing
     let source = try place.json("a.json", text)
     try expectFailure(["watch", "--until-eof", "--key", "id", source], place("a.json"), hint)
     try expectFailure(["diff", "--key", "id", source, source], place("a.json"), hint)
-    if ["[]", "closing bracket", "array is expected"].contains(hint) {
+    if ["[]", "closing bracket", "instead of an array"].contains(hint) {
       try expectFailure(["apply", source], hint)
     }
   }
@@ -53,7 +53,7 @@ import Testing
     ("SELEC", "syntax error"),
     ("DELETE FROM t", "writes"),
     ("INSERT INTO t VALUES (1, 2) RETURNING a", "writes"),
-    ("PRAGMA table_info(t)", "no query"),
+    ("PRAGMA table_info(t)", "not a query"),
     ("SELECT 1; SELECT 2", "more than one statement"),
     ("SELECT 1; nonsense", "more than one statement"),
     ("SELECT a, b AS a FROM t", "AS"),
