@@ -50,7 +50,9 @@ extension Domain {
       }
       for waiter in next.woken { waiter.wake() }
       if !next.unknownTickets.isEmpty {
-        for ticket in next.unknownTickets { tickets.check(ticket, for: self) }
+        // Wait for one ticket of a group. If the domain is behind, this is the latest: waiting for each
+        // of many would search the whole group again for each.
+        _ = next.unknownTickets.first { !tickets.check($0, for: self) }
         if !tickets.waiting.isEmpty, !pass.isWaiting {
           // Check them again after that: the graph may have changed before.
           pass.isWaiting = true
@@ -77,12 +79,15 @@ extension Domain {
     var ready: Set<ObjectIdentifier> = []
     var waiting: Set<ObjectIdentifier> = []
 
-    mutating func check(_ ticket: Ticket, for domain: Domain) {
-      if ticket.isReady(for: domain) {
+    /// Returns whether a ticket is ready, and remembers it.
+    mutating func check(_ ticket: Ticket, for domain: Domain) -> Bool {
+      let isReady = ticket.isReady(for: domain)
+      if isReady {
         ready.insert(ObjectIdentifier(ticket))
       } else {
         waiting.insert(ObjectIdentifier(ticket))
       }
+      return isReady
     }
   }
 

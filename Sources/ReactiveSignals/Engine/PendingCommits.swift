@@ -152,7 +152,8 @@ struct PendingCommits: Sendable {
     return .waiting
   }
 
-  /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets.
+  /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets,
+  /// the latest first if there are many.
   ///
   /// With a commit, the group contains all earlier commits to the same root, and all commits that carry one
   /// of its tickets. If a root has reached the limit, the group contains all of its commits.
