@@ -54,7 +54,7 @@ struct Player: OneWayStore {
   func keys() -> Set<Int> { [3, 4] }
   func remove(_ keys: Set<Int>) { print("remove", keys) }
   func isOutdated(_ song: Song) -> Bool { false }
-  func store(_ content: Song, of song: Song) { print("store", content) }
+  func store(_ content: Song, of song: Song) { print("store", content.title) }
   func finish(_ songs: [Song]?) { print("end") }
 }
 
