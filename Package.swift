@@ -135,8 +135,10 @@ let package = Package(
       ],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
-    tests("ReactiveSignalsTests", ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting"]),
-    tests("DiffingTests", ["Diffing", "DataSourceTesting"]),
+    tests(
+      "ReactiveSignalsTests",
+      ["SwappablePrimitives", "ReactiveSignals", "DataSourceTesting", "TestSupport"]),
+    tests("DiffingTests", ["Diffing", "DataSourceTesting", "TestSupport"]),
     tests(
       "ObservableCollectionsTests",
       [
@@ -203,8 +205,9 @@ let package = Package(
     tests(
       "GuideTests",
       [
+        "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
         "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
-        "DataSourceTesting", "TestSupport",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
     tests(

@@ -1,8 +1,7 @@
+import DataSourceTesting
 import Diffing
 import Foundation
-
-/// A Boolean value that indicates whether the long runs are enabled.
-let runsLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+import TestSupport
 
 /// All pairings of old with new offsets: for each new offset the old one, or -1.
 func allOrigins(oldCount: Int, newCount: Int) -> [[Int]] {

@@ -1,11 +1,13 @@
+import DataSourceTesting
 import Diffing
+import TestSupport
 import Testing
 
 @Suite("The composition of two changes by offsets alone")
 struct CompositionTests {
   @Test("pairs exactly, with the fewest moves and all updates, for all changes of up to 3 elements")
   func exhaustive() {
-    let most = runsLong ? 4 : 3
+    let most = TestRun.isLong ? 4 : 3
     for middle in 0...most {
       for old in 0...most {
         let firsts = allChanges(oldCount: old, newCount: middle)
@@ -64,15 +66,15 @@ struct CompositionTests {
 
   @Test("is associative where all changes are of up to 2 elements, and for random ones")
   func associativity() {
-    let most = runsLong ? 3 : 2
+    let most = TestRun.isLong ? 3 : 2
     for one in 0...most {
       for two in 0...most {
-        let seconds = allChanges(oldCount: one, newCount: two, updated: !runsLong)
+        let seconds = allChanges(oldCount: one, newCount: two, updated: !TestRun.isLong)
         let thirds = (0...most).flatMap {
-          allChanges(oldCount: two, newCount: $0, updated: !runsLong)
+          allChanges(oldCount: two, newCount: $0, updated: !TestRun.isLong)
         }
         for first in (0...most).flatMap({
-          allChanges(oldCount: $0, newCount: one, updated: !runsLong)
+          allChanges(oldCount: $0, newCount: one, updated: !TestRun.isLong)
         }) {
           for second in seconds {
             let left = first.composed(with: second)
@@ -88,7 +90,7 @@ struct CompositionTests {
         }
       }
     }
-    for seed in 0..<UInt64(runsLong ? 5_000 : 200) {
+    for seed in 0..<UInt64(TestRun.isLong ? 5_000 : 200) {
       var generator = SeededGenerator(seed: seed)
       let first = CountedChange.random(oldCount: 30, upTo: 30, using: &generator)
       let second = CountedChange.random(oldCount: first.newCount, upTo: 30, using: &generator)

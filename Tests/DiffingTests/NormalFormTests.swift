@@ -1,4 +1,6 @@
+import DataSourceTesting
 import Diffing
+import TestSupport
 import Testing
 
 @Suite("The composition of two changes in normal form")
@@ -7,7 +9,7 @@ struct NormalFormTests {
   func exhaustive() {
     let items = (0..<2).flatMap { id in (0..<2).map { Item(id: id, content: $0) } }
     let short = allLists(upTo: 2, of: items + [Item(id: 2, content: 0)])
-    for lists in runsLong ? [short, allLists(upTo: 3, of: items)] : [short] {
+    for lists in TestRun.isLong ? [short, allLists(upTo: 3, of: items)] : [short] {
       for old in lists {
         // Which identity is which makes no difference.
         if let first = old.first, first.id != 0 { continue }
@@ -77,7 +79,9 @@ struct NormalFormTests {
       "seed \(seed)")
   }
 
-  @Test("holds over chains of 50 changes", arguments: 0..<(runsLong ? 2_000 : 30) as Range<UInt64>)
+  @Test(
+    "holds over chains of 50 changes", arguments: 0..<(TestRun.isLong ? 2_000 : 30) as Range<UInt64>
+  )
   func chains(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
     let isUnique = seed % 2 == 0

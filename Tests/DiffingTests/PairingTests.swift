@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Diffing
 import Testing
 
@@ -52,6 +53,10 @@ struct PairingTests {
     visit([], rest: Array(0..<6))
   }
 
+  private func normalForm(of change: Changeset, from old: [Item], to new: [Item]) -> Changeset {
+    change.normalForm(from: old, to: new)
+  }
+
   @Test func `the normal form pairs equal identities and drops idle updates`() {
     let a = Item(id: 0, content: 0)
     let b = Item(id: 1, content: 0)
@@ -59,25 +64,25 @@ struct PairingTests {
     // Taken out and put in again elsewhere.
     let moved = Changeset(deletions: [0], insertions: [2])
     #expect(
-      moved.normalForm(from: [a, b, c], to: [b, c, a])
+      normalForm(of: moved, from: [a, b, c], to: [b, c, a])
         == Changeset(moves: [.init(from: 0, to: 2)]))
     // Replaced by another content of the same identity.
     let replaced = Changeset(deletions: [1], insertions: [1])
     #expect(
-      replaced.normalForm(from: [a, b, c], to: [a, Item(id: 1, content: 1), c])
+      normalForm(of: replaced, from: [a, b, c], to: [a, Item(id: 1, content: 1), c])
         == Changeset(updates: [.init(from: 1, to: 1)]))
-    #expect(replaced.normalForm(from: [a, b, c], to: [a, b, c]) == .empty)
+    #expect(normalForm(of: replaced, from: [a, b, c], to: [a, b, c]) == .empty)
     // Written with equal content.
     let written = Changeset(updates: [.init(from: 0, to: 0), .init(from: 1, to: 1)])
     #expect(
-      written.normalForm(from: [a, b], to: [a, Item(id: 1, content: 1)])
+      normalForm(of: written, from: [a, b], to: [a, Item(id: 1, content: 1)])
         == Changeset(updates: [.init(from: 1, to: 1)]))
     // Nothing in common: as recorded.
     let unrelated = Changeset(deletions: [0], insertions: [0])
-    #expect(unrelated.normalForm(from: [a], to: [b]) == unrelated)
+    #expect(normalForm(of: unrelated, from: [a], to: [b]) == unrelated)
     // By turns: the first deleted with the first inserted.
     let twice = Changeset(deletions: [0, 1], insertions: [0])
-    #expect(twice.normalForm(from: [a, a], to: [a]) == Changeset(deletions: [1]))
+    #expect(normalForm(of: twice, from: [a, a], to: [a]) == Changeset(deletions: [1]))
   }
 
   @Test(arguments: 0..<200) func `the normal form of recorded edits follows all rules`(seed: UInt64)

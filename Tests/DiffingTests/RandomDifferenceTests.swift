@@ -1,5 +1,7 @@
+import DataSourceTesting
 import Diffing
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The difference of random lists")
@@ -7,9 +9,8 @@ struct RandomDifferenceTests {
   /// Two hundred in a plain run, a million with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
   @Test("follows all rules for lists of all sizes up to 1,000")
   func everySize() async {
-    let environment = ProcessInfo.processInfo.environment
-    let count: UInt64 = environment["SWAPPABLE_LONG"] == "1" ? 1_000_000 : 200
-    let first = environment["SWAPPABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...1 << 40)
+    let count: UInt64 = TestRun.isLong ? 1_000_000 : 200
+    let first = TestRun.seed ?? .random(in: 0...1 << 40)
     print("random differences: SWAPPABLE_SEED=\(first), \(count) cases")
     let parts = UInt64(max(2, ProcessInfo.processInfo.activeProcessorCount))
     await withTaskGroup(of: String?.self) { group in

@@ -1,10 +1,11 @@
+import DataSourceTesting
 import Diffing
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The difference of all small lists of sections")
 struct SectionedExhaustiveTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 
   @Test func `all lists of 2 sections with up to 2 elements follow all rules`() async {
     await check(Universe(contents: 1, headings: 1, elementCount: 2))
@@ -18,7 +19,7 @@ struct SectionedExhaustiveTests {
     await check(Universe(contents: 2, headings: 2, elementCount: 2), oneIn: 1_000)
   }
 
-  @Test(.enabled(if: isLong))
+  @Test(.enabled(if: TestRun.isLong))
   func `all lists of 2 sections with up to 2 elements and updates follow all rules`() async {
     await check(Universe(contents: 2, headings: 2, elementCount: 2))
   }

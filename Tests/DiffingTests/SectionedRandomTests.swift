@@ -1,11 +1,13 @@
+import DataSourceTesting
 import Diffing
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The difference of random lists of sections")
 struct SectionedRandomTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 20_000 : 150
+    TestRun.isLong ? 20_000 : 150
 
   /// A list of sections; identities are drawn from so few that they occur twice, or from many.
   private func list(

@@ -1,17 +1,17 @@
 import Diffing
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The stages of all small lists")
 struct StagedExhaustiveTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
 
   @Test("replay, for up to 3 elements of 3 identities and 2 contents")
   func upToThree() {
     #expect(firstViolation(upTo: 3) == nil)
   }
 
-  @Test("replay, for up to 4 elements of 3 identities and 2 contents", .enabled(if: isLong))
+  @Test("replay, for up to 4 elements of 3 identities and 2 contents", .enabled(if: TestRun.isLong))
   func upToFour() {
     #expect(firstViolation(upTo: 4) == nil)
   }

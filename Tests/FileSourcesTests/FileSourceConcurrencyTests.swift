@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct FileSourceConcurrencyTests {
   private static let rounds =
-    ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 40
+    TestRun.isLong ? 2_000 : 40
 
   /// All files of a test. Several tasks save them.
   private struct Files: Sendable {

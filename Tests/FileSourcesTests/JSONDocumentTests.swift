@@ -1,3 +1,4 @@
+import DataSourceTesting
 import FileWatching
 import Testing
 
@@ -30,7 +31,7 @@ import Testing
 
   @Test func `a random version reads the same as a new document`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let values = [
       "1", "12", "\"a\"", "\"]\"", "[1,2]", "[]", "{\"id\":1}", "{ \"id\" : \"]\" }", "null",
       "\"\\\\\"", "\"\\\"\"",
@@ -72,7 +73,7 @@ import Testing
 
   @Test func `moved elements are found`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let texts = (0..<2_000).map { "{\"id\":\($0)}" }
     let old = try document("[" + texts.joined(separator: ", ") + "]")
     var versions = [texts.shuffled(using: &random), texts.reversed()]

@@ -1,3 +1,4 @@
+import DataSourceTesting
 import Diffing
 import FileWatching
 import ObservableCollections
@@ -10,7 +11,7 @@ import Testing
 @Suite struct JSONDocumentUpdateTests {
   @Test func `a random version equals a new document and has an exact change`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let decoding = ElementDecoding<JSONElement>(each: { $0 })
     var values = (0..<60).map { "{\"id\":\($0)}" }
     var document: JSONDocument?

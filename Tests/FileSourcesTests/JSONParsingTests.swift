@@ -1,3 +1,4 @@
+import DataSourceTesting
 import FileSources
 import Foundation
 import TestSupport
@@ -178,7 +179,7 @@ import Testing
 
   @Test func `random values are unchanged after writing and reading`() throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<3_000 {
       let value = RandomJSON.make(depth: 4, using: &random)
       let loose = value.text(spaced: true, shuffled: false, using: &random)

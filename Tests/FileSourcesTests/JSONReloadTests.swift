@@ -24,7 +24,7 @@ struct JSONReloadTests {
 
   /// Deletes, inserts, updates and moves random items.
   private func edit(
-    _ items: inout [Item], _ version: Int, repeatsIDs: Bool, using random: inout SeededRandom
+    _ items: inout [Item], _ version: Int, repeatsIDs: Bool, using random: inout SeededGenerator
   ) {
     for number in 0..<Int.random(in: 1..<8, using: &random) {
       let place = items.isEmpty ? 0 : Int.random(in: 0..<items.count, using: &random)
@@ -50,7 +50,7 @@ struct JSONReloadTests {
   @Test(arguments: [false, true])
   func `random versions cause exact changes`(repeatsIDs: Bool) async throws {
     let seed = UInt64.random(in: 0 ... .max)
-    var random = SeededRandom(seed: seed)
+    var random = SeededGenerator(seed: seed)
     var items = (0..<200).map { Item(id: $0, text: "\($0)") }
     func save(_ items: [Item]) throws {
       // The white space changes sometimes, which changes no element.

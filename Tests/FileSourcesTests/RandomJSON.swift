@@ -1,17 +1,4 @@
-/// A generator of random numbers that a seed determines.
-struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var bits = state
-    bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-    return bits ^ (bits >> 31)
-  }
-}
+import DataSourceTesting
 
 /// A JSON value that can be written in several ways.
 indirect enum RandomJSON {
@@ -20,7 +7,7 @@ indirect enum RandomJSON {
   case array([RandomJSON])
   case object([(name: [Unicode.Scalar], value: RandomJSON)])
 
-  static func make(depth: Int, using random: inout SeededRandom) -> RandomJSON {
+  static func make(depth: Int, using random: inout SeededGenerator) -> RandomJSON {
     switch Int.random(in: 0..<(depth > 0 ? 6 : 4), using: &random) {
     case 0: return .plain(["null", "true", "false"].randomElement(using: &random) ?? "null")
     case 1: return .plain(number(using: &random))
@@ -42,7 +29,7 @@ indirect enum RandomJSON {
     }
   }
 
-  private static func number(using random: inout SeededRandom) -> String {
+  private static func number(using random: inout SeededGenerator) -> String {
     var text = Bool.random(using: &random) ? "-" : ""
     text += String(UInt64.random(in: 0 ... .max, using: &random) >> (random.next() % 64))
     if Bool.random(using: &random) { text += "." + String(random.next() % 1_000) }
@@ -54,7 +41,7 @@ indirect enum RandomJSON {
     return text
   }
 
-  private static func scalars(using random: inout SeededRandom) -> [Unicode.Scalar] {
+  private static func scalars(using random: inout SeededGenerator) -> [Unicode.Scalar] {
     (0..<Int.random(in: 0..<12, using: &random)).map { _ in
       let limits: [UInt32] = [0x20, 0x80, 0x80, 0x80, 0x800, 0xD800, 0x11_0000]
       let limit = limits.randomElement(using: &random) ?? 0x80
@@ -62,7 +49,7 @@ indirect enum RandomJSON {
     }
   }
 
-  func text(spaced: Bool, shuffled: Bool, using random: inout SeededRandom) -> String {
+  func text(spaced: Bool, shuffled: Bool, using random: inout SeededGenerator) -> String {
     func space() -> String {
       guard spaced else { return "" }
       return ["", "", " ", "\n", "\t\r\n  "].randomElement(using: &random) ?? ""
@@ -86,7 +73,7 @@ indirect enum RandomJSON {
   }
 
   private static func quoted(
-    _ scalars: [Unicode.Scalar], loosely: Bool, using random: inout SeededRandom
+    _ scalars: [Unicode.Scalar], loosely: Bool, using random: inout SeededGenerator
   ) -> String {
     var text = "\""
     for scalar in scalars {

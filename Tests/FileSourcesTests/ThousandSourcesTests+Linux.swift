@@ -1,3 +1,5 @@
+import TestSupport
+
 #if os(Linux)
   import Diffing
   import Dispatch
@@ -55,7 +57,7 @@
     }
 
     private static func report(_ title: String, _ result: ExitTest.Result?) {
-      guard ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1", let result else { return }
+      guard TestRun.isLong, let result else { return }
       let text = String(decoding: result.standardOutputContent, as: UTF8.self)
       for line in text.split(separator: "\n") where line.hasPrefix("- ") { print(title, line) }
     }

@@ -2,13 +2,14 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ListViews
+import TestSupport
 import Testing
 
 /// Every change that the framework makes is one that the strictest view takes.
 @Suite @MainActor struct StrictnessTests {
   @Test func `all changes of small lists are accepted`() throws {
     let elements = (0..<3).flatMap { id in (0..<2).map { TestElement(id, $0) } }
-    let lists = everyList(upTo: isLong ? 3 : 2, of: elements)
+    let lists = everyList(upTo: TestRun.isLong ? 3 : 2, of: elements)
     try withEvery("old", in: lists) { old in
       try withEvery("new", in: lists) { new in
         let screen = Screen(old)
@@ -32,7 +33,7 @@ import Testing
       everyPairOf: SectionUniverse(contents: 2, headings: 2, elementCount: 2), oneIn: 30)
   }
 
-  @Test(.enabled(if: isLong))
+  @Test(.enabled(if: TestRun.isLong))
   func `all changes of two sections with two elements are accepted`() async {
     await take(everyPairOf: SectionUniverse(contents: 2, headings: 2, elementCount: 2))
   }
@@ -55,8 +56,8 @@ import Testing
 
   /// Three hundred in a plain run, a hundred thousand with `SWAPPABLE_LONG=1`, from `SWAPPABLE_SEED` on.
   @Test func `changes of random lists of sections are accepted`() async {
-    let count: UInt64 = isLong ? 100_000 : 300
-    let given = ProcessInfo.processInfo.environment["SWAPPABLE_SEED"].flatMap { UInt64($0) }
+    let count: UInt64 = TestRun.isLong ? 100_000 : 300
+    let given = TestRun.seed
     let first = given ?? .random(in: 0...1 << 40)
     print("a strict view: SWAPPABLE_SEED=\(first), \(count) cases")
     for seed in first..<first + count {

@@ -2,8 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ListViews
-
-let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+import TestSupport
 
 /// Sections, and a strict view that shows them.
 @MainActor

@@ -10,7 +10,6 @@ import Testing
 
 /// Attempts to break the propagation engine: each test began as a way to violate a rule of the contract.
 @Suite struct EngineBreakingConcurrencyTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
 
   // MARK: Joining
 
@@ -373,7 +372,7 @@ import Testing
     // Each join waits for the one before it, so the cost grows faster than the chain.
     let (items, other) = (Items([TestElement(1, 1)]), Items([]))
     var last = items.concatenated(with: other)
-    for _ in 1..<(Self.isLong ? 200 : 30) { last = last.concatenated(with: other) }
+    for _ in 1..<(TestRun.isLong ? 200 : 30) { last = last.concatenated(with: other) }
     let events = RecordingObserver(last)
     let start = ContinuousClock.now
     withTransaction {
@@ -388,7 +387,7 @@ import Testing
     // One commit of each operator enters the domain. No commit may search all others.
     let items = Items((0..<3).map { TestElement($0, $0) })
     let limit = Property(1)
-    let count = Self.isLong ? 10_000 : 500
+    let count = TestRun.isLong ? 10_000 : 500
     let all = (0..<count).map { _ in
       LiveCollection { inputs in
         Below(items: inputs.collection(items), limit: inputs.property(limit))
@@ -403,8 +402,8 @@ import Testing
     #expect(all.allSatisfy { $0.snapshot.count == 3 })
   }
 
-  @Test(.enabled(if: isLong)) func `transactions behind a slow observer need little memory`() throws
-  {
+  @Test(.enabled(if: TestRun.isLong))
+  func `transactions behind a slow observer need little memory`() throws {
     let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
     let both = left.concatenated(with: right)
     let held = Held()
@@ -438,7 +437,7 @@ import Testing
   @Test func `random transactions over many roots are whole for each observer`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("EngineBreaking seed \(seed)")
-    let rounds = Self.isLong ? 20_000 : 100
+    let rounds = TestRun.isLong ? 20_000 : 100
     let roots = (0..<4).map { Items([TestElement($0, 0), TestElement($0 + 100, 0)]) }
     let property = Property(0)
     let first = roots[0].concatenated(with: roots[1])

@@ -16,8 +16,7 @@ import Testing
     let recorder = RecordingObserver(items, on: stepper.scheduler)
     let waiting = WaitingLog(items)
     stepper.run()
-    let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-    let count = isLong ? 1_000_000 : 100_000
+    let count = TestRun.isLong ? 1_000_000 : 100_000
     for step in 1...count {
       switch step % 4 {
       case 0: items.remove(at: 0)

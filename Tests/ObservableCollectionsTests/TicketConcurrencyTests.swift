@@ -9,7 +9,6 @@ import Testing
 
 /// Rules T11 and T12: transactions over several roots, and delivery that falls behind.
 @Suite struct TicketConcurrencyTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
 
   // MARK: T12
 
@@ -141,7 +140,7 @@ import Testing
   @Test func `an observer over a property and two collections never sees a part of a transaction`()
     throws
   {
-    let count = Self.isLong ? 100_000 : 1_000
+    let count = TestRun.isLong ? 100_000 : 1_000
     let (left, right) = (
       Items([TestElement(1, 0), TestElement(2, 0)]), Items([TestElement(3, 0), TestElement(4, 0)])
     )
@@ -312,7 +311,8 @@ import Testing
     withExtendedLifetime((observation, slow)) {}
   }
 
-  @Test(.enabled(if: isLong)) func `ten million commits behind a slow observer need little memory`()
+  @Test(.enabled(if: TestRun.isLong))
+  func `ten million commits behind a slow observer need little memory`()
     throws
   {
     let items = Items((0..<100).map { TestElement($0, 0) })

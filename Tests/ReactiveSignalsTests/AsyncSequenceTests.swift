@@ -2,6 +2,7 @@ import DataSourceTesting
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct LiveValuesTests {
@@ -143,7 +144,7 @@ import Testing
       let made: Log<Int>
       let stream: AsyncStream<Int>
       func makeAsyncIterator() -> AsyncStream<Int>.Iterator {
-        made.add(1)
+        made.append(1)
         return stream.makeAsyncIterator()
       }
     }
@@ -152,7 +153,7 @@ import Testing
     var iterators = (0..<3).map { _ in signal.values(policy: .everything).makeAsyncIterator() }
     feed.yield(7)
     for index in iterators.indices { #expect(await iterators[index].next() == 7) }
-    #expect(made.all == [1])
+    #expect(made.value == [1])
   }
 
   @Test(.timeLimit(.minutes(5))) func aSequenceThatHasEndedIsReleased() async {

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import TestSupport
 import Testing
 
 /// Operators over two inputs, compared with a model for every pair of short timelines.
@@ -128,9 +129,9 @@ import Testing
         let other = input.signal.compactMap { isFirst[$0.0] ? nil : $0.1 }
         let (merged, zipped, combined) = (Log<String>(), Log<String>(), Log<String>())
         let observations = [
-          one.merge(with: other).observe { merged.add($0) },
-          one.zip(other).observe { zipped.add($0 + $1) },
-          one.combineLatest(other).observe { combined.add($0 + $1) },
+          one.merge(with: other).observe { merged.append($0) },
+          one.zip(other).observe { zipped.append($0 + $1) },
+          one.combineLatest(other).observe { combined.append($0 + $1) },
         ]
         var (values, firsts, seconds, latest) = ([String](), [String](), [String](), [String]())
         for (tick, marble) in line.enumerated() where marble == .value {
@@ -140,9 +141,9 @@ import Testing
           if isFirst[tick] { firsts.append(value) } else { seconds.append(value) }
           if let first = firsts.last, let second = seconds.last { latest.append(first + second) }
         }
-        #expect(merged.all == values)
-        #expect(zipped.all == Swift.zip(firsts, seconds).map { $0 + $1 })
-        #expect(combined.all == latest)
+        #expect(merged.value == values)
+        #expect(zipped.value == Swift.zip(firsts, seconds).map { $0 + $1 })
+        #expect(combined.value == latest)
         withExtendedLifetime(observations) {}
       }
     }

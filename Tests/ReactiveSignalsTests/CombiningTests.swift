@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @Suite struct CombiningTests {
@@ -44,9 +45,9 @@ import Testing
     let merged = one.signal.merge(with: other.signal)
     one.value = 3
     let log = Log<Int>()
-    let observation = merged.observe { log.add($0) }
+    let observation = merged.observe { log.append($0) }
     other.value = 4
-    #expect(log.all == [3, 4])
+    #expect(log.value == [3, 4])
     withExtendedLifetime(observation) {}
   }
 
@@ -88,9 +89,9 @@ import Testing
     let pairs = name.signal.combineLatest(count.signal)
     count.value = 2
     let log = Log<String>()
-    let observation = pairs.observe { log.add("\($0)\($1)") }
+    let observation = pairs.observe { log.append("\($0)\($1)") }
     name.value = "b"
-    #expect(log.all == ["a2", "b2"])
+    #expect(log.value == ["a2", "b2"])
     withExtendedLifetime(observation) {}
   }
 
@@ -125,10 +126,10 @@ import Testing
   @Test func zipOfManyValuesThatWaitKeepsTheirOrder() {
     let (one, other) = (SignalInput<Int>(), SignalInput<Int>())
     let log = Log<Bool>()
-    let observation = one.signal.zip(other.signal).observe { log.add($0 == $1) }
+    let observation = one.signal.zip(other.signal).observe { log.append($0 == $1) }
     for number in 0..<1000 { one.send(number) }
     for number in 0..<1000 { other.send(number) }
-    #expect(log.all == Array(repeating: true, count: 1000))
+    #expect(log.value == Array(repeating: true, count: 1000))
     withExtendedLifetime(observation) {}
   }
 
@@ -142,8 +143,8 @@ import Testing
       property.signal.zip(input.signal).map { $0 + $1 },
     ]
     input.send(2)
-    let observations = signals.map { $0.observe { log.add($0) } }
-    #expect(log.all == [])
+    let observations = signals.map { $0.observe { log.append($0) } }
+    #expect(log.value == [])
     withExtendedLifetime(observations) {}
   }
 

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 @Suite struct CompletionTests {
@@ -11,9 +12,9 @@ import Testing
   private func observe(_ signal: Signal<Int>, as name: String = "") -> Disposable {
     let log = log
     return signal.observe {
-      log.add("\(name)\($0)")
+      log.append("\(name)\($0)")
     } onCompletion: {
-      log.add("\(name)end")
+      log.append("\(name)end")
     }
   }
 
@@ -23,7 +24,7 @@ import Testing
     input.finish()
     input.send(2)
     input.finish()
-    #expect(log.all == ["a1", "b1", "aend", "bend"])
+    #expect(log.value == ["a1", "b1", "aend", "bend"])
     withExtendedLifetime(observations) {}
   }
 
@@ -31,7 +32,7 @@ import Testing
     input.send(1)
     input.finish()
     let observation = observe(input.signal)
-    #expect(log.all == ["end"])
+    #expect(log.value == ["end"])
     withExtendedLifetime(observation) {}
   }
 
@@ -44,7 +45,7 @@ import Testing
     node.send(3)
     let afterwards = derived.map { $0 + 1 }
     let observations = [signal, derived, afterwards].map { observe($0) }
-    #expect(log.all == ["2", "end", "20", "end", "21", "end"])
+    #expect(log.value == ["2", "end", "20", "end", "21", "end"])
     withExtendedLifetime(observations) {}
   }
 
@@ -118,20 +119,20 @@ import Testing
       weakToken = token
       observation = input.signal.observe(on: work.scheduler, policy: policy) { value in
         withExtendedLifetime(token) {}
-        log.add("\(value)")
+        log.append("\(value)")
       } onCompletion: {
-        log.add("end")
+        log.append("end")
       }
     }
     for value in 1...4 { input.send(value) }
     input.finish()
-    #expect(log.all == [])
+    #expect(log.value == [])
     work.runAll()
     let values = ["1", "2", "3", "4"]
     switch policy {
-    case .coalesce: #expect(log.all == ["4", "end"])
-    case .everything: #expect(log.all == values + ["end"])
-    case .bounded: #expect(log.all == ["1", "4", "end"])
+    case .coalesce: #expect(log.value == ["4", "end"])
+    case .everything: #expect(log.value == values + ["end"])
+    case .bounded: #expect(log.value == ["1", "4", "end"])
     }
     #expect(weakToken == nil)
     withExtendedLifetime(observation) {}
@@ -141,28 +142,28 @@ import Testing
     let (log, work) = (log, HeldWork())
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe(on: work.scheduler) { value in
-      log.add("\(value)")
+      log.append("\(value)")
       slot.withLock { $0 }?.dispose()
     } onCompletion: {
-      log.add("end")
+      log.append("end")
     }
     slot.withLock { $0 = observation }
     input.send(1)
     input.finish()
     work.runAll()
-    #expect(log.all == ["1"])
+    #expect(log.value == ["1"])
   }
 
   @Test func disposedBeforeItsTurnItIsNotToldTheEnd() {
     let (log, work) = (log, HeldWork())
     let observation = input.signal.observe(on: work.scheduler) { _ in
     } onCompletion: {
-      log.add("end")
+      log.append("end")
     }
     input.finish()
     observation.dispose()
     work.runAll()
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   // MARK: Rules T2 and T6
@@ -173,14 +174,14 @@ import Testing
       input.signal.observe { value in
         input.finish()
         input.send(value + 1)
-        log.add("a\(value)")
+        log.append("a\(value)")
       } onCompletion: {
-        log.add("aend")
+        log.append("aend")
       },
       observe(input.signal, as: "b"),
     ]
     input.send(1)
-    #expect(log.all == ["a1", "b1", "aend", "bend"])
+    #expect(log.value == ["a1", "b1", "aend", "bend"])
     withExtendedLifetime(observations) {}
   }
 
@@ -191,12 +192,12 @@ import Testing
     } onCompletion: {
       input.signal.observe { _ in
       } onCompletion: {
-        log.add("late")
+        log.append("late")
       }.store(in: bag)
-      log.add("first")
+      log.append("first")
     }.store(in: bag)
     input.finish()
-    #expect(log.all == ["late", "first"])
+    #expect(log.value == ["late", "first"])
   }
 
   @Test func whoIsDisposedByAnEarlierObserverIsNotToldTheEnd() {
@@ -204,12 +205,12 @@ import Testing
     let slot = Locked<Disposable?>(nil)
     let first = input.signal.observe { _ in
     } onCompletion: {
-      log.add("first")
+      log.append("first")
       slot.withLock { $0 }?.disposeAndWait()
     }
     slot.withLock { $0 = observe(input.signal, as: "second ") }
     input.finish()
-    #expect(log.all == ["first"])
+    #expect(log.value == ["first"])
     withExtendedLifetime(first) {}
   }
 
@@ -218,7 +219,7 @@ import Testing
     input.finish()
     observation.dispose()
     observation.disposeAndWait()
-    #expect(log.all == ["end"])
+    #expect(log.value == ["end"])
     #expect(observation.isDisposed)
   }
 }
@@ -236,9 +237,9 @@ import Testing
   private func observe(_ signal: Signal<Int>) -> Disposable {
     let log = log
     return signal.observe {
-      log.add("\($0)")
+      log.append("\($0)")
     } onCompletion: {
-      log.add("end")
+      log.append("end")
     }
   }
 
@@ -253,7 +254,7 @@ import Testing
     node.finish()
     pause.release()
     wait(for: joining)
-    #expect(log.all == ["1", "2", "end"])
+    #expect(log.value == ["1", "2", "end"])
     slot.dispose()
   }
 
@@ -266,7 +267,7 @@ import Testing
     observation.dispose()
     pause.release()
     wait(for: ending)
-    #expect(log.all == ["1", "1", "end"])
+    #expect(log.value == ["1", "1", "end"])
     other.dispose()
   }
 
@@ -290,7 +291,7 @@ import Testing
     wait(for: ending)
     late.dispose()
     observation.dispose()
-    #expect(log.all.sorted() == ["1", "1", "end", "end"])
+    #expect(log.value.sorted() == ["1", "1", "end", "end"])
   }
 
   @Test func anOperatorMadeWhileTheEndIsPublishedEndsToo() throws {
@@ -301,13 +302,13 @@ import Testing
       let ending = onThread { node.finish() }
       try pause.waitUntilReached()
       let observation = signal.map { $0 * 10 }.observe {
-        log.add("\($0)")
+        log.append("\($0)")
       } onCompletion: {
-        log.add("end")
+        log.append("end")
       }
       pause.release()
       wait(for: ending)
-      #expect(log.all == ["10", "end"])
+      #expect(log.value == ["10", "end"])
       withExtendedLifetime(observation) {}
     }
   }
@@ -318,9 +319,9 @@ import Testing
     let pause = control.arm(.caughtUp)
     let joining = onThread {
       let observation = signal.map { $0 * 10 }.observe {
-        log.add("\($0)")
+        log.append("\($0)")
       } onCompletion: {
-        log.add("end")
+        log.append("end")
       }
       withExtendedLifetime(observation) {}
     }
@@ -329,7 +330,7 @@ import Testing
     node.finish()
     pause.release()
     wait(for: joining)
-    #expect(log.all == ["20", "end"])
+    #expect(log.value == ["20", "end"])
   }
 
   // MARK: Many threads
@@ -349,14 +350,14 @@ import Testing
             let signal = round % 2 == 0 ? derived : input.signal
             signal.observe { _ in
             } onCompletion: {
-              ends.add(number)
+              ends.append(number)
             }.store(in: bag)
           default: break
           }
         }
       }
       input.signal.node.domain.waitUntilDelivered()
-      #expect(ends.all.sorted() == Array(200..<220) + Array(300..<320))
+      #expect(ends.value.sorted() == Array(200..<220) + Array(300..<320))
     }
   }
 

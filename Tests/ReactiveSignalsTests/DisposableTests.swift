@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct DisposableTests {
@@ -11,23 +12,23 @@ import Testing
 
   @Test func nothingIsCalledAfterDispose() {
     let log = Log<Int>()
-    let observation = input.signal.observe { log.add($0) }
+    let observation = input.signal.observe { log.append($0) }
     input.send(1)
     observation.dispose()
     #expect(observation.isDisposed)
     input.send(2)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 
   @Test func lettingItGoDisposes() {
     let log = Log<Int>()
     do {
-      let observation = input.signal.observe { log.add($0) }
+      let observation = input.signal.observe { log.append($0) }
       input.send(1)
       withExtendedLifetime(observation) {}
     }
     input.send(2)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 
   @Test func disposedInsideAnObserverItIsExact() {
@@ -37,15 +38,15 @@ import Testing
     let (signal, input) = (input.signal, input)
     own.withLock {
       $0 = signal.observe { value in
-        log.add("a\(value)")
+        log.append("a\(value)")
         later.withLock { $0 }?.dispose()
         own.withLock { $0 }?.dispose()
         input.send(value + 1)
       }
     }
-    later.withLock { $0 = signal.observe { log.add("b\($0)") } }
+    later.withLock { $0 = signal.observe { log.append("b\($0)") } }
     input.send(1)
-    #expect(log.all == ["a1"])
+    #expect(log.value == ["a1"])
   }
 
   @Test func whatTheObserverCapturedIsReleasedByDispose() {
@@ -85,16 +86,16 @@ import Testing
     let observation = input.signal.observe { value in
       isInside.signal()
       mayGoOn.wait()
-      log.add(value)
+      log.append(value)
     }
     let done = onThread { input.send(1) }
     wait(for: isInside)
     observation.dispose()
-    #expect(log.all == [])
+    #expect(log.value == [])
     mayGoOn.signal()
     wait(for: done)
     input.send(2)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 
   @Test func disposeAndWaitWaitsForTheCallOfAnotherThread() {
@@ -103,18 +104,18 @@ import Testing
     let observation = input.signal.observe { value in
       isInside.signal()
       mayGoOn.wait()
-      log.add(value)
+      log.append(value)
     }
     let sending = onThread { input.send(1) }
     wait(for: isInside)
     let disposing = onThread {
       observation.disposeAndWait()
-      log.add(100)
+      log.append(100)
     }
     mayGoOn.signal()
     wait(for: disposing)
     wait(for: sending)
-    #expect(log.all == [1, 100])
+    #expect(log.value == [1, 100])
   }
 
   @Test func disposeAndWaitInsideTheObserverReturnsAtOnce() {
@@ -122,12 +123,12 @@ import Testing
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe { value in
       slot.withLock { $0 }?.disposeAndWait()
-      log.add(value)
+      log.append(value)
     }
     slot.withLock { $0 = observation }
     input.send(1)
     input.send(2)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 
   @Test func disposeAndWaitWaitsForAScheduledCallToo() {
@@ -136,17 +137,17 @@ import Testing
     let observation = input.signal.observe(on: .queue(DispatchQueue(label: "calls"))) { value in
       isInside.signal()
       mayGoOn.wait()
-      log.add(value)
+      log.append(value)
     }
     input.send(1)
     wait(for: isInside)
     let disposing = onThread {
       observation.disposeAndWait()
-      log.add(100)
+      log.append(100)
     }
     mayGoOn.signal()
     wait(for: disposing)
-    #expect(log.all == [1, 100])
+    #expect(log.value == [1, 100])
   }
 
   @Test func disposingWhileManySendNeverCallsAfterwards() {
@@ -184,14 +185,14 @@ import Testing
   @Test func aBagDisposesWhatItHoldsAndCanBeUsedOn() {
     let log = Log<Int>()
     var bag: DisposeBag? = DisposeBag()
-    bag?.add(Disposable { log.add(1) })
-    Disposable { log.add(2) }.store(in: bag ?? DisposeBag())
-    #expect(log.all == [])
+    bag?.add(Disposable { log.append(1) })
+    Disposable { log.append(2) }.store(in: bag ?? DisposeBag())
+    #expect(log.value == [])
     bag?.dispose()
-    #expect(log.all == [1, 2])
-    bag?.add(Disposable { log.add(3) })
+    #expect(log.value == [1, 2])
+    bag?.add(Disposable { log.append(3) })
     bag = nil
-    #expect(log.all == [1, 2, 3])
+    #expect(log.value == [1, 2, 3])
   }
 
   @Test func aBagLetsGoOfWhatIsDisposedAlready() {
@@ -211,12 +212,12 @@ import Testing
     let (input, log, bag) = (input, Log<Int>(), DisposeBag())
     for _ in 0..<3 {
       input.signal.observe { value in
-        log.add(value)
+        log.append(value)
         bag.dispose()
       }.store(in: bag)
     }
     input.send(1)
     input.send(2)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 /// The rules of the event contract that hold for each operator.
@@ -18,15 +19,15 @@ import Testing
     let signal = operation.make(input.signal) {}
     let observations = [
       signal.observe { value in
-        log.add("a\(value)")
+        log.append("a\(value)")
         if value < 3 { input.send(value + 1) }
-        log.add("a\(value) done")
+        log.append("a\(value) done")
       },
-      signal.observe { log.add("b\($0)") },
+      signal.observe { log.append("b\($0)") },
     ]
     input.send(1)
     #expect(
-      log.all == ["a1", "a1 done", "b1", "a2", "a2 done", "b2", "a3", "a3 done", "b3"])
+      log.value == ["a1", "a1 done", "b1", "a2", "a2 done", "b2", "a3", "a3 done", "b3"])
     withExtendedLifetime(observations) {}
   }
 
@@ -38,15 +39,15 @@ import Testing
     let observations = ["a", "b"].map { name in
       signal.observe { value in
         input.finish()
-        log.add("\(name)\(value)")
+        log.append("\(name)\(value)")
       } onCompletion: {
-        log.add("\(name)end")
+        log.append("\(name)end")
       }
     }
     input.send(1)
     input.send(2)
-    #expect(Array(log.all.prefix(2)) == ["a1", "b1"])
-    #expect([[], ["aend", "bend"]].contains(Array(log.all.dropFirst(2))))
+    #expect(Array(log.value.prefix(2)) == ["a1", "b1"])
+    #expect([[], ["aend", "bend"]].contains(Array(log.value.dropFirst(2))))
     withExtendedLifetime(observations) {}
   }
 
@@ -57,15 +58,15 @@ import Testing
     let log = log
     let signal = operation.make(input.signal) {}
     let observation = signal.observe {
-      log.add("\($0)")
+      log.append("\($0)")
     } onCompletion: {
-      log.add("end")
+      log.append("end")
     }
     input.send(1)
     observation.dispose()
     input.send(2)
     input.finish()
-    #expect(log.all == ["1"])
+    #expect(log.value == ["1"])
   }
 
   @Test(arguments: OperatorCase.all)
@@ -74,14 +75,14 @@ import Testing
     let signal = operation.make(input.signal) {}
     let slots = Locked<[Disposable]>([])
     let first = signal.observe { value in
-      log.add("a\(value)")
+      log.append("a\(value)")
       input.send(value + 1)
       for slot in slots.withLock({ $0 }) { slot.dispose() }
     }
-    let second = signal.observe { log.add("b\($0)") }
+    let second = signal.observe { log.append("b\($0)") }
     slots.withLock { $0 = [first, second] }
     input.send(1)
-    #expect(log.all == ["a1"])
+    #expect(log.value == ["a1"])
     slots.withLock { $0 = [] }
   }
 
@@ -109,12 +110,12 @@ import Testing
   func anObservationKeepsAllThatItComesFromAlive(_ operation: OperatorCase) {
     let log = log
     let observation = operation.make(input.signal.map { $0 }) {}.map { $0 }
-      .observe { log.add("\($0)") }
+      .observe { log.append("\($0)") }
     input.send(1)
-    #expect(log.all == ["1"])
+    #expect(log.value == ["1"])
     observation.dispose()
     input.send(2)
-    #expect(log.all == ["1"])
+    #expect(log.value == ["1"])
   }
 
   // MARK: Rule T8
@@ -138,13 +139,13 @@ import Testing
     slot.withLock { $0 = signal }
     let observation = signal.observe { value in
       tryAll()
-      log.add("\(value)")
+      log.append("\(value)")
     } onCompletion: {
       tryAll()
     }
     for value in 0..<3 { input.send(value) }
     input.finish()
-    #expect(log.all == ["0", "1", "2"])
+    #expect(log.value == ["0", "1", "2"])
     slot.withLock { $0 = nil }
     withExtendedLifetime(observation) {}
   }
@@ -190,12 +191,12 @@ import Testing
         }
         work()
         wait(for: onThread(work))
-        log.add(number)
+        log.append(number)
       }
     }
     observation.dispose()
     property.value = Value()
-    #expect(Array(log.all.prefix(3)) == [0, 1, 2])
+    #expect(Array(log.value.prefix(3)) == [0, 1, 2])
     withExtendedLifetime(signal) {}
   }
 
@@ -243,7 +244,7 @@ import Testing
         }
         nodes.append { [weak node = signal.node] in node }
       }
-      let observation = signal.observe { log.add($0) }
+      let observation = signal.observe { log.append($0) }
       property.value = 1
       #expect(nodes.allSatisfy { $0() != nil })
       withExtendedLifetime(observation) {}
@@ -251,7 +252,7 @@ import Testing
     #expect(captured == nil)
     #expect(nodes.allSatisfy { $0() == nil })
     property.value = 2
-    #expect(log.all == [10, 11])
+    #expect(log.value == [10, 11])
   }
 
   // MARK: Many operators
@@ -261,9 +262,9 @@ import Testing
     let (property, log) = (Property(1), Log<Int>())
     var signal = property.signal
     for _ in 0..<60 { signal = signal.combineLatest(signal).map { max($0, $1) } }
-    let observation = signal.observe { log.add($0) }
+    let observation = signal.observe { log.append($0) }
     property.value = 2
-    #expect(log.all == [1, 2])
+    #expect(log.value == [1, 2])
     withExtendedLifetime(observation) {}
   }
 
@@ -308,13 +309,13 @@ import Testing
     #expect(weakToken == nil)
     let tens = property.signal.map { $0 * 10 }
     let hundreds = tens.map { $0 * 10 }
-    let observation = hundreds.observe { log.add($0) }
-    #expect(log.all == [100])
+    let observation = hundreds.observe { log.append($0) }
+    #expect(log.value == [100])
     pause.release()
     wait(for: setting)
-    #expect(log.all == [100, 200])
+    #expect(log.value == [100, 200])
     property.value = 3
-    #expect(log.all == [100, 200, 300])
+    #expect(log.value == [100, 200, 300])
     withExtendedLifetime((first, observation)) {}
   }
 
@@ -330,7 +331,7 @@ import Testing
     let observations = logs.map { log in
       signal.observe { value in
         if isInside.add(1, ordering: .relaxed).newValue != 1 { overlaps.add(1, ordering: .relaxed) }
-        log.add(value)
+        log.append(value)
         isInside.subtract(1, ordering: .relaxed)
       }
     }
@@ -339,10 +340,10 @@ import Testing
     }
     input.signal.node.domain.waitUntilDelivered()
     signal.node.domain.waitUntilDelivered()
-    #expect(logs[0].all.count == 800)
-    #expect(logs[0].all == logs[1].all && logs[1].all == logs[2].all)
+    #expect(logs[0].value.count == 800)
+    #expect(logs[0].value == logs[1].value && logs[1].value == logs[2].value)
     for thread in 0..<4 {
-      #expect(logs[0].all.filter { $0 / 1000 == thread } == (0..<200).map { thread * 1000 + $0 })
+      #expect(logs[0].value.filter { $0 / 1000 == thread } == (0..<200).map { thread * 1000 + $0 })
     }
     #expect(overlaps.load(ordering: .relaxed) == 0)
     withExtendedLifetime(observations) {}
@@ -362,10 +363,10 @@ import Testing
           } else {
             let log = Log<Int>()
             let signal = operation.make(property.signal) { withExtendedLifetime(token) {} }
-            let observation = signal.observe { log.add($0) }
+            let observation = signal.observe { log.append($0) }
             property.modify { $0 += 1 }
             observation.disposeAndWait()
-            let values = log.all
+            let values = log.value
             #expect(values == values.sorted())
           }
         }
@@ -381,16 +382,16 @@ import Testing
     let merged = signals[0].merge(with: signals[1], signals[2], signals[3])
     let log = Log<Int>()
     let observation = merged.observe {
-      log.add($0)
+      log.append($0)
     } onCompletion: {
-      log.add(-1)
+      log.append(-1)
     }
     onThreads(4) { thread in
       for value in 0..<500 { inputs[thread].send(thread * 1000 + value) }
       inputs[thread].finish()
     }
     merged.node.domain.waitUntilDelivered()
-    let values = log.all
+    let values = log.value
     #expect(values.count == 2001)
     #expect(values.last == -1)
     for thread in 0..<4 {
@@ -405,13 +406,13 @@ import Testing
       let (one, other) = (Property(0), Property(0))
       let pairs = one.signal.combineLatest(other.signal)
       let log = Log<[Int]>()
-      let observation = pairs.observe { log.add([$0, $1]) }
+      let observation = pairs.observe { log.append([$0, $1]) }
       onThreads(2) { thread in
         for value in 1...50 { (thread == 0 ? one : other).value = value }
       }
       pairs.node.domain.waitUntilDelivered()
-      #expect(log.all.last == [50, 50])
-      for (earlier, later) in Swift.zip(log.all, log.all.dropFirst()) {
+      #expect(log.value.last == [50, 50])
+      for (earlier, later) in Swift.zip(log.value, log.value.dropFirst()) {
         #expect(earlier[0] <= later[0] && earlier[1] <= later[1])
       }
       withExtendedLifetime(observation) {}
@@ -422,10 +423,10 @@ import Testing
     let property = Property(0)
     let pairs = property.signal.map { $0 * 2 }.combineLatest(property.signal.map { $0 * 3 })
     let log = Log<Bool>()
-    let observation = pairs.observe { log.add($0 * 3 == $1 * 2) }
+    let observation = pairs.observe { log.append($0 * 3 == $1 * 2) }
     onThreads(3) { _ in for _ in 0..<300 { property.modify { $0 += 1 } } }
     property.signal.node.domain.waitUntilDelivered()
-    #expect(log.all == Array(repeating: true, count: 901))
+    #expect(log.value == Array(repeating: true, count: 901))
     withExtendedLifetime(observation) {}
   }
 }

@@ -1,14 +1,15 @@
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @Suite struct PropertyTests {
   @Test func anObserverIsToldThePresentValueAndThenEachThatIsSet() {
     let property = Property("Ada")
     let log = Log<String>()
-    let observation = property.observe { log.add($0) }
+    let observation = property.observe { log.append($0) }
     property.value = "Grace"
     property.value = "Grace"
-    #expect(log.all == ["Ada", "Grace", "Grace"])
+    #expect(log.value == ["Ada", "Grace", "Grace"])
     #expect(property.value == "Grace")
     withExtendedLifetime(observation) {}
   }
@@ -20,14 +21,14 @@ import Testing
       property.observe { value in
         if value == 1 {
           property.value = 2
-          log.add("read \(property.value)")
+          log.append("read \(property.value)")
         }
-        log.add("a\(value)")
+        log.append("a\(value)")
       },
-      property.observe { log.add("b\($0)") },
+      property.observe { log.append("b\($0)") },
     ]
     property.value = 1
-    #expect(log.all == ["a0", "b0", "read 2", "a1", "b1", "a2", "b2"])
+    #expect(log.value == ["a0", "b0", "read 2", "a1", "b1", "a2", "b2"])
     withExtendedLifetime(observations) {}
   }
 
@@ -41,16 +42,16 @@ import Testing
     struct Refused: Error {}
     let property = Property([1])
     let log = Log<[Int]>()
-    let observation = property.observe { log.add($0) }
+    let observation = property.observe { log.append($0) }
     #expect(throws: Refused.self) {
       try property.modify { value in
         value.append(2)
         throw Refused()
       }
     }
-    #expect(log.all == [[1]])
+    #expect(log.value == [[1]])
     #expect(property.modify { $0.removeLast() } == 1)
-    #expect(log.all == [[1], []])
+    #expect(log.value == [[1], []])
     withExtendedLifetime(observation) {}
   }
 
@@ -86,7 +87,7 @@ import Testing
     do {
       let property = Property(1)
       weakProperty = property
-      observation = property.observe { log.add($0) }
+      observation = property.observe { log.append($0) }
     }
     #expect(weakProperty != nil)
     observation?.dispose()

@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct PropertyViewTests {
@@ -24,9 +25,9 @@ import Testing
     #expect(squared.value == 4)
     property.value = 3
     #expect(squared.value == 9)
-    let observation = squared.observe { log.add($0) }
+    let observation = squared.observe { log.append($0) }
     property.value = 4
-    #expect(log.all == [9, 16])
+    #expect(log.value == [9, 16])
     #expect(squared.map { "\($0)" }.value == "16")
     withExtendedLifetime(observation) {}
   }
@@ -38,13 +39,13 @@ import Testing
     let observations = [
       property.observe { value in
         if value == 1 { property.value = 2 }
-        log.add([value, property.value, doubled.value])
+        log.append([value, property.value, doubled.value])
       },
-      doubled.observe { log.add([$0, property.value, doubled.value]) },
+      doubled.observe { log.append([$0, property.value, doubled.value]) },
     ]
     property.value = 1
     #expect(
-      log.all == [[0, 0, 0], [0, 0, 0], [1, 2, 4], [2, 2, 4], [2, 2, 4], [4, 2, 4]])
+      log.value == [[0, 0, 0], [0, 0, 0], [1, 2, 4], [2, 2, 4], [2, 2, 4], [4, 2, 4]])
     withExtendedLifetime(observations) {}
   }
 
@@ -52,13 +53,13 @@ import Testing
     let calls = Log<Int>()
     let property = Property(1)
     let mapped = property.map { value in
-      calls.add(value)
+      calls.append(value)
       return value
     }
     for _ in 0..<3 { #expect(mapped.value == property.value) }
     property.value = 2
     for _ in 0..<3 { #expect(mapped.value == property.value) }
-    #expect(calls.all == [1, 2])
+    #expect(calls.value == [1, 2])
   }
 
   @Test func aViewKeepsWhatItShowsAlive() {
@@ -89,13 +90,13 @@ import Testing
     let (all, distinct) = (Log<String>(), Log<String>())
     let name = person.projection(\.name)
     let observations = [
-      name.observe { all.add($0) },
-      name.signal.removeDuplicates().observe { distinct.add($0) },
+      name.observe { all.append($0) },
+      name.signal.removeDuplicates().observe { distinct.append($0) },
     ]
     name.value = "Grace"
     person.value.address.city = "Turin"
-    #expect(all.all == ["Ada", "Grace", "Grace"])
-    #expect(distinct.all == ["Ada", "Grace"])
+    #expect(all.value == ["Ada", "Grace", "Grace"])
+    #expect(distinct.value == ["Ada", "Grace"])
     withExtendedLifetime(observations) {}
   }
 
@@ -116,12 +117,12 @@ import Testing
     let observations = [
       name.observe { value in
         if value == "1" { name.value = "2" }
-        log.add("a\(value) \(person.value.name)")
+        log.append("a\(value) \(person.value.name)")
       },
-      name.observe { log.add("b\($0)") },
+      name.observe { log.append("b\($0)") },
     ]
     name.value = "1"
-    #expect(log.all == ["aAda Ada", "bAda", "a1 2", "b1", "a2 2", "b2"])
+    #expect(log.value == ["aAda Ada", "bAda", "a1 2", "b1", "a2 2", "b2"])
     withExtendedLifetime(observations) {}
   }
 
@@ -167,8 +168,8 @@ import Testing
 
   @Test func aClosureIsGivenTheValues() {
     let log = Log<Int>()
-    let binding = Property(1).map { $0 + 1 }.bind(to: { log.add($0) })
-    #expect(log.all == [2])
+    let binding = Property(1).map { $0 + 1 }.bind(to: { log.append($0) })
+    #expect(log.value == [2])
     withExtendedLifetime(binding) {}
   }
 

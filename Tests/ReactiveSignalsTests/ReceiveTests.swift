@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Dispatch
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @Suite struct ReceiveTests {
@@ -15,15 +16,15 @@ import Testing
     let log = Log<Int>()
     let observation = input.signal.receive(on: work.scheduler, policy: policy).map { $0 * 10 }
       .observe {
-        log.add($0)
+        log.append($0)
       } onCompletion: {
-        log.add(-1)
+        log.append(-1)
       }
     for value in 1...5 { input.send(value) }
     input.finish()
-    #expect(log.all == [])
+    #expect(log.value == [])
     work.runAll()
-    #expect(log.all == told)
+    #expect(log.value == told)
     withExtendedLifetime(observation) {}
   }
 
@@ -31,13 +32,13 @@ import Testing
     let property = Property(1)
     let signal = property.signal.receive(on: work.scheduler)
     let log = Log<Int>()
-    let early = signal.observe { log.add($0) }
-    #expect(log.all == [])
+    let early = signal.observe { log.append($0) }
+    #expect(log.value == [])
     work.runAll()
     property.value = 2
-    let late = signal.observe { log.add($0 * 10) }
+    let late = signal.observe { log.append($0 * 10) }
     work.runAll()
-    #expect(log.all == [1, 10, 2, 20])
+    #expect(log.value == [1, 10, 2, 20])
     withExtendedLifetime([early, late]) {}
   }
 
@@ -61,12 +62,12 @@ import Testing
       let observation = input.signal.receive(on: work.scheduler).map { value in
         withExtendedLifetime(token) {}
         return value
-      }.observe { log.add($0) }
+      }.observe { log.append($0) }
       input.send(1)
       withExtendedLifetime(observation) {}
     }
     #expect(captured == nil)
     work.runAll()
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 /// An event of which only the latest is pending.
@@ -17,32 +18,32 @@ private struct Latest: Mergeable {
 
   private func told(_ policy: DeliveryPolicy) -> Log<Int> {
     let log = Log<Int>()
-    let observation = input.signal.observe(on: work.scheduler, policy: policy) { log.add($0) }
+    let observation = input.signal.observe(on: work.scheduler, policy: policy) { log.append($0) }
     for value in 1...5 { input.send(value) }
-    #expect(log.all == [])
+    #expect(log.value == [])
     work.runAll()
     withExtendedLifetime(observation) {}
     return log
   }
 
   @Test func ofWhatWaitsTheLatestIsDeliveredByDefault() {
-    #expect(told(.coalesce).all == [5])
+    #expect(told(.coalesce).value == [5])
   }
 
   @Test func everythingIsDeliveredWhereThatWasAskedFor() {
-    #expect(told(.everything).all == [1, 2, 3, 4, 5])
+    #expect(told(.everything).value == [1, 2, 3, 4, 5])
   }
 
   @Test func boundedKeepsTheOldestAndMergesTheRest() {
-    #expect(told(.bounded(3)).all == [1, 2, 5])
-    #expect(told(.bounded(0)).all == [5])
+    #expect(told(.bounded(3)).value == [1, 2, 5])
+    #expect(told(.bounded(0)).value == [5])
   }
 
   @Test func onePieceOfWorkIsWithTheSchedulerAtATime() {
     let log = Log<Int>()
     let (input, work) = (input, work)
     let observation = input.signal.observe(on: work.scheduler) { value in
-      log.add(value)
+      log.append(value)
       if value == 2 {
         input.send(3)
         #expect(work.count == 0)
@@ -52,30 +53,30 @@ private struct Latest: Mergeable {
     input.send(2)
     #expect(work.count == 1)
     work.runAll()
-    #expect(log.all == [2, 3])
+    #expect(log.value == [2, 3])
     withExtendedLifetime(observation) {}
   }
 
   @Test func whatWaitsIsDroppedByDispose() {
     let log = Log<Int>()
-    let observation = input.signal.observe(on: work.scheduler) { log.add($0) }
+    let observation = input.signal.observe(on: work.scheduler) { log.append($0) }
     input.send(1)
     observation.dispose()
     work.runAll()
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   @Test func disposedInsideItselfTheRestOfItsTurnIsDropped() {
     let log = Log<Int>()
     let slot = Locked<Disposable?>(nil)
     let observation = input.signal.observe(on: work.scheduler, policy: .everything) { value in
-      log.add(value)
+      log.append(value)
       if value == 2 { slot.withLock { $0 }?.dispose() }
     }
     slot.withLock { $0 = observation }
     for value in 1...4 { input.send(value) }
     work.runAll()
-    #expect(log.all == [1, 2])
+    #expect(log.value == [1, 2])
   }
 
   @Test func aSlowObserverHoldsNobodyElseUp() {
@@ -85,12 +86,12 @@ private struct Latest: Mergeable {
       isInside.signal()
       mayGoOn.wait()
     }
-    let fast = input.signal.observe { log.add($0) }
+    let fast = input.signal.observe { log.append($0) }
     input.send(1)
     wait(for: isInside)
     input.send(2)
     input.send(3)
-    #expect(log.all == [1, 2, 3])
+    #expect(log.value == [1, 2, 3])
     slow.dispose()
     mayGoOn.signal()
     withExtendedLifetime(fast) {}
@@ -104,13 +105,13 @@ private struct Latest: Mergeable {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let observation = input.signal.observe(on: .queue(queue), policy: .everything) { value in
       if isInside.add(1, ordering: .relaxed).newValue != 1 { overlaps.add(1, ordering: .relaxed) }
-      log.add(value)
+      log.append(value)
       isInside.subtract(1, ordering: .relaxed)
       if value == 999 { isDone.signal() }
     }
     for value in 0..<1000 { input.send(value) }
     wait(for: isDone)
-    #expect(log.all == Array(0..<1000))
+    #expect(log.value == Array(0..<1000))
     #expect(overlaps.load(ordering: .relaxed) == 0)
     withExtendedLifetime(observation) {}
   }
@@ -120,10 +121,10 @@ private struct Latest: Mergeable {
     let input = input
     let observation = input.signal.observe(on: Scheduler { $0() }, policy: .everything) { value in
       if value < 3 { input.send(value + 1) }
-      log.add(value)
+      log.append(value)
     }
     input.send(1)
-    #expect(log.all == [1, 2, 3])
+    #expect(log.value == [1, 2, 3])
     withExtendedLifetime(observation) {}
   }
 
@@ -147,10 +148,10 @@ private struct Latest: Mergeable {
     let (log, work) = (Log<Int>(), work)
     let mailbox = Mailbox<Latest>(
       on: { job in Task { job() } }, policy: .everything
-    ) { latest, _ in log.add(latest.value) }
+    ) { latest, _ in log.append(latest.value) }
     for value in 0..<10 { mailbox.post(Latest(value: value)) }
     await mailbox.settled()
-    #expect(log.all == Array(0..<10))
+    #expect(log.value == Array(0..<10))
     let closed = Mailbox<Latest>(on: { _ in }, policy: .coalesce) { _, _ in }
     closed.post(Latest(value: 1))
     closed.close()

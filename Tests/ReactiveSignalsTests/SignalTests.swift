@@ -2,6 +2,7 @@ import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct SignalTests {
@@ -10,21 +11,21 @@ import Testing
   @Test func observersAreCalledInTheOrderOfTheirSubscription() {
     let log = Log<String>()
     let observations = ["a", "b", "c"].map { name in
-      input.signal.observe { log.add("\(name)\($0)") }
+      input.signal.observe { log.append("\(name)\($0)") }
     }
     input.send(1)
     input.send(2)
-    #expect(log.all == ["a1", "b1", "c1", "a2", "b2", "c2"])
+    #expect(log.value == ["a1", "b1", "c1", "a2", "b2", "c2"])
     withExtendedLifetime(observations) {}
   }
 
   @Test func aLateObserverIsToldNothingOfTheValuesBefore() {
     input.send(1)
     let log = Log<Int>()
-    let observation = input.signal.observe { log.add($0) }
-    #expect(log.all == [])
+    let observation = input.signal.observe { log.append($0) }
+    #expect(log.value == [])
     input.send(2)
-    #expect(log.all == [2])
+    #expect(log.value == [2])
     withExtendedLifetime(observation) {}
   }
 
@@ -37,27 +38,27 @@ import Testing
       }
       .filter { $0 % 20 == 0 }
     let (one, other) = (Log<Int>(), Log<Int>())
-    let observations = [even.observe { one.add($0) }, even.observe { other.add($0) }]
+    let observations = [even.observe { one.append($0) }, even.observe { other.append($0) }]
     for value in 1...4 { input.send(value) }
-    #expect(one.all == [20, 40])
-    #expect(other.all == [20, 40])
+    #expect(one.value == [20, 40])
+    #expect(other.value == [20, 40])
     #expect(calls.load(ordering: .relaxed) == 4)
     withExtendedLifetime(observations) {}
   }
 
   @Test func removeDuplicatesLeavesOutWhatFollowsItsEqual() {
     let log = Log<Int>()
-    let observation = input.signal.removeDuplicates().observe { log.add($0) }
+    let observation = input.signal.removeDuplicates().observe { log.append($0) }
     for value in [1, 1, 2, 2, 1] { input.send(value) }
-    #expect(log.all == [1, 2, 1])
+    #expect(log.value == [1, 2, 1])
     withExtendedLifetime(observation) {}
   }
 
   @Test func removeDuplicatesComparesWithWhatItSentLast() {
     let log = Log<Int>()
-    let observation = input.signal.removeDuplicates { abs($0 - $1) < 3 }.observe { log.add($0) }
+    let observation = input.signal.removeDuplicates { abs($0 - $1) < 3 }.observe { log.append($0) }
     for value in [1, 2, 3, 4, 5] { input.send(value) }
-    #expect(log.all == [1, 4])
+    #expect(log.value == [1, 4])
     withExtendedLifetime(observation) {}
   }
 
@@ -66,20 +67,20 @@ import Testing
     let doubled = property.signal.map { $0 * 2 }
     property.value = 4
     let log = Log<Int>()
-    let observation = doubled.observe { log.add($0) }
+    let observation = doubled.observe { log.append($0) }
     property.value = 5
-    #expect(log.all == [8, 10])
+    #expect(log.value == [8, 10])
     withExtendedLifetime(observation) {}
   }
 
   @Test func aFilteredPropertyWithoutAPassingValueTellsNothingFirst() {
     let property = Property(3)
     let log = Log<Int>()
-    let observation = property.signal.filter { $0 % 2 == 0 }.observe { log.add($0) }
-    #expect(log.all == [])
+    let observation = property.signal.filter { $0 % 2 == 0 }.observe { log.append($0) }
+    #expect(log.value == [])
     property.value = 4
     property.value = 5
-    #expect(log.all == [4])
+    #expect(log.value == [4])
     withExtendedLifetime(observation) {}
   }
 
@@ -87,10 +88,10 @@ import Testing
     let property = Property(3)
     let distinct = property.signal.removeDuplicates()
     let log = Log<Int>()
-    let observation = distinct.observe { log.add($0) }
+    let observation = distinct.observe { log.append($0) }
     property.value = 3
     property.value = 4
-    #expect(log.all == [3, 4])
+    #expect(log.value == [3, 4])
     withExtendedLifetime(observation) {}
   }
 
@@ -100,14 +101,14 @@ import Testing
     let log = Log<String>()
     let (signal, input) = (input.signal, input)
     let first = signal.observe { value in
-      log.add("a\(value)")
+      log.append("a\(value)")
       if value < 3 { input.send(value + 1) }
-      log.add("a\(value) done")
+      log.append("a\(value) done")
     }
-    let second = signal.observe { log.add("b\($0)") }
+    let second = signal.observe { log.append("b\($0)") }
     input.send(1)
     #expect(
-      log.all == [
+      log.value == [
         "a1", "a1 done", "b1", "a2", "a2 done", "b2", "a3", "a3 done", "b3",
       ])
     withExtendedLifetime([first, second]) {}
@@ -117,15 +118,15 @@ import Testing
     let other = SignalInput<Int>()
     let log = Log<String>()
     let observations = [
-      other.signal.observe { log.add("other \($0)") },
+      other.signal.observe { log.append("other \($0)") },
       input.signal.observe { value in
-        log.add("begin \(value)")
+        log.append("begin \(value)")
         other.send(value)
-        log.add("end \(value)")
+        log.append("end \(value)")
       },
     ]
     input.send(1)
-    #expect(log.all == ["begin 1", "other 1", "end 1"])
+    #expect(log.value == ["begin 1", "other 1", "end 1"])
     withExtendedLifetime(observations) {}
   }
 
@@ -134,15 +135,15 @@ import Testing
     let log = Log<String>()
     let bag = DisposeBag()
     property.observe { value in
-      log.add("a\(value)")
+      log.append("a\(value)")
       if value == 1 {
         property.value = 2
-        property.observe { log.add("late \($0)") }.store(in: bag)
-        log.add("subscribed")
+        property.observe { log.append("late \($0)") }.store(in: bag)
+        log.append("subscribed")
       }
     }.store(in: bag)
     property.value = 1
-    #expect(log.all == ["a0", "a1", "late 1", "subscribed", "a2", "late 2"])
+    #expect(log.value == ["a0", "a1", "late 1", "subscribed", "a2", "late 2"])
   }
 
   // MARK: Rule T3
@@ -157,7 +158,7 @@ import Testing
         if isInside.add(1, ordering: .relaxed).newValue != 1 {
           overlaps.add(1, ordering: .relaxed)
         }
-        log.add(value)
+        log.append(value)
         isInside.subtract(1, ordering: .relaxed)
       }
     }
@@ -165,10 +166,10 @@ import Testing
       for value in 0..<500 { input.send(thread * 1000 + value) }
     }
     input.signal.node.domain.waitUntilDelivered()
-    #expect(logs[0].all.count == 2000)
-    #expect(logs[0].all == logs[1].all && logs[1].all == logs[2].all)
+    #expect(logs[0].value.count == 2000)
+    #expect(logs[0].value == logs[1].value && logs[1].value == logs[2].value)
     for thread in 0..<4 {
-      #expect(logs[0].all.filter { $0 / 1000 == thread } == (0..<500).map { thread * 1000 + $0 })
+      #expect(logs[0].value.filter { $0 / 1000 == thread } == (0..<500).map { thread * 1000 + $0 })
     }
     // One thread at a time calls the immediate observers of a signal, one after the other.
     #expect(overlaps.load(ordering: .relaxed) == 0)
@@ -184,7 +185,7 @@ import Testing
         if thread == 0 {
           let log = Log<Int>()
           logs.withLock { $0.append(log) }
-          property.observe { log.add($0) }.store(in: bag)
+          property.observe { log.append($0) }.store(in: bag)
         } else {
           property.modify { $0 += 1 }
         }
@@ -192,7 +193,7 @@ import Testing
     }
     property.signal.node.domain.waitUntilDelivered()
     for log in logs.withLock({ $0 }) {
-      let values = log.all
+      let values = log.value
       #expect(values == Array(values[0]...600))
     }
   }

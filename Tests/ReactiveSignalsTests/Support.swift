@@ -3,17 +3,6 @@ import ReactiveSignals
 import SwappablePrimitives
 import Testing
 
-/// Collects the events that observers receive.
-final class Log<Value: Sendable>: Sendable {
-  private let values = Locked<[Value]>([])
-
-  var all: [Value] { values.withLock { $0 } }
-
-  func add(_ value: Value) {
-    values.withLock { $0.append(value) }
-  }
-}
-
 /// Runs a closure on a new thread.
 func onThread(_ work: @escaping @Sendable () -> Void) -> DispatchSemaphore {
   let done = DispatchSemaphore(value: 0)
@@ -51,6 +40,3 @@ final class HeldWork: Sendable {
     while let job = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { job() }
   }
 }
-
-/// An object whose release can be observed.
-final class Token: Sendable {}

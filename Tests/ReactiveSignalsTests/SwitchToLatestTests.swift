@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @Suite struct SwitchToLatestTests {
@@ -28,14 +29,14 @@ import Testing
     let which = Property(one.signal)
     let switched = which.signal.switchToLatest()
     let (log, late) = (Log<String>(), Log<String>())
-    let observation = switched.observe { log.add($0) }
+    let observation = switched.observe { log.append($0) }
     one.value = "b"
     which.value = other.signal
     one.value = "c"
     other.value = "y"
-    #expect(log.all == ["a", "b", "x", "y"])
-    let second = switched.observe { late.add($0) }
-    #expect(late.all == ["y"])
+    #expect(log.value == ["a", "b", "x", "y"])
+    let second = switched.observe { late.append($0) }
+    #expect(late.value == ["y"])
     withExtendedLifetime([observation, second]) {}
   }
 
@@ -62,7 +63,7 @@ import Testing
     let which = Property(inputs[0].signal)
     let log = Log<Int>()
     let observation = which.signal.switchToLatest().observe { value in
-      log.add(value)
+      log.append(value)
       if value == 1 {
         which.value = inputs[1].signal
         inputs[0].send(2)
@@ -70,10 +71,10 @@ import Testing
       }
     }
     inputs[0].send(1)
-    #expect(log.all == [1, 3])
+    #expect(log.value == [1, 3])
     inputs[1].send(4)
     inputs[0].send(5)
-    #expect(log.all == [1, 3, 4])
+    #expect(log.value == [1, 3, 4])
     withExtendedLifetime(observation) {}
   }
 
@@ -82,7 +83,7 @@ import Testing
     let which = Property(inputs[0].signal)
     let log = Log<Int>()
     let observation = which.signal.switchToLatest().observe { value in
-      log.add(value)
+      log.append(value)
       if value == 1 {
         // All of it is delivered when this observer has returned.
         which.value = inputs[1].signal
@@ -92,7 +93,7 @@ import Testing
     }
     inputs[0].send(1)
     inputs[2].send(2)
-    #expect(log.all == [1, 2])
+    #expect(log.value == [1, 2])
     withExtendedLifetime(observation) {}
   }
 
@@ -129,11 +130,11 @@ import Testing
     let which = SignalInput<Signal<Int>>()
     let numbers = Property(1)
     let log = Log<Int>()
-    let observation = which.signal.switchToLatest().observe { log.add($0) }
+    let observation = which.signal.switchToLatest().observe { log.append($0) }
     which.send(numbers.signal)
     which.send(numbers.signal)
     numbers.value = 2
-    #expect(log.all == [1, 1, 2])
+    #expect(log.value == [1, 1, 2])
     withExtendedLifetime(observation) {}
   }
 }
@@ -145,7 +146,7 @@ import Testing
       let which = Property(inputs[0].signal)
       let switched = which.signal.switchToLatest()
       let log = Log<Int>()
-      let observation = switched.observe { log.add($0 / 1000) }
+      let observation = switched.observe { log.append($0 / 1000) }
       onThreads(3) { thread in
         for value in 0..<40 {
           switch thread {
@@ -155,10 +156,10 @@ import Testing
         }
       }
       switched.node.domain.waitUntilDelivered()
-      #expect(log.all == log.all.sorted())
+      #expect(log.value == log.value.sorted())
       inputs[0].send(7)
       inputs[3].send(3007)
-      #expect(log.all.last == 3)
+      #expect(log.value.last == 3)
       withExtendedLifetime(observation) {}
     }
   }

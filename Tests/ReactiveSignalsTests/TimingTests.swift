@@ -1,6 +1,7 @@
 import DataSourceTesting
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 @Suite struct TimingTests {
@@ -139,7 +140,7 @@ import Testing
 
     func call(after interval: Duration, _ action: @escaping @Sendable () -> Void) -> ScheduledTimer
     {
-      calls.add(interval)
+      calls.append(interval)
       return base.call(after: interval, action)
     }
   }
@@ -165,12 +166,12 @@ import Testing
   func debounceSendsThoughItsClockStandsOrIsSetBack(time: Duration) {
     let (input, log) = (SignalInput<Int>(), Log<Int>())
     let clock = Wrong(base: marbles.clock)
-    let observation = input.signal.debounce(for: interval, clock: clock).observe { log.add($0) }
+    let observation = input.signal.debounce(for: interval, clock: clock).observe { log.append($0) }
     input.send(1)
     input.send(2)
     clock.time.value = time
     for _ in 0..<2 { marbles.clock.advance(by: interval) }
-    #expect(log.all == [2])
+    #expect(log.value == [2])
     #expect(marbles.clock.sleeperCount == 0)
     withExtendedLifetime(observation) {}
   }
@@ -184,15 +185,15 @@ import Testing
       throttles
       ? input.signal.throttle(for: interval, clock: timed)
       : input.signal.debounce(for: interval, clock: timed)
-    let observation = signal.observe { log.add($0) }
+    let observation = signal.observe { log.append($0) }
     for value in 0..<1000 { input.send(value) }
-    #expect(timed.calls.all == [interval])
+    #expect(timed.calls.value == [interval])
     clock.advance(by: .seconds(2))
     input.send(1000)
-    #expect(timed.calls.all == [interval])
+    #expect(timed.calls.value == [interval])
     clock.advance(by: interval)
-    #expect(timed.calls.all.count == 2)
-    #expect(log.all == (throttles ? [0, 1000] : [1000]))
+    #expect(timed.calls.value.count == 2)
+    #expect(log.value == (throttles ? [0, 1000] : [1000]))
     withExtendedLifetime(observation) {}
   }
 
@@ -205,11 +206,11 @@ import Testing
       ? input.signal.throttle(for: .seconds(Int64.max), clock: timed)
       : input.signal.debounce(for: .seconds(Int64.max), clock: timed)
     let log = Log<Int>()
-    let observation = signal.observe { log.add($0) }
+    let observation = signal.observe { log.append($0) }
     for value in 1...2 { input.send(value) }
-    #expect(timed.calls.all == [.seconds(Int64.max / 2)])
+    #expect(timed.calls.value == [.seconds(Int64.max / 2)])
     input.finish()
-    #expect(log.all == (throttles ? [1, 2] : [2]))
+    #expect(log.value == (throttles ? [1, 2] : [2]))
     withExtendedLifetime(observation) {}
   }
 
@@ -225,12 +226,12 @@ import Testing
   func aValueSentInsideAnObserverIsTakenAsAnyOther(throttles: Bool) {
     let (input, log, marbles) = (SignalInput<Int>(), Log<Int>(), marbles)
     let observation = timed(input.signal, throttles: throttles).observe { value in
-      log.add(Int(marbles.clock.now.offset / .seconds(1)) * 10 + value)
+      log.append(Int(marbles.clock.now.offset / .seconds(1)) * 10 + value)
       if value < 3 { input.send(value + 1) }
     }
     input.send(1)
     marbles.play()
-    #expect(log.all == (throttles ? [1, 32, 63] : [31, 62, 93]))
+    #expect(log.value == (throttles ? [1, 32, 63] : [31, 62, 93]))
     withExtendedLifetime(observation) {}
   }
 
@@ -250,7 +251,7 @@ import Testing
         throttles
         ? signal.throttle(for: interval, clock: marbles.clock)
         : signal.debounce(for: interval, clock: marbles.clock)
-      let observation = timed.observe { _ in log.add(1) }
+      let observation = timed.observe { _ in log.append(1) }
       input.send(Token())
       let waiting = Token()
       value = waiting
@@ -261,7 +262,7 @@ import Testing
     #expect(captured == nil)
     #expect(marbles.clock.sleeperCount == 0)
     marbles.play()
-    #expect(log.all == (throttles ? [1] : []))
+    #expect(log.value == (throttles ? [1] : []))
   }
 
   @Test(arguments: [false, true])
@@ -287,11 +288,11 @@ import Testing
       }
       work()
       wait(for: onThread(work))
-      log.add(value)
+      log.append(value)
     }
     input.send(1)
     clock.advance(by: interval)
-    #expect(log.all.first == 1)
+    #expect(log.value.first == 1)
     withExtendedLifetime(observation) {}
   }
 
@@ -300,11 +301,11 @@ import Testing
     let signal = property.signal.debounce(for: interval, clock: marbles.clock)
     property.value = 2
     let log = Log<Int>()
-    let early = signal.observe { log.add($0) }
-    #expect(log.all == [])
+    let early = signal.observe { log.append($0) }
+    #expect(log.value == [])
     marbles.clock.advance(by: interval)
-    let late = signal.observe { log.add($0) }
-    #expect(log.all == [2, 2])
+    let late = signal.observe { log.append($0) }
+    #expect(log.value == [2, 2])
     withExtendedLifetime([early, late]) {}
   }
 }
@@ -319,9 +320,9 @@ import Testing
       : input.signal.debounce(for: .seconds(1), clock: clock)
     let (log, ends) = (Log<Int>(), Log<Int>())
     let observation = signal.observe {
-      log.add($0)
+      log.append($0)
     } onCompletion: {
-      ends.add(1)
+      ends.append(1)
     }
     onThreads(3) { thread in
       for value in 0..<200 {
@@ -336,11 +337,11 @@ import Testing
     input.finish()
     signal.node.domain.waitUntilDelivered()
     for thread in 1...2 {
-      let values = log.all.filter { $0 / 1000 == thread }
+      let values = log.value.filter { $0 / 1000 == thread }
       #expect(values == values.sorted())
     }
-    #expect(log.all.last == 5000)
-    #expect(ends.all == [1])
+    #expect(log.value.last == 5000)
+    #expect(ends.value == [1])
     #expect(clock.sleeperCount == 0)
     withExtendedLifetime(observation) {}
   }

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ReactiveSignals
+import TestSupport
 import Testing
 
 @Suite struct TransformingTests {
@@ -30,19 +31,19 @@ import Testing
     let sums = property.signal.scan(10, +)
     property.value = 2
     let log = Log<Int>()
-    let observation = sums.observe { log.add($0) }
+    let observation = sums.observe { log.append($0) }
     property.value = 3
-    #expect(log.all == [13, 16])
+    #expect(log.value == [13, 16])
     withExtendedLifetime(observation) {}
   }
 
   @Test func anOptionalValueIsAValue() {
     let property = Property<Int?>(nil)
     let log = Log<Int?>()
-    let observation = property.signal.map { $0 }.observe { log.add($0) }
+    let observation = property.signal.map { $0 }.observe { log.append($0) }
     property.value = 1
     property.value = nil
-    #expect(log.all == [nil, 1, nil])
+    #expect(log.value == [nil, 1, nil])
     withExtendedLifetime(observation) {}
   }
 }

@@ -7,6 +7,7 @@ import ReactiveSignals
 import SQLiteSources
 import SwappableSources
 import Synchronization
+import TestSupport
 import Testing
 
 /// Counts the living sources by objects that they capture.
@@ -137,10 +138,9 @@ private struct Stage: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(60))) struct ContainerConcurrencyTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
   /// The number of writes of each process, and the least number of swaps of each thread.
-  private static let turns = isLong ? 10_000 : 100
-  private static let swaps = isLong ? 1_000 : 100
+  private static let turns = TestRun.isLong ? 10_000 : 100
+  private static let swaps = TestRun.isLong ? 1_000 : 100
 
   @Test func `all kinds of sources are swapped while other processes write them`() async throws {
     let stage = try Stage()

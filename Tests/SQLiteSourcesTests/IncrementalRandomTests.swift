@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -40,7 +41,6 @@ import Testing
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
-    let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
     let database = try TemporaryDatabase()
     var writers: [SQLiteConnection]
     let monitor: ChangeMonitor
@@ -66,7 +66,7 @@ import Testing
     }
     for harness in harnesses { #expect(harness.run(checksOtherWriters: true) == nil) }
     var isOther = false
-    for step in 0..<(isLong ? 20_000 : 600) {
+    for step in 0..<(TestRun.isLong ? 20_000 : 600) {
       // Let one writer write for a while, because only then are single rows read.
       if Int.random(in: 0..<12, using: &generator) == 0 { isOther.toggle() }
       let writer = writers[isOther ? writers.count - 1 : 0]

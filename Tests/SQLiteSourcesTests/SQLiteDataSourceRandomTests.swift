@@ -2,6 +2,7 @@ import DataSourceTesting
 import TestSupport
 import Foundation
 import ObservableCollections
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -14,7 +15,7 @@ import Testing
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
     var generator = SeededGenerator(seed: seed)
-    let steps = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == nil ? 150 : 5000
+    let steps = TestRun.isLong ? 5000 : 150
     let database = try TemporaryDatabase()
     let writer = try database.writer(journal)
     try writer.executeScript("PRAGMA synchronous = OFF")

@@ -5,6 +5,7 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import SwappableSources
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -14,10 +15,8 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SQLiteFaultConcurrencyTests {
   typealias Journal = TemporaryDatabase.Journal
 
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-
   private func turns(_ journal: Journal) -> Int {
-    (journal == .wal ? 60 : 20) * (Self.isLong ? 20 : 1)
+    (journal == .wal ? 60 : 20) * (TestRun.isLong ? 20 : 1)
   }
 
   private func open(_ path: String) throws -> SQLiteConnection {

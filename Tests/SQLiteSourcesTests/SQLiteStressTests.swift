@@ -1,17 +1,14 @@
-import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
 
-/// Random writes against random queries. `SWAPPABLE_STRESS_SEED` repeats one run.
+/// Random writes against random queries. `SWAPPABLE_SEED` repeats one run.
 @Suite(.timeLimit(.minutes(60))) struct SQLiteStressTests {
-  private static let environment = ProcessInfo.processInfo.environment
-  private static let isLong = environment["SWAPPABLE_LONG"] == "1"
-
   private static let seeds: [UInt64] =
-    if let seed = environment["SWAPPABLE_STRESS_SEED"].flatMap({ UInt64($0) }) {
+    if let seed = TestRun.seed {
       [seed]
-    } else if isLong {
+    } else if TestRun.isLong {
       (0..<8).map { _ in UInt64.random(in: 0 ... .max) }
     } else {
       Array(1...8)
@@ -20,7 +17,7 @@ import Testing
   @Test(arguments: seeds)
   func `the result equals a fresh query`(seed: UInt64) async throws {
     print("seed \(seed)")
-    try await SQLiteStressRun(seed: seed).run(steps: Self.isLong ? 25_000 : 250)
+    try await SQLiteStressRun(seed: seed).run(steps: TestRun.isLong ? 25_000 : 250)
   }
 
   /// Returns the mismatch that a weaker way to collect writes leads to.

@@ -9,7 +9,6 @@ import Testing
 
 /// Attempts to break containers that take part in transactions over several roots.
 @Suite struct ContainerBreakingConcurrencyTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] != nil
 
   @Test(arguments: [PausePoint.swapFrozen, .swapComputed])
   func `a transaction is one event although a container computes a difference`(
@@ -115,7 +114,7 @@ import Testing
   @Test func `swaps and transactions over the sources leave no commit behind`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("ContainerBreaking seed \(seed)")
-    let rounds = Self.isLong ? 20_000 : 300
+    let rounds = TestRun.isLong ? 20_000 : 300
     let sources = (0..<3).map { number in
       ArrayDataSource([TestElement(number, 0), TestElement(number + 10, 0)])
     }

@@ -2,6 +2,7 @@ import DataSourceTesting
 import Foundation
 import ObservableCollections
 import SwappableSources
+import TestSupport
 import Testing
 
 /// A version of the contents of one collection.
@@ -263,9 +264,8 @@ private final class Walk {
 
 @Suite struct SwapStateMachineWalkTests {
   @Test func `random inputs keep the invariants`() {
-    let environment = ProcessInfo.processInfo.environment
-    let first = environment["SWAPPABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
-    let walks: UInt64 = environment["SWAPPABLE_LONG"] == "1" ? 2_000 : 50
+    let first = TestRun.seed ?? .random(in: 0...99_999)
+    let walks: UInt64 = TestRun.isLong ? 2_000 : 50
     print("swap state machine: SWAPPABLE_SEED=\(first), \(walks) walks")
     var counts: [String: Int] = [:]
     for seed in first..<first + walks {

@@ -198,9 +198,8 @@ private var openFiles: Int {
 
 @Suite struct SwapStressConcurrencyTests {
   @Test func everyReplayIsRightAndNothingLeaks() async throws {
-    let environment = ProcessInfo.processInfo.environment
-    let commits = environment["SWAPPABLE_LONG"] == "1" ? 200_000 : 10_000
-    let seed = environment["SWAPPABLE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+    let commits = TestRun.isLong ? 200_000 : 10_000
+    let seed = TestRun.seed ?? .random(in: 0...99_999)
     print("swap stress: SWAPPABLE_SEED=\(seed), \(commits) commits")
     let files = openFiles
     let leftovers = Leftovers()

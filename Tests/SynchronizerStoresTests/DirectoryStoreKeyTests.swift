@@ -131,8 +131,7 @@ import Testing
       "a", "A", "b", ".", "..", "/", "=", "+", "-", "é", "e\u{301}", "\u{301}", "\0", "=61", "x",
     ]
     var keys: Set<ExactString> = []
-    let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-    while keys.count < (isLong ? 5000 : 150) {
+    while keys.count < (TestRun.isLong ? 5000 : 150) {
       let count = random.oneIn(20) ? random.below(400) : random.below(6)
       keys.insert(ExactString((0..<count).map { _ in parts[random.below(parts.count)] }.joined()))
     }

@@ -87,7 +87,7 @@ import Testing
 
   /// The seeds: a few by default, and many with `SWAPPABLE_LONG=1`.
   private static let seeds: Range<UInt64> =
-    0..<(ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1" ? 5000 : 30)
+    0..<(TestRun.isLong ? 5000 : 30)
 
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
   func `after any change the screen shows the frame`(isMixed: Bool, isColorless: Bool) {

@@ -16,6 +16,11 @@ package final class TemporaryDirectory: Sendable {
   /// The path of a name in the directory.
   package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
+  /// The names of its files and directories.
+  package var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: path) }
+  }
+
   package func makeDirectory(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: self(name), withIntermediateDirectories: true)
   }

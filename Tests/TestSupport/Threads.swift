@@ -6,7 +6,7 @@ package import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A thread of its own, so that a test may hold it.
+/// A new thread, which a test may hold.
 package final class Worker: Sendable {
   private let finished = DispatchSemaphore(value: 0)
 
@@ -17,15 +17,15 @@ package final class Worker: Sendable {
     }
   }
 
-  /// Waits for the end of the thread; what takes a minute is a deadlock.
+  /// Waits for the end of the thread. A wait of five minutes is reported as a deadlock.
   package func join() throws {
-    guard finished.wait(timeout: .now() + 60) == .success else {
-      throw TimeoutError("waited a minute for a thread to end: a deadlock")
+    guard finished.wait(timeout: .now() + 300) == .success else {
+      throw TimeoutError("waited five minutes for a thread to end: a deadlock")
     }
     finished.signal()
   }
 
-  /// Runs something on a thread of its own, and proves that it does not wait for the caller.
+  /// Runs a closure on a new thread, and proves that it does not wait for the caller.
   package static func run(_ body: @escaping @Sendable () -> Void) throws {
     try Worker(body).join()
   }
@@ -44,7 +44,7 @@ package final class Shared<Value: Sendable>: Sendable {
     set { exchange(newValue) }
   }
 
-  /// Sets the value; the old one is released unlocked.
+  /// Sets the value, and releases the old one outside the lock.
   @discardableResult
   package func exchange(_ value: Value) -> Value {
     state.withLock { state in
@@ -63,6 +63,8 @@ package final class Shared<Value: Sendable>: Sendable {
 package typealias Log<Entry: Sendable> = Shared<[Entry]>
 
 extension Shared {
+  package convenience init<Entry>() where Value == [Entry] { self.init([]) }
+
   package func append<Entry>(_ entry: Entry) where Value == [Entry] {
     modify { $0.append(entry) }
   }
@@ -76,10 +78,10 @@ package final class Signpost: Sendable {
 
   package func open() { semaphore.signal() }
 
-  /// Waits until it is open, and leaves it open; false after a minute.
+  /// Waits until it is open, and leaves it open. Returns `false` after five minutes.
   @discardableResult
   package func pass() -> Bool {
-    guard semaphore.wait(timeout: .now() + 60) == .success else { return false }
+    guard semaphore.wait(timeout: .now() + 300) == .success else { return false }
     semaphore.signal()
     return true
   }
@@ -91,7 +93,7 @@ package struct Refusal: Error, Equatable {
   package init() {}
 }
 
-/// Tells when it is let go.
+/// An object that calls a closure when it is released.
 package final class Token: Sendable {
   private let onDeinit: @Sendable () -> Void
 

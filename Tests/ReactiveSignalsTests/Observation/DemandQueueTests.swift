@@ -1,6 +1,7 @@
 import Dispatch
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 /// A receiver that logs all calls.
@@ -18,11 +19,11 @@ private final class Taker: Sendable {
           inside += 1
           return inside
         }
-        log.add(depth == 1 ? "\(item.value)" : "\(item.value) inside another call")
+        log.append(depth == 1 ? "\(item.value)" : "\(item.value) inside another call")
         let demanded = demanded(item.value)
         inside.withLock { $0 -= 1 }
         return demanded
-      }, end: { [self] in log.add("|") })
+      }, end: { [self] in log.append("|") })
   }
 }
 
@@ -36,14 +37,14 @@ extension DemandQueue<WaitingValue<Int>> {
   @Test func nothingComesThatIsNotDemanded() {
     let queue = DemandQueue(.everything, taker.receiver())
     for value in 1...4 { queue.post(value) }
-    #expect(taker.log.all == [])
+    #expect(taker.log.value == [])
     queue.request(1)
-    #expect(taker.log.all == ["1"])
+    #expect(taker.log.value == ["1"])
     queue.request(2)
-    #expect(taker.log.all == ["1", "2", "3"])
+    #expect(taker.log.value == ["1", "2", "3"])
     queue.request(5)
     queue.post(5)
-    #expect(taker.log.all == ["1", "2", "3", "4", "5"])
+    #expect(taker.log.value == ["1", "2", "3", "4", "5"])
   }
 
   @Test func theNewestWaitsWhereThatIsThePolicy() {
@@ -51,25 +52,25 @@ extension DemandQueue<WaitingValue<Int>> {
     for value in 1...4 { queue.post(value) }
     queue.request(.max)
     for value in 5...6 { queue.post(value) }
-    #expect(taker.log.all == ["4", "5", "6"])
+    #expect(taker.log.value == ["4", "5", "6"])
   }
 
   @Test func whatIsReturnedIsDemandedToo() {
     let queue = DemandQueue(.everything, taker.receiver { $0 < 3 ? 1 : 0 })
     for value in 1...5 { queue.post(value) }
     queue.request(1)
-    #expect(taker.log.all == ["1", "2", "3"])
+    #expect(taker.log.value == ["1", "2", "3"])
     queue.request(.max)
     queue.request(.max)
     queue.post(6)
-    #expect(taker.log.all == ["1", "2", "3", "4", "5", "6"])
+    #expect(taker.log.value == ["1", "2", "3", "4", "5", "6"])
   }
 
   @Test func whatIsNothingTakesNoDemand() {
     let queue = DemandQueue(.everything, taker.receiver { $0 == 1 ? nil : 0 })
     for value in 1...3 { queue.post(value) }
     queue.request(1)
-    #expect(taker.log.all == ["1", "2"])
+    #expect(taker.log.value == ["1", "2"])
   }
 
   @Test func theEndComesAfterWhatWaitsAndNeedsNoDemand() {
@@ -77,14 +78,14 @@ extension DemandQueue<WaitingValue<Int>> {
     queue.post(1)
     queue.finish()
     queue.post(2)
-    #expect(taker.log.all == [])
+    #expect(taker.log.value == [])
     queue.request(1)
-    #expect(taker.log.all == ["1", "|"])
+    #expect(taker.log.value == ["1", "|"])
     queue.finish()
-    #expect(taker.log.all == ["1", "|"])
+    #expect(taker.log.value == ["1", "|"])
     let other = Taker()
     DemandQueue(.coalesce, other.receiver()).finish()
-    #expect(other.log.all == ["|"])
+    #expect(other.log.value == ["|"])
   }
 
   @Test func cancelledInsideItCallsNoMoreAndLetsGoOfTheReceiver() {
@@ -96,17 +97,17 @@ extension DemandQueue<WaitingValue<Int>> {
       let queue = DemandQueue(
         .everything,
         taker.receiver { value in
-          if value == 2 { queues.all[0].cancel() }
+          if value == 2 { queues.value[0].cancel() }
           return 0
         })
-      queues.add(queue)
+      queues.append(queue)
       for value in 1...3 { queue.post(value) }
       queue.request(.max)
-      #expect(taker.log.all == ["1", "2"])
+      #expect(taker.log.value == ["1", "2"])
       queue.finish()
-      #expect(taker.log.all == ["1", "2"])
+      #expect(taker.log.value == ["1", "2"])
     }
-    #expect(released == nil && queues.all[0].isOver)
+    #expect(released == nil && queues.value[0].isOver)
   }
 
   @Test func cancelledItKeepsNothingThatWaitsOrComes() {
@@ -129,15 +130,15 @@ extension DemandQueue<WaitingValue<Int>> {
       .everything,
       taker.receiver { value in
         if value < 4 {
-          queues.all[0].request(1)
-          queues.all[0].post(value + 1)
+          queues.value[0].request(1)
+          queues.value[0].post(value + 1)
         }
         return 0
       })
-    queues.add(queue)
+    queues.append(queue)
     queue.request(1)
     queue.post(1)
-    #expect(taker.log.all == ["1", "2", "3", "4"])
+    #expect(taker.log.value == ["1", "2", "3", "4"])
   }
 }
 
@@ -151,7 +152,7 @@ extension DemandQueue<WaitingValue<Int>> {
       }
     }
     queue.finish()
-    #expect(Set(taker.log.all) == Set((0..<500).map { "\($0)" } + ["|"]))
-    #expect(taker.log.all.count == 501 && taker.log.all.last == "|")
+    #expect(Set(taker.log.value) == Set((0..<500).map { "\($0)" } + ["|"]))
+    #expect(taker.log.value.count == 501 && taker.log.value.last == "|")
   }
 }

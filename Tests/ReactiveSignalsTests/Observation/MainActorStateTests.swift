@@ -2,6 +2,7 @@ import DataSourceTesting
 import Observation
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 /// An object that reads a value when it is released.
@@ -51,10 +52,10 @@ private final class Reader: Sendable {
     withObservationTracking {
       _ = mirror.value
     } onChange: {
-      log.add(0)
+      log.append(0)
     }
     await Task { @MainActor in }.value
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   @Test func itIsMadeWithoutATrackedReading() {
@@ -63,10 +64,10 @@ private final class Reader: Sendable {
     let mirrors = withObservationTracking {
       [MainActorState(property), MainActorState(property.map { $0 * 2 }.map { $0 + 1 })]
     } onChange: {
-      log.add(property.value)
+      log.append(property.value)
     }
     property.value = 2
-    #expect(log.all == [])
+    #expect(log.value == [])
     withExtendedLifetime(mirrors) {}
   }
 
@@ -95,11 +96,11 @@ private final class Reader: Sendable {
     withObservationTracking {
       _ = mirror.value
     } onChange: {
-      MainActor.assumeIsolated { log.add(mirror.value) }
+      MainActor.assumeIsolated { log.append(mirror.value) }
     }
     property.value = 2
     await wait(until: 2, in: mirror)
-    #expect(log.all == [1])
+    #expect(log.value == [1])
   }
 
   @Test func itKeepsWhatItFollowsAndIsReleasedWithIt() async {
@@ -124,11 +125,11 @@ private final class Reader: Sendable {
     let mirrors = Log<MainActorState<Reader?>>()
     let log = Log<Bool>()
     let property = Property<Reader?>(
-      Reader { MainActor.assumeIsolated { log.add(mirrors.all[0].value == nil) } })
-    mirrors.add(MainActorState(property))
+      Reader { MainActor.assumeIsolated { log.append(mirrors.value[0].value == nil) } })
+    mirrors.append(MainActorState(property))
     property.value = nil
-    while log.all.isEmpty { await Task.yield() }
-    #expect(log.all == [true])
+    while log.value.isEmpty { await Task.yield() }
+    #expect(log.value == [true])
   }
 
   @Test func itIsMadeInsideAnObserverToo() async {
@@ -137,10 +138,10 @@ private final class Reader: Sendable {
     let observation = property.observe { value in
       guard value == 1 else { return }
       property.value = 2
-      MainActor.assumeIsolated { mirrors.add(MainActorState(property)) }
+      MainActor.assumeIsolated { mirrors.append(MainActorState(property)) }
     }
     property.value = 1
-    await wait(until: 2, in: mirrors.all[0])
+    await wait(until: 2, in: mirrors.value[0])
     withExtendedLifetime(observation) {}
   }
 }

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Observation
+import TestSupport
 import Testing
 
 @testable import ReactiveSignals
@@ -7,7 +8,7 @@ import Testing
 /// Counts the changes that are reported for one tracked read.
 private func track(_ log: Log<String>, _ name: String = "changed", _ read: () -> Void) {
   withObservationTracking(read) {
-    log.add(name)
+    log.append(name)
   }
 }
 
@@ -18,23 +19,23 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
   @Test func aTrackedReadingIsToldOneChangeOnce() {
     let property = Property(1)
     track(log) { _ = property.value }
-    #expect(log.all == [])
+    #expect(log.value == [])
     property.value = 2
-    #expect(log.all == ["changed"])
+    #expect(log.value == ["changed"])
     property.value = 3
-    #expect(log.all == ["changed"])
+    #expect(log.value == ["changed"])
   }
 
   @Test func theNewValueIsReadWhereTheChangeIsTold() {
     let property = Property(1)
     let values = Log<Int>()
     withObservationTracking {
-      values.add(property.value)
+      values.append(property.value)
     } onChange: {
-      values.add(property.value)
+      values.append(property.value)
     }
     property.value = 2
-    #expect(values.all == [1, 2])
+    #expect(values.value == [1, 2])
   }
 
   @Test func whoReadsAgainInsideIsToldTheNextChange() {
@@ -42,20 +43,20 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     let values = Log<Int>()
     @Sendable func follow() {
       withObservationTracking {
-        values.add(property.value)
+        values.append(property.value)
       } onChange: {
         follow()
       }
     }
     follow()
     for value in 1...5 { property.value = value }
-    #expect(values.all == [0, 1, 2, 3, 4, 5])
+    #expect(values.value == [0, 1, 2, 3, 4, 5])
   }
 
   @Test func settingInsideIsLegalAndToldToo() {
     let property = Property(0)
     let observed = Log<Int>()
-    let observation = property.observe { observed.add($0) }
+    let observation = property.observe { observed.append($0) }
     @Sendable func follow() {
       withObservationTracking {
         _ = property.value
@@ -66,7 +67,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     }
     follow()
     property.value = 1
-    #expect(observed.all == [0, 1, 2, 3])
+    #expect(observed.value == [0, 1, 2, 3])
     withExtendedLifetime(observation) {}
   }
 
@@ -79,7 +80,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     let mapped = property.map(\.name).map(\.count)
     track(log, "mapped twice") { _ = mapped.value }
     property.modify { $0.age += 1 }
-    #expect(log.all.sorted() == ["map", "mapped twice", "projection", "readOnly"])
+    #expect(log.value.sorted() == ["map", "mapped twice", "projection", "readOnly"])
   }
 
   @Test func aMappedValueIsNewWhereItsChangeIsTold() {
@@ -87,12 +88,12 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     let double = property.map { $0 * 2 }
     let values = Log<Int>()
     withObservationTracking {
-      values.add(double.value)
+      values.append(double.value)
     } onChange: {
-      values.add(double.value)
+      values.append(double.value)
     }
     property.value = 2
-    #expect(values.all == [2, 4])
+    #expect(values.value == [2, 4])
   }
 
   @Test func settingObservingAndChangingInPlaceAreNoReadings() {
@@ -103,7 +104,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
       property.observe { _ in }.dispose()
     }
     property.value = 4
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   @Test func aReadingThatIsNotTrackedIsToldNothing() {
@@ -111,15 +112,15 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
     _ = other.value
     track(log) { _ = one.value }
     other.value = 2
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   @Test func aChangeIsToldBeforeTheObservers() {
     let property = Property(1)
-    let observation = property.observe { [log] in log.add("\($0)") }
+    let observation = property.observe { [log] in log.append("\($0)") }
     track(log) { _ = property.value }
     property.value = 2
-    #expect(log.all == ["1", "changed", "2"])
+    #expect(log.value == ["1", "changed", "2"])
     withExtendedLifetime(observation) {}
   }
 
@@ -131,7 +132,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
       track(log) { [property] in _ = property.value }
     }
     #expect(released == nil)
-    #expect(log.all == [])
+    #expect(log.value == [])
   }
 
   @Test func whoIsToldIsLetGoWithTheProperty() {
@@ -174,7 +175,7 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
       withObservationTracking {
         _ = property.value + double.value
       } onChange: {
-        told.add(property.value)
+        told.append(property.value)
         follow()
       }
     }
@@ -183,10 +184,10 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
       for _ in 0..<500 { property.modify { $0 += 1 } }
     }
     #expect(property.value == 2000 && double.value == 4000)
-    let count = told.all.count
+    let count = told.value.count
     follow()
     property.value = 0
-    #expect(told.all.count > count)
+    #expect(told.value.count > count)
   }
 
   @Test func allWhoReadFirstAtTheSameTimeAreTold() {
@@ -197,12 +198,12 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
         withObservationTracking {
           _ = property.value
         } onChange: {
-          told.add(property.value)
+          told.append(property.value)
         }
       }
     }
     for property in properties { property.value = -1 }
-    #expect(told.all.count == 2 * properties.count)
+    #expect(told.value.count == 2 * properties.count)
   }
 
   @Test func aChangeByAnotherThreadAfterTheTrackingIsNeverMissed() {
@@ -212,10 +213,10 @@ private func track(_ log: Log<String>, _ name: String = "changed", _ read: () ->
       withObservationTracking {
         _ = property.value
       } onChange: {
-        told.add(property.value)
+        told.append(property.value)
       }
       onThreads(3) { property.value = $0 + 1 }
-      #expect(told.all.count == 1 && told.all != [0])
+      #expect(told.value.count == 1 && told.value != [0])
     }
   }
 }

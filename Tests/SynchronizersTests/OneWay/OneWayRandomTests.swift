@@ -7,8 +7,7 @@ import Testing
 
 /// Compares random runs with a model, call by call.
 @Suite(.timeLimit(.minutes(20))) struct OneWayRandomTests {
-  private static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
-  private static let seeds = (0..<(isLong ? 50_000 : 500)).map { UInt64($0) }
+  private static let seeds = (0..<(TestRun.isLong ? 50_000 : 500)).map { UInt64($0) }
 
   /// The input of a run.
   private struct Case {

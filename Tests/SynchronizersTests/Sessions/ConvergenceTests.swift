@@ -1,14 +1,15 @@
 import DataSourceTesting
 import Foundation
 import Synchronizers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(60))) struct ConvergenceTests {
   private static let environment = ProcessInfo.processInfo.environment
   /// 500 seeds by default, 100,000 with `SWAPPABLE_LONG=1`, beginning with `SWAPPABLE_SEED`.
   private static let seeds: Range<UInt64> = {
-    let first = environment["SWAPPABLE_SEED"].flatMap(UInt64.init) ?? 1
-    return first..<first + (environment["SWAPPABLE_LONG"] == "1" ? 100_000 : 500)
+    let first = TestRun.seed ?? 1
+    return first..<first + (TestRun.isLong ? 100_000 : 500)
   }()
 
   @Test func `all clients converge and no one-sided edit is lost`() async throws {

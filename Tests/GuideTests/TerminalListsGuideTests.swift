@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The code of the guide "Show a list in a terminal".
-@Suite struct GuideTests {
+@Suite struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
     #expect(guide.code.count == 3)

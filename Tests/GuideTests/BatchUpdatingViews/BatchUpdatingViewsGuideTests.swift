@@ -22,13 +22,13 @@ final class Page {
 }
 
 /// The examples in the guide to list views.
-@Suite @MainActor struct GuideTests {
+@Suite @MainActor struct BatchUpdatingViewsGuideTests {
   @Test func `the code of the guide is compiled here`() throws {
     let guide = try Guide("BatchUpdatingViews")
     #expect(guide.code.count == 7)
     var missing = Set(try guide.paragraphs(missingIn: #filePath))
     for name in ["PageView", "PeopleController", "UITableView+ListViews"] {
-      let file = #filePath.replacing("GuideTests.swift", with: "\(name).swift")
+      let file = #filePath.replacing("BatchUpdatingViewsGuideTests.swift", with: "\(name).swift")
       missing.formIntersection(try guide.paragraphs(missingIn: file))
     }
     // UIKit is another module; the model of it is not.
@@ -80,7 +80,7 @@ final class Page {
         return view
       },
       setData: { view, sections in view.sections = sections },
-      shown: { $0.strict.shown },
+      shown: { $0.shown },
       heading: { $0 },
       cell: { $0 })
     try #require(tableView).strict.check()

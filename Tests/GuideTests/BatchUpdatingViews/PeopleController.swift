@@ -6,12 +6,18 @@ import ReactiveSignals
 
 // The same code as in the guide to list views, with models of UIKit's classes. It is only compiled.
 
-private typealias Person = TestElement
-private typealias Shelf = String
-private typealias Product = TestElement
-private typealias Album = ArraySection<String, TestElement>
+@MainActor private let source = CollectionProperty<TestElement>()
 
-@MainActor private let source = CollectionProperty<Person>()
+extension PeopleController {
+  typealias Person = TestElement
+}
+
+extension OtherExamples {
+  typealias Person = TestElement
+  typealias Shelf = String
+  typealias Product = TestElement
+  typealias Album = ArraySection<String, TestElement>
+}
 
 @MainActor
 class UITableViewController {

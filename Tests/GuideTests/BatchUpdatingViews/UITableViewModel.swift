@@ -10,6 +10,11 @@ class UITableView {
   var sections: [TestSection] = []
   private(set) lazy var strict = StrictListView(sections: { [unowned self] in sections })
 
+  /// The headings and cells, or nothing if the view has found a violation.
+  var shown: [[TestElement]] {
+    strict.violations.isEmpty ? zip(strict.headings, strict.cells).map { [$0.model] + $1 } : []
+  }
+
   func reloadData() { strict.reloadData() }
 
   func performBatchUpdates(_ updates: (() -> Void)?, completion: ((Bool) -> Void)? = nil) {

@@ -1,0 +1,16 @@
+import Foundation
+
+/// The options of a run of the tests, from the environment.
+package enum TestRun {
+  /// A Boolean value that indicates whether random tests try many cases, which takes minutes or hours.
+  ///
+  /// Set `SWAPPABLE_LONG=1` for a long run.
+  package static let isLong = ProcessInfo.processInfo.environment["SWAPPABLE_LONG"] == "1"
+
+  /// The first seed of random tests, or `nil` if each test chooses its own.
+  ///
+  /// Set `SWAPPABLE_SEED` to the seed that a failed test printed, to repeat the test.
+  package static let seed = ProcessInfo.processInfo.environment["SWAPPABLE_SEED"].flatMap {
+    UInt64($0)
+  }
+}
