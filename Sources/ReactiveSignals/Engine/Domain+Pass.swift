@@ -156,7 +156,7 @@ extension Domain {
         return
       case .waiting:
         if !state.mustRecheckTickets {
-          state.deliveringThread = nil
+          (state.deliveringThread, state.waitsForTickets) = (nil, true)
           return
         }
         state.mustRecheckTickets = false
@@ -306,6 +306,7 @@ extension Domain {
   /// Looks again which commits are ready, because a ticket has made progress.
   func recheckTickets() {
     let hasPending = lock.withLock { state in
+      state.waitsForTickets = false
       // The delivering thread looks again before it stops.
       if state.deliveringThread != nil { state.mustRecheckTickets = true }
       return !state.pending.isEmpty

@@ -43,6 +43,9 @@ package final class Domain: Sendable {
     /// The number of passes begun and ended. They differ during a pass.
     var passesBegun: UInt64 = 0
     var passesEnded: UInt64 = 0
+    /// A Boolean value that indicates whether all pending commits wait for tickets. A further commit to one of
+    /// their roots waits too. `recheckTickets()` ends this.
+    var waitsForTickets = false
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
 
@@ -62,9 +65,9 @@ package final class Domain: Sendable {
     /// A Boolean value that indicates whether every commit is published.
     var isSettled: Bool { committed == published }
 
-    /// Claims delivery for a thread, if no other thread is delivering.
+    /// Claims delivery for a thread, if no other thread is delivering and a commit may be ready.
     mutating func claim(as thread: ThreadID) -> Bool {
-      guard deliveringThread == nil else { return false }
+      guard deliveringThread == nil, !waitsForTickets else { return false }
       deliveringThread = thread
       return true
     }

@@ -17,6 +17,8 @@ extension GraphNode {
     let (isAdded, released) = state.pending.append(
       commit, to: self, composes: composes, changes: changes, limit: limit, tickets: tickets)
     if isAdded { state.committed += 1 }
+    // The first commit to a root may go ahead of commits that wait.
+    if place.pendingCommits == 1 { state.waitsForTickets = false }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
     return released
