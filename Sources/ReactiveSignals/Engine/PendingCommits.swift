@@ -142,8 +142,12 @@ struct PendingCommits: Sendable {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
-      let group = group(of: index)
-      if group.tickets.contains(where: { waiting.contains(ObjectIdentifier($0)) }) {
+      if let latest = latestTicket(of: entry.root.place), !ready.contains(ObjectIdentifier(latest)),
+        !waiting.contains(ObjectIdentifier(latest))
+      {
+        return .unknown([latest])
+      }
+      guard let group = group(of: index, waiting: waiting) else {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
@@ -154,18 +158,39 @@ struct PendingCommits: Sendable {
     return .waiting
   }
 
-  /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets,
-  /// the latest first if there are many.
+  /// Returns the latest ticket of a root that has reached the limit, whose commits form one group.
+  ///
+  /// It is usually the last ticket that becomes ready. Looking at it first avoids a search of the group.
+  private func latestTicket(of place: NodePlace) -> Ticket? {
+    guard hasReachedLimit, isAtLimit(place) else { return nil }
+    var position = place.lastPending
+    while let entry = entry(at: position) {
+      if let ticket = entry.tickets.last { return ticket }
+      position = entry.previous
+    }
+    return nil
+  }
+
+  private func isAtLimit(_ place: NodePlace) -> Bool {
+    place.composesCommits && place.pendingCommits >= Self.limit
+  }
+
+  /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets.
   ///
   /// With a commit, the group contains all earlier commits to the same root, and all commits that carry one
   /// of its tickets. If a root has reached the limit, the group contains all of its commits.
-  private func group(of first: Int) -> (indices: [Int], tickets: [Ticket]) {
+  ///
+  /// - Parameter waiting: Tickets that are not ready.
+  /// - Returns: `nil` if one of the tickets is not ready.
+  private func group(
+    of first: Int, waiting: Set<ObjectIdentifier>
+  ) -> (indices: [Int], tickets: [Ticket])? {
     guard let entry = entries[first] else { return ([], []) }
     if entry.tickets.isEmpty, !hasReachedLimit { return ([first], []) }
     if positions.count == 1, !hasReachedLimit, count <= 16,
       entries[head...].allSatisfy({ $0?.tickets.count == 1 })
     {
-      // The most frequent case: nothing but one transaction is pending.
+      // The most frequent case: nothing but one transaction is pending. Its ticket is not waiting.
       return (Array(head..<entries.count), entry.tickets)
     }
     var tickets: [Ticket] = []
@@ -174,10 +199,10 @@ struct PendingCommits: Sendable {
     var open = [base + first]
     while let next = open.popLast() {
       guard let place = self.entry(at: next)?.root.place else { continue }
-      let isBehind = place.composesCommits && place.pendingCommits >= Self.limit
-      var position = isBehind ? place.lastPending : next
+      var position = isAtLimit(place) ? place.lastPending : next
       while let entry = self.entry(at: position), members.insert(position - base).inserted {
         for ticket in entry.tickets where seen.insert(ObjectIdentifier(ticket)).inserted {
+          if waiting.contains(ObjectIdentifier(ticket)) { return nil }
           tickets.append(ticket)
           open += positions[ObjectIdentifier(ticket)] ?? []
         }
