@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every target is compiled with.
+/// The settings of all targets.
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -38,7 +38,7 @@ let package = Package(
     .executable(name: "livelist", targets: ["livelist"]),
   ],
   targets: [
-    // The framework. Each module imports only what stands above it.
+    // The framework. A module imports only modules above it.
     module("SwappablePrimitives"),
     module("ReactiveSignals", ["SwappablePrimitives"]),
     module("Diffing", ["SwappablePrimitives"]),
@@ -120,7 +120,7 @@ let package = Package(
     page("DifferentialSynchronization", "Synchronizers"),
     page("OneWaySynchronization", "Synchronizers"),
 
-    // Tests. `TestHelper` is the second process that they start, `TestSupport` what they share.
+    // Tests. `TestHelper` is the second process of some tests. All tests share `TestSupport`.
     .target(
       name: "TestSupport",
       dependencies: [

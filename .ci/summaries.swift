@@ -3,9 +3,9 @@
 //
 //     swift .ci/summaries.swift FOLDER-OF-SYMBOL-GRAPHS FOLDER-OF-MODULE-PAGES
 //
-// What fulfils a requirement of a protocol has the requirement's documentation, and what the compiler
-// makes has none; both may do without. What a module exports of another one is looked at there. Lists
-// what is missing, and ends with 1 if anything is.
+// A requirement of a protocol provides the documentation of its implementations, and synthesized symbols have none.
+// Both are exempt. Symbols that a module exports from another one are checked in that module. The script lists the
+// symbols at fault, and ends with status 1 if there are any.
 import Foundation
 
 struct Graph: Decodable {
@@ -39,9 +39,9 @@ var checked = 0
 for file in files {
   let graph = try JSONDecoder().decode(
     Graph.self, from: Data(contentsOf: folder.appendingPathComponent(file)))
-  // The name of the module that has the code; that of the graph is the one that is extended.
+  // The name of the module that contains the code. The graph has the name of the extended module.
   let module = String(file.prefix { $0 != "." && $0 != "@" })
-  // None where nothing is public.
+  // There is no graph if nothing is public.
   let page =
     (try? String(
       contentsOf: URL(fileURLWithPath: CommandLine.arguments[2])
@@ -56,7 +56,7 @@ for file in files {
     let name = module + "." + symbol.pathComponents.joined(separator: ".")
     let place =
       symbol.location.map { "\($0.uri.dropFirst("file://".count)):\($0.position.line + 1): " } ?? ""
-    // A hash may follow where there are several of that name.
+    // A hash may follow if several symbols have this name.
     let entry = "- ``\(symbol.pathComponents[0])"
     if symbol.pathComponents.count == 1, !page.contains("\(entry)``"), !page.contains("\(entry)-") {
       missing.append("\(place)\(name): not on the page of its module")
@@ -73,5 +73,5 @@ for file in files {
 }
 for line in missing { print(line) }
 print("\(checked) public symbols, \(missing.count) at fault")
-// No symbols at all would be a mistake of whoever has called this.
+// A folder without symbols is a mistake of the caller.
 exit(missing.isEmpty && checked > 0 ? 0 : 1)

@@ -39,7 +39,7 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
         return SourceDiagnostic(
           code: "duplicate-identity",
           message: "Elements \(first) and \(offset) have the same key, \(identifier); "
-            + "their changes may be told as those of one another.")
+            + "a change of one may be reported for the other.")
       }
     }
     return nil

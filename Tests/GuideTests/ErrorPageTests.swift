@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page of errors leaves out none that a user can meet, and has none that is not there.
+/// The page of errors lists exactly the errors that a user can meet.
 @Suite struct ErrorPageTests {
   private let page: [String]
   private let sources: [String: String]
@@ -18,7 +18,7 @@ import Testing
     self.sources = sources
   }
 
-  /// What stands in the first column below a heading.
+  /// Returns the first column of the table below a heading.
   private func codes(below heading: String) throws -> Set<String> {
     let start = try #require(page.firstIndex(of: "## " + heading))
     let rows = page[(start + 1)...].prefix { !$0.hasPrefix("## ") }.filter { $0.hasPrefix("| `") }

@@ -52,7 +52,7 @@ import Testing
         == Array(repeating: .idle, count: 4))
   }
 
-  /// Compiled, and not run: it would make a database where the tests are started.
+  /// This code is compiled only. It would create a database in the current directory.
   private func queries() throws {
     let connection = try SQLiteConnection(path: "tasks.db")
     try connection.execute(

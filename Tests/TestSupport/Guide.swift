@@ -1,19 +1,19 @@
 package import Foundation
 
-/// A guide of the documentation, whose code must be code that is compiled and run.
+/// A guide of the documentation, whose code must be compiled and run by a test.
 package struct Guide {
-  /// All of it.
+  /// The whole text.
   package let lines: [String]
-  /// The code in it, block by block, in lines.
+  /// The blocks of code, in lines.
   package let code: [[String]]
-  /// What it says that the code prints, in lines.
+  /// The blocks of output, in lines.
   package let output: [String]
 
   /// Reads a guide.
   ///
   /// - Parameters:
-  ///   - name: Its file's name, without the extension.
-  ///   - folder: Where it is, in the package.
+  ///   - name: The file name, without the extension.
+  ///   - folder: The folder of the guide in the package.
   ///   - file: A file of the package's tests.
   package init(
     _ name: String, in folder: String = "Sources/Swappable/Swappable.docc",
@@ -40,16 +40,16 @@ package struct Guide {
     self.output = output
   }
 
-  /// The blocks that do not stand in a file, line for line; it may indent them.
+  /// Returns the blocks that a file does not contain line for line. The file may indent them.
   ///
-  /// - Parameter file: The file that holds the same code, compiled.
+  /// - Parameter file: The file with the compiled code.
   package func blocks(missingIn file: String = #filePath) throws -> [String] {
     try Guide.missing(code, in: file)
   }
 
-  /// The same for what stands between blank lines, imports left out.
+  /// Returns the paragraphs that a file does not contain. A paragraph ends at a blank line. Imports are ignored.
   ///
-  /// - Parameter file: The file that holds the same code, compiled.
+  /// - Parameter file: The file with the compiled code.
   package func paragraphs(missingIn file: String = #filePath) throws -> [String] {
     let paragraphs = code.flatMap { $0.split(separator: "").map(Array.init) }
     return try Guide.missing(paragraphs.filter { !$0[0].hasPrefix("import ") }, in: file)
@@ -70,7 +70,7 @@ package struct Guide {
     }
   }
 
-  /// The folder of the package that a file belongs to.
+  /// Returns the folder of the package that contains a file.
   package static func package(of file: String = #filePath) throws -> URL {
     var folder = URL(fileURLWithPath: file).deletingLastPathComponent()
     while !FileManager.default.fileExists(

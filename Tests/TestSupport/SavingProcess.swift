@@ -10,11 +10,11 @@ package final class SavingProcess: Sendable {
   private let input: FileHandle
   private let output: FileHandle
 
-  /// Starts it.
+  /// Starts the process.
   ///
   /// - Parameters:
-  ///   - path: the file.
-  ///   - kind: how it is saved, a `SaveKind` of the helper; nil for in place and by a rename in turn.
+  ///   - path: The file.
+  ///   - kind: The way of saving, a `SaveKind` of the helper. `nil` alternates between in place and renaming.
   package init(_ path: String, _ kind: String? = nil) throws {
     process.executableURL = try Self.helper()
     process.arguments = ["save", path] + (kind.map { [$0] } ?? [])
@@ -32,7 +32,7 @@ package final class SavingProcess: Sendable {
     process.waitUntilExit()
   }
 
-  /// Saves, and waits until that is done.
+  /// Saves, and waits until the file is saved.
   package func save(_ text: String) throws {
     let line = text.replacingOccurrences(of: "\n", with: "\u{1E}") + "\n"
     try input.write(contentsOf: Data(line.utf8))
@@ -49,7 +49,7 @@ package final class SavingProcess: Sendable {
     if answer != "ok" { throw Failed(description: answer.isEmpty ? "the helper ended" : answer) }
   }
 
-  /// The test runner stands in the directory of the package's products, or is told a bundle there.
+  /// The test runner is in the directory of the products, or receives the path of a bundle there.
   package static func helper() throws -> URL {
     let places =
       [CommandLine.arguments[0], Bundle.main.executablePath ?? ""]

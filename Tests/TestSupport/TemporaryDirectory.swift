@@ -1,11 +1,11 @@
 package import Foundation
 
-/// A directory of a test's own, deleted with the last reference to it.
+/// A directory for a test, which is deleted with the last reference to it.
 package final class TemporaryDirectory: Sendable {
   package let path: String
 
   package init() throws {
-    // The path without symbolic links: some tests compare it.
+    // Without symbolic links, because some tests compare the path.
     let base = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path
     path = base + "/swappable-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -16,7 +16,7 @@ package final class TemporaryDirectory: Sendable {
   /// The path of a name in the directory.
   package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
-  /// The names of its files and directories.
+  /// The names of the files and directories in it.
   package var names: [String] {
     get throws { try FileManager.default.contentsOfDirectory(atPath: path) }
   }
@@ -41,14 +41,14 @@ package final class TemporaryDirectory: Sendable {
     try FileManager.default.removeItem(atPath: self(name))
   }
 
-  /// Opens, truncates, writes the parts one by one, and closes, as a plain save does.
+  /// Opens and truncates a file, writes the parts one by one, and closes it, as a plain save does.
   package func write(_ parts: String..., to name: String) throws {
     let descriptor = try OpenFile(self(name), O_WRONLY | O_CREAT | O_TRUNC)
     for part in parts { try descriptor.write(part) }
   }
 }
 
-/// A file that is open for as long as it is kept.
+/// A file that is open until this object is released.
 package final class OpenFile {
   package let descriptor: Int32
 

@@ -104,12 +104,12 @@ package final class Token: Sendable {
   deinit { onDeinit() }
 }
 
-/// An element that runs code of its user wherever it can.
+/// An element that calls code of its user in each comparison.
 package struct Meddler: Differentiable, Sendable, CustomStringConvertible {
   package let id: Int
   package var content = 0
   package var token = Token()
-  /// Run by each comparison and each look at the identity.
+  /// A closure that each comparison and each read of the identity calls.
   package var meddle: @Sendable () -> Void = {}
 
   package init(
@@ -136,7 +136,7 @@ package struct Meddler: Differentiable, Sendable, CustomStringConvertible {
 }
 
 extension CollectionEvent where Element == TestElement {
-  /// The event in short: `0:[1, 2]` the initial, `0-1:[1]` a change.
+  /// The event in short: `0:[1, 2]` for an initial event, `0-1:[1]` for a change.
   package var brief: String {
     switch self {
     case .initial(let snapshot, let revision): "\(revision):\(snapshot)"

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How wide characters are by the C library, which has tables of its own.
+/// The widths of characters according to the C library, which has its own tables.
 package enum CharacterMeasure {
-  /// What the system says of one scalar: -1 where it cannot be shown, or is not known.
+  /// Returns the width of one scalar, or -1 if it cannot be shown or is unknown.
   package static func width(of scalar: Unicode.Scalar) -> Int {
     guard let locale, let measure else { return -1 }
     let old = uselocale(locale)
@@ -10,17 +10,17 @@ package enum CharacterMeasure {
     return Int(measure(wchar_t(scalar.value)))
   }
 
-  // Made once and only read.
+  // Created once, and only read.
   nonisolated(unsafe) private static let locale: locale_t? =
     newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) ?? newlocale(LC_CTYPE_MASK, "en_US.UTF-8", nil)
 
-  /// `wcwidth`, which the headers show to few.
+  /// The function `wcwidth`, which the headers declare only for some extensions.
   private static let measure: (@convention(c) (wchar_t) -> Int32)? =
     dlsym(dlopen(nil, RTLD_NOW), "wcwidth").map {
       unsafeBitCast($0, to: (@convention(c) (wchar_t) -> Int32).self)
     }
 
-  /// The columns of a text whose parts are shown as one where that is usual.
+  /// Returns the number of columns of a text whose scalars are combined as usual.
   package static func width(of text: String) -> Int {
     var width = 0
     var part = ""
@@ -34,7 +34,7 @@ package enum CharacterMeasure {
     return width + (part.isEmpty ? 0 : widthOfPart(part))
   }
 
-  /// Whether a scalar is shown in the place of what stands before it.
+  /// Returns whether a scalar is combined with the scalar before it.
   static func joins(_ scalar: Unicode.Scalar, to part: String) -> Bool {
     if width(of: scalar) == 0 { return true }
     let scalars = part.unicodeScalars
@@ -45,7 +45,7 @@ package enum CharacterMeasure {
       && scalars.contains { $0.properties.isEmojiModifierBase }
   }
 
-  /// The width of scalars that join one another.
+  /// Returns the width of combined scalars.
   static func widthOfPart(_ part: String) -> Int {
     let scalars = Array(part.unicodeScalars)
     let first = scalars[0]

@@ -1,12 +1,12 @@
 package import Foundation
 
-/// A program of the package that runs.
+/// A running program of the package.
 package final class Program: Sendable {
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
   }
 
-  /// The process's number.
+  /// The number of the process.
   package let identifier: pid_t
   private let hasEnded = DispatchSemaphore(value: 0)
   private let end = Shared<Int32?>(nil)
@@ -14,13 +14,13 @@ package final class Program: Sendable {
   /// Starts a program in a session of its own, which a terminal controls.
   ///
   /// - Parameters:
-  ///   - name: The product's name, or the path of a program of the system.
-  ///   - arguments: What it is told.
-  ///   - environment: What is added to the environment of the tests; nil takes a variable away.
-  ///   - terminal: The terminal: it is the program's `/dev/tty`, and its new sizes are signalled.
-  ///   - input: Its standard input; nil for the terminal.
-  ///   - output: Its standard output; nil for the terminal. Its errors go where the tests' go.
-  ///   - directory: Where it may keep its temporary files.
+  ///   - name: The name of a product, or the path of a program of the system.
+  ///   - arguments: The arguments of the program.
+  ///   - environment: Additions to the environment of the tests. `nil` removes a variable.
+  ///   - terminal: The program's `/dev/tty`. The program receives a signal when its size changes.
+  ///   - input: The standard input, or `nil` for the terminal.
+  ///   - output: The standard output, or `nil` for the terminal. Errors go to the tests' standard error.
+  ///   - directory: The directory for temporary files.
   package convenience init(
     _ name: String, _ arguments: [String] = [], environment: [String: String?] = [:],
     terminal: PseudoTerminal, input: FileHandle? = nil, output: FileHandle? = nil,
@@ -33,7 +33,7 @@ package final class Program: Sendable {
 
   /// Starts a program in a session of its own, which no terminal controls.
   ///
-  /// A pipe's end that it writes to is to be closed by the test afterwards.
+  /// The test closes the ends of pipes that the program writes to afterwards.
   package convenience init(
     _ name: String, _ arguments: [String] = [], environment: [String: String?] = [:],
     input: FileHandle, output: FileHandle, directory: String? = nil
@@ -61,7 +61,7 @@ package final class Program: Sendable {
     }
     posix_spawn_file_actions_adddup2(&actions, input.fileDescriptor, 0)
     posix_spawn_file_actions_adddup2(&actions, output.fileDescriptor, 1)
-    // Files of other tests, which would not see their ends otherwise.
+    // The files of other tests, which would not see their ends otherwise.
     for file in 3..<256 as Range<Int32> where fcntl(file, F_GETFD) == 0 {
       posix_spawn_file_actions_addclose(&actions, file)
     }
@@ -103,9 +103,9 @@ package final class Program: Sendable {
     Foundation.kill(identifier, signal)
   }
 
-  /// Waits for its end.
+  /// Waits for the end of the program.
   ///
-  /// - Returns: Its exit status.
+  /// - Returns: The exit status.
   package func waitForEnd() throws -> Int32 {
     guard hasEnded.wait(timeout: .now() + 60) == .success, let status = end.value else {
       throw Failure(description: "it did not end within a minute")
@@ -117,7 +117,7 @@ package final class Program: Sendable {
     return status >> 8 & 0xFF
   }
 
-  /// The program's file: beside the bundle of the tests, whose place the test runner is told or has.
+  /// Returns the file of a program, which is in the same directory as the bundle of the tests.
   package static func find(_ name: String) throws -> String {
     let places = CommandLine.arguments + [Bundle.main.executablePath ?? ""]
     for place in places where place.contains("/") {
@@ -133,7 +133,7 @@ package final class Program: Sendable {
   }
 }
 
-// The C library has it, but shows it to its own extensions only.
+// The C library declares this function for its own extensions only.
 #if canImport(Darwin)
   private let beginsSession: Int16 = 0x400
 #else

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A terminal of a test's own, with what a program has written to it.
+/// A terminal for a test, and the output of the program that it controls.
 package final class PseudoTerminal {
   package struct Failure: Error, CustomStringConvertible {
     package let description: String
@@ -11,20 +11,20 @@ package final class PseudoTerminal {
   /// The path of the program's end.
   package let path: String
   private let test: FileHandle
-  /// All that the program has written.
+  /// All output of the program.
   package private(set) var output: [UInt8] = []
   package private(set) var display: TerminalModel
-  /// The modes that it had at first.
+  /// The first modes of the terminal.
   private var firstModes = ""
 
   package init(rows: Int, columns: Int) throws {
-    // The program's end is kept open, so that the modes can be read when the program has ended.
+    // Keep the program's end open, so the modes can be read after the program has ended.
     var (testEnd, programEnd): (Int32, Int32) = (-1, -1)
     guard openpty(&testEnd, &programEnd, nil, nil, nil) == 0 else { throw POSIXError.last }
     test = FileHandle(fileDescriptor: testEnd, closeOnDealloc: true)
     program = FileHandle(fileDescriptor: programEnd, closeOnDealloc: true)
     for file in [test, program] { _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC) }
-    // Tests run at the same time, and ttyname has one place for all names.
+    // `ttyname` has one buffer for all names, and tests run at the same time.
     var name = [CChar](repeating: 0, count: 128)
     let code = ttyname_r(programEnd, &name, name.count)
     guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
@@ -34,7 +34,7 @@ package final class PseudoTerminal {
     firstModes = try modes
   }
 
-  /// Gives the terminal another size, which the system tells the programs that it controls.
+  /// Changes the size of the terminal. The system signals the controlled programs.
   package func resize(rows: Int, columns: Int) throws {
     var size = winsize()
     size.ws_row = numericCast(rows)
@@ -45,7 +45,7 @@ package final class PseudoTerminal {
     display.resize(rows: rows, columns: columns)
   }
 
-  /// The terminal's modes, in words that can be compared.
+  /// The modes of the terminal, as text that can be compared.
   package var modes: String {
     get throws {
       var modes = termios()
@@ -54,7 +54,7 @@ package final class PseudoTerminal {
     }
   }
 
-  /// What is not as it was before a program ran that has ended, and what was wrong with its output.
+  /// The differences from the state before a program ran, and the errors in its output.
   package var leftovers: [String] {
     get throws {
       try readRest()
@@ -69,18 +69,18 @@ package final class PseudoTerminal {
     }
   }
 
-  /// What the program has written, as text.
+  /// The output of the program, as text.
   package var text: String { String(decoding: output, as: UTF8.self) }
 
-  /// Forgets what was wrong with the output so far.
+  /// Removes the errors so far.
   package func forgive() { display.forgive() }
 
-  /// Presses keys.
+  /// Sends keys.
   package func type(_ keys: String) throws {
     try test.write(contentsOf: Data(keys.utf8))
   }
 
-  /// Reads on until the program has written `text`, from now on.
+  /// Reads until the program has written `text`, from now on.
   package func wait(for text: String) throws {
     let start = output.count
     let bytes = Array(text.utf8)
@@ -89,7 +89,7 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Reads on until the display shows what it should.
+  /// Reads until the display fulfills a condition.
   package func wait(until expectation: String, _ isFulfilled: (PseudoTerminal) -> Bool) throws {
     let limit = ContinuousClock.now + .seconds(60)
     while !isFulfilled(self) {
@@ -100,7 +100,7 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Reads what has been written already.
+  /// Reads the output that is available.
   package func readRest() throws {
     while try read(timeout: 0) {}
   }

@@ -1,5 +1,5 @@
 extension TerminalModel {
-  /// Does what a sequence says, which is given without its escape character.
+  /// Performs a sequence, which is given without its escape character.
   mutating func obey(_ sequence: String) {
     let final = sequence.last ?? " "
     let body = sequence.dropFirst().dropLast()

@@ -1,9 +1,9 @@
-/// A terminal of the tests' own: what it would show for the bytes that it is sent.
+/// A model of a terminal for tests: it shows the screen for the bytes that it receives.
 ///
-/// It knows nothing of the library's: it measures characters by the C library, and complains of all
+/// The model shares no code with the library. It measures characters with the C library, and reports all bytes
 /// that a careful program does not send.
 package struct TerminalModel: Sendable {
-  /// How letters look.
+  /// The attributes of letters.
   package struct Style: Sendable, Hashable {
     package var foreground: Int?
     package var background: Int?
@@ -15,7 +15,7 @@ package struct TerminalModel: Sendable {
     package init() {}
   }
 
-  /// What stands in a column; empty where a wide character to the left reaches over.
+  /// The character in a column, or an empty string if a wide character to the left covers it.
   package struct Cell: Sendable, Hashable {
     package var text = " "
     package var style = Style()
@@ -35,23 +35,23 @@ package struct TerminalModel: Sendable {
   package internal(set) var bracketsPastes = false
   /// The rows that scroll.
   package internal(set) var region = 0..<0
-  /// What it was sent that it should not have been.
+  /// The errors in the received bytes.
   package internal(set) var complaints: [String] = []
-  /// How many times the whole screen was erased.
+  /// The number of times that the whole screen was erased.
   package internal(set) var clearings = 0
 
-  /// Whether it measures scalar by scalar, as simple terminals do, and not what they make together.
+  /// A Boolean value that indicates whether scalars are measured one by one, as simple terminals do.
   private let isSimple: Bool
   /// The bytes of a character or a sequence that has not ended.
   private var pending: [UInt8] = []
-  /// The character in the last column is written, and the next one would go to the next line.
+  /// A Boolean value that indicates whether the last column is written, so the next character begins a line.
   var isPastEnd = false
-  /// Nothing but the look has changed since a character was written.
+  /// A Boolean value that indicates whether only attributes have changed since a character was written.
   var isAfterText = false
   var saved = (row: 0, column: 0, style: Style())
   /// The normal screen while the alternate one is shown.
   private var other: [[Cell]] = []
-  /// Where the cursor was on the normal screen.
+  /// The position of the cursor on the normal screen.
   private var normal = (row: 0, column: 0)
 
   package init(rows: Int, columns: Int, isSimple: Bool = false) {
@@ -61,10 +61,10 @@ package struct TerminalModel: Sendable {
     other = cells
   }
 
-  /// Whether letters are plain.
+  /// A Boolean value that indicates whether letters have no attributes.
   package var isPlain: Bool { style == Style() }
 
-  /// The lines from the top, without spaces at their ends.
+  /// The lines from the top, without trailing spaces.
   package var lines: [String] {
     cells.map { line in
       var text = line.map(\.text).joined()
@@ -75,7 +75,7 @@ package struct TerminalModel: Sendable {
 
   package var text: String { lines.joined(separator: "\n") }
 
-  /// Gives it another size; it comes out empty, as a program is to draw it anew.
+  /// Changes the size and clears the screen, because a program draws it again.
   package mutating func resize(rows: Int, columns: Int) {
     (self.rows, self.columns) = (rows, columns)
     region = 0..<rows
@@ -84,14 +84,14 @@ package struct TerminalModel: Sendable {
     other = cells
   }
 
-  /// Fills the screen with something that a program has not written.
+  /// Fills the screen with text that no program has written.
   package mutating func spoil() {
     var cell = Cell()
     cell.text = "?"
     cells = Array(repeating: Array(repeating: cell, count: columns), count: rows)
   }
 
-  /// Forgets what was wrong so far.
+  /// Removes the errors so far.
   package mutating func forgive() { complaints = [] }
 
   package mutating func show(_ text: String) { show(Array(text.utf8)) }
@@ -125,7 +125,7 @@ package struct TerminalModel: Sendable {
     }
   }
 
-  /// How many bytes the sequence has that begins here; nil where it has not ended.
+  /// Returns the number of bytes of the sequence that begins here, or `nil` if it has not ended.
   private static func lengthOfSequence(_ bytes: ArraySlice<UInt8>) -> Int? {
     guard bytes.count > 1 else { return nil }
     guard bytes[bytes.startIndex + 1] == UInt8(ascii: "[") else { return 2 }
@@ -155,7 +155,7 @@ package struct TerminalModel: Sendable {
       CharacterMeasure.joins(scalar, to: cells[row][start].text)
     {
       cells[row][start].text.unicodeScalars.append(scalar)
-      // What was added may make a picture of a letter, or the reverse.
+      // The added scalar may change the width of the character.
       if !isSimple { widen(start, to: CharacterMeasure.widthOfPart(cells[row][start].text)) }
       return
     }
@@ -173,7 +173,7 @@ package struct TerminalModel: Sendable {
     put(String(scalar), width: width)
   }
 
-  /// Where the character starts that was written last, if the cursor is right behind it.
+  /// Returns the column of the last character, if the cursor is directly after it.
   private var previous: Int? {
     guard let last = isPastEnd ? columns - 1 : column > 0 ? column - 1 : nil else { return nil }
     return cells[row][...last].lastIndex { !$0.text.isEmpty }
@@ -210,7 +210,7 @@ package struct TerminalModel: Sendable {
     self.column = min(column, columns - 1)
   }
 
-  /// Makes room in a column: of a wide character that is overwritten by half nothing stays.
+  /// Clears a column. If half of a wide character is overwritten, all of it is removed.
   mutating func clear(_ column: Int, _ background: Int? = nil) {
     guard let start = cells[row][...column].lastIndex(where: { !$0.text.isEmpty }) else { return }
     var end = start + 1
@@ -219,7 +219,7 @@ package struct TerminalModel: Sendable {
     cells[row][column].style.background = background
   }
 
-  /// An empty row, as it appears where something is erased or moved away.
+  /// Returns an empty row, as it appears after erasing and scrolling.
   var emptyRow: [Cell] {
     var cell = Cell()
     cell.style.background = style.background
