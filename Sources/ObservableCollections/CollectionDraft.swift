@@ -165,10 +165,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// draft. Such edits are overwritten.
   ///
   /// - Parameters:
-  ///   - changeset: The changeset. Its offsets must fit the present elements.
+  ///   - changeset: The changeset. Its offsets must fit the current elements.
   ///   - inserted: The elements for its insertions, in their order.
-  ///   - updated: The new elements for its updates, in their order. An element that is equal to the present
-  ///     one is not stored.
+  ///   - updated: The new elements for its updates, in their order. An element that is equal to the
+  ///     current one is not stored.
   /// - Complexity: O(k log n) for k operations on n elements.
   public func apply(
     _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>

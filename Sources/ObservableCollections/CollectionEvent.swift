@@ -87,7 +87,7 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
     }
   }
 
-  /// The elements that left the order of the others, with their offsets before and after the change.
+  /// The elements that were moved, with their offsets before and after the change.
   public var moved: some Sequence<(from: Int, to: Int, element: Element)> {
     changeset.moves.lazy.map { [after] in (from: $0.from, to: $0.to, element: after[$0.to]) }
   }

@@ -47,7 +47,7 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   }
 }
 
-/// The update that one commit or pass brings to a collection: a change, a status step, or both.
+/// The update of a collection in one commit or pass: a change, a status step, or both.
 package final class CollectionUpdate<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the
   // update is pending. The delivering thread owns it from then on, and publishes no update that has it.

@@ -68,10 +68,10 @@ extension DataSource {
 
   /// Observes the contents.
   ///
-  /// The observer receives one `initial` event with the present contents, and then each change. An
+  /// The observer receives one `initial` event with the current contents, and then each change. An
   /// immediate observer receives the `initial` event before this method returns. The observer may edit,
-  /// swap, subscribe and dispose. Its edits are delivered after all observers have received the present
-  /// event.
+  /// swap, subscribe and dispose. Its edits are delivered after all observers have received the
+  /// current event.
   ///
   /// - Parameters:
   ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
@@ -126,9 +126,10 @@ extension DataSource {
 
   /// Observes the contents without their changes.
   ///
-  /// The observer receives the present contents first, and then the latest contents after each change. If it
-  /// is not called immediately, at most one snapshot is pending, and no difference is computed. Two
-  /// successive snapshots may be equal, if the changes between them cancel each other out.
+  /// The observer receives the current contents first, and then the latest contents after each
+  /// change. If it is not called immediately, at most one snapshot is pending, and no difference is
+  /// computed. Two successive snapshots may be equal, if the changes between them cancel each other
+  /// out.
   ///
   /// - Parameters:
   ///   - scheduler: Where to call the observer. The default, `.immediate`, calls it on the thread that edits.
@@ -154,7 +155,7 @@ extension DataSource {
     return Disposable(observation, keeping: self)
   }
 
-  /// Observes the status: the present status first, and then each step.
+  /// Observes the status: the current status first, and then each step.
   ///
   /// If a commit has a change and a status step, immediate observers of the contents receive the change
   /// first.

@@ -83,10 +83,10 @@ extension Snapshot: RandomAccessCollection {
 
   /// An iterator over the elements of a snapshot.
   public struct Iterator: IteratorProtocol {
-    // Keep the present leaf, because the next element is usually in the same leaf.
+    // Keep the current leaf, because the next element is usually in the same leaf.
     @usableFromInline var chunk: [Element]
     @usableFromInline var position = 0
-    /// The offset after the last element of the present leaf.
+    /// The offset after the last element of the current leaf.
     @usableFromInline var end: Int
     @usableFromInline let storage: PersistentArray<Element>
 

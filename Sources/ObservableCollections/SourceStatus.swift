@@ -10,7 +10,7 @@ public struct SourceStatus: Sendable, Hashable {
     case loaded
     /// The source could not read. It keeps the last good contents and tries again.
     case failed(SourceError)
-    /// The file or database is missing. The source keeps the last good contents and looks again.
+    /// The file or database is missing. The source keeps the last good contents and tries again.
     case missing(SourceError)
   }
 

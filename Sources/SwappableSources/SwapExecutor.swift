@@ -205,7 +205,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   /// Commits new contents, if there are any, and the status of a source.
   ///
-  /// - Returns: The newest state before it, and other objects to be released after the lock.
+  /// - Returns: The newest state before the commit, and other objects. The caller releases them
+  ///   after it has released the lock.
   private func commit(
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?,
     _ source: CollectionState<Element>, _ tickets: [Ticket], _ state: inout Domain.State
@@ -218,7 +219,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     return [before, root.commit(update, tickets: tickets, &state)].compactMap(\.self)
   }
 
-  /// Computes the difference from the shown contents, which stay as they are until it is done.
+  /// Computes the difference from the shown contents. They do not change meanwhile.
   private func computeDifference(
     _ attachment: SourceAttachment<Element>, _ new: StateBox<Element>
   ) -> Machine.Input {

@@ -6,7 +6,7 @@ package import SwappablePrimitives
 ///     let clock = ManualClock()
 ///     let task = Task { try await clock.sleep(for: .seconds(5)) }
 ///     try await clock.waitForSleepers(1)
-///     clock.advance(by: .seconds(5))   // the task goes on
+///     clock.advance(by: .seconds(5))   // the task continues
 public final class ManualClock: Clock {
   /// A moment of the clock: the time since the clock was created.
   public struct Instant: InstantProtocol {

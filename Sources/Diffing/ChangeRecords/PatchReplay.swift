@@ -55,7 +55,7 @@ struct PatchReplay<Element> {
 
   // MARK: The result
 
-  /// A kept element that a step has moved, and its new offset.
+  /// A kept element that a step has moved, with its offsets before and after all steps.
   private struct Mover {
     let origin: Int
     let destination: Int

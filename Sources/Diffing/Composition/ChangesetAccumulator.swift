@@ -8,7 +8,7 @@ package struct ChangesetAccumulator: Sendable {
   /// The size of the pending changes, in words of memory.
   package private(set) var footprint = 0
 
-  /// A Boolean value that indicates whether the limit was exceeded, and all changes were dropped.
+  /// A Boolean value that indicates whether the limit was exceeded and all changes were dropped.
   package private(set) var isExceeded = false
 
   /// Creates an empty queue.

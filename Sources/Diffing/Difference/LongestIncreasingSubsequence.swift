@@ -142,8 +142,8 @@ private func chain(endingAt last: Int32, predecessors: [Int32]) -> [Bool] {
 ///
 /// - Parameters:
 ///   - values: The values, which are at least 0.
-///   - isMember: A buffer of the same count, which contains `false`. Set to `true` for each value
-///     of the subsequence.
+///   - isMember: A buffer of the same count, whose elements are all `false`. The elements at the
+///     offsets of the subsequence are set to `true`.
 /// - Complexity: O(*n* log *n*), or O(*n*) if the values form runs.
 func markLongestIncreasingSubsequence(
   of values: UnsafeBufferPointer<Int32>, in isMember: UnsafeMutableBufferPointer<Bool>

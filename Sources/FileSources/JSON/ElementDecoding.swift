@@ -180,7 +180,7 @@ extension JSONValues {
     return values
   }
 
-  /// Returns the text of an array of some of the values.
+  /// Returns the text of a JSON array that contains the values in a range.
   func array(_ range: Range<Int>) -> Data {
     var text = Data(capacity: spans[range].reduce(2) { $0 + $1.count + 1 })
     text.append(UInt8(ascii: "["))

@@ -1,9 +1,9 @@
 /// The ranges of the values in some lines of JSON Lines.
 struct JSONLineBatch {
-  /// An error of a malformed line.
+  /// An error in a malformed line.
   struct LineError: Error {
     var error: JSONError
-    /// The number of the line in the file, which begins with 1.
+    /// The number of the line in the file. The first line has the number 1.
     var line: Int
     /// The offset of the line's end.
     var end: Int
@@ -22,7 +22,7 @@ struct JSONLineBatch {
   /// - Parameters:
   ///   - bytes: The bytes that contain the lines.
   ///   - range: The range of the lines. The last line may lack its newline.
-  ///   - linesBefore: The number of lines before them in the file.
+  ///   - linesBefore: The number of lines that precede the range in the file.
   init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) {
     var malformed: (line: Int, range: Range<Int>, end: Int)?
     do throws(JSONScanner.ScanError) {

@@ -41,7 +41,7 @@ enum FileDifference: Sendable {
     throw .unstable(path: path)
   }
 
-  /// - Returns: All bytes, or `nil` if the file does not have its size any more.
+  /// - Returns: All bytes, or `nil` if the size of the file has changed.
   private static func wholeContents(
     of file: OpenedFile, size: Int
   ) throws(FileError) -> FileDifference? {

@@ -92,7 +92,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   // MARK: - On the queue
 
-  /// Returns the status for a state, with the present diagnostics.
+  /// Returns the status for a state, with the current diagnostics.
   func status(_ state: SourceStatus.State) -> SourceStatus {
     var diagnostics: [SourceDiagnostic] = []
     if let polling = self.state.withLock({ $0.watch })?.diagnostic {

@@ -22,7 +22,7 @@ package struct FileAccess: Sendable {
 
 /// An open regular file. It is closed when the last copy is released.
 package struct OpenedFile: Sendable {
-  /// Returns the present stamp.
+  /// Returns the current stamp.
   package var stamp: @Sendable () -> Result<FileStamp, FileError>
   /// Reads up to `count` bytes from an offset. Fewer bytes mean that the file ends there.
   package var read: @Sendable (_ offset: Int, _ count: Int) -> Result<[UInt8], FileError>

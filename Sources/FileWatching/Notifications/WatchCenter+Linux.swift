@@ -68,7 +68,7 @@
     /// Passes events on to the receivers. The reader's thread calls this method.
     func take(_ events: [InotifyReader.Event], from reader: InotifyReader) {
       let calls = state.withLock { state -> [(WatchSystem.Receiver, FileSignal)] in
-        // A reader that is being stopped knows nothing of the present reader's watches.
+        // A reader that is being stopped knows nothing of the current reader's watches.
         guard state.reader === reader else { return [] }
         var calls: [(WatchSystem.Receiver, FileSignal)] = []
         for event in events {
@@ -99,8 +99,8 @@
       IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF
         | IN_MOVE_SELF)
 
-    /// Returns a Boolean value that indicates whether other machines can write to a device's file
-    /// system, or another process provides it.
+    /// Returns a Boolean value that indicates whether a device's file system can be changed by
+    /// other machines, or is provided by another process.
     static func isRemote(directory _: String, device: UInt64) -> Bool {
       if let known = remoteDevices.withLock({ $0[device] }) { return known }
       let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF

@@ -9,7 +9,7 @@ extension BatchUpdatingListView {
   ///     }
   ///
   /// If you call this method during another reload of the same view, it begins after that reload.
-  /// It then shows the new data immediately, because its offsets may not fit the data any more.
+  /// It then shows the new data immediately, because its offsets may no longer fit the data.
   ///
   /// - Parameters:
   ///   - stages: The change from the shown data. If there are no stages, nothing happens.
@@ -61,7 +61,7 @@ extension BatchUpdatingSectionedListView {
   /// Shows new sections with a batch for each stage.
   ///
   /// If you call this method during another reload of the same view, it begins after that reload.
-  /// It then shows the new sections immediately, because its offsets may not fit the data any more.
+  /// It then shows the new sections immediately, because its offsets may no longer fit the data.
   ///
   /// - Parameters:
   ///   - stages: The change from the shown sections. If there are no stages, nothing happens.

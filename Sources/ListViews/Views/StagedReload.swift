@@ -9,7 +9,7 @@ struct StagedReload<Item, Change: Hashable & Sendable> {
   let perform: @MainActor (Change) -> Void
   /// Returns `true` to skip the remaining stages and show the new data immediately.
   let interrupt: @MainActor (_ change: Change, _ hasWaited: Bool) -> Bool
-  /// Returns `true` if nothing may be called any more.
+  /// Returns `true` if no closure may be called anymore.
   var isOver: @MainActor () -> Bool = { false }
   let setData: @MainActor ([Item]) -> Void
   let completion: ReloadCompletion.Handler
@@ -30,7 +30,7 @@ struct StagedReload<Item, Change: Hashable & Sendable> {
         if isInterrupted {
           setData(target)
           view.reloadData()
-          // Batches whose animation is still running do not matter any more.
+          // Batches whose animation is still running no longer matter.
           return turn.afterwards { completion.finish() }
         }
         view.performBatchUpdates(

@@ -29,7 +29,7 @@ package final class CollectionNode<Element: Differentiable & Sendable>: GraphNod
   @exclusivity(unchecked) private var published: StateBox<Element>
   /// The newest state of a root, delivered or not. It is `nil` for a derived node.
   @exclusivity(unchecked) private var committed: StateBox<Element>?
-  /// The update of the present pass.
+  /// The update of the current pass.
   @exclusivity(unchecked) package private(set) var update: CollectionUpdate<Element>?
   /// The state before the update, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: StateBox<Element>?
@@ -242,7 +242,7 @@ private final class OperatorKernel<Output: Differentiable & Sendable> {
     return CollectionState(snapshot, revision: 0, status: status, hasLoaded: hasLoaded)
   }
 
-  /// Computes what the present pass brings to the output.
+  /// Computes the update of the output in the current pass.
   func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
     var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
     if inputs.contains(where: \.isChanged) {

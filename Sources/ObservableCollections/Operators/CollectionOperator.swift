@@ -52,9 +52,9 @@ protocol OperatorInput: NodeInput {
   /// Connects the input to a node of a domain: its own node, or a boundary to its own node.
   func connect(in domain: Domain)
 
-  /// A Boolean value that indicates whether the present pass changes the value or the contents.
+  /// A Boolean value that indicates whether the current pass changes the value or the contents.
   var isChanged: Bool { get }
-  /// A Boolean value that indicates whether the present pass changes the status.
+  /// A Boolean value that indicates whether the current pass changes the status.
   var hasStatusStep: Bool { get }
   /// The status of a collection, and whether it has loaded. A property has none.
   var status: (status: SourceStatus, hasLoaded: Bool)? { get }
@@ -81,7 +81,7 @@ public final class CollectionInput<Element: Differentiable & Sendable>: @uncheck
     source = owner.collection.node
   }
 
-  /// The contents, after the present change.
+  /// The contents, after the current change.
   public var snapshot: Snapshot<Element> { box.state.snapshot }
 
   /// The change of the contents that the operator must follow, or `nil` if they have not changed.
@@ -156,7 +156,7 @@ public final class PropertyInput<Value: Sendable>: Sendable {
     self.property = property
   }
 
-  /// The value, after the present change.
+  /// The value, after the current change.
   public var value: Value { port.value ?? property.newest }
 
   /// A Boolean value that indicates whether the change that the operator must follow has set the value.

@@ -19,9 +19,9 @@ extension DataSource {
     concatenated(with: others)
   }
 
-  /// Derives a collection of the elements of this collection and of any number of others, in order.
+  /// Derives a collection of the elements of this collection, followed by the elements of others.
   ///
-  /// Events are the same as for collections that are listed one by one.
+  /// This method takes an array, and otherwise does the same as the variadic method.
   ///
   /// - Parameter others: The collections that follow, in order.
   /// - Complexity: O(k log n) for a change of k elements.

@@ -190,7 +190,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
       let left = max(index - 1, 0)
       let right = children.remove(at: left + 1)
       if children[left].count == 0 {
-        // The present edit has removed all of its elements.
+        // The current edit has removed all of its elements.
         children[left] = right
       } else {
         append(right, to: left, Element.self, limits)

@@ -2,7 +2,7 @@
   package import Combine
   import SwappablePrimitives
 
-  /// The values of an observation, for Combine.
+  /// A Combine publisher of the values of an observation.
   package struct ObservationPublisher<Item: Mergeable, Output: Sendable>: Publisher, Sendable {
     package typealias Failure = Never
 

@@ -48,7 +48,7 @@ public final class Disposable: @unchecked Sendable {
   /// Ends the observation without waiting.
   ///
   /// No new call of the observer begins after this method returns. A call that another thread has
-  /// already begun may still finish. If you call this method inside the observer, the present call
+  /// already begun may still finish. If you call this method inside the observer, the current call
   /// is the last one.
   ///
   /// Values captured by the observer are released when the current propagation pass ends, at the

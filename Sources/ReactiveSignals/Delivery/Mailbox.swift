@@ -88,12 +88,12 @@ package protocol MailboxFlushing: AnyObject, Sendable {
 
 /// The pending events of one observer that is called on a scheduler.
 ///
-/// The mailbox limits the number of pending events, and merges the rest according to its policy. At
-/// most one turn is scheduled at a time, so the observer is called in order and never concurrently
-/// with itself.
+/// The mailbox limits the number of pending events, and merges the rest according to its policy.
+/// The scheduler runs *turns*, each of which delivers all pending events. At most one turn is
+/// scheduled at a time, so the observer is called in order and never concurrently with itself.
 package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Sendable {
-  // Sendable: the present turn owns `handler` and `isRetired`. There is one turn at a time, and one
-  // passes them on to the next under the lock of `state`.
+  // Sendable: the current turn owns `handler` and `isRetired`. There is one turn at a time, and it
+  // hands them over to the next turn under the lock of `state`.
 
   private let scheduler: @Sendable (@escaping @Sendable () -> Void) -> Void
   /// The observer, or `nil` after it has received the end.
@@ -165,8 +165,9 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     while deliverTurn(context), isNextRunAtOnce(context) {}
   }
 
-  /// Schedules the next turn, and returns whether the scheduler runs it immediately. The caller
-  /// then does so instead.
+  /// Schedules the next turn, and returns `true` if the scheduler ran it inside this call.
+  ///
+  /// Such a turn delivers nothing. The caller delivers the events instead, in its loop.
   private func isNextRunAtOnce(_ context: ThreadContext) -> Bool {
     let outer = context.rescheduling
     defer { context.rescheduling = outer }
@@ -202,7 +203,7 @@ package final class Mailbox<Event: Mergeable>: MailboxFlushing, @unchecked Senda
     return again
   }
 
-  /// Releases the handler after the present call. No events may be posted afterwards.
+  /// Releases the handler after the current call. No events may be posted afterwards.
   package func retire() {
     isRetired = true
   }

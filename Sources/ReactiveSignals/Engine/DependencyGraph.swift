@@ -4,7 +4,7 @@ import Synchronization
 /// A root through which commits of other domains enter a domain.
 ///
 /// The root of an operator over several domains follows one node forever. The root of a container follows
-/// the nodes of the sources that are attached at present.
+/// the nodes of the sources that are currently attached.
 package final class Entrance: @unchecked Sendable {
   // Sendable: `connected` is guarded by the lock of the dependency graph.
 
@@ -14,7 +14,7 @@ package final class Entrance: @unchecked Sendable {
     connected = sources
   }
 
-  /// The nodes that enter here at present.
+  /// The nodes that currently enter here.
   var sources: [any GraphNode] { DependencyGraph.lock.withLock { _ in connected } }
 }
 
@@ -29,12 +29,12 @@ package enum DependencyGraph {
 
   /// The domains that wait for tickets.
   ///
-  /// A domain waits for domains upstream of it. If a container is swapped, others may be upstream, and two
-  /// domains could wait for each other. So each change of the graph makes the domains downstream of it look
-  /// again.
+  /// A domain waits for the domains upstream of it. After a swap of a container, other domains may
+  /// be upstream, and two domains could wait for each other. Each change of the graph therefore
+  /// makes the domains downstream of it recheck their tickets.
   private static let waiting = Locked<[Domain]>([])
 
-  /// Lets later changes of the graph call `recheckTickets()` of a domain.
+  /// Adds a domain, so later changes of the graph call its `recheckTickets()`.
   static func addWaiting(_ domain: Domain) {
     waiting.withLock { $0.append(domain) }
   }
@@ -45,7 +45,8 @@ package enum DependencyGraph {
     }
   }
 
-  /// Notes that a root of a domain follows other nodes from now on.
+  /// Makes waiting domains recheck their tickets after a root of a domain began to follow other
+  /// nodes.
   static func notifyChange(of domain: Domain) {
     changes.add(1, ordering: .sequentiallyConsistent)
     for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
@@ -89,7 +90,7 @@ package enum DependencyGraph {
     notifyChange(of: root.domain)
   }
 
-  /// Returns whether a node is made from another one at present, over any number of steps.
+  /// Returns whether a node is currently made from another one, over any number of steps.
   package static func isDerived(_ node: any GraphNode, from other: any GraphNode) -> Bool {
     var isFound = false
     visit(upstreamOf: [node]) { next in

@@ -5,10 +5,11 @@ final class PassStorage: @unchecked Sendable {
   // Sendable: owned by the delivering thread, of which there is one at a time. Access is not checked for
   // exclusivity at run time: no code that reads a property runs while it is written.
 
-  /// The tickets of the commits that the present pass delivers, one for each commit that carries it.
+  /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
+  /// its commits.
   @exclusivity(unchecked) var tickets: [Ticket] = []
-  /// A Boolean value that indicates whether the domain waits for tickets. Changes of the dependency graph
-  /// then make it look again.
+  /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
+  /// the dependency graph makes it recheck them.
   @exclusivity(unchecked) var isWaiting = false
   /// The nodes to compute, by height.
   @exclusivity(unchecked) var scheduled: [[any GraphNode]] = []
@@ -22,7 +23,7 @@ extension Domain {
   /// The number of derived nodes that passes have computed so far.
   package var visits: Int { lock.withLock { _ in pass.visits } }
 
-  /// The tickets of the present pass, for the delivering thread.
+  /// The tickets of the current pass, for the delivering thread.
   package var ticketsOfPass: [Ticket] { pass.tickets }
 
   /// Delivers pending commits until none is left, unless a thread is delivering already.
@@ -106,13 +107,14 @@ extension Domain {
     var mark: UInt64 = 0
     /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
-    /// The commit of a pass that has only one.
+    /// The commit that was taken, if the pass has only one.
     var heldCommit: Event?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
   }
 
-  /// Ends the pass before, and takes the commits of the next one. If there are none, stops delivering.
+  /// Ends the previous pass, and takes the commits of the next one. If there are none, stops
+  /// delivering.
   private func takeNext(
     finishing finished: UInt64, _ tickets: inout TicketCheck, _ next: inout Next,
     _ state: inout State
@@ -284,7 +286,8 @@ extension Domain {
 
   // MARK: Tickets
 
-  /// Notes that the present pass has been passed on, and lets the domains that waited for it go on.
+  /// Marks the tickets of the current pass as published, so the domains that waited for them can
+  /// continue.
   private func announceTickets() {
     if pass.tickets.isEmpty { return }
     let tickets = pass.tickets
@@ -292,7 +295,8 @@ extension Domain {
     finish(tickets)
   }
 
-  /// Notes that commits are no longer in flight here, and lets the domains that waited for them go on.
+  /// Marks tickets whose commits are no longer in progress in this domain, so the domains that
+  /// waited for them can continue.
   func finish(_ tickets: [Ticket]) {
     var domains: [Domain] = []
     for ticket in tickets {

@@ -40,7 +40,7 @@ package final class Domain: Sendable {
     var upstream = (changes: UInt64.max, domains: Set<ObjectIdentifier>())
 
     var deliveringThread: ThreadID?
-    /// The number of passes begun and ended. They differ during a pass.
+    /// The numbers of passes that have begun and that have ended. They differ during a pass.
     var passesBegun: UInt64 = 0
     var passesEnded: UInt64 = 0
     /// A Boolean value that indicates whether all pending commits wait for tickets. A further commit to one of
@@ -49,9 +49,10 @@ package final class Domain: Sendable {
     /// A Boolean value that indicates whether the delivering thread must look for ready tickets again.
     var mustRecheckTickets = false
 
-    /// Nodes that have become live since the present pass began, in that order.
+    /// Nodes that have become live since the current pass began, in that order.
     var turnedLive: [any GraphNode] = []
-    /// The creator of a node that cannot catch up. It becomes the delivering thread after the present pass.
+    /// The creator of a node that cannot catch up. It becomes the delivering thread after the
+    /// current pass.
     var successor: ThreadID?
 
     /// Nodes that are computing their first state.
@@ -72,14 +73,14 @@ package final class Domain: Sendable {
       return true
     }
 
-    /// Notes that an observer receives its first events on its own thread.
+    /// Records that an observer receives its first events on its own thread.
     package mutating func beginJoin() -> UInt64 {
       lastJoin += 1
       openJoins.append(lastJoin)
       return lastJoin
     }
 
-    /// Notes that the observer has caught up.
+    /// Records that the observer has caught up.
     package mutating func endJoin(_ join: UInt64) {
       openJoins.removeAll { $0 == join }
     }
@@ -133,7 +134,7 @@ package final class Domain: Sendable {
     wait { $0.waiterForCommits($1) }
   }
 
-  /// Waits for the end of a pass that another thread runs at present.
+  /// Waits for the end of the pass that another thread is running.
   package func waitForPassInProgress() {
     let thread = ThreadID.current
     wait { state, wake in

@@ -66,8 +66,9 @@ extension GraphNode {
 
 /// A typed connection from a node to one that is derived from it.
 ///
-/// While the derived node is live, an input shows what the present pass brings. While the derived node
-/// joins, on its creator's thread, the input shows the updates that were recorded for it instead.
+/// While the derived node is live, an input shows the update of the current pass. While the derived
+/// node joins, on its creator's thread, the input shows the updates that were recorded for it
+/// instead.
 package protocol NodeInput: AnyObject, Sendable {
   /// The node upstream, which is in the domain of the derived node.
   var node: any GraphNode { get }
@@ -76,7 +77,7 @@ package protocol NodeInput: AnyObject, Sendable {
 
   /// Captures the published state as the first step, under the lock.
   func recordState()
-  /// Records the update of the present pass as a step, under the lock.
+  /// Records the update of the current pass as a step, under the lock.
   func recordUpdate()
   /// Takes the recorded steps out, under the lock.
   func takeRecorded()
@@ -87,7 +88,7 @@ package protocol NodeInput: AnyObject, Sendable {
   ///
   /// - Parameter composing: A Boolean value that indicates whether all steps are composed into one.
   func replayStep(composing: Bool)
-  /// Shows the present pass from now on, under the lock.
+  /// Shows the current pass from now on, under the lock.
   ///
   /// - Returns: Recorded values, to be released outside the lock.
   func endReplay() -> Any
@@ -99,7 +100,7 @@ package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
 
   private var recorded: [Step] = []
   private var steps: ArraySlice<Step> = []
-  /// The step that is replayed at present. Owned like `steps`.
+  /// The step that is being replayed. It is owned like `steps`.
   package var current: Step?
 
   package init() {}

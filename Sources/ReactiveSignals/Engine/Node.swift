@@ -3,11 +3,12 @@ import Synchronization
 
 /// The place of a node in the dependency graph, and everything that the engine keeps for it.
 ///
-/// A node is a root, to which commits are made, or is derived from other nodes of its domain. The nodes
-/// themselves, `SignalNode` and `CollectionNode`, add a typed state, which a new observer receives, and a
-/// typed update, which a pass brings (``GraphNode``). Every piece of mutable state is guarded by the
-/// domain's lock, or is owned by the delivering thread, of which there is one at a time and which hands
-/// over under that lock.
+/// A node is a root, to which commits are made, or is derived from other nodes of its domain. The
+/// nodes themselves, `SignalNode` and `CollectionNode`, add a typed state and a typed update
+/// (``GraphNode``). A new observer receives the state. A pass delivers the update.
+///
+/// All mutable state is guarded by the domain's lock or is owned by the delivering thread. There is
+/// one delivering thread at a time, and it hands over to the next one under that lock.
 package final class NodePlace: @unchecked Sendable {
   // Sendable: `inputs`, `children`, `vacantChildren`, `followers` and the counts of pending commits
   // are guarded by the domain's lock; `mark` is owned by the delivering thread; `observation` is set once, by the
@@ -76,7 +77,7 @@ package final class NodePlace: @unchecked Sendable {
     height = inputs.reduce(0) { max($0, $1.node.place.height + 1) }
   }
 
-  // The domains that waited for what entered here may go on, so observers may be called.
+  // The domains that waited for this entrance may continue, so observers may be called.
   deinit {
     guard let entrance else { return }
     // The entrance holds nodes: release them outside the lock.
@@ -125,7 +126,7 @@ package final class NodePlace: @unchecked Sendable {
     for (index, child) in children.enumerated() { child?.input.slot = index }
   }
 
-  /// Records what the present pass brings to the inputs of this node, which is still joining.
+  /// Records the updates of the inputs of this node in the current pass. The node is still joining.
   func recordInputs() {
     guard inputs.contains(where: { $0.node.isChanged }) else { return }
     for input in inputs { input.recordUpdate() }
@@ -159,10 +160,10 @@ package protocol GraphNode: AnyObject, Sendable {
 
   // MARK: Passes
 
-  /// A Boolean value that indicates whether the present pass brings an update.
+  /// A Boolean value that indicates whether the current pass has an update.
   var isChanged: Bool { get }
 
-  /// Computes the update of the present pass. The delivering thread calls this without the lock.
+  /// Computes the update of the current pass. The delivering thread calls this without the lock.
   func compute()
 
   /// Computes the first state from the inputs' captured states.
@@ -187,7 +188,7 @@ package protocol GraphNode: AnyObject, Sendable {
 extension GraphNode {
   package var domain: Domain { place.domain }
 
-  /// The nodes that this node is made from at present, in any domain.
+  /// The nodes that this node is currently made from, in any domain.
   package var upstream: [any GraphNode] { place.inputNodes + (place.entrance?.sources ?? []) }
 
   /// Starts this node and everything upstream of it that waits for its first observer.

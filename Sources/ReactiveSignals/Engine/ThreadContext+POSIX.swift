@@ -26,7 +26,7 @@ package final class ThreadContext {
   /// The transactions inside of which this thread delivers.
   private(set) var transactionsSetAside: [Transaction] = []
 
-  /// Notes that this thread calls observers or operators from here on.
+  /// Records that this thread calls observers or operators from here on.
   ///
   /// Their edits are no part of the transaction inside of which they are called.
   ///
@@ -39,7 +39,7 @@ package final class ThreadContext {
     return transaction
   }
 
-  /// Notes that the calls have ended.
+  /// Records that the calls have ended.
   package func endDelivery(_ outer: Transaction?) {
     deliveryDepth -= 1
     guard let outer else { return }

@@ -51,7 +51,7 @@ package protocol TransactionParticipant: AnyObject {
 
   /// Computes the net change of the transaction.
   ///
-  /// - Returns: `true` if there is one.
+  /// - Returns: `true` if there is a net change.
   func prepareCommit() -> Bool
 
   /// Commits the net change, if there is one, and lets other threads edit the root again.
@@ -63,7 +63,7 @@ package protocol TransactionParticipant: AnyObject {
 
   /// Discards the edits and lets other threads edit the root again.
   ///
-  /// - Returns: The objects that this releases.
+  /// - Returns: The objects of the discarded edits, to be released by the caller.
   func rollBackTransaction() -> Any
 
   /// Saves the state of the edits.
@@ -139,14 +139,14 @@ package final class Ticket: Sendable {
     state = Locked(State(inFlight: domains))
   }
 
-  /// Notes that a commit that carries the ticket is about to be queued in a domain.
+  /// Records that a commit that carries the ticket is about to be queued in a domain.
   package func enter(_ domain: Domain) {
     state.withLock { $0.inFlight.append(domain) }
   }
 
-  /// Notes that a commit has been passed on to the domains downstream.
+  /// Records that a commit has been passed on to the domains downstream.
   ///
-  /// - Returns: The domains that have waited, and must look again.
+  /// - Returns: The domains that have waited, and must recheck their tickets.
   func finish(_ domain: Domain) -> [Domain] {
     let (waiting, removed) = state.withLock { state -> ([Domain], Domain?) in
       let index = state.inFlight.firstIndex { $0 === domain }

@@ -142,7 +142,7 @@ extension Signal {
 
   /// Creates a signal of the values of this signal and of any number of others.
   ///
-  /// Values are sent in order of arrival, in the same way as for signals that are listed one by one.
+  /// This method takes an array, and otherwise does the same as the variadic method.
   ///
   /// - Parameter others: The other signals. The array may be empty.
   /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.

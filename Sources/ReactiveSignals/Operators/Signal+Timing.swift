@@ -24,15 +24,15 @@ extension Signal {
 
 /// The state of a debounced signal.
 ///
-/// There is only one timer, which is restarted for the remaining time. Timers for each value would
-/// accumulate: a task that is canceled in its sleep leaves an entry with its clock until the time
+/// There is only one timer, which is restarted for the remaining time. A timer for each value would
+/// use more and more memory, because the clock keeps the entry of a canceled sleep until its time
 /// is up.
 private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOperation {
   private(set) var waiting: Value?
   var timer: ScheduledTimer?
   private let interval: Duration
   private let clock: Time
-  /// The time at which the pending value arrived, if that was after the timer was started.
+  /// The time at which the pending value arrived, if it arrived after the timer was started.
   private var arrival: Time.Instant?
 
   init(_ interval: Duration, _ clock: Time) {

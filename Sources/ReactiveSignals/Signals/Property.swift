@@ -16,8 +16,10 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   private let gate = RecursiveGate()
   /// The value that was set inside a transaction over several roots.
   private var draft: Value?
-  /// A Boolean value that indicates whether a thread has set the draft. Other threads need not look for it:
-  /// asking for the calling thread would take as long as the rest of a read.
+  /// A Boolean value that indicates whether a thread has set the draft.
+  ///
+  /// If it is `false`, a read does not ask for the calling thread, which would take as long as the
+  /// rest of the read.
   private let hasDraft = Atomic<Bool>(false)
   private var isModifying = false
 

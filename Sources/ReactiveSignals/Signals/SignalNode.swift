@@ -36,9 +36,9 @@ package final class SignalNode<Value: Sendable>: GraphNode, @unchecked Sendable 
   /// A Boolean value that indicates whether the end is published.
   @exclusivity(unchecked) package private(set) var hasEnded = false
 
-  /// The update of the present pass.
+  /// The update of the current pass.
   @exclusivity(unchecked) package var update: Value?
-  /// A Boolean value that indicates whether the signal ends in the present pass.
+  /// A Boolean value that indicates whether the signal ends in the current pass.
   @exclusivity(unchecked) package var ends = false
   /// The update as an object, if there is one.
   @exclusivity(unchecked) private var box: SignalValue<Value>?

@@ -25,19 +25,19 @@ package final class SignalPort<Value: Sendable>: NodeInput, @unchecked Sendable 
 
   package var node: any GraphNode { signal }
 
-  /// The update of the present pass.
+  /// The update of the current pass.
   package var update: Value? {
     if let replay { return replay.steps.current?.value }
     return signal.update
   }
 
-  /// A Boolean value that indicates whether the signal ends in the present pass.
+  /// A Boolean value that indicates whether the signal ends in the current pass.
   package var ends: Bool {
     if let replay { return replay.steps.current?.ends == true }
     return signal.ends
   }
 
-  /// The latest value of a signal with a memory, including the update of the present pass.
+  /// The latest value of a signal with a memory, including the update of the current pass.
   package var value: Value? {
     if let replay { return replay.latest }
     return signal.update ?? signal.latest

@@ -28,7 +28,7 @@ struct IncrementalPlan: Sendable, Equatable {
   /// The number of columns on which the result depends.
   var valueCount: Int
 
-  /// Returns a plan for a query under the present schema, or the reason why there is none.
+  /// Returns a plan for a query under the current schema, or the reason why there is none.
   ///
   /// Call this method in a transaction.
   static func make(

@@ -15,7 +15,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   private var isLoaded = false
   /// The state of the writer at the last read, or `nil` if the next update must read the whole result.
   private var checkpoint: WriteCheckpoint?
-  /// The checkpoint that precedes the present read.
+  /// The checkpoint that precedes the current read.
   private var nextCheckpoint: WriteCheckpoint?
   private var pending: RowDelta?
 

@@ -182,7 +182,7 @@ struct RowScan {
         number: delta.values.append(statement)))
   }
 
-  /// Adds the sort key of a statement's present row to the arena.
+  /// Adds the sort key of a statement's current row to the arena.
   private func key(
     _ statement: SQLiteStatement, _ index: inout RowIndex, _ writer: inout SortKeyWriter
   ) throws(SQLiteError) -> SortKey {

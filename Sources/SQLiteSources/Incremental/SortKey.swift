@@ -79,8 +79,7 @@ struct SortKeyArena: Sendable {
     }
   }
 
-  /// Returns the number of bytes that all keys share at their start, or 0 if the bytes in place
-  /// differ.
+  /// Returns the number of bytes that all keys share at their start, or 0 if their prefixes differ.
   func sharedCount(_ keys: some Collection<SortKey>) -> Int {
     guard let first = keys.first else { return 0 }
     var shared = first.restCount

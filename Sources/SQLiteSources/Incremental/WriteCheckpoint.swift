@@ -2,7 +2,7 @@ import SwappablePrimitives
 
 /// A state of a writer, from which on all its writes to a table are known.
 ///
-/// A result that was read at the checkpoint or later differs from the writer's present state in
+/// A result that was read at the checkpoint or later differs from the writer's current state in
 /// logged rows only. If another connection has written, SQLite's `data_version` of the writer
 /// differs, and the checkpoint is invalid. A later result may already contain some of the logged
 /// changes. Reading these rows again is harmless.

@@ -12,9 +12,10 @@ enum ResultChange<Element: Differentiable & Sendable> {
 
 /// Keeps the elements of a query in step with its database.
 ///
-/// There are two ways: `IncrementalResult` and `FullRefetch`. `LiveQuery` chooses one for the present
-/// schema, and calls it on one thread at a time. A read has two parts, because rows are mapped to
-/// elements after the transaction has ended. If an element cannot be made, the result stays as it was.
+/// There are two ways: `IncrementalResult` and `FullRefetch`. `LiveQuery` chooses one for the
+/// current schema, and calls it on one thread at a time. A read has two parts, because rows are
+/// mapped to elements after the transaction has ended. If an element cannot be made, the result
+/// stays as it was.
 ///
 /// A maintainer that does not follow the writer of this process needs only the first three members.
 protocol ResultMaintainer<Element>: AnyObject {
@@ -28,7 +29,7 @@ protocol ResultMaintainer<Element>: AnyObject {
   /// Maps the rows of the last read to elements.
   ///
   /// - Parameters:
-  ///   - shown: A closure that returns the present elements.
+  ///   - shown: A closure that returns the current elements.
   ///   - map: A closure that makes an element from a row.
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
@@ -125,7 +126,7 @@ final class LiveQuery<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - checksOtherWriters: `false` if only connections of this process can have committed.
   ///   - client: The number of the data source at the monitor.
-  ///   - shown: A closure that returns the present elements.
+  ///   - shown: A closure that returns the current elements.
   func update(
     checksOtherWriters: Bool, client: Int?, _ shown: () -> Snapshot<Element>
   ) throws(LiveQueryError) -> ResultChange<Element> {

@@ -184,7 +184,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
   }
 
-  /// Returns how the source follows its database under the present schema, and why.
+  /// Returns how the source follows its database under the current schema, and why.
   ///
   /// The method reads the schema with a connection of its own and waits for no other read. It reads a
   /// database in memory through the connection that holds it.

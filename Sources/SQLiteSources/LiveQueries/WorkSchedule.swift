@@ -161,7 +161,7 @@ struct UnreadChanges: Sendable {
     if ownCommits > 1 { isBurst = true }
   }
 
-  /// Notes that another writer may have committed.
+  /// Records that another writer may have committed.
   mutating func noteOtherWriters() {
     includeOtherWriters = true
   }

@@ -292,7 +292,7 @@ extension SQLiteDatabase {
     return tracker
   }
 
-  /// Loads the present schema.
+  /// Loads the current schema.
   ///
   /// SQLite loads it when a statement is stepped. A statement that was prepared before has the
   /// columns of the previous schema.

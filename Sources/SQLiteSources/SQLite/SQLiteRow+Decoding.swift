@@ -152,7 +152,7 @@ struct ColumnDecoder: Decoder, SingleValueDecodingContainer {
   func decode(_ type: UInt64.Type) throws -> UInt64 { try unsigned() }
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try value(type) }
 
-  /// Decodes a type. A type that can be read from a column needs no decoder.
+  /// Decodes a value. If its type can be read from a column, no decoder is used.
   func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
     if let direct = type as? any SQLiteValueConvertible.Type,
       let value = direct.init(sqliteValue: row[position]) as? Value

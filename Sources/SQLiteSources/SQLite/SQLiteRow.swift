@@ -187,7 +187,7 @@ struct RowBatches {
     self.columns = columns
   }
 
-  /// Copies the first columns of a statement's present row.
+  /// Copies the first columns of a statement's current row.
   ///
   /// - Returns: The number of the row.
   mutating func append(_ statement: SQLiteStatement) -> Int {
@@ -195,7 +195,7 @@ struct RowBatches {
     return count - 1
   }
 
-  /// Copies the first columns of a statement's present row.
+  /// Copies the first columns of a statement's current row.
   ///
   /// - Parameter visit: A closure that receives each value.
   @inline(__always)

@@ -66,7 +66,7 @@ final class SQLiteStatement {
     return rows[0]
   }
 
-  /// Returns a value of the present row, in SQLite's memory.
+  /// Returns a value of the current row, in SQLite's memory.
   @inline(__always)
   func storedValue(at position: Int) -> StoredValue {
     // Reading one value object costs half of asking for type, bytes and length of a column. Such
@@ -88,12 +88,12 @@ final class SQLiteStatement {
     }
   }
 
-  /// Returns an INTEGER of the present row, or `nil` if the column has another type.
+  /// Returns an INTEGER of the current row, or `nil` if the column has another type.
   func integer(at position: Int) -> Int64? {
     if case .integer(let number) = storedValue(at: position) { number } else { nil }
   }
 
-  /// The number of values of the present row. It is below the number of columns if columns were
+  /// The number of values of the current row. It is below the number of columns if columns were
   /// dropped since.
   var valueCount: Int { Int(sqlite3_data_count(handle)) }
 

@@ -239,7 +239,7 @@ extension DirectoryContents {
     try folder.sync()
   }
 
-  /// Completes a run: orders the items, removes previews of keys that are not listed any more, and
+  /// Completes a run: orders the items, removes previews of keys that are no longer listed, and
   /// rewrites the index if necessary.
   mutating func settle(_ list: [Key]?) throws(StoreError) {
     if let list {

@@ -36,7 +36,7 @@ enum DirectoryIndex {
     var isDamaged = false
     /// A Boolean value that indicates whether the last line is incomplete.
     ///
-    /// A crash interrupted its writing, and its operation had not begun.
+    /// A crash interrupted the write of the line, before the operation of the line began.
     var isTorn = false
   }
 

@@ -9,9 +9,9 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
     case edited
     /// Both sides added the element, with different contents.
     case added
-    /// Mine deleted the element, and theirs edited it.
+    /// The side `mine` deleted the element, and the side `theirs` edited it.
     case deletedByMine
-    /// Theirs deleted the element, and mine edited it.
+    /// The side `theirs` deleted the element, and the side `mine` edited it.
     case deletedByTheirs
     /// Both sides moved the element, to different places.
     case moved
@@ -19,9 +19,9 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
 
   /// The decision about a conflict.
   public enum Resolution: Sendable {
-    /// The change of mine wins.
+    /// The change by `mine` wins.
     case mine
-    /// The change of theirs wins.
+    /// The change by `theirs` wins.
     case theirs
     /// Both sides get this content instead.
     ///
@@ -32,9 +32,9 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
 
   /// A rule that lets one side win every conflict.
   public enum Preference: String, Sendable, Hashable, CaseIterable {
-    /// The changes of mine win, but an edit of theirs survives a deletion by mine.
+    /// The changes by `mine` win, but an edit by `theirs` survives a deletion by `mine`.
     case mine
-    /// The changes of theirs win, and an edit of theirs survives a deletion by mine.
+    /// The changes by `theirs` win, and an edit by `theirs` survives a deletion by `mine`.
     case theirs
 
     /// Returns the resolution of a conflict under this rule.
@@ -58,9 +58,9 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
   public let kind: Kind
   /// The element in the base, or `nil` if both sides added it.
   public let base: Element?
-  /// The element of mine, or `nil` if mine deleted it.
+  /// The element on the side `mine`, or `nil` if that side deleted it.
   public let mine: Element?
-  /// The element of theirs, or `nil` if theirs deleted it.
+  /// The element on the side `theirs`, or `nil` if that side deleted it.
   public let theirs: Element?
 
   /// Creates a conflict. Use it to test a closure that resolves conflicts.
@@ -68,8 +68,8 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
   /// - Parameters:
   ///   - kind: The kind of the conflict.
   ///   - base: The element in the base, or `nil` if both sides added it.
-  ///   - mine: The element of mine, or `nil` if mine deleted it.
-  ///   - theirs: The element of theirs, or `nil` if theirs deleted it.
+  ///   - mine: The element on the side `mine`, or `nil` if that side deleted it.
+  ///   - theirs: The element on the side `theirs`, or `nil` if that side deleted it.
   public init(kind: Kind, base: Element?, mine: Element?, theirs: Element?) {
     (self.kind, self.base, self.mine, self.theirs) = (kind, base, mine, theirs)
   }

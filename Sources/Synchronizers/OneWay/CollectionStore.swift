@@ -13,7 +13,7 @@ import SwappablePrimitives
 /// let container = SwappableContainer(store)
 /// ```
 ///
-/// Observers receive one change at the end of each run. A failed run brings the downloads and
+/// Observers receive one change at the end of each run. A failed run delivers the downloads and
 /// removals that it completed. Items have the order of the remote list. An item that the list does
 /// not contain follows its previous predecessor. The list lacks an item that you added during the
 /// run, or that the run could not remove. If the store has several items of one key, the run updates
@@ -123,7 +123,7 @@ private struct ItemIndex<Item: Differentiable & Sendable>: @unchecked Sendable {
 /// Returns the contents of a store after a run.
 ///
 /// - Parameters:
-///   - current: The present contents, including edits that were made during the run.
+///   - current: The current contents, including edits that were made during the run.
 ///   - removed: The items that the run removed.
 ///   - stored: The items that the run downloaded. The last item of a key counts.
 ///   - list: The listed items, each key once, or `nil` if the list was not fetched.

@@ -82,7 +82,7 @@ final class OneWayRecord: Sendable {
     }
   }
 
-  /// Records the present stage if the run was canceled.
+  /// Records the current stage if the run was canceled.
   func noteCancellation() {
     guard Task.isCancelled else { return }
     state.withLock { $0.cancelledStage = $0.cancelledStage ?? $0.stage }

@@ -20,7 +20,7 @@ public protocol OneWayStore<Item, Content>: Sendable {
   /// Returns the keys of the stored items.
   func keys() async throws -> Set<Key>
 
-  /// Removes the items under some keys, which the remote does not list any more.
+  /// Removes the items under some keys, which the remote no longer lists.
   ///
   /// It is not called with an empty set.
   func remove(_ keys: Set<Key>) async throws

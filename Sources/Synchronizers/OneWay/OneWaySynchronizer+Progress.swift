@@ -17,7 +17,7 @@ extension OneWaySynchronizer {
     case fetch
     /// The keys of the stored items are read.
     case localKeys
-    /// Items that the remote does not list any more are removed. Skipped if there are none.
+    /// Items that the remote no longer lists are removed. The stage is skipped if there are none.
     case remove
     /// The store decides about each item that is on both sides. Skipped if there are none.
     case shouldUpdate
@@ -53,7 +53,7 @@ extension OneWaySynchronizer {
   public struct Outcome: Sendable, Hashable {
     /// The number of listed items, each key counted once.
     public var listed = 0
-    /// The number of removed keys, which the remote does not list any more.
+    /// The number of removed keys, which the remote no longer lists.
     public var removed = 0
     /// The number of listed items that the store did not have.
     public var new = 0

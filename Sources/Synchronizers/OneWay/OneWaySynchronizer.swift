@@ -4,7 +4,7 @@ import SwappablePrimitives
 
 /// A synchronizer that keeps a local store equal to a remote list.
 ///
-/// A run removes items that the remote does not list any more, and downloads new and outdated ones.
+/// A run removes items that the remote no longer lists, and downloads new and outdated ones.
 ///
 /// ```swift
 /// let synchronizer = OneWaySynchronizer(from: server, to: store)
@@ -132,7 +132,7 @@ public final class OneWaySynchronizer: Sendable {
     queue.request { completion($0.mapError(OneWayError.init(any:))) }
   }
 
-  /// Cancels the active run and the run that was to follow.
+  /// Cancels the active run and the requested run after it.
   ///
   /// Active downloads are canceled, and no new one begins. A download that ignores cancellation
   /// finishes first. When the run has ended, all callers receive the error

@@ -92,8 +92,8 @@ final class RunQueue<Outcome: Sendable>: Sendable {
 
   /// Cancels the active run, and drops the run that was to follow.
   ///
-  /// When the run has ended, all present callers receive the cancellation error, in order. If no run is
-  /// active, this method does nothing.
+  /// When the run has ended, all current callers receive the cancellation error, in order. If no
+  /// run is active, this method does nothing.
   func cancel() {
     let task = state.withLock { state -> Task<Result<Outcome, any Error>, Never>? in
       guard state.phase != .idle else { return nil }

@@ -42,7 +42,7 @@ extension SessionCore {
     }
   }
 
-  /// Saves the present state, unless it is already saved.
+  /// Saves the current state, unless it is already saved.
   func save() async throws(SynchronizationError) {
     guard store != nil else { return }
     // The save is a task of its own, because canceling the caller must not cancel it.

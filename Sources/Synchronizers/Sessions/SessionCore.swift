@@ -20,12 +20,12 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     /// The version of the remote that holds the shadow.
     var version: Version?
     var push: State.PendingPush?
-    /// The changes that the client still lacks.
+    /// The changes of a recovered push that the client has not received yet.
     var delay: Delay?
   }
 
-  /// Changes that a recovered push brought, and that the client receives with the next
-  /// synchronization. The delay keeps the client at one change for each synchronization.
+  /// Changes that the session received when it recovered a push. The client receives them with the
+  /// next synchronization, so each synchronization changes the client only once.
   struct Delay: Sendable {
     /// The contents of the client when the push was recovered.
     let from: Snapshot<Element>

@@ -136,7 +136,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
 
   deinit {
     observation?.dispose()
-    // The session has no callers any more. A run whose push is accepted still completes.
+    // The session no longer has callers. A run whose push is accepted still completes.
     queue.cancel()
   }
 

@@ -18,7 +18,7 @@ package struct FrameWriter: Sendable {
   private struct Shown {
     let size: TerminalSize
     var lines: [TerminalLine]
-    /// The layout of each line, or `nil` if it was not needed so far.
+    /// The layout of each line, or `nil` if it has not been needed yet.
     var rows: [ScreenRow?]
     var cursor: Cursor
   }

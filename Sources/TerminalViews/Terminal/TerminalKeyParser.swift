@@ -50,8 +50,8 @@ package struct TerminalKeyParser: Sendable {
   /// A Boolean value that indicates whether the next bytes determine the meaning of the previous
   /// ones.
   ///
-  /// The value is `false` inside a paste, because a paste has an end of its own and needs no
-  /// timeout.
+  /// The value is `false` inside a paste, because a paste ends with a control sequence and needs
+  /// no timeout.
   package var isWaiting: Bool {
     switch state {
     case .ground: !bytes.isEmpty

@@ -5,7 +5,7 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A data source that reads the events that another program writes, one a line.
+/// A data source that reads the events that another program writes, one event on each line.
 ///
 /// If a line is not valid or an event is missing, the source fails and keeps its last contents. It
 /// cannot know the missing changes, so it reads no further events.
