@@ -9,8 +9,9 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   public internal(set) var revision: Int
   /// The status of the source.
   public internal(set) var status: SourceStatus
-  /// A Boolean value that indicates whether the source has ever held good contents. If it has, an empty
-  /// collection is really empty.
+  /// A Boolean value that indicates whether the source has ever held good contents.
+  ///
+  /// If it has, an empty collection is really empty.
   public internal(set) var hasLoaded: Bool
 
   package init(

@@ -23,8 +23,7 @@
       }
     }
 
-    /// Returns the contents for Combine: the current contents first, and then the latest contents
-    /// after each change.
+    /// Returns the contents for Combine: the current contents, and then the latest after each change.
     ///
     /// No difference is computed, and at most one snapshot is pending until the subscriber demands it.
     public func snapshotPublisher() -> some Publisher<Snapshot<Element>, Never> & Sendable {

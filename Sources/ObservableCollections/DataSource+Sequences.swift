@@ -22,8 +22,9 @@ extension DataSource {
     }
   }
 
-  /// Returns the contents as an asynchronous sequence: the current contents first, and then the
-  /// latest contents after each change.
+  /// Returns the contents as an asynchronous sequence.
+  ///
+  /// The current contents come first, and then the latest contents after each change.
   ///
   ///     for await contents in container.snapshots() { … }
   ///
@@ -33,8 +34,9 @@ extension DataSource {
     latestValues { [self] post in observeSnapshots { post($0) } }
   }
 
-  /// Returns the statuses as an asynchronous sequence: the current status first, and then the
-  /// latest status after each step.
+  /// Returns the statuses as an asynchronous sequence.
+  ///
+  /// The current status comes first, and then the latest status after each step.
   ///
   ///     for await status in source.statuses() { … }
   ///

@@ -231,8 +231,7 @@ extension RecordingObserver {
   }
 }
 
-/// The frequency of replays: how often a ``RecordingObserver`` applies a change, which takes
-/// O(*n*).
+/// The frequency at which a ``RecordingObserver`` replays changes. A replay takes O(*n*).
 public enum ReplayChecking: Sendable, Hashable {
   /// Replays each change when it arrives.
   case every

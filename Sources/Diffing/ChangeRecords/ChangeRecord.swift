@@ -1,5 +1,4 @@
-/// A change together with its inserted, deleted and updated elements, which can be sent to another
-/// process.
+/// A change with its inserted, deleted and updated elements, for another process.
 ///
 /// A record does not need the versions of the collection. The receiver applies it to its own copy
 /// of the old version. A record is encoded in the JSON format of the `livelist` tool:
@@ -29,8 +28,7 @@ public struct ChangeRecord<Element> {
   public let replaced: [Element]
   /// The new values of the updated elements, in the order of the changeset's updates.
   public let updated: [Element]
-  /// The old values of the moved elements, in the order of the changeset's moves, or `nil` for an
-  /// unknown value.
+  /// The old values of the moved elements, in the order of the moves. Unknown values are `nil`.
   public let moved: [Element?]
 
   /// Creates the record of a change.
@@ -171,8 +169,9 @@ public struct ChangeRecordError: Error, Sendable, Hashable {
   public let offset: Int
   /// The number of elements in the collection.
   public let count: Int
-  /// A Boolean value that indicates whether the offset and the count are in the version before the
-  /// change, not after it.
+  /// A Boolean value that indicates whether the version before the change is meant.
+  ///
+  /// Otherwise, the offset and the count are in the version after it.
   public let isBefore: Bool
 }
 

@@ -21,8 +21,7 @@ public struct AnyDifferentiable: Differentiable, Sendable {
       self.box = box
     }
 
-    /// Returns a Boolean value that indicates whether both have the same type and the same
-    /// identity.
+    /// Returns whether both have the same type and the same identity.
     @inlinable
     public static func == (lhs: Self, rhs: Self) -> Bool {
       lhs.box === rhs.box || lhs.box.isSame(as: rhs.box)
@@ -57,8 +56,7 @@ public struct AnyDifferentiable: Differentiable, Sendable {
   @inlinable
   public var differenceIdentifier: Identifier { Identifier(box: box) }
 
-  /// Returns a Boolean value that indicates whether both wrap values of the same type with equal
-  /// content.
+  /// Returns whether both wrap values of the same type with equal content.
   @inlinable
   public func isContentEqual(to source: AnyDifferentiable) -> Bool {
     box === source.box || box.isContentEqual(to: source.box)

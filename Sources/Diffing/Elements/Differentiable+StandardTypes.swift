@@ -35,8 +35,7 @@ extension Optional: Differentiable where Wrapped: Differentiable {
     }
   }
 
-  /// Returns a Boolean value that indicates whether both are `nil`, or wrap values with equal
-  /// content.
+  /// Returns whether both are `nil`, or wrap values with equal content.
   @inlinable
   public func isContentEqual(to source: Self) -> Bool {
     switch (self, source) {

@@ -31,8 +31,7 @@ public protocol Differentiable {
   /// The identity of this value among the elements of a collection, and across versions.
   var differenceIdentifier: DifferenceIdentifier { get }
 
-  /// Returns a Boolean value that indicates whether this value has the same content as another
-  /// value of the same identity.
+  /// Returns whether this value has the same content as another value of the same identity.
   ///
   /// - Parameter source: The earlier value.
   /// - Returns: `false` if the change from the earlier value is an update.

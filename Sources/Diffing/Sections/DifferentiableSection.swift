@@ -1,5 +1,4 @@
-/// A section of a collection: a value with an identity and a content of its own, which contains
-/// elements.
+/// A section of a collection, which has an identity, content of its own, and elements.
 ///
 /// The content of a section is the state of the section itself, such as a heading. It may depend on
 /// the elements, for example if the heading shows their number. A section is updated only if

@@ -74,8 +74,7 @@ public struct SectionedChangeset: Sendable, Hashable {
   /// The paths in the new version of elements that entered kept sections, ascending.
   public let elementInsertions: [ElementPath]
 
-  /// The elements that left their section or the order inside it, by ascending path in the new
-  /// version.
+  /// The elements that left their section or its order, by ascending path in the new version.
   public let elementMoves: [Move]
 
   /// The kept elements whose content differs, moved or not, by ascending path in the new version.
@@ -201,8 +200,7 @@ public struct ElementPath: Sendable, Hashable {
 }
 
 extension ElementPath: Comparable {
-  /// Returns a Boolean value that indicates whether one path comes before another, by section and
-  /// then by element.
+  /// Returns whether one path comes before another, by section and then by element.
   @inlinable
   public static func < (lhs: Self, rhs: Self) -> Bool {
     lhs.section == rhs.section ? lhs.element < rhs.element : lhs.section < rhs.section

@@ -228,8 +228,7 @@ extension JSONElement: Differentiable {
       String(decoding: storage.bytes[storage.key], as: UTF8.self)
     }
 
-    /// Returns a Boolean value that indicates whether two values are equal. The order of members does
-    /// not matter.
+    /// Returns whether two values are equal. The order of members does not matter.
     public static func == (left: Identifier, right: Identifier) -> Bool {
       left.storage.isEqual(to: right.storage, in: left.storage.key, right.storage.key)
     }

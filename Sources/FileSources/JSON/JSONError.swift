@@ -42,8 +42,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
   public var reason: String
   /// The position of the error, or `nil` if there is no text.
   public var position: Position?
-  /// The offset of the element of the outermost array that contains the error, or `nil` if there is
-  /// none.
+  /// The offset of the element of the outermost array that contains the error, or `nil`.
   public var elementOffset: Int?
 
   /// Creates an error.

@@ -95,8 +95,7 @@ extension SQLiteConnection {
     try query(sql, arguments) { row in try row.decode(type) }
   }
 
-  /// The row identifier of the last insertion by this connection, on any thread, or 0 if there was
-  /// none.
+  /// The row identifier of the last insertion by this connection, or 0 if there was none.
   public var lastInsertRowID: Int64 {
     (try? withDatabase { $0.lastInsertRowID }) ?? 0
   }

@@ -104,8 +104,9 @@ public final class SQLiteConnection: Sendable {
     guarded.database.close()
   }
 
-  /// Closes the connection. Later calls throw. If you do not call this method, the release of the
-  /// last reference closes the connection.
+  /// Closes the connection. Later calls throw.
+  ///
+  /// If you do not call this method, the release of the last reference closes the connection.
   public func close() {
     _ = gate.enter()
     defer { gate.leave() }
@@ -165,8 +166,7 @@ public final class SQLiteConnection: Sendable {
 extension SQLiteConnection {
   /// The time at which a transaction takes its locks.
   public enum TransactionKind: String, Sendable, Hashable {
-    /// The first read or write takes the lock. A transaction that has begun to read may fail to
-    /// write.
+    /// The first read or write takes the lock. A transaction that has read may fail to write.
     case deferred = "DEFERRED"
     /// The transaction begins with the write lock.
     case immediate = "IMMEDIATE"
@@ -174,8 +174,9 @@ extension SQLiteConnection {
     case exclusive = "EXCLUSIVE"
   }
 
-  /// Runs a closure as one transaction. The transaction is committed if the closure returns, and
-  /// rolled back if it throws.
+  /// Runs a closure as one transaction.
+  ///
+  /// The transaction is committed if the closure returns, and rolled back if it throws.
   ///
   /// Other threads wait until the transaction ends. Inside another transaction, the closure is a
   /// savepoint: only its own writes are rolled back, and the outermost transaction commits.

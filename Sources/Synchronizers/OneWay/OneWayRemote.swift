@@ -39,6 +39,7 @@ extension OneWayRemote {
 }
 
 extension OneWayRemote where Content == Item {
+  /// Returns the listed item.
   public func content(of item: Item) async throws -> Item { item }
 }
 

@@ -3,8 +3,9 @@ public import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 
-/// A live list for a terminal. It follows a data source, and calls a closure when it needs to be
-/// drawn.
+/// A live list for a terminal.
+///
+/// It follows a data source, and calls a closure when it needs to be drawn.
 ///
 /// ```swift
 /// let screen = try TerminalScreen()
