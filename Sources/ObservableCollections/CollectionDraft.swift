@@ -174,17 +174,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
   ) {
     checkOpen()
+    let (inserted, updated) = (Array(inserted), Array(updated))
     precondition(
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
       """
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    if changeset.changeCount == 1 {
-      applySingle(changeset, inserted.first, updated.first)
-      return
-    }
-    let (inserted, updated) = (Array(inserted), Array(updated))
     let start = savepoint
     func isEffective(_ position: Int) -> Bool {
       !isSame(start.working[changeset.updates[position].from], updated[position])
@@ -204,25 +200,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       // above.
       changeset.deletions.isEmpty || changeset.insertions.isEmpty
         ? changeset : changeset.normalForm(from: Snapshot($0), to: Snapshot(new))
-    }
-  }
-
-  /// Applies a changeset of one operation, without arrays and a savepoint (`EngineBenchmarks graph`).
-  private func applySingle(_ changeset: Changeset, _ inserted: Element?, _ updated: Element?) {
-    let isFirst = record.isEmpty
-    if let update = changeset.updates.first, let updated {
-      self[update.to] = updated
-    } else if let offset = changeset.insertions.first, let inserted {
-      insert(inserted, at: offset)
-    } else if let offset = changeset.deletions.first {
-      removeSubrange(offset..<offset + 1)
-    } else if let move = changeset.moves.first {
-      self.move(from: move.from, to: move.to)
-    }
-    if isFirst, !record.isEmpty {
-      // Share the changeset instead of creating an equal one.
-      record = EditRecord()
-      record.append(.changeset(changeset))
     }
   }
 
