@@ -46,7 +46,7 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   /// The collection before the change, which the previous event delivered.
   public var before: Snapshot<Element> { update.before }
   /// The collection after the change.
-  public var after: Snapshot<Element> { update.box.state.snapshot }
+  public var after: Snapshot<Element> { update.after }
   /// The revision of the previous event.
   public var revisionBefore: Int { update.revisionBefore }
   /// The revision after the change. If several changes were merged, it is higher by more than one.

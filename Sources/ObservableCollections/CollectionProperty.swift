@@ -14,7 +14,6 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   // Sendable: `openDraft`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
 
   public let collection: LiveCollection<Element>
-  private let root: CollectionNode<Element>
   private let gate = RecursiveGate()
   private var openDraft: CollectionDraft<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
@@ -43,12 +42,11 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     _ elements: some Sequence<Element>, status: SourceStatus = .loaded, pauseHook: PauseHook?
   ) {
     let snapshot = Snapshot(elements)
-    root = CollectionNode(
-      domain: Domain(pauseHook: pauseHook),
-      state: CollectionState(
-        snapshot, revision: 0, status: status,
-        hasLoaded: status.state == .loaded || !snapshot.isEmpty))
-    collection = LiveCollection(root)
+    let state = CollectionState(
+      snapshot, revision: 0, status: status,
+      hasLoaded: status.state == .loaded || !snapshot.isEmpty)
+    collection = LiveCollection(
+      Node(domain: Domain(pauseHook: pauseHook), state: StateBox(state)))
   }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.
@@ -121,7 +119,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
     gate.enter(as: thread)
-    let draft = CollectionDraft(root.currentBox.state.snapshot)
+    let draft = CollectionDraft(collection.current.state.snapshot)
     openDraft = draft
     context.transactionDepth += 1
     if let transaction = context.transaction {
@@ -175,8 +173,8 @@ extension CollectionProperty {
     draft.close()
     if contents == nil, status == nil { return nil }
     // Only the thread inside the gate commits.
-    let box = root.currentBox
-    return box.state.advanced(to: contents, status: status ?? box.state.status)
+    let state = collection.current.state
+    return state.advanced(to: contents, status: status ?? state.status)
   }
 
   /// Commits an update, if there is one, and leaves the gate.
@@ -184,12 +182,10 @@ extension CollectionProperty {
   /// - Returns: Objects to be released.
   private func commit(
     _ update: CollectionUpdate<Element>?, tickets: [Ticket]
-  ) -> (Event, Event?)? {
+  ) -> (Event?, Event?)? {
     defer { gate.leave(as: .current) }
     guard let update else { return nil }
-    // The update holds the snapshot before it. The status before it is held here.
-    let before = root.currentBox
-    return (before, domain.lock.withLock { root.commit(update, tickets: tickets, &$0) })
+    return domain.lock.withLock { collection.node.commit(update, tickets: tickets, &$0) }
   }
 
   /// Discards the draft and leaves the gate.
@@ -206,7 +202,7 @@ extension CollectionProperty {
 }
 
 extension CollectionProperty: TransactionParticipant {
-  package var domain: Domain { root.domain }
+  package var domain: Domain { collection.node.domain }
 
   package func prepareCommit() -> Bool {
     preparedDraft = openDraft

@@ -42,14 +42,17 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
     self.state = state
   }
 
-  /// The first event of an observer, with its type.
-  package static func read(_ event: Event) -> StateBox<Element> {
-    unsafeDowncast(event, to: StateBox<Element>.self)
+  /// The state of a collection's node, with its type.
+  package static func read(_ state: Event?) -> StateBox<Element> {
+    guard let state else { preconditionFailure("the node of a collection has no state") }
+    return unsafeDowncast(state, to: StateBox<Element>.self)
   }
 }
 
 /// The update of a collection in one commit or pass: a change, a status step, or both.
-package final class CollectionUpdate<Element: Differentiable & Sendable>: @unchecked Sendable {
+package final class CollectionUpdate<Element: Differentiable & Sendable>: Update,
+  @unchecked Sendable
+{
   // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the
   // update is pending. The delivering thread owns it from then on, and publishes no update that has it.
   // In all other updates, `recorded` is nil and is only read.
@@ -60,11 +63,15 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
   package let changeset: Changeset
   /// The state after the update.
   package let box: StateBox<Element>
+  package let hasChange: Bool
   package let isStatusStep: Bool
   /// The changesets of commits that became this update. They are composed by `resolved()`.
   private var recorded: ChangesetAccumulator?
 
-  package var state: CollectionState<Element> { box.state }
+  package var state: Event { box }
+  /// The contents after the update.
+  package var after: Snapshot<Element> { box.state.snapshot }
+  package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
 
   package convenience init(
     before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
@@ -83,13 +90,12 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
     self.box = box
     self.isStatusStep = isStatusStep
     self.recorded = recorded
+    hasChange = revisionBefore != box.state.revision
   }
 
   package var change: CollectionChange<Element>? {
     hasChange ? CollectionChange(self) : nil
   }
-
-  package var hasChange: Bool { revisionBefore != box.state.revision }
 
   /// An update on its way to observers, with its type.
   package static func read(_ event: Event) -> CollectionUpdate<Element> {
@@ -106,8 +112,9 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
   /// Recorded changesets are dropped if they take more memory than the contents before and after.
   ///
   /// - Complexity: O(1) on average.
-  func composed(with later: CollectionUpdate<Element>) -> CollectionUpdate<Element> {
-    let limit = before.count + later.state.snapshot.count
+  package func composed(with next: any Update) -> any Update {
+    let later = CollectionUpdate.read(next)
+    let limit = before.count + later.after.count
     var changes = recorded ?? ChangesetAccumulator(changeset)
     // The array must not be copied. Without one, this update may be pending in several domains, whose
     // threads may only read it.
@@ -122,7 +129,9 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
   }
 
   /// Returns an equal update that continues from a state with the same contents.
-  func rebased(on state: CollectionState<Element>) -> CollectionUpdate<Element> {
+  package func continued(from state: Event) -> any Update {
+    let state = StateBox<Element>.read(state).state
+    if revisionBefore == state.revision { return self }
     if hasChange {
       return CollectionUpdate(
         state.snapshot, state.revision, changeset, box, isStatusStep, recorded)
@@ -135,13 +144,13 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: @unche
   }
 
   /// Returns the update that observers receive, or `nil` if nothing has changed in the end.
-  func resolved() -> CollectionUpdate<Element>? {
+  package func resolved() -> (any Update)? {
     guard let recorded else { return self }
-    if hasChange, let changeset = recorded.normalForm(from: before, to: state.snapshot) {
+    if hasChange, let changeset = recorded.normalForm(from: before, to: after) {
       return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)
     }
     guard isStatusStep else { return nil }
-    var state = state
+    var state = box.state
     (state.snapshot, state.revision) = (before, revisionBefore)
     return CollectionUpdate(before, revisionBefore, .empty, StateBox(state), true, nil)
   }

@@ -16,7 +16,7 @@
       ObservationPublisher<PendingEvent<Element>, CollectionEvent<Element>>(policy) {
         [self] subscription in
         start()
-        return Disposable(collection.node.observe { subscription.post($0) }, keeping: self)
+        return Disposable(collection.observePending { subscription.post($0) }, keeping: self)
       } read: {
         let receiver = EventReceiver<Element>()
         return { receiver.receive($0) }

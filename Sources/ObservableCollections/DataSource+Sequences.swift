@@ -15,7 +15,7 @@ extension DataSource {
   ) -> LiveValues<CollectionEvent<Element>> {
     LiveValues(policy) { [self] (inbox: Inbox<PendingEvent<Element>>) in
       start()
-      return Disposable(collection.node.observe { inbox.post($0) }, keeping: self)
+      return Disposable(collection.observePending { inbox.post($0) }, keeping: self)
     } read: {
       let receiver = EventReceiver<Element>()
       return { (item: PendingEvent<Element>) in LiveValues.Step(receiver.receive(item)) }

@@ -43,7 +43,7 @@ extension DataSource {
   }
 }
 
-extension GraphNode {
+extension Node {
   /// Waits until the domains upstream, and then the domain of this node, have delivered.
   package func flush() {
     for domain in DependencyGraph.domains(upTo: self) { domain.waitUntilDelivered() }

@@ -30,9 +30,8 @@ extension DataSource {
 
   /// The contents, the revision and the status at one moment.
   public var state: CollectionState<Element> {
-    let node = collection.node
-    node.stateTracking.willRead()
-    return node.current
+    collection.node.tracking.willRead()
+    return collection.current.state
   }
 
   /// The newest committed contents.
@@ -54,16 +53,14 @@ extension DataSource {
 
   /// The status of the source.
   public var status: SourceStatus {
-    let node = collection.node
-    node.statusTracking.willRead()
-    return node.currentBox.state.status
+    collection.node.statusObservers.tracking.willRead()
+    return collection.current.state.status
   }
 
   /// The state, of which the caller does not read the status.
   private var contents: StateBox<Element> {
-    let node = collection.node
-    node.contentsTracking.willRead()
-    return node.currentBox
+    collection.node.observers.tracking.willRead()
+    return collection.current
   }
 
   /// Observes the contents.
@@ -94,12 +91,12 @@ extension DataSource {
         // The observation may be disposed while merged changes are compared.
         if let event = receiver.receive(event), !mailbox.isOver { handler(event) }
       }
-      observation = node.observe(mailbox: mailbox) { mailbox.post($0) }
+      observation = collection.observePending(mailbox: mailbox) { mailbox.post($0) }
     } else {
       observation = node.observers.join(
         // This list receives only updates that have a change.
         { event in handler(.change(CollectionChange(.read(event)))) },
-        capture: { state in node.published(&state) },
+        capture: { _ in node.published },
         first: { event in
           let state = StateBox<Element>.read(event).state
           handler(.initial(state.snapshot, revision: state.revision))
@@ -149,7 +146,7 @@ extension DataSource {
       latest, _ in
       handler(latest.value)
     }
-    let observation = collection.node.observe(mailbox: mailbox) {
+    let observation = collection.observePending(mailbox: mailbox) {
       mailbox.post(WaitingValue(value: $0.end.snapshot))
     }
     return Disposable(observation, keeping: self)
@@ -187,8 +184,8 @@ extension DataSource {
     start()
     let node = collection.node
     let observation = node.statusObservers.join(
-      { handler(CollectionUpdate<Element>.read($0).state) }, mailbox: mailbox,
-      capture: { state in node.published(&state) },
+      { handler(CollectionUpdate<Element>.read($0).box.state) }, mailbox: mailbox,
+      capture: { _ in node.published },
       first: { handler(StateBox<Element>.read($0).state) })
     return Disposable(observation, keeping: self)
   }
@@ -199,11 +196,11 @@ extension DataSource {
 /// A ``CollectionProperty``, an operator or a container creates it. It is the end of a data source that
 /// observers see.
 public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
-  package let node: CollectionNode<Element>
+  package let node: Node
   /// The objects that it is made from.
   private let upstream: [any AnyObject & Sendable]
 
-  package init(_ node: CollectionNode<Element>, upstream: [any AnyObject & Sendable] = []) {
+  package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
     self.node = node
     self.upstream = upstream
   }
@@ -211,6 +208,9 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
   deinit {
     node.leave()
   }
+
+  /// The newest state, delivered or not.
+  package var current: StateBox<Element> { .read(node.current) }
 
   /// This collection.
   public var collection: LiveCollection<Element> { self }
@@ -269,7 +269,7 @@ extension MainActorState {
   public convenience init<Element: Differentiable & Sendable>(
     _ source: any DataSource<Element>
   ) where Value == Snapshot<Element> {
-    self.init(source.collection.node.current.snapshot) { scheduler, handler in
+    self.init(source.collection.current.state.snapshot) { scheduler, handler in
       source.observeSnapshots(on: scheduler, handler)
     }
   }

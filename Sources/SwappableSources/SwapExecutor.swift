@@ -14,13 +14,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private typealias Machine = SwapStateMachine<ErasedSwapPayload>
 
-  let root: CollectionNode<Element>
+  let root: Node
   private var machine = Machine()
 
   init(pauseHook: PauseHook?) {
-    root = CollectionNode(
-      domain: Domain(pauseHook: pauseHook), state: CollectionState(unloaded: .idle),
-      entrance: Entrance())
+    root = Node(
+      domain: Domain(pauseHook: pauseHook),
+      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance())
     root.openEntrance()
   }
 
@@ -103,7 +103,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       for erased in updates {
         let update = CollectionUpdate<Element>.read(erased.update)
         replaced += commit(
-          update.change.map { ($0.after, $0.changeset) }, update.state, erased.tickets, &state)
+          update.change.map { ($0.after, $0.changeset) }, update.box.state, erased.tickets, &state)
       }
     case .adopt(let new, let attachment):
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
@@ -167,9 +167,10 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) -> Machine.Input {
     source(of: attachment).start()
     let node = attachment.node
-    let (box, observation) = node.observeAsBoundary {
-      [weak self, weak attachment] update, tickets in
+    let (first, observation) = node.observeAsBoundary {
+      [weak self, weak attachment] event, tickets in
       if let self, let attachment {
+        let update = CollectionUpdate<Element>.read(event)
         handle(.update(attachment, Machine.Update(update, tickets, in: root.domain)))
       }
     }
@@ -177,11 +178,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       attachment.observation = observation
       return machine.shown
     }
+    let box = StateBox<Element>.read(first)
     if isFirst {
       let first = box.state
       root.setFirst(
-        CollectionState(
-          first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded))
+        StateBox(
+          CollectionState(
+            first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded)))
     }
     let contents = Machine.Contents(box)
     // If the source has loaded, the machine ignores the answer.
@@ -211,19 +214,20 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     _ contents: (snapshot: Snapshot<Element>, changeset: Changeset)?,
     _ source: CollectionState<Element>, _ tickets: [Ticket], _ state: inout Domain.State
   ) -> [Event] {
-    let before = root.committed(&state)
+    let before = StateBox<Element>.read(root.committed(&state))
     guard
       let update = before.state.advanced(
         to: contents, status: source.status, hasLoaded: source.hasLoaded)
     else { return [before] }
-    return [before, root.commit(update, tickets: tickets, &state)].compactMap(\.self)
+    let released = root.commit(update, tickets: tickets, &state)
+    return [before, released.0, released.1].compactMap(\.self)
   }
 
   /// Computes the difference from the shown contents. They do not change meanwhile.
   private func computeDifference(
     _ attachment: SourceAttachment<Element>, _ new: StateBox<Element>
   ) -> Machine.Input {
-    let old = root.currentBox.state.snapshot
+    let old = StateBox<Element>.read(root.current).state.snapshot
     root.domain.pause(at: .swapFrozen)
     // A flush inside a comparison would wait for itself. It must trap, as inside an observer.
     let context = ThreadContext.current
@@ -258,7 +262,7 @@ final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
 
   /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
-  let node: CollectionNode<Element>
+  let node: Node
   private(set) var handle = SwapHandle()
   /// Ends the observation of the source.
   var observation: Disposable?

@@ -334,17 +334,17 @@ import Testing
   }
 
   @Test func `the end of a signal does not replace its last value`() throws {
-    let node = SignalNode<Int>(domain: Domain(), latest: 0)
+    let node = Node(domain: Domain(), state: SignalValue(0))
     let (held, values) = (Held(), Log<Int>([]))
-    let observation = Signal(node).observe { value in
+    let observation = Signal<Int>(node).observe { value in
       values.append(value)
       if value == 1 { held.hold() }
     } onCompletion: {
       values.append(-1)
     }
-    let worker = Worker { node.send(1) }
+    let worker = Worker { node.send(value: 1) }
     held.wait()
-    for value in 2...2_000 { node.send(value) }
+    for value in 2...2_000 { node.send(value: value) }
     node.finish()
     held.release()
     try worker.join()

@@ -176,7 +176,7 @@ private final class WaitingLog: Sendable {
   private let observation = Shared<Disposable?>(nil)
 
   init(_ items: Items) {
-    let observed = items.collection.node.observe { [waiting, sizes] event in
+    let observed = items.collection.observePending { [waiting, sizes] event in
       // The initial event stays separate, so changes are merged with changes.
       let released = waiting.modify { $0.append(event) }
       withExtendedLifetime(released) {}

@@ -85,7 +85,7 @@ import Testing
       #expect(calls.value == 10_000)
       #expect(filters[5].snapshot.count == 1)
       filters = []
-      #expect(!items.collection.node.place.hasLiveChildren)
+      #expect(!items.collection.node.hasLiveChildren)
     }
   }
 
@@ -240,9 +240,9 @@ private struct CountSignal {
   let signal: Signal<Int>
 
   init(_ items: Items) {
-    let input = CollectionInput(items)
-    let node = SignalNode<Int>(over: [input], remembers: true) { node in
-      node.update = input.snapshot.count
+    let input = NodeInput(items.collection.node)
+    let node = Node(over: [input], remembers: true, composesSteps: true) { _ in
+      SignalValue(StateBox<String>.read(input.state).state.snapshot.count)
     }
     signal = Signal(node, upstream: [items])
   }

@@ -37,12 +37,12 @@ import Testing
   }
 
   @Test func aLateObserverOfASignalWithMemoryIsToldTheNewestValueAndTheEnd() {
-    let node = SignalNode<Int>(domain: Domain(), latest: 1)
-    let signal = Signal(node)
+    let node = Node(domain: Domain(), state: SignalValue(1))
+    let signal = Signal<Int>(node)
     let derived = signal.map { $0 * 10 }
-    node.send(2)
+    node.send(value: 2)
     node.finish()
-    node.send(3)
+    node.send(value: 3)
     let afterwards = derived.map { $0 + 1 }
     let observations = [signal, derived, afterwards].map { observe($0) }
     #expect(log.value == ["2", "end", "20", "end", "21", "end"])
@@ -230,8 +230,8 @@ import Testing
   private let control = PauseControl()
   private let log = Log<String>()
 
-  private func makeNode() -> SignalNode<Int> {
-    SignalNode(domain: Domain(pauseHook: control.hook), latest: 1)
+  private func makeNode() -> Node {
+    Node(domain: Domain(pauseHook: control.hook), state: SignalValue(1))
   }
 
   private func observe(_ signal: Signal<Int>) -> Disposable {
@@ -246,11 +246,11 @@ import Testing
   @Test(arguments: [PausePoint.joined, .caughtUp])
   func anObserverThatIsJoiningWhenTheEndComesIsToldIt(point: PausePoint) throws {
     let node = makeNode()
-    let (signal, slot) = (Signal(node), DisposeBag())
+    let (signal, slot) = (Signal<Int>(node), DisposeBag())
     let pause = control.arm(point)
     let joining = onThread { [self] in observe(signal).store(in: slot) }
     try pause.waitUntilReached()
-    node.send(2)
+    node.send(value: 2)
     node.finish()
     pause.release()
     wait(for: joining)
@@ -260,7 +260,7 @@ import Testing
 
   @Test func anObserverDisposedWhileTheEndIsPublishedIsNotToldIt() throws {
     let node = makeNode()
-    let (observation, other) = (observe(Signal(node)), observe(Signal(node)))
+    let (observation, other) = (observe(Signal<Int>(node)), observe(Signal<Int>(node)))
     let pause = control.arm(.published)
     let ending = onThread { node.finish() }
     try pause.waitUntilReached()
@@ -274,7 +274,7 @@ import Testing
   @Test(arguments: [PausePoint.published, .delivered])
   func anObserverMayComeAndGoWhileTheEndIsTold(point: PausePoint) throws {
     let node = makeNode()
-    let observation = observe(Signal(node))
+    let observation = observe(Signal<Int>(node))
     let pause = control.arm(point)
     let ending = onThread { node.finish() }
     try pause.waitUntilReached()
@@ -282,11 +282,11 @@ import Testing
     do {
       let token = Token()
       weakToken = token
-      let late = Signal(node).observe { _ in withExtendedLifetime(token) {} }
+      let late = Signal<Int>(node).observe { _ in withExtendedLifetime(token) {} }
       late.dispose()
     }
     #expect(weakToken == nil)
-    let late = observe(Signal(node))
+    let late = observe(Signal<Int>(node))
     pause.release()
     wait(for: ending)
     late.dispose()
@@ -297,7 +297,7 @@ import Testing
   @Test func anOperatorMadeWhileTheEndIsPublishedEndsToo() throws {
     for point in [PausePoint.committed, .published, .delivered] {
       let node = makeNode()
-      let (signal, log) = (Signal(node), Log<String>())
+      let (signal, log) = (Signal<Int>(node), Log<String>())
       let pause = control.arm(point)
       let ending = onThread { node.finish() }
       try pause.waitUntilReached()
@@ -315,7 +315,7 @@ import Testing
 
   @Test func anOperatorThatIsJoiningWhenTheEndComesEndsToo() throws {
     let node = makeNode()
-    let (signal, log) = (Signal(node), log)
+    let (signal, log) = (Signal<Int>(node), log)
     let pause = control.arm(.caughtUp)
     let joining = onThread {
       let observation = signal.map { $0 * 10 }.observe {
@@ -326,7 +326,7 @@ import Testing
       withExtendedLifetime(observation) {}
     }
     try pause.waitUntilReached()
-    node.send(2)
+    node.send(value: 2)
     node.finish()
     pause.release()
     wait(for: joining)

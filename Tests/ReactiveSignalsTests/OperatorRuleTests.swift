@@ -90,7 +90,7 @@ import Testing
   func whatWasDisposedIsReleased(_ operation: OperatorCase) {
     weak var captured: Token?
     weak var signal: Signal<Int>?
-    weak var node: SignalNode<Int>?
+    weak var node: Node?
     do {
       let token = Token()
       captured = token
@@ -232,7 +232,7 @@ import Testing
   @Test func aChainOfTenOperatorsRetainsNothingWhenItIsDisposed() {
     let (property, log) = (Property(0), Log<Int>())
     weak var captured: Token?
-    var nodes: [() -> SignalNode<Int>?] = []
+    var nodes: [() -> Node?] = []
     do {
       let token = Token()
       captured = token

@@ -159,7 +159,7 @@ final class ListBinding<
       // Show the contents now, so the view is never seen empty.
       ReloadTurn.take(on: view) { [self] _, hasWaited in
         if hasWaited && isOver { return }
-        let state = source.collection.node.current
+        let state = source.collection.current.state
         (contents, revision) = (state.snapshot, state.revision)
         shown = items(contents)
         setData(shown)

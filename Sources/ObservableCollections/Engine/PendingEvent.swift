@@ -148,15 +148,15 @@ extension ChangesetAccumulator {
   }
 }
 
-extension CollectionNode {
+extension LiveCollection {
   /// Observes the collection with events that can be merged.
-  package func observe(
+  package func observePending(
     mailbox: (any MailboxFlushing)? = nil,
     _ post: @escaping @Sendable (PendingEvent<Element>) -> Void
   ) -> Observation {
-    observers.join(
+    node.observers.join(
       { event in if let event = PendingEvent<Element>.change(event) { post(event) } },
-      mailbox: mailbox, capture: { state in published(&state) }, first: { post(.initial($0)) })
+      mailbox: mailbox, capture: { [node] _ in node.published }, first: { post(.initial($0)) })
   }
 }
 

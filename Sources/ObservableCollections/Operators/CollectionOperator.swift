@@ -47,148 +47,56 @@ extension DataSource {
   }
 }
 
-/// An input of an operator, as its kernel sees it.
-protocol OperatorInput: NodeInput {
-  /// Connects the input to a node of a domain: its own node, or a boundary to its own node.
-  func connect(in domain: Domain)
-
-  /// A Boolean value that indicates whether the current pass changes the value or the contents.
-  var isChanged: Bool { get }
-  /// A Boolean value that indicates whether the current pass changes the status.
-  var hasStatusStep: Bool { get }
-  /// The status of a collection, and whether it has loaded. A property has none.
-  var status: (status: SourceStatus, hasLoaded: Bool)? { get }
-}
-
 /// A collection that an operator reads.
 ///
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
-public final class CollectionInput<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `source` is set before the derived node exists. `slot` and the recorded part of `steps` are
-  // guarded by the domain's lock. The creator of the derived node owns the rest until that is live, and
-  // the delivering thread from then on.
+public final class CollectionInput<Element: Differentiable & Sendable>: Sendable {
+  private let input: NodeInput
 
-  private var source: CollectionNode<Element>
-  private let owner: any DataSource<Element>
-  package var slot = -1
-  /// The steps to replay while the derived node is joining, and `nil` when it is live.
-  private var steps: RecordedSteps<CollectionUpdate<Element>?>? = RecordedSteps()
-  /// The state while the derived node is joining.
-  private var replayed: StateBox<Element>?
-
-  package init(_ owner: any DataSource<Element>) {
-    self.owner = owner
-    source = owner.collection.node
+  fileprivate init(_ input: NodeInput) {
+    self.input = input
   }
 
   /// The contents, after the current change.
-  public var snapshot: Snapshot<Element> { box.state.snapshot }
+  public var snapshot: Snapshot<Element> {
+    StateBox<Element>.read(input.state).state.snapshot
+  }
 
   /// The change of the contents that the operator must follow, or `nil` if they have not changed.
-  public var change: CollectionChange<Element>? { update?.change }
-
-  private var update: CollectionUpdate<Element>? {
-    if let steps { return steps.current ?? nil }
-    return source.update
+  public var change: CollectionChange<Element>? {
+    input.update.flatMap { CollectionUpdate<Element>.read($0).change }
   }
-
-  private var box: StateBox<Element> {
-    if let replayed { return replayed }
-    return source.update?.box ?? source.publishedForPass
-  }
-}
-
-extension CollectionInput: OperatorInput {
-  package var node: any GraphNode { source }
-
-  func connect(in domain: Domain) {
-    if source.domain !== domain { source = source.makeBoundary(in: domain) }
-  }
-
-  package func recordState() {
-    // It was not set before, so nothing is released here.
-    replayed = source.publishedForPass
-    steps?.record(nil)
-  }
-
-  package func recordUpdate() { steps?.record(source.update) }
-
-  package func takeRecorded() { steps?.takeRecorded() }
-
-  package var hasStep: Bool { steps?.hasStep == true }
-
-  package func replayStep(composing: Bool) {
-    let compose = { (step: CollectionUpdate<Element>?, next: CollectionUpdate<Element>?) in
-      guard let step, let next else { return next ?? step }
-      return step.composed(with: next)
-    }
-    guard let steps else { return }
-    let isFirst = if case .none = steps.current { true } else { false }
-    let released = (steps.next(composing: composing ? compose : nil), replayed)
-    let update = steps.current ?? nil
-    if let update {
-      replayed = update.box
-      // The first step is a state: the operator starts with it, and follows no change.
-      steps.current = .some(isFirst ? nil : update.resolved())
-    }
-    withExtendedLifetime((released, update)) {}
-  }
-
-  package func endReplay() -> Any {
-    defer { (steps, replayed) = (nil, nil) }
-    return (steps, replayed)
-  }
-
-  var isChanged: Bool { update?.hasChange == true }
-  var hasStatusStep: Bool { update?.isStatusStep == true }
-  var status: (status: SourceStatus, hasLoaded: Bool)? { (box.state.status, box.state.hasLoaded) }
 }
 
 /// A property that an operator reads.
 ///
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
 public final class PropertyInput<Value: Sendable>: Sendable {
-  private let port: SignalPort<Value>
+  private let input: NodeInput
   private let property: ReadOnlyProperty<Value>
 
-  init(_ property: ReadOnlyProperty<Value>) {
-    port = SignalPort(property.signal.node, keeping: property.signal)
+  fileprivate init(_ input: NodeInput, _ property: ReadOnlyProperty<Value>) {
+    self.input = input
     self.property = property
   }
 
   /// The value, after the current change.
-  public var value: Value { port.value ?? property.newest }
+  public var value: Value {
+    input.state.map { SignalValue<Value>.read($0) } ?? property.newest
+  }
 
   /// A Boolean value that indicates whether the change that the operator must follow has set the value.
-  public var isSet: Bool { port.update != nil }
-}
-
-extension PropertyInput: OperatorInput {
-  package var node: any GraphNode { port.node }
-  package var slot: Int {
-    get { port.slot }
-    set { port.slot = newValue }
-  }
-  func connect(in domain: Domain) { port.connect(in: domain) }
-  package func recordState() { port.recordState() }
-  package func recordUpdate() { port.recordUpdate() }
-  package func takeRecorded() { port.takeRecorded() }
-  package var hasStep: Bool { port.hasStep }
-  package func replayStep(composing: Bool) { port.replayStep(composing: composing) }
-  package func endReplay() -> Any { port.endReplay() }
-
-  var isChanged: Bool { isSet }
-  var hasStatusStep: Bool { false }
-  var status: (status: SourceStatus, hasLoaded: Bool)? { nil }
+  public var isSet: Bool { input.update != nil }
 }
 
 /// The inputs of an operator: collections and properties of any type.
 ///
 /// ``LiveCollection/init(_:)`` passes an instance to a closure that creates an operator.
 public final class OperatorInputs {
-  private var inputs: [any OperatorInput] = []
-  private var collectionDomains: [Domain] = []
-  fileprivate private(set) var sources: [any AnyObject & Sendable] = []
+  private var inputs: [NodeInput] = []
+  /// The inputs that are collections, each with a closure that reads its status.
+  private var collections: [(input: NodeInput, status: (Event) -> OperatorStatus)] = []
+  private var sources: [any AnyObject & Sendable] = []
 
   init() {}
 
@@ -198,12 +106,18 @@ public final class OperatorInputs {
   /// - Returns: An input that provides the contents and the changes of the collection.
   public func collection<Element>(_ source: any DataSource<Element>) -> CollectionInput<Element> {
     source.start()
-    let input = CollectionInput(source)
+    let input = NodeInput(source.collection.node)
     inputs.append(input)
+    collections.append(
+      (
+        input,
+        { state in
+          let state = StateBox<Element>.read(state).state
+          return (state.status, state.hasLoaded)
+        }
+      ))
     sources.append(source)
-    let domain = input.node.domain
-    if !collectionDomains.contains(where: { $0 === domain }) { collectionDomains.append(domain) }
-    return input
+    return CollectionInput(input)
   }
 
   /// Adds a property.
@@ -211,10 +125,10 @@ public final class OperatorInputs {
   /// - Parameter property: The property.
   /// - Returns: An input that provides the value of the property.
   public func property<Value>(_ property: ReadOnlyProperty<Value>) -> PropertyInput<Value> {
-    let input = PropertyInput(property)
+    let input = NodeInput(property.signal.node, keeping: property.signal)
     inputs.append(input)
     sources.append(property.signal)
-    return input
+    return PropertyInput(input, property)
   }
 
   /// Adds a property.
@@ -232,17 +146,107 @@ public final class OperatorInputs {
   /// operator has a domain of its own. The same applies if a property is downstream of the domain:
   /// domains in a cycle cannot wait for each other, and observers would receive parts of a
   /// transaction.
-  func connect() -> [any OperatorInput] {
+  private func connect() {
     precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
-    var candidates = collectionDomains
-    if candidates.isEmpty { candidates = [inputs[0].node.domain] }
-    var domain = candidates[0]
+    var domain = (collections.first?.input ?? inputs[0]).node.domain
+    let isShared = collections.allSatisfy { $0.input.node.domain === domain }
     let isCycle = inputs.contains { input in
       input.node.domain !== domain && DependencyGraph.isUpstream(domain, of: input.node.domain)
     }
-    if candidates.count > 1 || isCycle { domain = Domain() }
+    if !isShared || isCycle { domain = Domain() }
     for input in inputs { input.connect(in: domain) }
-    return inputs
+  }
+
+  /// Creates the collection that an operator derives from the inputs.
+  fileprivate func collection<Operator: CollectionOperator>(
+    by wrapped: Operator
+  ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
+    connect()
+    let run = OperatorRun(wrapped, inputs, collections)
+    let node = Node(over: inputs, remembers: true, composesSteps: true) { node in
+      guard let published = node.published else { return run.start() }
+      return run.update(.read(published))
+    }
+    return (node, sources)
+  }
+}
+
+/// The status of a collection, and whether it has loaded.
+private typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
+
+/// An operator with its inputs: it computes the updates of a derived collection.
+private final class OperatorRun<Operator: CollectionOperator> {
+  typealias Output = Operator.Output
+
+  private let inputs: [NodeInput]
+  private let collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
+  @exclusivity(unchecked) private var wrapped: Operator
+  /// The draft of all passes, unless the operator has kept it.
+  @exclusivity(unchecked) private var draft = CollectionDraft(Snapshot<Output>())
+
+  init(
+    _ wrapped: Operator, _ inputs: [NodeInput],
+    _ collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
+  ) {
+    self.wrapped = wrapped
+    self.inputs = inputs
+    self.collections = collections
+  }
+
+  /// Computes the first state.
+  func start() -> CollectionUpdate<Output> {
+    wrapped.start(draft)
+    let snapshot = draft.snapshot
+    closeDraft()
+    let (status, hasLoaded) = status
+    return CollectionUpdate(
+      before: Snapshot(), revisionBefore: 0, changeset: .empty,
+      state: CollectionState(snapshot, revision: 0, status: status, hasLoaded: hasLoaded),
+      isStatusStep: false)
+  }
+
+  /// Computes the update of the current pass.
+  func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
+    var (hasChange, isStatusStep) = (false, false)
+    for index in 0..<inputs.count {
+      guard let update = inputs[index].update else { continue }
+      hasChange = hasChange || update.hasChange
+      isStatusStep = isStatusStep || update.isStatusStep
+    }
+    var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
+    if hasChange {
+      draft.open(published.state.snapshot)
+      wrapped.update(draft)
+      contents = draft.outcome()
+      closeDraft()
+    }
+    let state = published.state
+    if isStatusStep {
+      let (status, hasLoaded) = status
+      return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+    }
+    guard let contents else { return nil }
+    return state.advanced(to: contents, status: state.status, hasLoaded: state.hasLoaded)
+  }
+
+  private func closeDraft() {
+    draft.close()
+    if isKnownUniquelyReferenced(&draft) {
+      draft.clear()
+    } else {
+      draft = CollectionDraft(Snapshot())
+    }
+  }
+
+  /// The worst status of the collections, and whether all have loaded.
+  private var status: OperatorStatus {
+    var worst: OperatorStatus?
+    for (input, status) in collections {
+      guard let state = input.state else { continue }
+      let next = status(state)
+      worst = worst.map { ($0.status.worse(next.status), $0.hasLoaded && next.hasLoaded) } ?? next
+    }
+    return worst ?? (.loaded, true)
   }
 }
 
@@ -265,7 +269,7 @@ extension LiveCollection {
     _ makeOperator: (OperatorInputs) -> Operator
   ) where Operator.Output == Element {
     let inputs = OperatorInputs()
-    let kernel = makeOperator(inputs)
-    self.init(CollectionNode(over: inputs.connect(), kernel), upstream: inputs.sources)
+    let (node, upstream) = inputs.collection(by: makeOperator(inputs))
+    self.init(node, upstream: upstream)
   }
 }

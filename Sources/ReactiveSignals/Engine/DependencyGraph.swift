@@ -8,14 +8,14 @@ import Synchronization
 package final class Entrance: @unchecked Sendable {
   // Sendable: `connected` is guarded by the lock of the dependency graph.
 
-  fileprivate var connected: [any GraphNode]
+  fileprivate var connected: [Node]
 
-  package init(_ sources: [any GraphNode] = []) {
+  package init(_ sources: [Node] = []) {
     connected = sources
   }
 
   /// The nodes that currently enter here.
-  var sources: [any GraphNode] { DependencyGraph.lock.withLock { _ in connected } }
+  var sources: [Node] { DependencyGraph.lock.withLock { _ in connected } }
 }
 
 /// The connections of all nodes in the process.
@@ -57,14 +57,14 @@ package enum DependencyGraph {
   /// Connects a container's root to the node of a source, unless that would make a cycle.
   ///
   /// - Returns: `true` if the nodes are connected now.
-  package static func connect(_ root: any GraphNode, to source: any GraphNode) -> Bool {
-    guard let entrance = root.place.entrance else {
+  package static func connect(_ root: Node, to source: Node) -> Bool {
+    guard let entrance = root.entrance else {
       preconditionFailure("a root without an entrance cannot follow another node")
     }
     // Other threads may have released the visited nodes meanwhile: release them outside the lock.
-    let (isConnected, visited) = lock.withLock { _ -> (Bool, [any GraphNode]) in
-      var visited: [any GraphNode] = []
-      var open: [any GraphNode] = [source]
+    let (isConnected, visited) = lock.withLock { _ -> (Bool, [Node]) in
+      var visited: [Node] = []
+      var open: [Node] = [source]
       var seen: Set<ObjectIdentifier> = []
       while let next = open.popLast() {
         visited.append(next)
@@ -80,9 +80,9 @@ package enum DependencyGraph {
   }
 
   /// Removes a connection.
-  package static func disconnect(_ root: any GraphNode, from source: any GraphNode) {
-    let removed = lock.withLock { _ -> (any GraphNode)? in
-      guard let entrance = root.place.entrance else { return nil }
+  package static func disconnect(_ root: Node, from source: Node) {
+    let removed = lock.withLock { _ -> Node? in
+      guard let entrance = root.entrance else { return nil }
       let index = entrance.connected.firstIndex { $0 === source }
       return index.map { entrance.connected.remove(at: $0) }
     }
@@ -91,7 +91,7 @@ package enum DependencyGraph {
   }
 
   /// Returns whether a node is currently made from another one, over any number of steps.
-  package static func isDerived(_ node: any GraphNode, from other: any GraphNode) -> Bool {
+  package static func isDerived(_ node: Node, from other: Node) -> Bool {
     var isFound = false
     visit(upstreamOf: [node]) { next in
       isFound = next === other
@@ -101,11 +101,11 @@ package enum DependencyGraph {
   }
 
   /// Returns every domain upstream of a node and its own, each after the domains upstream of it.
-  package static func domains(upTo node: any GraphNode) -> [Domain] {
+  package static func domains(upTo node: Node) -> [Domain] {
     var order: [Domain] = []
     var seen: Set<ObjectIdentifier> = []
     // Each node is on the stack twice: to visit what is upstream of it, and to add its domain after that.
-    var open: [(node: any GraphNode, isVisited: Bool)] = [(node, false)]
+    var open: [(node: Node, isVisited: Bool)] = [(node, false)]
     while let (next, isVisited) = open.popLast() {
       if isVisited {
         order.append(next.domain)
@@ -157,7 +157,7 @@ package enum DependencyGraph {
 
   /// Visits each node upstream of some nodes once, until a closure returns false.
   private static func visit(
-    upstreamOf nodes: [any GraphNode], _ body: (any GraphNode) -> Bool
+    upstreamOf nodes: [Node], _ body: (Node) -> Bool
   ) {
     var open = nodes
     var seen: Set<ObjectIdentifier> = []
@@ -170,9 +170,9 @@ package enum DependencyGraph {
   }
 }
 
-extension GraphNode {
+extension Node {
   /// The nodes upstream, for a caller that holds the lock of the dependency graph.
-  fileprivate var upstreamUnderGraphLock: [any GraphNode] {
-    place.inputNodes + (place.entrance?.connected ?? [])
+  fileprivate var upstreamUnderGraphLock: [Node] {
+    inputNodes + (entrance?.connected ?? [])
   }
 }

@@ -12,7 +12,7 @@ final class PassStorage: @unchecked Sendable {
   /// the dependency graph makes it recheck them.
   @exclusivity(unchecked) var isWaiting = false
   /// The nodes to compute, by height.
-  @exclusivity(unchecked) var scheduled: [[any GraphNode]] = []
+  @exclusivity(unchecked) var scheduled: [[Node]] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
   @exclusivity(unchecked) var visits = 0
 }
@@ -98,17 +98,17 @@ extension Domain {
     var taken: UInt64 = 0
     /// The number of the pass, if it could be published at once.
     var published: UInt64?
-    var root: (any GraphNode)?
+    var root: Node?
     var isComplete = true
-    var children: [NodePlace.Child?] = []
+    var children: [Node.Child?] = []
     /// The rest of the roots, if the pass has several.
-    var otherRoots: [any GraphNode] = []
-    /// The value of `NodePlace.mark` for nodes that this pass has scheduled.
+    var otherRoots: [Node] = []
+    /// The value of `Node.mark` for nodes that this pass has scheduled.
     var mark: UInt64 = 0
     /// The commits that were taken, to be released outside the lock.
     var held: [PendingCommits.Entry] = []
     /// The commit that was taken, if the pass has only one.
-    var heldCommit: Event?
+    var heldCommit: (any Update)?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
   }
@@ -138,11 +138,11 @@ extension Domain {
       next.isComplete = entry.root.take(entry.commit)
       if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
       state.passesBegun += 1
-      if next.isComplete, !entry.root.place.hasChildren {
+      if next.isComplete, !entry.root.hasChildren {
         entry.root.publish(&state)
         next.published = endPublishing(1, &state)
       } else {
-        next.children = entry.root.place.children
+        next.children = entry.root.children
       }
       return
     }
@@ -206,10 +206,10 @@ extension Domain {
 
   /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
   private func propagate(
-    _ next: Next, from root: any GraphNode
-  ) -> (changed: [any GraphNode], number: UInt64) {
+    _ next: Next, from root: Node
+  ) -> (changed: [Node], number: UInt64) {
     let mark = next.mark
-    var changed: [any GraphNode] = []
+    var changed: [Node] = []
     if !next.isComplete { root.compute() }
     if root.isChanged {
       changed.append(root)
@@ -241,37 +241,36 @@ extension Domain {
       }
       pause(at: .computed)
       // A node may have caught up and become live meanwhile. It is part of this pass too.
-      let (late, number) = lock.withLock { state -> ([any GraphNode], UInt64?) in
+      let (late, number) = lock.withLock { state -> ([Node], UInt64?) in
         let late = state.turnedLive
         state.turnedLive = []
         if late.isEmpty { return ([], publish(next.taken, changed, &state)) }
         return (late, nil)
       }
       if let number { return (changed, number) }
-      for node in late where node.place.mark != mark { schedule(node, mark) }
+      for node in late where node.mark != mark { schedule(node, mark) }
       height = 1
     }
   }
 
-  private func children(of node: any GraphNode) -> [NodePlace.Child?] {
-    lock.withLock { _ in node.place.children }
+  private func children(of node: Node) -> [Node.Child?] {
+    lock.withLock { _ in node.children }
   }
 
-  private func schedule(_ children: [NodePlace.Child?], _ mark: UInt64) {
+  private func schedule(_ children: [Node.Child?], _ mark: UInt64) {
     for index in children.indices {
-      if let node = children[index]?.node, node.place.mark != mark { schedule(node, mark) }
+      if let node = children[index]?.node, node.mark != mark { schedule(node, mark) }
     }
   }
 
-  private func schedule(_ node: any GraphNode, _ mark: UInt64) {
-    let place = node.place
-    place.mark = mark
-    while pass.scheduled.count <= place.height { pass.scheduled.append([]) }
-    pass.scheduled[place.height].append(node)
+  private func schedule(_ node: Node, _ mark: UInt64) {
+    node.mark = mark
+    while pass.scheduled.count <= node.height { pass.scheduled.append([]) }
+    pass.scheduled[node.height].append(node)
   }
 
   private func publish(
-    _ commits: UInt64, _ changed: [any GraphNode], _ state: inout State
+    _ commits: UInt64, _ changed: [Node], _ state: inout State
   ) -> UInt64 {
     for node in changed { node.publish(&state) }
     return endPublishing(commits, &state)
@@ -280,7 +279,7 @@ extension Domain {
   private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
     state.passNumber += 1
     state.published += commits
-    for node in state.joining { node.place.recordInputs() }
+    for node in state.joining { node.recordInputs() }
     return state.passNumber
   }
 

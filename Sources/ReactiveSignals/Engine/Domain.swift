@@ -50,13 +50,13 @@ package final class Domain: Sendable {
     var mustRecheckTickets = false
 
     /// Nodes that have become live since the current pass began, in that order.
-    var turnedLive: [any GraphNode] = []
+    var turnedLive: [Node] = []
     /// The creator of a node that cannot catch up. It becomes the delivering thread after the
     /// current pass.
     var successor: ThreadID?
 
     /// Nodes that are computing their first state.
-    var joining: [any GraphNode] = []
+    var joining: [Node] = []
 
     private var waiters: [Waiter] = []
     /// The number of the latest observer that received a first event, and of those still catching up.

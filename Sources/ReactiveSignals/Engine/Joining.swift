@@ -1,6 +1,6 @@
 import SwappablePrimitives
 
-extension GraphNode {
+extension Node {
   /// Makes a derived node part of its domain, and computes its first state.
   ///
   /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
@@ -8,8 +8,8 @@ extension GraphNode {
   ///
   /// If other threads commit faster than the node computes, it would never catch up. After several steps
   /// the creator therefore becomes the delivering thread, and no further step follows.
-  package func join() {
-    let inputs = place.inputs
+  func join() {
+    let inputs = inputs
     let thread = ThreadID.current
     let delivers = domain.lock.withLock { state in
       state.joining.append(self)
@@ -37,8 +37,8 @@ extension GraphNode {
         break
       }
       while inputs.contains(where: \.hasStep) {
-        for input in inputs { input.replayStep(composing: place.composesCommits) }
-        if replayed == 0 { computeFirst() } else { compute() }
+        for input in inputs { input.replayStep(composing: composesCommits) }
+        compute()
         replayed += 1
         domain.lock.withLock { state in
           settle(&state)
@@ -55,84 +55,156 @@ extension GraphNode {
     if mustDeliver { domain.deliver(isClaimed: true) }
   }
 
+  /// Records the updates of the inputs of this node in the current pass, under the lock. The node still
+  /// joins.
+  func recordInputs() {
+    guard inputs.contains(where: { $0.node.isChanged }) else { return }
+    for input in inputs { input.recordUpdate() }
+  }
+
   private func becomeLive(_ state: inout Domain.State) {
     if let index = state.joining.firstIndex(where: { $0 === self }) {
       state.joining.remove(at: index)
     }
-    for input in place.inputs { input.node.place.add(self, through: input) }
+    for input in inputs { input.node.add(self, through: input) }
     if state.deliveringThread != nil { state.turnedLive.append(self) }
   }
 }
 
-/// A typed connection from a node to one that is derived from it.
+/// A connection from a node to one that is derived from it.
 ///
-/// While the derived node is live, an input shows the update of the current pass. While the derived
-/// node joins, on its creator's thread, the input shows the updates that were recorded for it
-/// instead.
-package protocol NodeInput: AnyObject, Sendable {
+/// While the derived node is live, an input shows the update of the current pass. While the derived node
+/// joins, on its creator's thread, the input shows the updates that were recorded for it instead.
+package final class NodeInput: @unchecked Sendable {
+  // Sendable: `node` and `owner` are set before the derived node exists. `slot` and `recorded` are guarded by
+  // the domain's lock. The creator of the derived node owns the rest until that is live, and the delivering
+  // thread from then on.
+
   /// The node upstream, which is in the domain of the derived node.
-  var node: any GraphNode { get }
-  /// The position among the node's children, or -1. The domain's lock guards it.
-  var slot: Int { get set }
+  @exclusivity(unchecked) package private(set) var node: Node
+  /// An object that the input keeps alive, because it follows a boundary.
+  private let owner: AnyObject?
+  /// The position among the node's children, or -1.
+  @exclusivity(unchecked) var slot = -1
+  /// The steps to replay while the derived node is joining, and `nil` when it is live.
+  @exclusivity(unchecked) private var replay: Replay? = Replay()
+
+  /// - Parameters:
+  ///   - node: The node upstream.
+  ///   - owner: An object that the input must keep alive, because it follows a boundary.
+  package init(_ node: Node, keeping owner: AnyObject? = nil) {
+    self.node = node
+    self.owner = owner
+  }
+
+  /// Connects the input to a node of a domain: the node itself, or a boundary to it.
+  package func connect(in domain: Domain) {
+    if node.domain !== domain { node = node.makeBoundary(in: domain) }
+  }
+
+  /// The update of the node in the current pass.
+  @inline(__always) package var update: (any Update)? {
+    if let replay { return replay.current.update }
+    return node.update
+  }
+
+  /// The value of a signal in the current pass. For a new operator, this is the latest value.
+  @inline(__always) package var value: Event? {
+    if let replay { return replay.isFirst ? replay.state : replay.current.update }
+    return node.update
+  }
+
+  /// A Boolean value that indicates whether the signal ends in the current pass.
+  @inline(__always) package var ends: Bool {
+    if let replay { return replay.current.ends }
+    return node.ends
+  }
+
+  /// The state of the node, including the update of the current pass.
+  @inline(__always) package var state: Event? {
+    if let replay { return replay.state }
+    return node.update?.state ?? node.published
+  }
+
+  // MARK: Steps for a node that joins
+
+  /// The state before the first recorded step, or an update and the end of a pass.
+  fileprivate struct Step: Sendable {
+    var update: (any Update)?
+    var ends = false
+  }
+
+  /// What was recorded for an input while its derived node joins.
+  private final class Replay {
+    /// Guarded by the domain's lock.
+    var recorded: [Step] = []
+    var steps: ArraySlice<Step> = []
+    var current = Step()
+    /// The state, including the current step.
+    var state: Event?
+    /// A Boolean value that indicates whether the current step is the first: a state, and no update.
+    var isFirst = false
+    var hasBegun = false
+  }
 
   /// Captures the published state as the first step, under the lock.
-  func recordState()
+  func recordState() {
+    guard let replay else { return }
+    // It was not set before, so nothing is released here.
+    replay.state = node.published
+    replay.recorded.append(Step(ends: node.hasEnded))
+  }
+
   /// Records the update of the current pass as a step, under the lock.
-  func recordUpdate()
+  func recordUpdate() { replay?.recorded.append(Step(update: node.update, ends: node.ends)) }
+
   /// Takes the recorded steps out, under the lock.
-  func takeRecorded()
+  func takeRecorded() {
+    guard let replay, !replay.recorded.isEmpty else { return }
+    replay.steps = replay.recorded[...]
+    replay.recorded = []
+  }
 
   /// A Boolean value that indicates whether a step waits to be replayed.
-  var hasStep: Bool { get }
+  var hasStep: Bool { replay?.steps.isEmpty == false }
+
   /// Shows the next step.
   ///
   /// - Parameter composing: A Boolean value that indicates whether all steps are composed into one.
-  func replayStep(composing: Bool)
+  func replayStep(composing: Bool) {
+    guard let replay else { return }
+    // Releasing them may call code that records a step here, so they are released at the end.
+    let released = (replay.current, replay.steps, replay.state)
+    guard var step = replay.steps.popFirst() else {
+      replay.current = Step()
+      return withExtendedLifetime(released) {}
+    }
+    if composing {
+      while let next = replay.steps.popFirst() {
+        if let update = step.update, let following = next.update {
+          step.update = update.composed(with: following)
+        } else {
+          step.update = next.update ?? step.update
+        }
+        step.ends = step.ends || next.ends
+      }
+    }
+    if replay.steps.isEmpty { replay.steps = [] }
+    (replay.isFirst, replay.hasBegun) = (!replay.hasBegun, true)
+    if let update = step.update {
+      replay.state = update.state
+      // A new operator starts with the state, and follows no change.
+      step.update = replay.isFirst ? nil : update.resolved()
+    }
+    replay.current = step
+    withExtendedLifetime(released) {}
+  }
+
   /// Shows the current pass from now on, under the lock.
   ///
   /// - Returns: Recorded values, to be released outside the lock.
-  func endReplay() -> Any
-}
-
-/// The steps that are recorded for an input while its derived node joins.
-package final class RecordedSteps<Step: Sendable>: @unchecked Sendable {
-  // Sendable: the domain's lock guards `recorded`. The creator of the derived node owns the rest.
-
-  private var recorded: [Step] = []
-  private var steps: ArraySlice<Step> = []
-  /// The step that is being replayed. It is owned like `steps`.
-  package var current: Step?
-
-  package init() {}
-
-  package var hasStep: Bool { !steps.isEmpty }
-
-  package func record(_ step: Step) { recorded.append(step) }
-
-  package func takeRecorded() {
-    if recorded.isEmpty { return }
-    steps = recorded[...]
-    recorded = []
-  }
-
-  /// Replays the next step.
-  ///
-  /// - Parameter compose: A closure that composes a step with the next one, if all are replayed as one.
-  /// - Returns: Steps that were replayed before. Releasing them may call code that records a step here, so
-  ///   the caller releases them after this call.
-  package func next(composing compose: ((Step, Step) -> Step)?) -> Any {
-    let replayed = (current, steps)
-    guard let first = steps.popFirst() else {
-      current = nil
-      return replayed
-    }
-    if let compose {
-      current = steps.reduce(first, compose)
-      steps = []
-    } else {
-      current = first
-      if steps.isEmpty { steps = [] }
-    }
-    return replayed
+  func endReplay() -> Any {
+    defer { replay = nil }
+    return replay as Any
   }
 }

@@ -1,26 +1,21 @@
-extension GraphNode {
+extension Node {
   /// Queues a commit, under the lock. The caller then calls `deliver()`.
   ///
   /// If too many commits are pending, it becomes part of the latest.
   ///
   /// - Parameters:
-  ///   - commit: The event, for `take(_:)`.
-  ///   - composes: A Boolean value that indicates whether the commit may become part of the latest.
-  ///   - changes: The number of elements that it changes.
-  ///   - limit: The number of changed elements that may be pending before commits are composed.
+  ///   - commit: The update, or `nil` for the end of a signal.
   ///   - tickets: The transactions over several domains that it is part of.
-  /// - Returns: An event to be released outside the lock.
-  package func enqueue(
-    _ commit: Event, composes: Bool = true, changes: Int = 1, limit: Int = .max, tickets: [Ticket],
-    _ state: inout Domain.State
+  /// - Returns: An object to be released outside the lock.
+  func enqueue(
+    _ commit: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
   ) -> Event? {
-    let (isAdded, released) = state.pending.append(
-      commit, to: self, composes: composes, changes: changes, limit: limit, tickets: tickets)
+    let (isAdded, released) = state.pending.append(commit, to: self, tickets: tickets)
     if isAdded { state.committed += 1 }
     // The first commit to a root may go ahead of commits that wait.
-    if place.pendingCommits == 1 { state.waitsForTickets = false }
+    if pendingCommits == 1 { state.waitsForTickets = false }
     // A transaction is in flight in the domains of its own roots from its beginning.
-    if place.entrance != nil { for ticket in tickets { ticket.enter(domain) } }
+    if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
     return released
   }
 }
@@ -31,8 +26,9 @@ extension GraphNode {
 /// commits that carry it, once the ticket is ready. Commits to other roots may overtake it meanwhile.
 struct PendingCommits: Sendable {
   struct Entry: Sendable {
-    let root: any GraphNode
-    var commit: Event
+    let root: Node
+    /// The update, or `nil` for the end of a signal.
+    var commit: (any Update)?
     var tickets: [Ticket]
     /// The number of elements that it changes.
     fileprivate var changes: Int
@@ -62,33 +58,33 @@ struct PendingCommits: Sendable {
   ///
   /// - Returns: `true` if an entry was added, and an event to be released outside the lock.
   mutating func append(
-    _ commit: Event, to root: any GraphNode, composes: Bool, changes: Int, limit: Int,
-    tickets: [Ticket]
+    _ commit: (any Update)?, to root: Node, tickets: [Ticket]
   ) -> (isAdded: Bool, released: Event?) {
-    let place = root.place
-    place.pendingChanges += changes
-    if composes, isBehind(place, limit: limit) {
-      let index = place.lastPending - base
+    let (changes, limit) = commit?.size ?? (0, 0)
+    root.pendingChanges += changes
+    if let commit, isBehind(root, limit: limit) {
+      let index = root.lastPending - base
       guard var latest = entries[index] else {
         preconditionFailure("the latest commit of a root is pending, but was taken")
       }
       entries[index] = nil
-      let released = root.compose(commit, with: &latest.commit)
+      let released = latest.commit
+      latest.commit = released?.composed(with: commit)
       latest.tickets += tickets
       latest.changes += changes
       entries[index] = latest
-      for ticket in tickets { note(ticket, at: place.lastPending) }
+      for ticket in tickets { note(ticket, at: root.lastPending) }
       hasReachedLimit = true
       return (false, released)
     }
     let position = base + entries.count
-    let previous = place.pendingCommits > 0 ? place.lastPending : -1
+    let previous = root.pendingCommits > 0 ? root.lastPending : -1
     entries.append(
       Entry(root: root, commit: commit, tickets: tickets, changes: changes, previous: previous))
     for ticket in tickets { note(ticket, at: position) }
-    place.pendingCommits += 1
-    place.lastPending = position
-    if place.pendingCommits >= Self.limit { hasReachedLimit = true }
+    root.pendingCommits += 1
+    root.lastPending = position
+    if root.pendingCommits >= Self.limit { hasReachedLimit = true }
     return (true, nil)
   }
 
@@ -96,9 +92,9 @@ struct PendingCommits: Sendable {
     positions[ObjectIdentifier(ticket), default: []].append(position)
   }
 
-  private func isBehind(_ place: NodePlace, limit: Int) -> Bool {
-    place.pendingCommits > 0 && place.composesCommits
-      && (place.pendingCommits >= Self.limit || place.pendingChanges > max(limit, Self.limit))
+  private func isBehind(_ root: Node, limit: Int) -> Bool {
+    root.pendingCommits > 0 && root.composesCommits
+      && (root.pendingCommits >= Self.limit || root.pendingChanges > max(limit, Self.limit))
   }
 
   /// Takes the first commit if it can have a pass of its own.
@@ -142,7 +138,7 @@ struct PendingCommits: Sendable {
         blocked.insert(ObjectIdentifier(entry.root))
         continue
       }
-      if let latest = latestTicket(of: entry.root.place), !ready.contains(ObjectIdentifier(latest)),
+      if let latest = latestTicket(of: entry.root), !ready.contains(ObjectIdentifier(latest)),
         !waiting.contains(ObjectIdentifier(latest))
       {
         return .unknown([latest])
@@ -161,9 +157,9 @@ struct PendingCommits: Sendable {
   /// Returns the latest ticket of a root that has reached the limit, whose commits form one group.
   ///
   /// It is usually the last ticket that becomes ready. Looking at it first avoids a search of the group.
-  private func latestTicket(of place: NodePlace) -> Ticket? {
-    guard hasReachedLimit, isAtLimit(place) else { return nil }
-    var position = place.lastPending
+  private func latestTicket(of root: Node) -> Ticket? {
+    guard hasReachedLimit, isAtLimit(root) else { return nil }
+    var position = root.lastPending
     while let entry = entry(at: position) {
       if let ticket = entry.tickets.last { return ticket }
       position = entry.previous
@@ -171,8 +167,8 @@ struct PendingCommits: Sendable {
     return nil
   }
 
-  private func isAtLimit(_ place: NodePlace) -> Bool {
-    place.composesCommits && place.pendingCommits >= Self.limit
+  private func isAtLimit(_ root: Node) -> Bool {
+    root.composesCommits && root.pendingCommits >= Self.limit
   }
 
   /// Returns the indices of the commits that must be in one pass with a commit, in order, and their tickets.
@@ -198,8 +194,8 @@ struct PendingCommits: Sendable {
     var members: Set<Int> = []
     var open = [base + first]
     while let next = open.popLast() {
-      guard let place = self.entry(at: next)?.root.place else { continue }
-      var position = isAtLimit(place) ? place.lastPending : next
+      guard let root = self.entry(at: next)?.root else { continue }
+      var position = isAtLimit(root) ? root.lastPending : next
       while let entry = self.entry(at: position), members.insert(position - base).inserted {
         for ticket in entry.tickets where seen.insert(ObjectIdentifier(ticket)).inserted {
           if waiting.contains(ObjectIdentifier(ticket)) { return nil }
@@ -219,9 +215,9 @@ struct PendingCommits: Sendable {
   private mutating func remove(at index: Int) -> Entry? {
     guard let entry = entries[index].take() else { return nil }
     for ticket in entry.tickets { forget(ticket, at: base + index) }
-    let place = entry.root.place
-    place.pendingCommits -= 1
-    place.pendingChanges -= entry.changes
+    let root = entry.root
+    root.pendingCommits -= 1
+    root.pendingChanges -= entry.changes
     while head < entries.count, entries[head] == nil { head += 1 }
     if head == entries.count {
       base += entries.count

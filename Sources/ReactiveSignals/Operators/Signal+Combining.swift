@@ -176,7 +176,7 @@ extension Signal {
   ) -> Signal<Value> {
     let domain = inputs[0].node.domain
     if inputs.allSatisfy({ $0.node.domain === domain }) {
-      return Signal(SignalNode(inputs.map(\.node), kernel), upstream: inputs)
+      return Signal(kernel.node(over: inputs.map(\.node)), upstream: inputs)
     }
     return boundary(inputs, kernel)
   }
@@ -193,7 +193,7 @@ extension Signal {
     let followers = inputs.map {
       $0.node.makeBoundary(in: domain, joinsTransactions: joinsTransactions)
     }
-    return Signal(SignalNode(followers, keeping: inputs, kernel))
+    return Signal(kernel.node(over: followers, keeping: inputs))
   }
 }
 

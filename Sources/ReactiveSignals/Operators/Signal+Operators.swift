@@ -15,7 +15,15 @@ extension Signal {
   /// - Parameter step: A closure that returns the value to send for a value, or `nil`. One thread
   ///   at a time calls it.
   func derived<Output: Sendable>(_ step: @escaping (Value) -> Output?) -> Signal<Output> {
-    Signal<Output>(SignalNode(node, step), upstream: [self])
+    let input = NodeInput(node)
+    let node = Node(over: [input], remembers: node.remembers, composesSteps: false) { node in
+      if input.ends { node.ends = true }
+      guard let value = input.value, let next = step(SignalValue<Value>.read(value)) else {
+        return nil
+      }
+      return SignalValue(next)
+    }
+    return Signal<Output>(node, upstream: [self])
   }
 }
 
@@ -104,11 +112,12 @@ extension Signal {
   public func receive(
     on scheduler: Scheduler, policy: DeliveryPolicy = .coalesce
   ) -> Signal<Value> {
-    let target = SignalNode<Value>(domain: Domain(), remembers: node.remembers) { [node] _ in
+    let target = Node(domain: Domain(), state: nil, remembers: node.remembers) { [node] _ in
       node.start()
     }
-    let observation = node.observe(on: scheduler, policy: policy, keeping: self) { [weak target] in
-      target?.send($0)
+    let observation = node.observe(on: scheduler, policy: policy, keeping: self) {
+      [weak target] (value: Value) in
+      target?.send(value: value)
     } onCompletion: { [weak target] in
       target?.finish()
     }

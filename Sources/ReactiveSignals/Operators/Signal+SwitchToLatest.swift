@@ -10,7 +10,7 @@ extension Signal {
   /// - Complexity: O(1) for each value and each signal.
   public func switchToLatest<Inner: Sendable>() -> Signal<Inner> where Value == Signal<Inner> {
     let newest = NewestSignal<Inner>()
-    let root = SignalNode<SwitchItem<Inner>>(domain: Domain(), remembers: false) { [node] _ in
+    let root = Node(domain: Domain(), state: nil, remembers: false) { [node] _ in
       node.start()
       newest.start()
     }
@@ -29,10 +29,11 @@ extension Signal {
       }
       return nil
     })
-    let switched = SignalNode([root], remembers: node.remembers, kernel)
-    let observation = node.observeEvents(keeping: self) { [weak root] event in
+    let switched = kernel.node(over: [root], remembers: node.remembers)
+    let observation = node.observeEvents(keeping: self) {
+      [weak root] (event: SignalEvent<Value>) in
       guard let root else { return }
-      if event.isEnd { return root.send(.outerEnd) }
+      if event.isEnd { return root.send(value: SwitchItem<Inner>.outerEnd) }
       newest.replace(by: event.value, for: root)
     }
     return Signal<Inner>(switched, upstream: [observation])
@@ -63,14 +64,14 @@ private final class NewestSignal<Inner: Sendable>: Sendable {
   /// Observes another signal immediately, so none of its values is lost from then on.
   ///
   /// One thread at a time calls this method.
-  func replace(by signal: Signal<Inner>, for root: SignalNode<SwitchItem<Inner>>) {
+  func replace(by signal: Signal<Inner>, for root: Node) {
     let number = state.withLock { state in
       state.number += 1
       return state.number
     }
-    root.send(.next(number))
+    root.send(value: SwitchItem<Inner>.next(number))
     let observation = signal.node.observeEvents(keeping: signal) { [weak root] in
-      root?.send(.inner($0, number))
+      root?.send(value: SwitchItem<Inner>.inner($0, number))
     }
     let (isStarted, replaced) = state.withLock { state in
       let replaced = state.held

@@ -40,7 +40,7 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
     self.clock = clock
   }
 
-  func take(_ value: Value, for root: TimedRoot<Value>) -> Value? {
+  func take(_ value: Value, for root: Node) -> Value? {
     waiting = value
     if timer == nil {
       startTimer(interval, for: root)
@@ -50,7 +50,7 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
     return nil
   }
 
-  func timeIsUp(for root: TimedRoot<Value>) -> Value? {
+  func timeIsUp(for root: Node) -> Value? {
     // If no value has arrived since, trust the timer instead of comparing times. With a clock that
     // wakes too early, or does not advance, the timer would be restarted again and again.
     if let arrival {
@@ -67,8 +67,8 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
     return waiting
   }
 
-  private func startTimer(_ time: Duration, for root: TimedRoot<Value>) {
-    timer = callLater(after: time, on: clock) { [weak root] in root?.send(.due) }
+  private func startTimer(_ time: Duration, for root: Node) {
+    timer = callLater(after: time, on: clock) { [weak root] in root?.send(value: TimedItem<Value>.due) }
   }
 }
 
@@ -110,7 +110,7 @@ private final class Throttling<Value: Sendable>: TimedOperation {
     self.latest = latest
   }
 
-  func take(_ value: Value, for root: TimedRoot<Value>) -> Value? {
+  func take(_ value: Value, for root: Node) -> Value? {
     if timer == nil {
       startTimer(for: root)
       return value
@@ -119,7 +119,7 @@ private final class Throttling<Value: Sendable>: TimedOperation {
     return nil
   }
 
-  func timeIsUp(for root: TimedRoot<Value>) -> Value? {
+  func timeIsUp(for root: Node) -> Value? {
     timer = nil
     guard let value = waiting else { return nil }
     waiting = nil
@@ -127,8 +127,8 @@ private final class Throttling<Value: Sendable>: TimedOperation {
     return value
   }
 
-  private func startTimer(for root: TimedRoot<Value>) {
-    timer = callLater(after: interval, on: clock) { [weak root] in root?.send(.due) }
+  private func startTimer(for root: Node) {
+    timer = callLater(after: interval, on: clock) { [weak root] in root?.send(value: TimedItem<Value>.due) }
   }
 }
 
@@ -138,9 +138,6 @@ enum TimedItem<Value: Sendable>: Sendable {
   /// The timer has fired.
   case due
 }
-
-/// The root to which the steps of a timed operator are sent.
-typealias TimedRoot<Value: Sendable> = SignalNode<TimedItem<Value>>
 
 /// The state of a timed operator. The delivering thread of its signal owns it.
 protocol TimedOperation<Value>: AnyObject {
@@ -152,10 +149,10 @@ protocol TimedOperation<Value>: AnyObject {
   var timer: ScheduledTimer? { get set }
 
   /// Takes a value, and returns a value to send immediately.
-  func take(_ value: Value, for root: TimedRoot<Value>) -> Value?
+  func take(_ value: Value, for root: Node) -> Value?
 
   /// Returns the value to send because the timer has fired.
-  func timeIsUp(for root: TimedRoot<Value>) -> Value?
+  func timeIsUp(for root: Node) -> Value?
 }
 
 extension Signal {
@@ -164,7 +161,7 @@ extension Signal {
   ///
   /// At the end of this signal, the pending value is sent immediately.
   func timed(_ operation: some TimedOperation<Value>) -> Signal<Value> {
-    let root = TimedRoot<Value>(domain: Domain(), remembers: false) { [node] _ in node.start() }
+    let root = Node(domain: Domain(), state: nil, remembers: false) { [node] _ in node.start() }
     let kernel = SignalKernel<TimedItem<Value>, Value>(take: { [weak root] item, _, ends in
       guard let root else { return nil }
       switch item {
@@ -176,8 +173,10 @@ extension Signal {
         return operation.waiting
       }
     })
-    let timed = SignalNode([root], remembers: node.remembers, kernel)
-    let observation = node.observeEvents(keeping: self) { [weak root] in root?.send(.event($0)) }
+    let timed = kernel.node(over: [root], remembers: node.remembers)
+    let observation = node.observeEvents(keeping: self) { [weak root] in
+      root?.send(value: TimedItem<Value>.event($0))
+    }
     return Signal(timed, upstream: [observation])
   }
 }

@@ -15,7 +15,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   public init(_ property: Property<Value>) {
     signal = property.signal
     read = { property.newest }
-    willRead = { property.signal.node.tracking.willRead() }
+    willRead = { property.signal.node.observers.tracking.willRead() }
     isEdited = { property.openDraft != nil }
   }
 
@@ -70,8 +70,10 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   ) -> ReadOnlyProperty<Output> {
     let (signal, read, isEdited) = (signal.map(transform), read, isEdited)
     return ReadOnlyProperty<Output>(signal, willRead: willRead, isEdited: isEdited) {
-      let settled = isEdited() ? nil : signal.node.settled
-      return settled ?? transform(read())
+      if !isEdited(), let settled = signal.node.settled {
+        return SignalValue<Output>.read(settled)
+      }
+      return transform(read())
     }
   }
 }

@@ -31,8 +31,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   }
 
   package init(_ value: Value, pauseHook: PauseHook?) {
-    signal = Signal(
-      SignalNode(domain: Domain(pauseHook: pauseHook), latest: value))
+    signal = Signal(.property(value, pauseHook: pauseHook))
   }
 
   /// The current value.
@@ -42,7 +41,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
   /// threads read the committed value until the transaction ends.
   public var value: Value {
     get {
-      signal.node.tracking.willRead()
+      signal.node.observers.tracking.willRead()
       return newest
     }
     set { modify { $0 = newValue } }
@@ -50,11 +49,24 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 
   /// The current value, read without observation tracking.
   var newest: Value {
-    hasDraft.load(ordering: .relaxed) ? draftOrCurrent() : signal.node.current
+    hasDraft.load(ordering: .relaxed) ? draftOrCurrent() : current
   }
 
   // Not inlined: looking up the type of an optional takes longer than a read.
-  @inline(never) private func draftOrCurrent() -> Value { openDraft ?? signal.node.current }
+  @inline(never) private func draftOrCurrent() -> Value { openDraft ?? current }
+
+  /// The newest committed value.
+  private var current: Value {
+    guard let state = signal.node.current else {
+      preconditionFailure("the node of a property has no state")
+    }
+    return SignalValue<Value>.read(state)
+  }
+
+  private func commit(_ value: Value, tickets: [Ticket] = []) -> (Event?, Event?) {
+    let update = SignalValue(value)
+    return domain.lock.withLock { signal.node.commit(update, tickets: tickets, &$0) }
+  }
 
   /// The value inside a transaction of the calling thread.
   var openDraft: Value? {
@@ -80,7 +92,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
       return try modifyDraft(body)
     }
     isModifying = true
-    var value = signal.node.current
+    var value = current
     // Releasing the value may set this property, so this happens after the gate is left.
     defer { withExtendedLifetime(value) {} }
     let result: Result
@@ -93,7 +105,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     }
     isModifying = false
     // Another thread may have delivered the value meanwhile, so the returned references may be the last ones.
-    withExtendedLifetime(signal.node.commit(value)) { gate.leave(as: thread) }
+    withExtendedLifetime(commit(value)) { gate.leave(as: thread) }
     domain.deliver()
     return result
   }
@@ -105,7 +117,7 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     // Releasing the draft may set this property, so this happens after the end of the modification.
     let replaced = draft
     defer { withExtendedLifetime(replaced) {} }
-    var value = replaced ?? signal.node.current
+    var value = replaced ?? current
     isModifying = true
     defer { isModifying = false }
     let result = try body(&value)
@@ -143,7 +155,7 @@ extension Property: TransactionParticipant {
     hasDraft.store(false, ordering: .relaxed)
     guard let value = draft else { return () }
     draft = nil
-    return (value, signal.node.commit(value, tickets: tickets))
+    return (value, commit(value, tickets: tickets))
   }
 
   package func rollBackTransaction() -> Any {

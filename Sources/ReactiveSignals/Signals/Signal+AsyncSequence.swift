@@ -34,16 +34,15 @@ extension Signal {
   public convenience init<Source: AsyncSequence & Sendable>(_ sequence: Source)
   where Source.Element == Value, Source.Failure == Never {
     self.init(
-      SignalNode<Value>(domain: Domain(), remembers: false) { node in
-        let node = unsafeDowncast(node, to: SignalNode<Value>.self)
+      Node(domain: Domain(), state: nil, remembers: false) { node in
         let task = Task { [weak node] in
           for await value in sequence {
             guard let node else { return }
-            node.send(value)
+            node.send(value: value)
           }
           node?.finish()
         }
-        node.place.observation = Disposable { task.cancel() }
+        node.observation = Disposable { task.cancel() }
       })
   }
 }

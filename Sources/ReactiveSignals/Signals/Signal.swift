@@ -16,11 +16,11 @@ public protocol SignalSource<Value>: Sendable {
 /// A derived signal computes each value once, for any number of observers, and also without
 /// observers. You do not need an operator to share a signal.
 public final class Signal<Value: Sendable>: Sendable {
-  package let node: SignalNode<Value>
+  package let node: Node
   /// The signals and observations that this signal depends on.
   private let upstream: [any AnyObject & Sendable]
 
-  package init(_ node: SignalNode<Value>, upstream: [any AnyObject & Sendable] = []) {
+  package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
     self.node = node
     self.upstream = upstream
   }
@@ -90,7 +90,7 @@ public final class SignalInput<Value: Sendable>: SignalSource {
 
   package init(pauseHook: PauseHook?) {
     signal = Signal(
-      SignalNode(domain: Domain(pauseHook: pauseHook), latest: nil))
+      Node(domain: Domain(pauseHook: pauseHook), state: nil, remembers: false))
   }
 
   /// Sends a value to all observers.
@@ -99,7 +99,7 @@ public final class SignalInput<Value: Sendable>: SignalSource {
   /// an observer, or while another thread is delivering, the value is delivered after the pending ones. After
   /// the end, nothing is sent.
   public func send(_ value: Value) {
-    signal.node.send(value)
+    signal.node.send(value: value)
   }
 
   /// Ends the signal after all pending values. Its observers receive the end and are released.

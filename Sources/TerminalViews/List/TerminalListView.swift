@@ -50,7 +50,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) {
     state = TerminalListState(columns: columns, markDuration: markDuration)
-    status = source.collection.node.current.status
+    status = source.collection.current.state.status
     self.clock = AnyClock(clock)
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in
       guard let self else { return }
