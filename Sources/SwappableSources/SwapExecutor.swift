@@ -237,10 +237,11 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 }
 
 /// A source that is, or may be, attached to a container.
-// `package`, because the compiler reports a recursion in an internal generic subclass of a package class.
 package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAttachment,
   @unchecked Sendable
 {
+  // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
+
   // Sendable: the lock of the container's domain guards `source`, `observation` and `join`. `handle` changes
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
