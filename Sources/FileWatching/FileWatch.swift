@@ -54,7 +54,52 @@ package final class FileWatch: Sendable {
   package func cancel() { core.cancel() }
 }
 
+/// The state of a path.
+package enum FileState: Sendable, Hashable {
+  case file(FileStamp)
+  /// There is no file. The error names the first component of the path that is missing.
+  case missing(FileError)
+  /// The state is unknown, for example because a directory does not permit searching.
+  case failed(FileError)
+
+  package var stamp: FileStamp? {
+    if case .file(let stamp) = self { stamp } else { nil }
+  }
+}
+
+/// A change of the file at a watched path.
+package struct FileEvent: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    /// A writer closed the file, so its contents are complete.
+    case written
+    /// Bytes changed. The writer may continue.
+    case modified
+    /// Another file was moved to the path, or a symbolic link on the path was switched. The contents
+    /// are complete.
+    case replaced
+    /// A file was created at the path. Its writer may continue.
+    case created
+    /// The path no longer leads to a file. The state contains the reason.
+    case removed
+    /// Only attributes or times changed.
+    case touched
+    /// The file may have changed without a notification, or the watch has changed to or from polling.
+    case check
+  }
+
+  package var kind: Kind
+  package var state: FileState
+
+  package init(kind: Kind, state: FileState) {
+    self.kind = kind
+    self.state = state
+  }
+}
+
 /// The implementation of a watch.
+///
+/// A notification takes this way: `WatchCenter.take` → `receive` → on the queue, `deliver` → `report` →
+/// the handler.
 ///
 /// The system's registrations retain it, too. Therefore, the release of the `FileWatch` ends the watch,
 /// not the release of this object.
@@ -110,7 +155,7 @@ private final class FileWatchCore: Sendable {
 
   /// Registers the watches. Call this method once, before any other method.
   func start() {
-    let armed = arm()
+    let armed = arm(state.withLock { $0.resolution })
     let (stale, isDue) = state.withLock { state in
       state.resolution = armed.resolution
       state.diagnostic = armed.diagnostic
@@ -206,12 +251,9 @@ private final class FileWatchCore: Sendable {
       report(signal, before: before, after: armed, keepsTokens: true)
       return
     }
-    if signal == .poll, diagnostic == nil,
-      PathResolution(absolutePath: path, in: system.files) == before
-    {
-      return
-    }
-    report(signal, before: before, after: arm(), keepsTokens: false)
+    let resolution = PathResolution(absolutePath: path, in: system.files)
+    if signal == .poll, diagnostic == nil, resolution == before { return }
+    report(signal, before: before, after: arm(resolution), keepsTokens: false)
   }
 
   private func report(
@@ -247,8 +289,10 @@ private final class FileWatchCore: Sendable {
 
   /// Watches every directory and file that the path depends on, and then resolves the path again.
   /// The resolution includes all earlier changes, and the watches notify of all later ones.
-  private func arm() -> Armed {
-    var resolution = PathResolution(absolutePath: path, in: system.files)
+  ///
+  /// - Parameter resolution: A recent resolution of the path.
+  private func arm(_ resolution: PathResolution) -> Armed {
+    var resolution = resolution
     var failure: FileError?
     // A program that renames files in a loop must not keep this method busy forever.
     for _ in 0..<8 {
@@ -290,6 +334,37 @@ private final class FileWatchCore: Sendable {
       system.isRemote(place.directory, device)
     else { return nil }
     return explanation("its file system does not report changes that other machines make")
+  }
+}
+
+extension FileSignal {
+  /// Returns the kind of the event that leads from one state of the path to another, or `nil` if
+  /// nothing has changed.
+  ///
+  /// Notifications of names count more than stamps. A file system may reuse the inode of a deleted
+  /// file, and its clock may not tick between two writes.
+  func eventKind(from old: FileState, to new: FileState) -> FileEvent.Kind? {
+    guard case .file(let newStamp) = new else {
+      if case .file = old { return .removed }
+      return old == new ? nil : .check
+    }
+    guard case .file(let oldStamp) = old else {
+      return isDisjoint(with: [.movedIn, .names]) ? .created : .replaced
+    }
+    if contains(.movedIn) { return .replaced }
+    if contains(.created) { return .created }
+    // The new file may have the inode of the deleted one. The notification of its creation follows.
+    let differs = newStamp.differsInContents(from: oldStamp)
+    if contains(.movedOut), differs { return .created }
+    if oldStamp.identity != newStamp.identity { return contains(.names) ? .replaced : .created }
+    if contains(.written) { return .written }
+    if contains(.modified) { return .modified }
+    // The writer may continue.
+    if contains(.lost) { return differs ? .modified : .check }
+    if oldStamp == newStamp { return contains(.recheck) ? .check : nil }
+    if oldStamp.size != newStamp.size { return .modified }
+    if contains(.attributes) || oldStamp.modified == newStamp.modified { return .touched }
+    return .modified
   }
 }
 

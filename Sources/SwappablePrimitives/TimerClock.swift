@@ -1,3 +1,4 @@
+package import Dispatch
 import Synchronization
 
 /// A clock that makes timed calls itself, on the thread that advances it.
@@ -63,5 +64,175 @@ private final class CallClaim: Sendable {
 
   func take() -> Bool {
     isOpen.exchange(false, ordering: .relaxed)
+  }
+}
+
+/// A clock of any type. Its instants count from the moment at which the clock is wrapped.
+package struct AnyClock: TimerClock {
+  package struct Instant: InstantProtocol {
+    /// The time since the clock was wrapped.
+    package var offset: Duration
+
+    package init(offset: Duration) {
+      self.offset = offset
+    }
+
+    package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    package func duration(to other: Instant) -> Duration { other.offset - offset }
+    package static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  /// The continuous clock of the system.
+  package static let continuous = AnyClock(ContinuousClock())
+
+  /// A Boolean value that indicates whether this is the continuous clock of the system.
+  let isContinuous: Bool
+  package let minimumResolution: Duration
+  private let elapsed: @Sendable () -> Duration
+  private let sleepUntil:
+    @Sendable (_ offset: Duration, _ tolerance: Duration?) async throws -> Void
+  private let callAfter:
+    @Sendable (_ interval: Duration, _ action: @escaping @Sendable () -> Void) -> ScheduledTimer
+
+  package init(_ clock: some Clock<Duration>) {
+    let start = clock.now
+    isContinuous = clock is ContinuousClock
+    minimumResolution = clock.minimumResolution
+    elapsed = { start.duration(to: clock.now) }
+    sleepUntil = { try await clock.sleep(until: start.advanced(by: $0), tolerance: $1) }
+    callAfter = { callLater(after: $0, on: clock, $1) }
+  }
+
+  package var now: Instant { Instant(offset: elapsed()) }
+
+  package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    try await sleepUntil(deadline.offset, tolerance)
+  }
+
+  package func call(
+    after interval: Duration, _ action: @escaping @Sendable () -> Void
+  ) -> ScheduledTimer {
+    callAfter(interval, action)
+  }
+}
+
+/// A timer that calls a closure on a dispatch queue. At most one call is pending.
+///
+/// The continuous clock is served by one timer of Dispatch, which exists while a call is pending or is
+/// about to be set again. With any other clock, the clock makes the call.
+package final class QueueTimer: Sendable {
+  private struct State: @unchecked Sendable {
+    // Sendable: the sources of Dispatch may be used from any thread.
+    var action: (@Sendable () -> Void)?
+    /// The number of calls that were scheduled or canceled, to recognize a call that was replaced.
+    var generation = 0
+    var source: (any DispatchSourceTimer)?
+    var timer: ScheduledTimer?
+  }
+
+  private let queue: DispatchQueue
+  private let clock: AnyClock
+  private let state = Locked(State())
+
+  /// Creates a timer without a pending call.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue on which the calls are made.
+  ///   - clock: The clock that measures the intervals.
+  package init(queue: DispatchQueue, clock: AnyClock = .continuous) {
+    self.queue = queue
+    self.clock = clock
+  }
+
+  deinit {
+    cancel()
+  }
+
+  /// Calls a closure on the queue after an interval, instead of the closure that is pending.
+  ///
+  /// If the pending closure was due at this moment, it is dropped, and the new one may be called early.
+  package func schedule(after interval: Duration, _ action: @escaping @Sendable () -> Void) {
+    if clock.isContinuous {
+      scheduleSource(after: interval, action)
+    } else {
+      scheduleTimer(after: interval, action)
+    }
+  }
+
+  /// Drops the pending closure. A closure that is being called runs to its end.
+  package func cancel() {
+    // The closure and the timer are released outside the lock.
+    let (source, action, timer) = state.withLock { state in
+      defer { (state.source, state.action, state.timer) = (nil, nil, nil) }
+      state.generation += 1
+      return (state.source, state.action, state.timer)
+    }
+    source?.cancel()
+    timer?.cancel()
+    withExtendedLifetime(action) {}
+  }
+
+  private func scheduleSource(
+    after interval: Duration, _ action: @escaping @Sendable () -> Void
+  ) {
+    let replaced = state.withLock { state in
+      let replaced = state.action
+      state.action = action
+      let deadline = DispatchTime.after(interval)
+      if let source = state.source {
+        source.schedule(deadline: deadline, leeway: .nanoseconds(0))
+      } else {
+        let source = DispatchSource.makeTimerSource(queue: queue)
+        source.setEventHandler { [weak self] in self?.fire() }
+        source.schedule(deadline: deadline, leeway: .nanoseconds(0))
+        source.activate()
+        state.source = source
+      }
+      return replaced
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  private func fire() {
+    let action = state.withLock { $0.action.take() }
+    action?()
+  }
+
+  private func scheduleTimer(
+    after interval: Duration, _ action: @escaping @Sendable () -> Void
+  ) {
+    let (generation, replaced) = state.withLock { state in
+      defer { (state.action, state.timer) = (action, nil) }
+      state.generation += 1
+      return (state.generation, (state.action, state.timer))
+    }
+    withExtendedLifetime(replaced) {}
+    let timer = clock.call(after: interval) { [weak self] in self?.enqueue(generation) }
+    let unwanted = state.withLock { state -> ScheduledTimer? in
+      guard state.generation == generation else { return timer }
+      state.timer = timer
+      return nil
+    }
+    unwanted?.cancel()
+  }
+
+  private func enqueue(_ generation: Int) {
+    queue.async { [weak self] in
+      let action = self?.state.withLock { state in
+        state.generation == generation ? state.action.take() : nil
+      }
+      action?()
+    }
+  }
+}
+
+extension DispatchTime {
+  /// Returns the moment after an interval from now.
+  ///
+  /// An interval that is negative counts as zero. An interval of more than a hundred years counts as a
+  /// hundred years.
+  package static func after(_ interval: Duration) -> DispatchTime {
+    let (seconds, attoseconds) = min(max(interval, .zero), .seconds(100 * 366 * 86_400)).components
+    return .now() + .nanoseconds(Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
   }
 }

@@ -1,4 +1,4 @@
-import Diffing
+package import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
@@ -12,7 +12,7 @@ import SwappablePrimitives
 final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: the domain's lock guards `machine`, and `root` is constant.
 
-  private typealias Machine = SwapStateMachine<ErasedSwapPayload>
+  private typealias Machine = SwapStateMachine
 
   let root: Node
   private var machine = Machine()
@@ -171,7 +171,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       [weak self, weak attachment] event, tickets in
       if let self, let attachment {
         let update = CollectionUpdate<Element>.read(event)
-        handle(.update(attachment, Machine.Update(update, tickets, in: root.domain)))
+        let contents = SwapContents(update.box)
+        handle(.update(attachment, SwapUpdate(update, contents, tickets, in: root.domain)))
       }
     }
     let shown = withLock { _ in
@@ -186,7 +187,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
           CollectionState(
             first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded)))
     }
-    let contents = Machine.Contents(box)
+    let contents = SwapContents(box)
     // If the source has loaded, the machine ignores the answer.
     let isDerived =
       contents.readiness != .loaded
@@ -239,23 +240,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 }
 
-/// A source that is attached to a container, without the type of its elements.
-class AnyAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant. For the other properties, see the subclass.
-
-  let collection: ObjectIdentifier
-
-  init(collection: ObjectIdentifier) {
-    self.collection = collection
-  }
-
-  static func == (one: AnyAttachment, other: AnyAttachment) -> Bool { one === other }
-}
-
 /// A source that is, or may be, attached to a container.
-final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
+package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAttachment,
   @unchecked Sendable
 {
+  // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
+
   // Sendable: the lock of the container's domain guards `source`, `observation` and `join`. `handle` changes
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
@@ -281,7 +271,7 @@ final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
     }
   }
 
-  static func cast(_ attachment: AnyAttachment) -> SourceAttachment<Element> {
+  static func cast(_ attachment: SwapAttachment) -> SourceAttachment<Element> {
     unsafeDowncast(attachment, to: SourceAttachment<Element>.self)
   }
 
@@ -295,54 +285,17 @@ final class SourceAttachment<Element: Differentiable & Sendable>: AnyAttachment,
   }
 }
 
-/// The payload of all containers.
-///
-/// The type of the elements is erased, so the compiler specializes the machine. Code that is generic
-/// over the elements would look up types at each step (`EngineBenchmarks commit behind`).
-enum ErasedSwapPayload: SwapPayload {
-  typealias Attachment = AnyAttachment
-  typealias Difference = Changeset
-
-  struct Contents: Sendable {
-    /// A `StateBox`.
-    let box: Event
-    let readiness: SwapReadiness
-
-    init<Element>(_ box: StateBox<Element>) {
-      self.box = box
-      let state = box.state
+extension SwapContents {
+  init<Element>(_ box: StateBox<Element>) {
+    let state = box.state
+    let readiness: SwapReadiness =
       if state.hasLoaded {
-        readiness = .loaded
+        .loaded
       } else if let error = state.status.error {
-        readiness = .failed(error)
+        .failed(error)
       } else {
-        readiness = .loading
+        .loading
       }
-    }
+    self.init(box, readiness)
   }
-
-  struct Update: Sendable {
-    /// A `CollectionUpdate`.
-    let update: Event
-    /// The tickets of the transactions over several domains that the update is part of.
-    let tickets: [Ticket]
-    /// Domains downstream wait for the update, although it may be pending in the machine.
-    private let hold: TicketHold?
-    let contents: Contents
-
-    init<Element>(_ update: CollectionUpdate<Element>, _ tickets: [Ticket], in domain: Domain) {
-      self.update = update
-      self.tickets = tickets
-      hold = TicketHold(tickets, in: domain)
-      contents = Contents(update.box)
-    }
-  }
-
-  static func haveSameCollection(_ one: AnyAttachment, _ other: AnyAttachment) -> Bool {
-    one.collection == other.collection
-  }
-
-  static func readiness(of contents: Contents) -> SwapReadiness { contents.readiness }
-
-  static func contents(after update: Update) -> Contents { update.contents }
 }

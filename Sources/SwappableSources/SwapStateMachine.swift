@@ -1,26 +1,53 @@
+package import Diffing
 package import ObservableCollections
+package import ReactiveSignals
 
-/// The types that a swap state machine handles, and the questions that it asks about their values.
+/// A source that is, or may be, attached to a container, without the type of its elements.
 ///
-/// The machine stores these values and returns them. It never changes them.
-package protocol SwapPayload {
-  /// A source that is, or may be, attached to the container.
-  associatedtype Attachment: Equatable & Sendable
-  /// The contents and the status of a source at one moment.
-  associatedtype Contents: Sendable
-  /// A change, a status step, or both.
-  associatedtype Update: Sendable
-  /// The difference between the shown contents and the contents of a new source.
-  associatedtype Difference: Sendable
+/// The machine and its values are not generic: code that is generic over the elements would look up
+/// types at each step (`EngineBenchmarks commit behind`).
+package class SwapAttachment: Equatable, @unchecked Sendable {
+  // Sendable: `collection` is constant. For the properties of the subclass, see there.
 
-  /// Returns a Boolean value that indicates whether two attachments observe one collection.
-  static func haveSameCollection(_ one: Attachment, _ other: Attachment) -> Bool
+  /// The identity of the collection that the source shows.
+  let collection: ObjectIdentifier
 
-  /// Returns the readiness of a source that has these contents.
-  static func readiness(of contents: Contents) -> SwapReadiness
+  package init(collection: ObjectIdentifier) {
+    self.collection = collection
+  }
 
-  /// Returns the contents of a source after an update.
-  static func contents(after update: Update) -> Contents
+  package static func == (one: SwapAttachment, other: SwapAttachment) -> Bool { one === other }
+}
+
+/// The contents and the status of a source at one moment.
+package struct SwapContents: Sendable {
+  /// A `StateBox`, without the type of its elements.
+  package let box: Event
+  let readiness: SwapReadiness
+
+  package init(_ box: Event, _ readiness: SwapReadiness) {
+    self.box = box
+    self.readiness = readiness
+  }
+}
+
+/// A change of a source, a status step, or both.
+package struct SwapUpdate: Sendable {
+  /// A `CollectionUpdate`, without the type of its elements.
+  package let update: Event
+  /// The contents and the status after the update.
+  let contents: SwapContents
+  /// The tickets of the transactions over several domains that the update is part of.
+  let tickets: [Ticket]
+  /// Domains downstream wait for the update, although it may be pending in the machine.
+  private let hold: TicketHold?
+
+  package init(_ update: Event, _ contents: SwapContents, _ tickets: [Ticket], in domain: Domain) {
+    self.update = update
+    self.contents = contents
+    self.tickets = tickets
+    hold = TicketHold(tickets, in: domain)
+  }
 }
 
 /// The readiness of a source to be shown.
@@ -48,28 +75,24 @@ package enum SwapReadiness: Sendable, Hashable {
 ///
 /// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
 /// `computeDifference` → input `compared` → step `show` → action `deliver`.
-package struct SwapStateMachine<Payload: SwapPayload> {
-  package typealias Attachment = Payload.Attachment
-  package typealias Contents = Payload.Contents
-  package typealias Update = Payload.Update
-  package typealias Difference = Payload.Difference
-
+package struct SwapStateMachine {
   /// The sources that are attached to the container, and how far a swap has come.
   package enum State {
     /// Nothing is shown, and no swap is open.
     case empty
     /// The first source is being attached. Whatever it holds is shown.
-    case starting(Attachment, pending: [Update])
+    case starting(SwapAttachment, pending: [SwapUpdate])
     /// A source is shown, and no swap is open.
-    case showing(Attachment)
+    case showing(SwapAttachment)
     /// A new source is being attached. Its updates are pending until its contents are known.
-    case attaching(shown: Attachment?, staged: Attachment, pending: [Update])
+    case attaching(shown: SwapAttachment?, staged: SwapAttachment, pending: [SwapUpdate])
     /// A new source is observed and has not loaded. The shown source is live.
-    case loading(shown: Attachment?, staged: Attachment)
+    case loading(shown: SwapAttachment?, staged: SwapAttachment)
     /// The difference to the contents of the new source is being computed.
     case diffing(
-      shown: Attachment?, staged: Attachment, contents: Contents, pendingOfShown: [Update],
-      pendingOfStaged: [Update])
+      shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents,
+      pendingOfShown: [SwapUpdate],
+      pendingOfStaged: [SwapUpdate])
     /// The container was released.
     case closed
   }
@@ -77,18 +100,18 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   /// An event that the machine reacts to.
   package enum Input {
     /// The container was created with a first source. In any other state than `empty`, this is a swap.
-    case start(Attachment)
+    case start(SwapAttachment)
     /// A swap to a source was requested. If the source is made from the container, it is a cycle and
     /// was not connected.
-    case swap(Attachment, isCycle: Bool)
+    case swap(SwapAttachment, isCycle: Bool)
     /// The action `attach` or `attachFirst` is done.
-    case attached(Attachment, Contents, isDerivedFromShown: Bool)
+    case attached(SwapAttachment, SwapContents, isDerivedFromShown: Bool)
     /// An attached source has changed its contents or its status.
-    case update(Attachment, Update)
+    case update(SwapAttachment, SwapUpdate)
     /// The action `computeDifference` is done. The difference is nil if the contents are equal.
-    case compared(Attachment, Difference?)
+    case compared(SwapAttachment, Changeset?)
     /// The handle of an attachment's swap was canceled.
-    case cancel(Attachment)
+    case cancel(SwapAttachment)
     /// The container is being released.
     case close
   }
@@ -104,43 +127,43 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   /// A part of a decision that must be atomic with it.
   package enum Step {
     /// Commit the contents of a new source. The difference is nil if the contents are equal.
-    case show(Contents, Difference?)
+    case show(SwapContents, Changeset?)
     /// Commit updates of the source that is shown.
-    case replay([Update])
+    case replay([SwapUpdate])
     /// Give the source of a new attachment to an attachment of the same collection.
-    case adopt(Attachment, by: Attachment)
+    case adopt(SwapAttachment, by: SwapAttachment)
     /// Give the handle of a staged attachment to a new attachment of the same collection.
-    case share(Attachment, with: Attachment)
+    case share(SwapAttachment, with: SwapAttachment)
     /// From now on, a flush waits for the difference of this attachment.
-    case beginDifference(Attachment)
+    case beginDifference(SwapAttachment)
     /// From now on, a flush no longer waits for it.
-    case endDifference(Attachment)
+    case endDifference(SwapAttachment)
   }
 
   /// A part of a decision that may call other code.
   package enum Action {
     /// Start the source and observe it. Answered by the input `attached`.
-    case attach(Attachment)
+    case attach(SwapAttachment)
     /// The same for the first source. The container begins with its contents.
-    case attachFirst(Attachment)
+    case attachFirst(SwapAttachment)
     /// Start the source that an attachment has adopted.
-    case start(Attachment)
+    case start(SwapAttachment)
     /// Compute the difference from the shown contents. Answered by the input `compared`.
-    case computeDifference(Attachment, Contents)
+    case computeDifference(SwapAttachment, SwapContents)
     /// Disconnect the attachment, and stop observing if that has begun.
-    case leave(Attachment)
+    case leave(SwapAttachment)
     /// Stop observing. The attachment was left while it was being attached.
-    case endObservation(Attachment)
+    case endObservation(SwapAttachment)
     /// Resolve the handle of a swap.
-    case resolve(Attachment, SwapOutcome)
+    case resolve(SwapAttachment, SwapOutcome)
     /// Deliver the committed steps.
     case deliver
     /// Wake the flushes that waited for a difference.
     case wakeWaiters
     /// Release updates that are not applied.
-    case discardUpdates([Update])
+    case discardUpdates([SwapUpdate])
     /// Release contents that are not shown.
-    case discardContents(Contents)
+    case discardContents(SwapContents)
   }
 
   package private(set) var state: State
@@ -156,12 +179,12 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   /// The source that is shown.
-  package var shown: Attachment? { Self.shown(in: state) }
+  package var shown: SwapAttachment? { Self.shown(in: state) }
 
   /// The source of the swap that is open.
-  package var staged: Attachment? { Self.staged(in: state) }
+  package var staged: SwapAttachment? { Self.staged(in: state) }
 
-  private static func shown(in state: State) -> Attachment? {
+  private static func shown(in state: State) -> SwapAttachment? {
     switch state {
     case .empty, .starting, .closed: nil
     case .showing(let shown): shown
@@ -170,7 +193,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
     }
   }
 
-  private static func staged(in state: State) -> Attachment? {
+  private static func staged(in state: State) -> SwapAttachment? {
     switch state {
     case .empty, .showing, .closed: nil
     case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
@@ -204,7 +227,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   // MARK: The table, one function for each kind of input
 
   private func started(
-    _ old: State, with first: Attachment, _ decision: inout Decision
+    _ old: State, with first: SwapAttachment, _ decision: inout Decision
   ) -> State {
     guard case .empty = old else { return swapped(old, to: first, false, &decision) }
     decision.actions.append(.attachFirst(first))
@@ -212,7 +235,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   private func swapped(
-    _ old: State, to new: Attachment, _ isCycle: Bool, _ decision: inout Decision
+    _ old: State, to new: SwapAttachment, _ isCycle: Bool, _ decision: inout Decision
   ) -> State {
     if isCycle {
       decision.actions.append(.resolve(new, .cycle))
@@ -247,7 +270,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   private func attached(
-    _ old: State, _ attachment: Attachment, _ contents: Contents, _ isDerived: Bool,
+    _ old: State, _ attachment: SwapAttachment, _ contents: SwapContents, _ isDerived: Bool,
     _ decision: inout Decision
   ) -> State {
     switch old {
@@ -257,7 +280,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
       decision.actions.append(.resolve(attachment, .swapped))
       return .showing(attachment)
     case .attaching(let shown, attachment, let pending):
-      let latest = pending.last.map(Payload.contents(after:)) ?? contents
+      let latest = pending.last?.contents ?? contents
       discard(pending, &decision)
       return evaluateReadiness(
         of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
@@ -271,7 +294,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   private func updated(
-    _ old: consuming State, _ attachment: Attachment, _ update: Update,
+    _ old: consuming State, _ attachment: SwapAttachment, _ update: SwapUpdate,
     _ decision: inout Decision
   ) -> State {
     switch consume old {
@@ -291,7 +314,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
       if shown == attachment { replay([update], &decision) }
       if staged != attachment { return .loading(shown: shown, staged: staged) }
       return evaluateReadiness(
-        of: staged, Payload.contents(after: update), over: shown, mayWait: true, &decision)
+        of: staged, update.contents, over: shown, mayWait: true, &decision)
     case .diffing(let shown, let staged, let contents, var ofShown, var ofStaged):
       if shown == attachment { ofShown.append(update) }
       if staged == attachment { ofStaged.append(update) }
@@ -304,7 +327,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   private func compared(
-    _ old: State, _ attachment: Attachment, _ difference: Difference?,
+    _ old: State, _ attachment: SwapAttachment, _ difference: Changeset?,
     _ decision: inout Decision
   ) -> State {
     // Whatever the state, the difference is over, and flushes are woken after everything else.
@@ -329,7 +352,7 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   private func canceled(
-    _ old: State, _ attachment: Attachment, _ decision: inout Decision
+    _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
   ) -> State {
     switch old {
     case .starting(attachment, let pending):
@@ -371,9 +394,9 @@ package struct SwapStateMachine<Payload: SwapPayload> {
 
   /// Begins a swap, unless the new attachment observes the collection that is shown.
   private func stage(
-    _ new: Attachment, over shown: Attachment?, _ decision: inout Decision
+    _ new: SwapAttachment, over shown: SwapAttachment?, _ decision: inout Decision
   ) -> State {
-    guard let shown, Payload.haveSameCollection(new, shown) else {
+    guard let shown, new.collection == shown.collection else {
       decision.actions.append(.attach(new))
       return .attaching(shown: shown, staged: new, pending: [])
     }
@@ -386,9 +409,9 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   ///
   /// - Returns: `true` if the two attachments observe one collection.
   private func share(
-    _ new: Attachment, with staged: Attachment, _ decision: inout Decision
+    _ new: SwapAttachment, with staged: SwapAttachment, _ decision: inout Decision
   ) -> Bool {
-    guard Payload.haveSameCollection(new, staged) else { return false }
+    guard new.collection == staged.collection else { return false }
     decision.steps += [.adopt(new, by: staged), .share(new, with: staged)]
     decision.actions += [.start(staged), .leave(new)]
     return true
@@ -397,10 +420,10 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   /// Shows the staged source if it can be shown, waits if it may wait, and abandons it if it
   /// failed.
   private func evaluateReadiness(
-    of staged: Attachment, _ contents: Contents, over shown: Attachment?, mayWait: Bool,
+    of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?, mayWait: Bool,
     _ decision: inout Decision
   ) -> State {
-    switch Payload.readiness(of: contents) {
+    switch contents.readiness {
     case .loading where mayWait:
       return .loading(shown: shown, staged: staged)
     case .loaded, .loading:
@@ -417,8 +440,8 @@ package struct SwapStateMachine<Payload: SwapPayload> {
 
   /// Abandons the staged source.
   private func abandon(
-    _ staged: Attachment, _ outcome: SwapOutcome, discarding pending: [Update] = [],
-    and contents: Contents? = nil, _ decision: inout Decision
+    _ staged: SwapAttachment, _ outcome: SwapOutcome, discarding pending: [SwapUpdate] = [],
+    and contents: SwapContents? = nil, _ decision: inout Decision
   ) {
     decision.actions += [.leave(staged), .resolve(staged, outcome)]
     discard(pending, &decision)
@@ -426,17 +449,17 @@ package struct SwapStateMachine<Payload: SwapPayload> {
   }
 
   /// Commits updates of the shown source.
-  private func replay(_ updates: [Update], _ decision: inout Decision) {
+  private func replay(_ updates: [SwapUpdate], _ decision: inout Decision) {
     guard !updates.isEmpty else { return }
     decision.steps.append(.replay(updates))
     decision.actions.append(.deliver)
   }
 
-  private func discard(_ updates: [Update], _ decision: inout Decision) {
+  private func discard(_ updates: [SwapUpdate], _ decision: inout Decision) {
     if !updates.isEmpty { decision.actions.append(.discardUpdates(updates)) }
   }
 
-  private func resting(on shown: Attachment?) -> State {
+  private func resting(on shown: SwapAttachment?) -> State {
     shown.map { .showing($0) } ?? .empty
   }
 }

@@ -63,10 +63,10 @@ struct JSONLinesDataSourceTests {
     system.files.open = { path in
       looks.modify { $0 += 1 }
       return FileAccess.live.open(path).map { file in
-        OpenedFile(stamp: file.stamp) { offset, count in
-          let bytes = file.read(offset, count)
-          bytesRead.modify { $0 += (try? bytes.get().count) ?? 0 }
-          return bytes
+        OpenedFile(path: path, stamp: file.stamp) { offset, buffer in
+          let count = file.read(offset, buffer)
+          bytesRead.modify { $0 += (try? count.get()) ?? 0 }
+          return count
         }
       }
     }
@@ -226,9 +226,9 @@ struct JSONLinesDataSourceTests {
     var system = WatchSystem.live
     system.files.open = { path in
       FileAccess.live.open(path).map { file in
-        OpenedFile(stamp: file.stamp) { offset, count in
-          bytesRead.modify { $0 += count }
-          return file.read(offset, count)
+        OpenedFile(path: path, stamp: file.stamp) { offset, buffer in
+          bytesRead.modify { $0 += buffer.count }
+          return file.read(offset, buffer)
         }
       }
     }
@@ -355,7 +355,7 @@ struct JSONLinesDataSourceTests {
     system.files.stamp = { numbered(FileAccess.live.stamp($0)) }
     system.files.open = { path in
       FileAccess.live.open(path).map { file in
-        OpenedFile(stamp: { numbered(file.stamp()) }, read: file.read)
+        OpenedFile(path: path, stamp: { numbered(file.stamp()) }, read: file.read)
       }
     }
     try directory.write(text("old"), to: "a.jsonl")

@@ -51,6 +51,16 @@ import Testing
     #expect(try machine.timerFired(token(third)) == [])
   }
 
+  @Test func `lines that are appended are read immediately`() throws {
+    var machine = Machine(timing: Machine.Timing())
+    machine.readSucceeded()
+    #expect(machine.fileChanged(.modified, hasGrown: true) == [.read])
+    #expect(machine.isBeingWritten)
+    let pause = machine.fileChanged(.modified)
+    #expect(machine.fileChanged(.modified, hasGrown: true) == [.read])
+    #expect(try machine.timerFired(token(pause)) == [])
+  }
+
   @Test func `a writer that never pauses is read now and then`() {
     var machine = Machine(timing: Machine.Timing())
     var delays = 0

@@ -1,33 +1,30 @@
 import DataSourceTesting
+import Diffing
 import Foundation
 import ObservableCollections
 import SwappableSources
 import Testing
 
-/// Attachments are numbers, and the last digit is the collection. Contents and updates are texts; the
-/// first letter is the readiness: loaded, waiting or failed.
-private enum Plain: SwapPayload {
-  typealias Attachment = Int
-  typealias Contents = String
-  typealias Update = String
-  typealias Difference = String
+private typealias Machine = SwapStateMachine
 
-  static let error = SourceError(code: "gone", message: "the source is gone")
+// The value of contents and updates is a text. Its first letter is the readiness: loaded, waiting or
+// failed.
 
-  static func haveSameCollection(_ one: Int, _ other: Int) -> Bool { one % 10 == other % 10 }
-
-  static func readiness(of contents: String) -> SwapReadiness {
-    switch contents.first {
-    case "L": .loaded
-    case "W": .loading
-    default: .failed(error)
-    }
+private func readiness(of text: String) -> SwapReadiness {
+  switch text.first {
+  case "L": .loaded
+  case "W": .loading
+  default: .failed(SourceError(code: "gone", message: "the source is gone"))
   }
-
-  static func contents(after update: String) -> String { update }
 }
 
-private typealias Machine = SwapStateMachine<Plain>
+private func contents(_ text: String) -> SwapContents {
+  SwapContents(value: text, readiness(of: text))
+}
+
+private func updates(_ texts: String...) -> [SwapUpdate] {
+  texts.map { SwapUpdate(value: $0, readiness(of: $0)) }
+}
 
 /// Every cell of the table of states and inputs.
 @Suite struct SwapStateMachineTests {
@@ -55,49 +52,60 @@ private typealias Machine = SwapStateMachine<Plain>
   // MARK: States and inputs
 
   private func states(_ kind: StateKind) -> [Machine.State] {
+    let (shown, staged) = (numbered(1), numbered(2))
     switch kind {
-    case .empty: [.empty]
-    case .starting: [.starting(2, pending: []), .starting(2, pending: ["W1", "L2"])]
-    case .showing: [.showing(1)]
+    case .empty: return [.empty]
+    case .starting:
+      return [.starting(staged, pending: []), .starting(staged, pending: updates("W1", "L2"))]
+    case .showing: return [.showing(shown)]
     case .attaching:
-      [
-        .attaching(shown: nil, staged: 2, pending: []),
-        .attaching(shown: 1, staged: 2, pending: []),
-        .attaching(shown: 1, staged: 2, pending: ["W1", "L2"]),
+      return [
+        .attaching(shown: nil, staged: staged, pending: []),
+        .attaching(shown: shown, staged: staged, pending: []),
+        .attaching(shown: shown, staged: staged, pending: updates("W1", "L2")),
       ]
-    case .loading: [.loading(shown: nil, staged: 2), .loading(shown: 1, staged: 2)]
+    case .loading:
+      return [.loading(shown: nil, staged: staged), .loading(shown: shown, staged: staged)]
     case .diffing:
-      [
-        .diffing(shown: nil, staged: 2, contents: "L0", pendingOfShown: [], pendingOfStaged: []),
+      return [
         .diffing(
-          shown: 1, staged: 2, contents: "L0", pendingOfShown: ["L5", "L6"],
-          pendingOfStaged: ["L1", "L2"]),
+          shown: nil, staged: staged, contents: contents("L0"), pendingOfShown: [],
+          pendingOfStaged: []),
+        .diffing(
+          shown: shown, staged: staged, contents: contents("L0"),
+          pendingOfShown: updates("L5", "L6"), pendingOfStaged: updates("L1", "L2")),
       ]
-    case .closed: [.closed]
+    case .closed: return [.closed]
     }
   }
 
   private func inputs(_ kind: InputKind) -> [Machine.Input] {
+    let new = [3, 11, 12].map(numbered)
     switch kind {
-    case .start: [3, 11, 12].map { .start($0) }
+    case .start: return new.map { .start($0) }
     case .swap:
-      [3, 11, 12].map { .swap($0, isCycle: false) } + [.swap(3, isCycle: true)]
+      return new.map { .swap($0, isCycle: false) } + [.swap(numbered(3), isCycle: true)]
     case .attached:
-      Role.allCases.flatMap { role in
+      return Role.allCases.flatMap { role in
         Readiness.allCases.flatMap { readiness in
           [false, true].map {
-            .attached(role.rawValue, readiness.rawValue + "0", isDerivedFromShown: $0)
+            .attached(
+              numbered(role.rawValue), contents(readiness.rawValue + "0"), isDerivedFromShown: $0)
           }
         }
       }
     case .update:
-      Role.allCases.flatMap { role in
-        Readiness.allCases.map { .update(role.rawValue, $0.rawValue + "7") }
+      return Role.allCases.flatMap { role in
+        Readiness.allCases.flatMap { readiness in
+          updates(readiness.rawValue + "7").map { .update(numbered(role.rawValue), $0) }
+        }
       }
     case .compared:
-      Role.allCases.flatMap { role in ["d", nil].map { .compared(role.rawValue, $0) } }
-    case .cancel: Role.allCases.map { .cancel($0.rawValue) }
-    case .close: [.close]
+      return Role.allCases.flatMap { role in
+        [Changeset(insertions: [0]), nil].map { .compared(numbered(role.rawValue), $0) }
+      }
+    case .cancel: return Role.allCases.map { .cancel(numbered($0.rawValue)) }
+    case .close: return [.close]
     }
   }
 
@@ -129,63 +137,76 @@ private typealias Machine = SwapStateMachine<Plain>
   }
 
   private func text(_ state: Machine.State) -> String {
-    func list(_ updates: [String]) -> String { "[" + updates.joined(separator: " ") + "]" }
-    func over(_ shown: Int?) -> String { shown.map { " over \($0)" } ?? "" }
+    func list(_ updates: [SwapUpdate]) -> String { "[\(text(updates))]" }
+    func over(_ shown: SwapAttachment?) -> String { shown.map { " over \($0.number)" } ?? "" }
     return switch state {
     case .empty: "empty"
-    case .starting(let first, let pending): "starting \(first) \(list(pending))"
-    case .showing(let shown): "showing \(shown)"
+    case .starting(let first, let pending): "starting \(first.number) \(list(pending))"
+    case .showing(let shown): "showing \(shown.number)"
     case .attaching(let shown, let staged, let pending):
-      "attaching \(staged)\(over(shown)) \(list(pending))"
-    case .loading(let shown, let staged): "loading \(staged)\(over(shown))"
+      "attaching \(staged.number)\(over(shown)) \(list(pending))"
+    case .loading(let shown, let staged): "loading \(staged.number)\(over(shown))"
     case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged):
-      "diffing \(staged) \(contents)\(over(shown)) \(list(ofShown)) \(list(ofStaged))"
+      "diffing \(staged.number) \(text(contents))\(over(shown)) \(list(ofShown)) "
+        + list(ofStaged)
     case .closed: "closed"
     }
   }
 
+  private func text(_ contents: SwapContents) -> String { contents.value() }
+
+  private func text(_ updates: [SwapUpdate]) -> String {
+    updates.map { $0.value() }.joined(separator: " ")
+  }
+
+  private func text(_ difference: Changeset?) -> String { difference == nil ? "equal" : "d" }
+
   private func text(_ input: Machine.Input) -> String {
     switch input {
-    case .start(let first): "start \(first)"
-    case .swap(let new, let isCycle): "swap \(new)" + (isCycle ? " cycle" : "")
+    case .start(let first): "start \(first.number)"
+    case .swap(let new, let isCycle): "swap \(new.number)" + (isCycle ? " cycle" : "")
     case .attached(let attachment, let contents, let isDerived):
-      "attached \(attachment) \(contents)" + (isDerived ? " derived" : "")
-    case .update(let attachment, let update): "update \(attachment) \(update)"
+      "attached \(attachment.number) \(text(contents))" + (isDerived ? " derived" : "")
+    case .update(let attachment, let update): "update \(attachment.number) \(text([update]))"
     case .compared(let attachment, let difference):
-      "compared \(attachment) \(difference ?? "equal")"
-    case .cancel(let attachment): "cancel \(attachment)"
+      "compared \(attachment.number) \(text(difference))"
+    case .cancel(let attachment): "cancel \(attachment.number)"
     case .close: "close"
     }
   }
 
   private func text(_ decision: Machine.Decision) -> String {
-    let steps = decision.steps.map { step in
-      switch step {
-      case .show(let contents, let difference): "show \(contents) \(difference ?? "equal")"
-      case .replay(let updates): "replay \(updates.joined(separator: " "))"
-      case .adopt(let new, let attachment): "adopt \(new) by \(attachment)"
-      case .share(let new, let staged): "share \(new) with \(staged)"
-      case .beginDifference(let attachment): "begin \(attachment)"
-      case .endDifference(let attachment): "end \(attachment)"
-      }
-    }
-    let actions = decision.actions.map { action in
-      switch action {
-      case .attach(let attachment): "attach \(attachment)"
-      case .attachFirst(let attachment): "attach first \(attachment)"
-      case .start(let attachment): "start \(attachment)"
-      case .computeDifference(let attachment, let contents): "compute \(attachment) \(contents)"
-      case .leave(let attachment): "leave \(attachment)"
-      case .endObservation(let attachment): "end observation \(attachment)"
-      case .resolve(let attachment, let outcome): "\(attachment) is \(text(outcome))"
-      case .deliver: "deliver"
-      case .wakeWaiters: "wake"
-      case .discardUpdates(let updates): "discard \(updates.joined(separator: " "))"
-      case .discardContents(let contents): "discard contents \(contents)"
-      }
-    }
-    let parts = [steps, actions].filter { !$0.isEmpty }.map { $0.joined(separator: ", ") }
+    let parts = [decision.steps.map(text), decision.actions.map(text)]
+      .filter { !$0.isEmpty }.map { $0.joined(separator: ", ") }
     return parts.isEmpty ? "nothing" : parts.joined(separator: " / ")
+  }
+
+  private func text(_ step: Machine.Step) -> String {
+    switch step {
+    case .show(let contents, let difference): "show \(text(contents)) \(text(difference))"
+    case .replay(let updates): "replay \(text(updates))"
+    case .adopt(let new, let attachment): "adopt \(new.number) by \(attachment.number)"
+    case .share(let new, let staged): "share \(new.number) with \(staged.number)"
+    case .beginDifference(let attachment): "begin \(attachment.number)"
+    case .endDifference(let attachment): "end \(attachment.number)"
+    }
+  }
+
+  private func text(_ action: Machine.Action) -> String {
+    switch action {
+    case .attach(let attachment): "attach \(attachment.number)"
+    case .attachFirst(let attachment): "attach first \(attachment.number)"
+    case .start(let attachment): "start \(attachment.number)"
+    case .computeDifference(let attachment, let contents):
+      "compute \(attachment.number) \(text(contents))"
+    case .leave(let attachment): "leave \(attachment.number)"
+    case .endObservation(let attachment): "end observation \(attachment.number)"
+    case .resolve(let attachment, let outcome): "\(attachment.number) is \(text(outcome))"
+    case .deliver: "deliver"
+    case .wakeWaiters: "wake"
+    case .discardUpdates(let updates): "discard \(text(updates))"
+    case .discardContents(let contents): "discard contents \(text(contents))"
+    }
   }
 
   private func text(_ outcome: SwapOutcome) -> String {
@@ -473,7 +494,7 @@ private typealias Machine = SwapStateMachine<Plain>
   @Test func `a new machine shows nothing until it starts`() {
     var machine = Machine()
     #expect(text(machine.state) == "empty")
-    #expect(text(machine.handle(.start(2))) == "attach first 2")
+    #expect(text(machine.handle(.start(numbered(2)))) == "attach first 2")
     #expect(text(machine.state) == "starting 2 []")
   }
 }

@@ -1,4 +1,5 @@
 import DataSourceTesting
+import Diffing
 import Foundation
 import ObservableCollections
 import SwappableSources
@@ -12,19 +13,12 @@ private struct Version: Hashable, Sendable {
   var readiness: SwapReadiness
 }
 
-/// Attachments are numbers, and the last digit is the collection.
-private enum Versions: SwapPayload {
-  typealias Attachment = Int
-  typealias Contents = Version
-  typealias Update = Version
-  typealias Difference = String
-
-  static func haveSameCollection(_ one: Int, _ other: Int) -> Bool { one % 10 == other % 10 }
-  static func readiness(of contents: Version) -> SwapReadiness { contents.readiness }
-  static func contents(after update: Version) -> Version { update }
+extension Version {
+  fileprivate var contents: SwapContents { SwapContents(value: self, readiness) }
+  fileprivate var update: SwapUpdate { SwapUpdate(value: self, readiness) }
 }
 
-private typealias Machine = SwapStateMachine<Versions>
+private typealias Machine = SwapStateMachine
 
 /// A container and its sources, without threads: each answer to an action comes at a random time.
 private final class Walk {
@@ -56,7 +50,7 @@ private final class Walk {
     if random.oneIn(2) {
       let first = makeAttachment()
       connected.insert(first)
-      handle(.start(first))
+      handle(.start(numbered(first)))
     }
   }
 
@@ -86,15 +80,15 @@ private final class Walk {
       let new = makeAttachment()
       let isCycle = random.oneIn(8)
       if !isCycle { connected.insert(new) }
-      handle(.swap(new, isCycle: isCycle))
+      handle(.swap(numbered(new), isCycle: isCycle))
     case 1:
       if let staged = machine.staged, random.oneIn(2) { handle(.cancel(staged)) }
     case 2:
       // The handles of swaps that are done, and updates that were under way when a source was left.
       guard let old = requested.randomElement(using: &random) else { return }
-      if old != machine.staged { handle(.cancel(old)) }
-      if old != machine.staged, old != machine.shown {
-        handle(.update(old, collections[old % 10]))
+      if numbered(old) != machine.staged { handle(.cancel(numbered(old))) }
+      if numbered(old) != machine.staged, numbered(old) != machine.shown {
+        handle(.update(numbered(old), collections[old % 10].update))
       }
     case 3...9:
       answer()
@@ -112,7 +106,7 @@ private final class Walk {
     default: break
     }
     for attachment in observed.sorted() where attachment % 10 == index {
-      handle(.update(attachment, collections[index]))
+      handle(.update(numbered(attachment), collections[index].update))
     }
   }
 
@@ -120,16 +114,19 @@ private final class Walk {
   private func answer() {
     if !computing.isEmpty, random.oneIn(12) {
       let attachment = computing.remove(at: random.below(computing.count))
-      if case .diffing = machine.state, machine.staged != attachment {
+      if case .diffing = machine.state, machine.staged != numbered(attachment) {
         counts["late", default: 0] += 1
       }
-      handle(.compared(attachment, random.oneIn(4) ? nil : "difference"))
+      let difference = random.oneIn(4) ? nil : Changeset(insertions: [0])
+      handle(.compared(numbered(attachment), difference))
     } else if !attaching.isEmpty {
       let index = random.below(attaching.count)
       let (attachment, contents) = attaching[index]
       if let contents {
         attaching.remove(at: index)
-        handle(.attached(attachment, contents, isDerivedFromShown: random.oneIn(6)))
+        let isDerived = random.oneIn(6)
+        handle(
+          .attached(numbered(attachment), contents.contents, isDerivedFromShown: isDerived))
       } else {
         attaching[index].contents = collections[attachment % 10]
         observed.insert(attachment)
@@ -143,7 +140,7 @@ private final class Walk {
     let before = machine.state
     // The executor begins with the contents of the first source before it answers.
     if case .attached(let first, let contents, _) = input, case .starting(first, _) = before {
-      visible = contents
+      visible = contents.value() as Version
     }
     let decision = machine.handle(input)
     perform(decision, of: input)
@@ -154,27 +151,30 @@ private final class Walk {
     for step in decision.steps {
       switch step {
       case .show(let contents, _):
-        guard case .compared(let attachment, _) = input else {
+        guard case .compared(let compared, _) = input else {
           return fail("shown by \(input)")
         }
+        let (attachment, contents): (Int, Version) = (compared.number, contents.value())
         expect(outcomes[attachment] == nil, "\(attachment) is shown after its outcome")
         expect(contents.collection == attachment % 10, "\(attachment) shows \(contents)")
         visible = contents
         counts["shown", default: 0] += 1
       case .replay(let updates):
-        for update in updates {
+        for update in updates.map({ $0.value() as Version }) {
           expect(
             update.collection == visible?.collection && update.number - 1 == visible?.number,
             "\(update) follows \(visible as Any)")
           visible = update
         }
-      case .adopt(let new, let attachment), .share(let new, let attachment):
+      case .adopt(let taken, let attachment), .share(let taken, let attachment):
+        let (new, attachment) = (taken.number, attachment.number)
         expect(new % 10 == attachment % 10, "\(new) is not \(attachment)")
         if case .share = step { shared[new] = attachment }
       case .beginDifference(let attachment):
-        expect(waiting.insert(attachment).inserted, "a second difference of \(attachment)")
+        expect(
+          waiting.insert(attachment.number).inserted, "a second difference of \(attachment.number)")
       case .endDifference(let attachment):
-        expect(waiting.remove(attachment) != nil, "no difference of \(attachment)")
+        expect(waiting.remove(attachment.number) != nil, "no difference of \(attachment.number)")
       }
     }
     for action in decision.actions { perform(action) }
@@ -183,18 +183,22 @@ private final class Walk {
   private func perform(_ action: Machine.Action) {
     switch action {
     case .attach(let attachment), .attachFirst(let attachment):
-      attaching.append((attachment, nil))
+      attaching.append((attachment.number, nil))
     case .computeDifference(let attachment, let contents):
+      let (attachment, contents): (Int, Version) = (attachment.number, contents.value())
       expect(contents.collection == attachment % 10, "\(attachment) has \(contents)")
       computing.append(attachment)
-    case .leave(let attachment):
+    case .leave(let leaving):
+      let attachment = leaving.number
       expect(connected.remove(attachment) != nil, "\(attachment) is not connected")
       observed.remove(attachment)
       left.insert(attachment)
-    case .endObservation(let attachment):
+    case .endObservation(let leaving):
+      let attachment = leaving.number
       expect(left.contains(attachment), "\(attachment) was not left")
       observed.remove(attachment)
-    case .resolve(let attachment, let outcome):
+    case .resolve(let resolved, let outcome):
+      let attachment = resolved.number
       expect(shared[attachment] == nil, "\(attachment) shares an outcome and has another")
       expect(
         outcomes.updateValue(outcome, forKey: attachment) == nil,
@@ -210,7 +214,7 @@ private final class Walk {
   private func check(
     _ decision: Machine.Decision, from before: Machine.State, _ input: Machine.Input
   ) {
-    let (shown, staged) = (machine.shown, machine.staged)
+    let (shown, staged) = (machine.shown?.number, machine.staged?.number)
     expect(
       connected == Set([shown, staged].compactMap { $0 }),
       "attached are \(connected), not \(shown as Any) and \(staged as Any)")
@@ -233,10 +237,10 @@ private final class Walk {
   /// Rule S3: of the updates that came during a difference, one side is applied and one is dropped.
   private func checkPending(_ decision: Machine.Decision, from before: Machine.State) {
     let applied = decision.steps.flatMap { step -> [Version] in
-      if case .replay(let updates) = step { updates } else { [] }
+      if case .replay(let updates) = step { versions(updates) } else { [] }
     }
     let dropped = decision.actions.flatMap { action -> [Version] in
-      if case .discardUpdates(let updates) = action { updates } else { [] }
+      if case .discardUpdates(let updates) = action { versions(updates) } else { [] }
     }
     guard case .diffing(_, _, _, let ofShown, let ofStaged) = before else { return }
     let isShown = decision.steps.contains { if case .show = $0 { true } else { false } }
@@ -247,11 +251,13 @@ private final class Walk {
       expect(applied.isEmpty, "updates are applied at the end")
       expect(dropped.count == ofShown.count + ofStaged.count, "updates are kept after the end")
     case .empty, .starting, .showing, .attaching, .loading:
-      expect(applied == (isShown ? ofStaged : ofShown), "\(applied) are applied")
-      expect(dropped == (isShown ? ofShown : ofStaged), "\(dropped) are dropped")
+      expect(applied == versions(isShown ? ofStaged : ofShown), "\(applied) are applied")
+      expect(dropped == versions(isShown ? ofShown : ofStaged), "\(dropped) are dropped")
       counts["pending", default: 0] += ofShown.count + ofStaged.count
     }
   }
+
+  private func versions(_ updates: [SwapUpdate]) -> [Version] { updates.map { $0.value() } }
 
   private func expect(_ condition: Bool, _ message: @autoclosure () -> String) {
     if !condition { fail(message()) }

@@ -18,7 +18,7 @@ struct JSONDocument: Sendable {
     self.key = key
     var spans: [Range<Int>] = []
     do throws(JSONError) {
-      try JSONElement.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.ScanError) in
+      try Self.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.ScanError) in
         try Self.split(&scanner, into: &spans)
       }
       self.spans = spans
@@ -42,7 +42,7 @@ struct JSONDocument: Sendable {
     JSONError(
       code: error.code, reason: error.reason,
       position: JSONError.Position(
-        of: spans[error.offset].lowerBound, in: bytes[JSONElement.bodyStart(of: bytes)...]),
+        of: spans[error.offset].lowerBound, in: bytes[Self.bodyStart(of: bytes)...]),
       elementOffset: error.offset)
   }
 
@@ -56,7 +56,7 @@ struct JSONDocument: Sendable {
       spans.append(try scanner.scanElement(offset: spans.count))
       scanner.skipSpace()
     } while try scanner.scanSeparator(closing: UInt8(ascii: "]"), of: "array")
-    try JSONElement.scanEnd(&scanner, after: "array")
+    try scanner.scanEnd(after: "array")
   }
 
   /// Scans the opening bracket. If the array is empty, scans the whole array.
@@ -77,8 +77,57 @@ struct JSONDocument: Sendable {
     scanner.skipSpace()
     guard scanner.next == UInt8(ascii: "]") else { return true }
     scanner.advance()
-    try JSONElement.scanEnd(&scanner, after: "array")
+    try scanner.scanEnd(after: "array")
     return false
+  }
+}
+
+extension JSONDocument {
+  /// Scans a text, and converts the offsets of faults to lines and columns.
+  ///
+  /// - Parameters:
+  ///   - capacity: The length of the longest value that the scanner copies, or 0 if it copies none.
+  ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
+  ///     there, a byte order mark is skipped and the encoding is checked.
+  static func parse<Value>(
+    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
+    _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
+  ) throws(JSONError) -> Value {
+    let start = isWhole ? bodyStart(of: bytes) : 0
+    do throws(JSONScanner.ScanError) {
+      if isWhole, isUTF16(bytes) {
+        throw JSONScanner.ScanError(
+          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
+      }
+      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
+        (scanner) throws(JSONScanner.ScanError) in
+        scanner.skipSpace()
+        if scanner.next == nil {
+          throw scanner.error(.empty, "the text is empty; write [] for an empty list")
+        }
+        return try body(&scanner)
+      }
+    } catch {
+      throw JSONError(
+        code: error.code, reason: error.reason,
+        position: JSONError.Position(of: error.offset, in: bytes[start...]),
+        elementOffset: error.elementOffset)
+    }
+  }
+
+  /// Returns the offset of the first byte after a byte order mark.
+  static func bodyStart(of bytes: [UInt8]) -> Int {
+    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+  }
+
+  /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.
+  ///
+  /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
+  /// encoding, indicates UTF-16 or UTF-32.
+  static func isUTF16(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
+      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
   }
 }
 
@@ -114,6 +163,12 @@ extension JSONDocument {
 }
 
 extension JSONScanner {
+  /// Skips white space, and throws an error if the text continues.
+  mutating func scanEnd(after value: String) throws(ScanError) {
+    skipSpace()
+    if next != nil { throw unexpected(expecting: "the end of the text after the \(value)") }
+  }
+
   /// Checks an element of the outermost array.
   ///
   /// - Parameter offset: The number of elements before it.

@@ -90,7 +90,7 @@ extension JSONDocumentEdit {
         var matcher = JSONElementMatcher(
           old: oldBytes, oldSpans: old.spans, range: elements, new: newBytes)
         do throws(JSONError) {
-          let isInStep = try JSONElement.parse(text, capacity: 0, isWhole: !isWindow) {
+          let isInStep = try JSONDocument.parse(text, capacity: 0, isWhole: !isWindow) {
             (scanner) throws(JSONScanner.ScanError) in
             try body(&matcher, &scanner)
           }
@@ -189,7 +189,7 @@ private struct JSONElementMatcher {
       }
       scanner.skipSpace()
     } while try scanner.scanSeparator(closing: UInt8(ascii: "]"), of: "array")
-    try JSONElement.scanEnd(&scanner, after: "array")
+    try scanner.scanEnd(after: "array")
     return limit == nil
   }
 

@@ -72,10 +72,10 @@ extension JSONElement {
   /// - Throws: An error with the position and the reason if the text is not valid or the key is
   ///   missing.
   public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
-    self = try Self.parse(bytes, capacity: bytes.count) {
+    self = try JSONDocument.parse(bytes, capacity: bytes.count) {
       (scanner) throws(JSONScanner.ScanError) in
       let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
-      try Self.scanEnd(&scanner, after: "value")
+      try scanner.scanEnd(after: "value")
       return element
     }
   }
@@ -130,65 +130,6 @@ extension JSONElement {
     var bytes: [UInt8] = []
     JSONText.append(name, to: &bytes)
     return bytes
-  }
-}
-
-extension JSONElement {
-  /// Scans a text, and converts the offsets of faults to lines and columns.
-  ///
-  /// - Parameters:
-  ///   - capacity: The length of the longest value that the scanner copies, or 0 if it copies none.
-  ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
-  ///     there, a byte order mark is skipped and the encoding is checked.
-  static func parse<Value>(
-    _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
-    _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
-  ) throws(JSONError) -> Value {
-    let start = isWhole ? bodyStart(of: bytes) : 0
-    do throws(JSONScanner.ScanError) {
-      if isWhole, isUTF16(bytes) {
-        throw JSONScanner.ScanError(
-          code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
-      }
-      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
-        (scanner) throws(JSONScanner.ScanError) in
-        scanner.skipSpace()
-        if scanner.next == nil {
-          throw scanner.error(.empty, "the text is empty; write [] for an empty list")
-        }
-        return try body(&scanner)
-      }
-    } catch {
-      throw JSONError(
-        code: error.code, reason: error.reason,
-        position: JSONError.Position(of: error.offset, in: bytes[start...]),
-        elementOffset: error.elementOffset)
-    }
-  }
-
-  /// Returns the offset of the first byte after a byte order mark.
-  static func bodyStart(of bytes: [UInt8]) -> Int {
-    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-  }
-
-  /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.
-  ///
-  /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
-  /// encoding, indicates UTF-16 or UTF-32.
-  static func isUTF16(_ bytes: [UInt8]) -> Bool {
-    bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
-      || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
-      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
-  }
-
-  /// Skips white space, and throws an error if the text continues.
-  static func scanEnd(
-    _ scanner: inout JSONScanner, after value: String
-  ) throws(JSONScanner.ScanError) {
-    scanner.skipSpace()
-    if scanner.next != nil {
-      throw scanner.unexpected(expecting: "the end of the text after the \(value)")
-    }
   }
 }
 

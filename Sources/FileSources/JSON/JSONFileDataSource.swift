@@ -35,7 +35,7 @@ import SwappablePrimitives
 /// For each save, the source compares the bytes with the previous bytes and decodes the elements whose
 /// text is new. It keeps the text of the file in memory.
 public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataSource {
-  private let contents: CollectionProperty<Element>
+  public let collection: LiveCollection<Element>
   private let reloader: FileReloader<Element>
 
   /// Creates a source of elements that a closure decodes.
@@ -55,15 +55,16 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    contents = CollectionProperty(status: .idle)
+    let contents = CollectionProperty<Element>(status: .idle)
+    collection = contents.collection
+    let path = absolutePath(path)
     reloader = FileReloader(
-      path: absolutePath(path), queueLabel: "swappable.json-file", system: system, timing: timing,
-      contents: contents, loader: JSONFileLoader(key: key, decoding: decoding))
+      path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
+      contents: contents,
+      loader: JSONFileLoader(path: path, files: system.files, key: key, decoding: decoding))
   }
 
   deinit { reloader.stop() }
-
-  public var collection: LiveCollection<Element> { contents.collection }
 
   public func start() { reloader.start() }
 
@@ -101,67 +102,48 @@ extension JSONFileDataSource where Element == JSONElement {
 
 /// Loads a file that contains one JSON array.
 private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoader {
+  private let path: String
+  private let files: FileAccess
   private let key: String?
   private let decoding: ElementDecoding<Element>
   /// The last version that was loaded. Its elements are only in the collection.
   private var document: JSONDocument?
 
-  init(key: String?, decoding: ElementDecoding<Element>) {
+  init(path: String, files: FileAccess, key: String?, decoding: ElementDecoding<Element>) {
+    self.path = path
+    self.files = files
     self.key = key
     self.decoding = decoding
   }
 
-  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action] {
+  func read(
+    after old: Snapshot<Element>, isBeingWritten _: Bool, isGraceOver _: Bool
+  ) -> ReadOutcome<Element> {
     do throws(FileError) {
-      let difference = try FileDifference.read(
-        reloader.path, comparingWith: document?.bytes, in: reloader.system.files)
+      let difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
       do throws(JSONError) {
-        try load(difference, reloader)
-        return []
+        return .loaded(try load(difference, after: old))
       } catch {
-        return reloader.machine.readFailed(ReadFailure(error, path: reloader.path))
+        return .failed(ReadFailure(error, path: path))
       }
     } catch {
-      return reloader.machine.readFailed(ReadFailure(error))
+      return .failed(ReadFailure(error))
     }
   }
 
   private func load(
-    _ difference: FileDifference, _ reloader: FileReloader<Element>
-  ) throws(JSONError) {
+    _ difference: FileDifference, after old: Snapshot<Element>
+  ) throws(JSONError) -> LoadedContents<Element> {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument(bytes, key: key)
       let elements = try first.elements(decoding)
       document = first
-      reloader.identities.update(removed: [], added: elements)
-      return publish(reloader) { $0.replace(with: elements) }
+      return .whole(elements)
     }
     guard var change = try document?.update(for: difference, decoding: decoding) else {
-      return publish(reloader, nil)
+      return .same
     }
-    let old = reloader.contents.collection.snapshot
     change.pairUpdates(of: old)
-    reloader.identities.update(
-      removed: change.changeset.deletions.map { old[$0] }, added: change.inserted)
-    publish(reloader) {
-      $0.apply(change.changeset, inserted: change.inserted, updated: change.updated)
-    }
-  }
-
-  /// Ends a successful read.
-  ///
-  /// - Parameter edit: A closure that changes the contents, or `nil` if only the status changes.
-  private func publish(
-    _ reloader: FileReloader<Element>, _ edit: ((CollectionDraft<Element>) -> Void)?
-  ) {
-    reloader.machine.readSucceeded()
-    // The source may have been released during the read.
-    if reloader.hasStopped { return }
-    guard let edit else { return reloader.contents.setStatus(reloader.status(.loaded)) }
-    reloader.contents.edit { draft in
-      edit(draft)
-      reloader.duplicate = reloader.identities.diagnostic(for: draft.snapshot)
-      draft.newStatus = reloader.status(.loaded)
-    }
+    return .changed(change.changeset, inserted: change.inserted, updated: change.updated)
   }
 }

@@ -42,7 +42,7 @@ import SwappablePrimitives
 ///
 /// The source keeps its elements in memory, but not the text of the file.
 public final class JSONLinesDataSource<Element: Differentiable & Sendable>: DataSource {
-  private let contents: CollectionProperty<Element>
+  public let collection: LiveCollection<Element>
   private let reloader: FileReloader<Element>
 
   /// Creates a source of elements that a closure decodes.
@@ -62,15 +62,16 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
-    contents = CollectionProperty(status: .idle)
+    let contents = CollectionProperty<Element>(status: .idle)
+    collection = contents.collection
+    let path = absolutePath(path)
     reloader = FileReloader(
-      path: absolutePath(path), queueLabel: "swappable.json-lines", system: system, timing: timing,
-      contents: contents, loader: JSONLinesLoader(key: key, decoding: decoding))
+      path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
+      contents: contents,
+      loader: JSONLinesLoader(path: path, files: system.files, key: key, decoding: decoding))
   }
 
   deinit { reloader.stop() }
-
-  public var collection: LiveCollection<Element> { contents.collection }
 
   public func start() { reloader.start() }
 
@@ -108,6 +109,8 @@ extension JSONLinesDataSource where Element == JSONElement {
 
 /// Loads a file of JSON Lines.
 private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
+  private let path: String
+  private let files: FileAccess
   private let reader: JSONLinesReader<Element>
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   private var cursor: LineCursor?
@@ -117,15 +120,15 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   /// The state of the file at the last event.
   private var lastState: FileState?
 
-  init(key: String?, decoding: ElementDecoding<Element>) {
+  init(path: String, files: FileAccess, key: String?, decoding: ElementDecoding<Element>) {
+    self.path = path
+    self.files = files
     reader = JSONLinesReader(key: key, decoding: decoding)
   }
 
   var diagnostics: [SourceDiagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
 
-  /// Handles an event of the file watch. If the file has only grown, it is read immediately, to
-  /// load its complete lines.
-  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
+  func fileChanged(_ event: FileEvent) -> Bool {
     lastState = event.state
     switch event.kind {
     case .replaced, .created, .removed:
@@ -133,33 +136,31 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
       (cursor, malformedLine) = (nil, nil)
     case .written, .modified, .touched, .check: break
     }
-    if event.kind == .modified, let cursor, let stamp = event.state.stamp,
-      stamp.identity == cursor.stamp.identity, stamp.size > cursor.stamp.size
-    {
-      return machine.fileGrew()
-    }
-    return machine.fileChanged(event.kind)
+    guard event.kind == .modified, let cursor, let stamp = event.state.stamp else { return false }
+    return stamp.identity == cursor.stamp.identity && stamp.size > cursor.stamp.size
   }
 
-  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action] {
-    let path = reloader.path
+  func read(
+    after _: Snapshot<Element>, isBeingWritten: Bool, isGraceOver: Bool
+  ) -> ReadOutcome<Element> {
     do throws(LineReadingError) {
       for _ in 0..<FileDifference.maximumAttempts {
-        if let actions = try readOnce(reloader) { return actions }
+        let outcome = try readOnce(isBeingWritten: isBeingWritten, isGraceOver: isGraceOver)
+        if let outcome { return outcome }
       }
       throw .file(.unstable(path: path))
     } catch {
-      return reloader.machine.readFailed(error.readFailure(path: path))
+      return .failed(error.readFailure(path: path))
     }
   }
 
   /// Reads the file once.
   ///
-  /// - Returns: The actions that follow, or `nil` if the file changed during the read.
+  /// - Returns: The outcome, or `nil` if the file changed during the read.
   private func readOnce(
-    _ reloader: FileReloader<Element>
-  ) throws(LineReadingError) -> [ReloadMachine.Action]? {
-    let file = try reloader.system.files.open(reloader.path).mapError(LineReadingError.file).get()
+    isBeingWritten: Bool, isGraceOver: Bool
+  ) throws(LineReadingError) -> ReadOutcome<Element>? {
+    let file = try files.open(path).mapError(LineReadingError.file).get()
     let stamp = try file.stamp().mapError(LineReadingError.file).get()
     if let malformedLine, try reader.margins(at: malformedLine.end, in: file, stamp) != nil {
       throw .line(malformedLine.error)
@@ -170,8 +171,8 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
       (start, margins) = (cursor, same)
     }
     // While a writer rewrites the file, wait until the writer closes it or pauses.
-    if start == nil, isBeingWritten(stamp, reloader.machine), !reloader.machine.isGraceOver {
-      return reloader.machine.waitForGrace()
+    if start == nil, isBeingWritten || hasChangedSinceLastEvent(stamp), !isGraceOver {
+      return .unfinished
     }
     var lines: JSONLines<Element>
     switch try reader.read(file, from: start, margins: margins, stamp: stamp) {
@@ -182,20 +183,20 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     }
     guard try reader.isSettled(file, since: stamp, lines.cursor) else { return nil }
     malformedLine = nil
-    let mustWait = takeOpenLine(of: &lines, after: start, reloader)
-    if mustWait, start == nil { return reloader.machine.waitForGrace() }
+    let isComplete = takeOpenLine(of: &lines, after: start, isGraceOver: isGraceOver)
+    guard start != nil else {
+      if !isComplete { return .unfinished }
+      cursor = lines.cursor
+      return .loaded(.whole(lines.elements))
+    }
     cursor = lines.cursor
-    reloader.machine.readSucceeded()
-    // The source may have been released during the read.
-    if reloader.hasStopped { return [] }
-    publish(lines, isContinued: start != nil, reloader)
-    return mustWait ? reloader.machine.waitForGrace() : []
+    return .loaded(
+      .appended(lines.elements, replacingLast: lines.replacesLast), isComplete: isComplete)
   }
 
-  /// Returns a Boolean value that indicates whether a writer is active, or the file has changed since the
-  /// last event, so another event will follow.
-  private func isBeingWritten(_ stamp: FileStamp, _ machine: ReloadMachine) -> Bool {
-    if machine.isBeingWritten { return true }
+  /// Returns a Boolean value that indicates whether the file has changed since the last event, so another
+  /// event will follow.
+  private func hasChangedSinceLastEvent(_ stamp: FileStamp) -> Bool {
     guard let last = lastState else { return false }
     guard let lastStamp = last.stamp else { return true }
     return stamp.differsInContents(from: lastStamp)
@@ -203,10 +204,9 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
 
   /// Adds a last line without a newline to the elements if it counts, and updates its diagnostic.
   ///
-  /// - Returns: A Boolean value that indicates whether the line must wait for its newline or for the end
-  ///   of the grace period.
+  /// - Returns: `false` if the line must wait for its newline or for the end of the grace period.
   private func takeOpenLine(
-    of lines: inout JSONLines<Element>, after start: LineCursor?, _ reloader: FileReloader<Element>
+    of lines: inout JSONLines<Element>, after start: LineCursor?, isGraceOver: Bool
   ) -> Bool {
     // A writer may have replaced a loaded line with blanks.
     let isBlank = lines.elements.isEmpty && lines.openLine.isEmpty
@@ -214,10 +214,10 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     if !lines.replacesLast { lines.cursor.openLine = start?.openLine }
     guard !lines.openLine.isEmpty else {
       openLineDiagnostic = nil
-      return false
+      return true
     }
-    if lines.openLine == lines.cursor.openLine { return false }
-    guard reloader.machine.isGraceOver else { return true }
+    if lines.openLine == lines.cursor.openLine { return true }
+    guard isGraceOver else { return false }
     do throws(JSONError) {
       let element = try reader.element(of: lines.openLine, after: lines.cursor)
       lines.replacesLast = lines.replacesLast || lines.cursor.openLine != nil
@@ -228,42 +228,9 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
       openLineDiagnostic = SourceDiagnostic(
         code: "incomplete-line",
         message:
-          "The last line of \(reloader.path) has no newline and is incomplete, "
+          "The last line of \(path) has no newline and is incomplete, "
           + "so it is not shown yet: \(error).")
     }
-    return false
-  }
-
-  private func publish(
-    _ lines: JSONLines<Element>, isContinued: Bool, _ reloader: FileReloader<Element>
-  ) {
-    guard isContinued else {
-      reloader.identities = IdentityCounts()
-      reloader.identities.update(removed: [], added: lines.elements)
-      reloader.duplicate = reloader.identities.diagnostic(for: lines.elements)
-      reloader.contents.publish(lines.elements, status: reloader.status(.loaded))
-      return
-    }
-    reloader.contents.edit { draft in
-      let last = lines.replacesLast ? draft[draft.count - 1] : nil
-      reloader.identities.update(removed: last.map { [$0] } ?? [], added: lines.elements)
-      var added = lines.elements[...]
-      if let last, let first = added.first,
-        last.differenceIdentifier == first.differenceIdentifier
-      {
-        draft[draft.count - 1] = first
-        added = added.dropFirst()
-      } else if last != nil {
-        draft.removeSubrange(draft.count - 1..<draft.count)
-      }
-      draft.append(contentsOf: added)
-      // While elements are only added, the first duplicate stays the same.
-      if !reloader.identities.hasDuplicates {
-        reloader.duplicate = nil
-      } else if reloader.duplicate == nil || last != nil {
-        reloader.duplicate = reloader.identities.diagnostic(for: draft.snapshot)
-      }
-      draft.newStatus = reloader.status(.loaded)
-    }
+    return true
   }
 }

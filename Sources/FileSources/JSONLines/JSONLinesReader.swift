@@ -86,14 +86,16 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
 
     while margins.position < stamp.size {
       let count = Int(min(Int64(size), stamp.size - Int64(margins.position)))
-      let bytes = try file.read(margins.position, count).mapError(LineReadingError.file).get()
-      if margins.position == 0, JSONElement.isUTF16(bytes) {
+      let bytes = try file.bytes(from: margins.position, count: count).mapError(
+        LineReadingError.file
+      ).get()
+      if margins.position == 0, JSONDocument.isUTF16(bytes) {
         throw .line(
           JSONError(
             code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
             position: JSONError.Position(line: 1, column: 1)))
       }
-      let bodyStart = margins.position == 0 ? JSONElement.bodyStart(of: bytes) : 0
+      let bodyStart = margins.position == 0 ? JSONDocument.bodyStart(of: bytes) : 0
       guard let newline = bytes.lastIndex(of: 0x0A) else {
         if margins.position + count == stamp.size || bytes.count < count {
           openLine = Array(bytes[JSONLineBatch.trimmed(bytes, bodyStart..<bytes.count)])
@@ -205,7 +207,9 @@ struct FileMargins: Sendable {
   init(of file: OpenedFile, upTo position: Int) throws(LineReadingError) {
     func bytes(_ range: Range<Int>) throws(LineReadingError) -> [UInt8] {
       if range.isEmpty { return [] }
-      return try file.read(range.lowerBound, range.count).mapError(LineReadingError.file).get()
+      return try file.bytes(from: range.lowerBound, count: range.count).mapError(
+        LineReadingError.file
+      ).get()
     }
     self.position = position
     let headEnd = min(position, Self.span)

@@ -12,7 +12,7 @@ enum FileDifference: Sendable {
 
   /// The number of times that a file that changes meanwhile is read.
   static let maximumAttempts = 4
-  /// The size of a chunk: small enough to be compared while it is in the processor's cache.
+  /// The size of the chunk that is read at once: small enough to be compared while it is in the processor's cache.
   static let chunkSize = 1 << 17
 
   /// Reads a file and compares it with the bytes of its previous version, if there are any.
@@ -46,7 +46,7 @@ enum FileDifference: Sendable {
     of file: OpenedFile, size: Int
   ) throws(FileError) -> FileDifference? {
     // Read one byte more than the size, to notice growth.
-    let bytes = try file.read(0, size + 1).get()
+    let bytes = try file.bytes(from: 0, count: size + 1).get()
     return bytes.count == size ? .whole(bytes) : nil
   }
 
@@ -54,32 +54,35 @@ enum FileDifference: Sendable {
   private static func compare(
     _ file: OpenedFile, size: Int, with known: [UInt8]
   ) throws(FileError) -> FileDifference? {
-    let prefix = try commonPrefix(of: file, size: size, and: known)
+    let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: chunkSize, alignment: 8)
+    defer { chunk.deallocate() }
+    let prefix = try commonPrefix(of: file, size: size, and: known, chunk)
     if prefix == size, size == known.count { return .same }
     // The prefix and the suffix must not overlap.
     let suffix = try commonSuffix(
-      of: file, size: size, and: known, limit: min(size, known.count) - prefix)
+      of: file, size: size, and: known, limit: min(size, known.count) - prefix, chunk)
     let count = size - prefix - suffix
     // If this much differs, reading the whole file costs less than patching the old bytes.
     let isLarge = count > size / 8
     let wanted = isLarge ? size : count
-    let bytes = try file.read(isLarge ? 0 : prefix, wanted).get()
+    let bytes = try file.bytes(from: isLarge ? 0 : prefix, count: wanted).get()
     if bytes.count != wanted { return nil }
     return isLarge ? .whole(bytes) : .between(prefix: prefix, suffix: suffix, bytes)
   }
 
   private static func commonPrefix(
-    of file: OpenedFile, size: Int, and known: [UInt8]
+    of file: OpenedFile, size: Int, and known: [UInt8], _ chunk: UnsafeMutableRawBufferPointer
   ) throws(FileError) -> Int {
     let limit = min(size, known.count)
     var offset = 0
     while offset < limit {
-      let wanted = min(chunkSize, limit - offset)
-      let chunk = try file.read(offset, wanted).get()
-      let common = chunk.withUnsafeBytes { chunk in
-        known.withUnsafeBytes { known in
-          ByteComparison.commonPrefix(chunk, UnsafeRawBufferPointer(rebasing: known[offset...]))
-        }
+      let wanted = min(chunk.count, limit - offset)
+      let part = UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted])
+      let count = try file.read(offset, part).get()
+      let common = known.withUnsafeBytes { known in
+        ByteComparison.commonPrefix(
+          UnsafeRawBufferPointer(rebasing: part[..<count]),
+          UnsafeRawBufferPointer(rebasing: known[offset...]))
       }
       offset += common
       if common < wanted { break }
@@ -88,18 +91,18 @@ enum FileDifference: Sendable {
   }
 
   private static func commonSuffix(
-    of file: OpenedFile, size: Int, and known: [UInt8], limit: Int
+    of file: OpenedFile, size: Int, and known: [UInt8], limit: Int,
+    _ chunk: UnsafeMutableRawBufferPointer
   ) throws(FileError) -> Int {
     var length = 0
     while length < limit {
-      let wanted = min(chunkSize, limit - length)
-      let chunk = try file.read(size - length - wanted, wanted).get()
-      guard chunk.count == wanted else { break }
-      let common = chunk.withUnsafeBytes { chunk in
-        known.withUnsafeBytes { known in
-          ByteComparison.commonSuffix(
-            chunk, UnsafeRawBufferPointer(rebasing: known[..<(known.count - length)]))
-        }
+      let wanted = min(chunk.count, limit - length)
+      let part = UnsafeMutableRawBufferPointer(rebasing: chunk[..<wanted])
+      guard try file.read(size - length - wanted, part).get() == wanted else { break }
+      let common = known.withUnsafeBytes { known in
+        ByteComparison.commonSuffix(
+          UnsafeRawBufferPointer(part),
+          UnsafeRawBufferPointer(rebasing: known[..<(known.count - length)]))
       }
       length += common
       if common < wanted { break }

@@ -4,7 +4,8 @@ import FileWatching
 import ObservableCollections
 import SwappablePrimitives
 
-/// The part of a source that depends on the format of its file. It is used on the source's queue only.
+/// The part of a source that depends on the format of its file. It reads the file, and its reloader does
+/// the rest. It is used on the source's queue only.
 protocol FileLoader<Element>: AnyObject {
   associatedtype Element: Differentiable & Sendable
 
@@ -13,25 +14,49 @@ protocol FileLoader<Element>: AnyObject {
 
   /// Handles an event of the file watch.
   ///
-  /// - Returns: The actions that the machine returned.
-  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action]
+  /// - Returns: A Boolean value that indicates whether the file has only grown, so it is read at once.
+  func fileChanged(_ event: FileEvent) -> Bool
 
-  /// Reads the file, reports the result to the machine, and publishes new contents.
+  /// Reads the file.
   ///
-  /// - Returns: The actions that the machine returned.
-  func read(for reloader: FileReloader<Element>) -> [ReloadMachine.Action]
+  /// - Parameters:
+  ///   - old: The contents that the source shows.
+  ///   - isBeingWritten: A Boolean value that indicates whether a writer was active at the last event.
+  ///   - isGraceOver: A Boolean value that indicates whether the grace period has ended.
+  func read(
+    after old: Snapshot<Element>, isBeingWritten: Bool, isGraceOver: Bool
+  ) -> ReadOutcome<Element>
 }
 
 extension FileLoader {
   var diagnostics: [SourceDiagnostic] { [] }
+  func fileChanged(_: FileEvent) -> Bool { false }
+}
 
-  func fileChanged(_ event: FileEvent, _ machine: inout ReloadMachine) -> [ReloadMachine.Action] {
-    machine.fileChanged(event.kind)
-  }
+/// The result of reading a file.
+enum ReadOutcome<Element: Sendable> {
+  /// The contents are valid. If they are not complete, the file is read again after the grace period.
+  case loaded(LoadedContents<Element>, isComplete: Bool = true)
+  /// A writer continues, so nothing counts before the grace period has ended.
+  case unfinished
+  case failed(ReadFailure)
+}
+
+/// The contents of a file, relative to the contents that the source shows.
+enum LoadedContents<Element: Sendable> {
+  case same
+  case whole([Element])
+  /// The elements in the order of the changeset's insertions and updates.
+  case changed(Changeset, inserted: [Element], updated: [Element])
+  /// Elements at the end. The first one may replace the last element that is shown.
+  case appended([Element], replacingLast: Bool)
 }
 
 /// The implementation of a file source, which watches, reads, decodes and publishes on its own
 /// queue.
+///
+/// A save takes this way: event of the watch → `ReloadMachine.fileChanged` → action `read` →
+/// `FileLoader.read` → `publish`.
 ///
 /// The source retains the reloader. The watch and the timers refer to it weakly, so releasing the
 /// source ends everything.
@@ -47,14 +72,14 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   let path: String
-  let system: WatchSystem
-  let contents: CollectionProperty<Element>
+  private let system: WatchSystem
+  private let contents: CollectionProperty<Element>
   private let loader: any FileLoader<Element>
   private let queue: DispatchQueue
   private let state = Locked(State())
-  var machine: ReloadMachine
-  var identities = IdentityCounts<Element>()
-  var duplicate: SourceDiagnostic?
+  private var machine: ReloadMachine
+  private var identities = IdentityCounts<Element>()
+  private var duplicate: SourceDiagnostic?
 
   init(
     path: String, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
@@ -88,36 +113,16 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     for timer in timers.values { timer.cancel() }
   }
 
-  var hasStopped: Bool { state.withLock { $0.hasStopped } }
+  private var hasStopped: Bool { state.withLock { $0.hasStopped } }
 
   // MARK: - On the queue
-
-  /// Returns the status for a state, with the current diagnostics.
-  func status(_ state: SourceStatus.State) -> SourceStatus {
-    var diagnostics: [SourceDiagnostic] = []
-    if let polling = self.state.withLock({ $0.watch })?.diagnostic {
-      diagnostics.append(SourceDiagnostic(code: "polling", message: polling))
-    }
-    if let duplicate { diagnostics.append(duplicate) }
-    return SourceStatus(state, diagnostics: diagnostics + loader.diagnostics)
-  }
-
-  private func perform(_ actions: [ReloadMachine.Action]) {
-    for action in actions {
-      if hasStopped { return }
-      switch action {
-      case .read: perform(loader.read(for: self))
-      case .schedule(let token, let delay): schedule(token, delay)
-      case .show(let state): contents.setStatus(status(state))
-      }
-    }
-  }
 
   private func begin() {
     // The watch begins before the first read, so no change is missed between them.
     let watch = FileWatch(path: path, queue: queue, system: system) { [weak self] event in
       guard let self else { return }
-      perform(loader.fileChanged(event, &machine))
+      let hasGrown = loader.fileChanged(event)
+      perform(machine.fileChanged(event.kind, hasGrown: hasGrown))
     }
     let isStopped = state.withLock { state in
       if !state.hasStopped { state.watch = watch }
@@ -125,6 +130,91 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
     if isStopped { return }
     perform(machine.read())
+  }
+
+  private func perform(_ actions: [ReloadMachine.Action]) {
+    for action in actions {
+      if hasStopped { return }
+      switch action {
+      case .read: perform(read())
+      case .schedule(let token, let delay): schedule(token, delay)
+      case .show(let state): contents.setStatus(status(state))
+      }
+    }
+  }
+
+  /// Reads the file and publishes its contents.
+  ///
+  /// - Returns: The actions that follow.
+  private func read() -> [ReloadMachine.Action] {
+    let outcome = loader.read(
+      after: contents.collection.snapshot, isBeingWritten: machine.isBeingWritten,
+      isGraceOver: machine.isGraceOver)
+    switch outcome {
+    case .loaded(let new, let isComplete):
+      machine.readSucceeded()
+      // The source may have been released during the read.
+      if hasStopped { return [] }
+      publish(new)
+      return isComplete ? [] : machine.waitForGrace()
+    case .unfinished:
+      return machine.waitForGrace()
+    case .failed(let failure):
+      return machine.readFailed(failure)
+    }
+  }
+
+  private func publish(_ new: LoadedContents<Element>) {
+    if case .same = new { return contents.setStatus(status(.loaded)) }
+    contents.edit { draft in
+      edit(draft, to: new)
+      draft.newStatus = status(.loaded)
+    }
+  }
+
+  /// Edits the contents, and looks for duplicate identities.
+  private func edit(_ draft: CollectionDraft<Element>, to new: LoadedContents<Element>) {
+    switch new {
+    case .same:
+      break
+    case .whole(let elements):
+      identities = IdentityCounts()
+      identities.update(removed: [], added: elements)
+      draft.replace(with: elements)
+      duplicate = identities.diagnostic(for: elements)
+    case .changed(let changeset, let inserted, let updated):
+      let old = draft.snapshot
+      identities.update(removed: changeset.deletions.map { old[$0] }, added: inserted)
+      draft.apply(changeset, inserted: inserted, updated: updated)
+      duplicate = identities.diagnostic(for: draft.snapshot)
+    case .appended(let elements, let replacesLast):
+      let last = replacesLast ? draft[draft.count - 1] : nil
+      identities.update(removed: last.map { [$0] } ?? [], added: elements)
+      var added = elements[...]
+      if let last, let first = added.first,
+        last.differenceIdentifier == first.differenceIdentifier
+      {
+        draft[draft.count - 1] = first
+        added = added.dropFirst()
+      } else if last != nil {
+        draft.removeSubrange(draft.count - 1..<draft.count)
+      }
+      draft.append(contentsOf: added)
+      // While elements are only added, the first duplicate stays the same.
+      if duplicate == nil || last != nil || !identities.hasDuplicates {
+        duplicate = identities.diagnostic(for: draft.snapshot)
+      }
+    }
+  }
+
+  /// Returns the status for a state, with the current diagnostics.
+  private func status(_ state: SourceStatus.State) -> SourceStatus {
+    var diagnostics: [SourceDiagnostic] = []
+    if let polling = self.state.withLock({ $0.watch })?.diagnostic {
+      diagnostics.append(SourceDiagnostic(code: "polling", message: polling))
+    }
+    if let duplicate { diagnostics.append(duplicate) }
+    return SourceStatus(state, diagnostics: diagnostics + loader.diagnostics)
   }
 
   private func schedule(_ token: ReloadMachine.TimerToken, _ delay: Duration) {
@@ -137,5 +227,49 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
       state.hasStopped ? timer : state.timers.updateValue(timer, forKey: token.timer)
     }
     unwanted?.cancel()
+  }
+}
+
+/// The number of elements of each identity, kept up to date by changes.
+struct IdentityCounts<Element: Differentiable & Sendable> {
+  private var counts: [Element.DifferenceIdentifier: Int] = [:]
+  /// The number of elements that have the identity of an earlier one.
+  private var surplus = 0
+
+  /// A Boolean value that indicates whether two elements have one identity.
+  var hasDuplicates: Bool { surplus > 0 }
+
+  /// Counts removed and added elements.
+  ///
+  /// - Complexity: O(changes).
+  mutating func update(removed: [Element], added: [Element]) {
+    counts.reserveCapacity(counts.count + added.count - removed.count)
+    for element in removed {
+      let identifier = element.differenceIdentifier
+      guard let count = counts[identifier] else { continue }
+      counts[identifier] = count > 1 ? count - 1 : nil
+      if count > 1 { surplus -= 1 }
+    }
+    for element in added {
+      let count = counts[element.differenceIdentifier, default: 0] + 1
+      counts[element.differenceIdentifier] = count
+      if count > 1 { surplus += 1 }
+    }
+  }
+
+  /// Returns a diagnostic that names the first two elements of one identity, or `nil`.
+  func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
+    if surplus == 0 { return nil }
+    var seen: [Element.DifferenceIdentifier: Int] = [:]
+    for (offset, element) in elements.enumerated() {
+      let identifier = element.differenceIdentifier
+      if let first = seen.updateValue(offset, forKey: identifier) {
+        return SourceDiagnostic(
+          code: "duplicate-identity",
+          message: "Elements \(first) and \(offset) have the same key, \(identifier); "
+            + "a change of one may be reported for the other.")
+      }
+    }
+    return nil
   }
 }

@@ -56,7 +56,11 @@ struct ReloadMachine {
     self.timing = timing
   }
 
-  mutating func fileChanged(_ kind: FileEvent.Kind) -> [Action] {
+  /// Reacts to an event of the file watch.
+  ///
+  /// - Parameter hasGrown: A Boolean value that indicates whether a writer only appends. The file is then
+  ///   read immediately: complete lines count, even if more lines follow.
+  mutating func fileChanged(_ kind: FileEvent.Kind, hasGrown: Bool = false) -> [Action] {
     switch kind {
     case .written, .replaced, .removed:
       isBeingWritten = false
@@ -65,16 +69,11 @@ struct ReloadMachine {
       return read()
     case .modified, .created:
       isBeingWritten = true
+      if hasGrown { return read() }
       quietDelays += 1
       if quietDelays > Self.maximumDelays { return read() }
       return [schedule(.quiet, timing.quiet)]
     }
-  }
-
-  /// Reads immediately because a writer appends. Complete lines count, even if more lines follow.
-  mutating func fileGrew() -> [Action] {
-    isBeingWritten = true
-    return read()
   }
 
   mutating func timerFired(_ token: TimerToken) -> [Action] {

@@ -58,8 +58,12 @@ final class StartLimiter: Sendable {
       state.workers += 1
       return true
     }
-    if isWanted { addWorker() }
-    setTimer()
+    if isWanted {
+      addWorker()
+    } else {
+      // All workers may be blocked.
+      setTimer()
+    }
   }
 
   /// Starts a worker that is already counted.

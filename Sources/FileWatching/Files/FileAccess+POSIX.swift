@@ -4,7 +4,83 @@
   import Glibc
 #endif
 
-import SwappablePrimitives
+package import SwappablePrimitives
+
+/// The file system that the watcher and the sources use. Tests can replace it.
+package struct FileAccess: Sendable {
+  /// Returns the stamp of a path, without following a symbolic link at its end.
+  package var stamp: @Sendable (_ path: String) -> Result<FileStamp, FileError>
+  /// Returns the target of a symbolic link.
+  package var readLink: @Sendable (_ path: String) -> Result<String, FileError>
+  /// Opens a regular file to read from it.
+  package var open: @Sendable (_ path: String) -> Result<OpenedFile, FileError>
+
+  package init(
+    stamp: @escaping @Sendable (_ path: String) -> Result<FileStamp, FileError>,
+    readLink: @escaping @Sendable (_ path: String) -> Result<String, FileError>,
+    open: @escaping @Sendable (_ path: String) -> Result<OpenedFile, FileError>
+  ) {
+    self.stamp = stamp
+    self.readLink = readLink
+    self.open = open
+  }
+}
+
+/// An open regular file. It is closed when the last copy is released.
+package struct OpenedFile: Sendable {
+  package var path: String
+  /// Returns the current stamp.
+  package var stamp: @Sendable () -> Result<FileStamp, FileError>
+  /// Fills a buffer with the bytes from an offset, and returns their number. If the buffer is not full,
+  /// the file ends there.
+  package var read:
+    @Sendable (_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer) -> Result<Int, FileError>
+
+  package init(
+    path: String,
+    stamp: @escaping @Sendable () -> Result<FileStamp, FileError>,
+    read:
+      @escaping @Sendable (_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer)
+      -> Result<Int, FileError>
+  ) {
+    self.path = path
+    self.stamp = stamp
+    self.read = read
+  }
+
+  /// Returns up to `count` bytes from an offset. If there are fewer, the file ends there.
+  package func bytes(from offset: Int, count: Int) -> Result<[UInt8], FileError> {
+    guard Self.hasMemory(for: count) else {
+      return .failure(
+        FileError(
+          cause: .other, operation: "read", path: path, code: ENOMEM,
+          reason: "it is larger than the available memory"))
+    }
+    // With a capacity of 0, the array would write its count to the empty array, which all threads
+    // share.
+    if count == 0 { return .success([]) }
+    var result = Result<Int, FileError>.success(0)
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+      result = read(
+        offset,
+        UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
+      initializedCount = (try? result.get()) ?? 0
+    }
+    return result.map { _ in bytes }
+  }
+
+  /// Returns a Boolean value that indicates whether enough memory is available.
+  ///
+  /// A sparse file may be larger than the memory, and an array that cannot be allocated ends the
+  /// process.
+  private static func hasMemory(for count: Int) -> Bool {
+    guard count > 1 << 28 else { return true }
+    let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard memory != MAP_FAILED else { return false }
+    munmap(memory, count)
+    return true
+  }
+}
 
 extension FileAccess {
   /// The file system of the machine.
@@ -50,8 +126,9 @@ extension FileAccess {
       case .regular, .symbolicLink:
         return .success(
           OpenedFile(
+            path: path,
             stamp: { stampOfDescriptor(descriptor.number, path: path) },
-            read: { bytes(of: descriptor.number, from: $0, limit: $1, path: path) }))
+            read: { fill($1, from: descriptor.number, at: $0, path: path) }))
       case .directory:
         return .failure(
           FileError(
@@ -73,48 +150,20 @@ extension FileAccess {
     deinit { _ = close(number) }
   }
 
-  /// Reads bytes from an offset, up to a limit or to the end of the file.
-  private static func bytes(
-    of descriptor: Int32, from start: Int, limit: Int, path: String
-  ) -> Result<[UInt8], FileError> {
-    guard hasMemory(for: limit) else {
-      return .failure(
-        FileError(
-          cause: .other, operation: "read", path: path, code: ENOMEM,
-          reason: "it is larger than the available memory"))
-    }
-    // With a capacity of 0, the array would write its count to the empty array, which all threads
-    // share.
-    if limit == 0 { return .success([]) }
-    var code: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      while count < limit, let address = buffer.baseAddress {
-        let got = pread(descriptor, address + count, limit - count, off_t(start + count))
-        if got == 0 { break }
-        if got > 0 {
-          count += got
-        } else if errno != EINTR {
-          code = errno
-          break
-        }
+  private static func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at start: Int, path: String
+  ) -> Result<Int, FileError> {
+    var count = 0
+    while count < buffer.count, let address = buffer.baseAddress {
+      let got = pread(descriptor, address + count, buffer.count - count, off_t(start + count))
+      if got == 0 { break }
+      if got > 0 {
+        count += got
+      } else if errno != EINTR {
+        return .failure(FileError(errno, operation: "read", path: path))
       }
     }
-    guard code == 0 else {
-      return .failure(FileError(code, operation: "read", path: path))
-    }
-    return .success(bytes)
-  }
-
-  /// Returns a Boolean value that indicates whether enough memory is available.
-  ///
-  /// A sparse file may be larger than the memory, and an array that cannot be allocated ends the
-  /// process.
-  private static func hasMemory(for count: Int) -> Bool {
-    guard count > 1 << 28 else { return true }
-    let memory = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    guard memory != MAP_FAILED else { return false }
-    munmap(memory, count)
-    return true
+    return .success(count)
   }
 }
 
@@ -122,6 +171,39 @@ extension FileAccess {
 private func openForReading(_ path: String) -> Int32 {
   // Without `O_NONBLOCK`, opening a pipe that has no writer would never return.
   open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+}
+
+/// Attributes that distinguish the states of a file without reading it.
+package struct FileStamp: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
+    case regular, directory, symbolicLink, other
+  }
+
+  package var identity: FileIdentity
+  package var kind: Kind
+  /// The size in bytes.
+  package var size: Int64
+  /// The time of the last write, in nanoseconds since 1970.
+  package var modified: Int64
+  /// The time of the last change of contents or attributes, in nanoseconds since 1970.
+  package var changed: Int64
+
+  package init(
+    identity: FileIdentity, kind: Kind = .regular, size: Int64, modified: Int64, changed: Int64
+  ) {
+    self.identity = identity
+    self.kind = kind
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+  }
+
+  /// Returns a Boolean value that indicates whether the contents may differ. The time of the last
+  /// change of attributes is ignored.
+  package func differsInContents(from other: FileStamp) -> Bool {
+    identity != other.identity || kind != other.kind || size != other.size
+      || modified != other.modified
+  }
 }
 
 extension FileStamp {
@@ -143,6 +225,65 @@ extension FileStamp {
 
   private static func nanoseconds(_ time: timespec) -> Int64 {
     Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}
+
+extension stat {
+  #if canImport(Darwin)
+    fileprivate var modified: timespec { st_mtimespec }
+    fileprivate var changed: timespec { st_ctimespec }
+  #else
+    fileprivate var modified: timespec { st_mtim }
+    fileprivate var changed: timespec { st_ctim }
+  #endif
+}
+
+/// An error of an operation on a file.
+package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kinds of causes, which are the same on every platform.
+  package enum Cause: Sendable, Hashable {
+    /// The file, or a directory on its path, does not exist.
+    case missing
+    /// The process has no permission.
+    case denied
+    /// The symbolic links on the path form a circle, or there are too many.
+    case loop
+    /// The path leads to a directory instead of a file.
+    case isDirectory
+    /// The path leads to a pipe, a socket or a device.
+    case isSpecial
+    /// The system has no more watches, descriptors or memory for the process.
+    case limit
+    /// The file changed each time while it was being read.
+    case unstable
+    /// Any other error.
+    case other
+  }
+
+  package var cause: Cause
+  /// The operation that failed, as a verb: "cannot *open* /a".
+  package var operation: String
+  package var path: String
+  /// The value of `errno`, or 0 if the error does not come from the system.
+  package var code: Int32
+  /// The reason, in the system's words if the error comes from the system.
+  package var reason: String
+
+  package init(cause: Cause, operation: String, path: String, code: Int32 = 0, reason: String) {
+    self.cause = cause
+    self.operation = operation
+    self.path = path
+    self.code = code
+    self.reason = reason
+  }
+
+  package var description: String { "cannot \(operation) \(path): \(reason)" }
+
+  /// Returns the error for a file that changed during each of several attempts to read it.
+  package static func unstable(path: String) -> FileError {
+    FileError(
+      cause: .unstable, operation: "read", path: path,
+      reason: "it changed each time while it was being read")
   }
 }
 
@@ -177,14 +318,4 @@ extension FileError {
   static func notDirectory(_ path: String) -> FileError {
     FileError(ENOTDIR, operation: "look inside", path: path)
   }
-}
-
-extension stat {
-  #if canImport(Darwin)
-    fileprivate var modified: timespec { st_mtimespec }
-    fileprivate var changed: timespec { st_ctimespec }
-  #else
-    fileprivate var modified: timespec { st_mtim }
-    fileprivate var changed: timespec { st_ctim }
-  #endif
 }

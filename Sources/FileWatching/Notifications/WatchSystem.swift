@@ -68,6 +68,41 @@ package struct WatchSystem: Sendable {
     isRemote: { WatchCenter.isRemote(directory: $0, device: $1) })
 }
 
+/// The notifications for a watched path since the last check: a union without order.
+package struct FileSignal: OptionSet, Sendable, Hashable {
+  package let rawValue: UInt16
+
+  package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// A writer closed the file.
+  package static let written = FileSignal(rawValue: 1)
+  /// The file was written to or truncated.
+  package static let modified = FileSignal(rawValue: 2)
+  /// Attributes or the number of names changed.
+  package static let attributes = FileSignal(rawValue: 4)
+  /// A name on the path was created.
+  package static let created = FileSignal(rawValue: 8)
+  /// A file or directory was moved to a name on the path.
+  package static let movedIn = FileSignal(rawValue: 16)
+  /// A name on the path was removed.
+  package static let movedOut = FileSignal(rawValue: 32)
+  /// A watched file or directory itself was moved or deleted.
+  package static let displaced = FileSignal(rawValue: 64)
+  /// The system ended a watch or dropped notifications.
+  package static let lost = FileSignal(rawValue: 128)
+  /// No notification has arrived. A regular check is due.
+  package static let poll = FileSignal(rawValue: 256)
+  /// Names in a watched directory changed. The system does not report which names.
+  package static let names = FileSignal(rawValue: 512)
+  /// A change that was found without a notification may hide another one, so the file is due to be
+  /// read again.
+  package static let recheck = FileSignal(rawValue: 1024)
+
+  /// A Boolean value that indicates whether the path certainly leads through the same directories to
+  /// the same file.
+  var keepsPlaces: Bool { isSubset(of: [.written, .modified, .recheck]) }
+}
+
 /// The users of the system's watches, with reference counts.
 ///
 /// The table has no side effects. Its owner guards it with a lock and acts outside the lock.

@@ -1,0 +1,65 @@
+import DataSourceTesting
+import FileWatching
+import SwappablePrimitives
+import TestSupport
+import Testing
+
+@testable import FileSources
+
+@Suite struct FileDifferenceTests {
+  /// Compares a file with its previous version, and returns the buffers that the file was read into.
+  private func compare(
+    _ new: [UInt8], with old: [UInt8]
+  ) throws -> (difference: FileDifference, buffers: [UnsafeMutableRawBufferPointer]) {
+    let buffers = Shared<[SendableBuffer]>([])
+    var files = FileAccess.live
+    let stamp = FileStamp(
+      identity: FileIdentity(device: 1, inode: 1), size: Int64(new.count), modified: 1, changed: 1)
+    files.open = { path in
+      .success(
+        OpenedFile(path: path, stamp: { .success(stamp) }) { offset, buffer in
+          buffers.modify { $0.append(SendableBuffer(buffer: buffer)) }
+          let bytes = new[offset...].prefix(buffer.count)
+          buffer.copyBytes(from: bytes)
+          return .success(bytes.count)
+        })
+    }
+    let difference = try FileDifference.read("/a", comparingWith: old, in: files)
+    return (difference, buffers.value.map(\.buffer))
+  }
+
+  private struct SendableBuffer: @unchecked Sendable {
+    // Sendable: tests read only its address and its count.
+    let buffer: UnsafeMutableRawBufferPointer
+  }
+
+  private func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+  }
+
+  @Test func `the same bytes are compared in one buffer`() throws {
+    let old = bytes(3 * FileDifference.chunkSize + 5)
+    let (difference, buffers) = try compare(old, with: old)
+    guard case .same = difference else {
+      Issue.record("\(difference)")
+      return
+    }
+    #expect(buffers.map(\.count) == Array(repeating: FileDifference.chunkSize, count: 3) + [5])
+    #expect(Set(buffers.map(\.baseAddress)).count == 1)
+  }
+
+  @Test func `a change between two chunks is found`() throws {
+    let old = bytes(4 * FileDifference.chunkSize)
+    let place = 2 * FileDifference.chunkSize
+    var new = old
+    new.replaceSubrange(place - 1...place, with: [old[place - 1] ^ 1, 7, 8, old[place] ^ 1])
+    guard case .between(let prefix, let suffix, let middle) = try compare(new, with: old).difference
+    else {
+      Issue.record("the difference is not between two parts")
+      return
+    }
+    #expect(prefix == place - 1)
+    #expect(suffix == old.count - place - 1)
+    #expect(middle == Array(new[place - 1..<place + 3]))
+  }
+}
