@@ -242,7 +242,7 @@ private struct CountSignal {
   init(_ items: Items) {
     let input = NodeInput(items.collection.node)
     let node = Node(over: [input], remembers: true, composesSteps: true) { _ in
-      SignalValue(StateBox<String>.read(input.state).state.snapshot.count)
+      SignalValue(StateBox<Items.Element>.read(input.state).state.snapshot.count)
     }
     signal = Signal(node, upstream: [items])
   }

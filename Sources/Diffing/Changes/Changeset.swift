@@ -39,20 +39,28 @@ public struct Changeset: Sendable, Hashable {
     }
   }
 
+  // One reference, because a changeset is copied often: once for each operator that passes it on, and once for
+  // each observer.
+  @usableFromInline let parts: Parts
+
   /// The offsets in the old version of deleted elements, ascending.
-  public let deletions: [Int]
+  @inlinable
+  public var deletions: [Int] { parts.deletions }
 
   /// The offsets in the new version of inserted elements, ascending.
-  public let insertions: [Int]
+  @inlinable
+  public var insertions: [Int] { parts.insertions }
 
   /// The moved elements, by ascending offset in the new version.
   ///
   /// The number of moves is minimal. An element that only shifts because of other elements is not a
   /// move.
-  public let moves: [Move]
+  @inlinable
+  public var moves: [Move] { parts.moves }
 
   /// The kept elements whose content differs, moved or not, by ascending offset in the new version.
-  public let updates: [Update]
+  @inlinable
+  public var updates: [Update] { parts.updates }
 
   /// The empty changeset.
   public static let empty = Changeset(
@@ -82,10 +90,40 @@ public struct Changeset: Sendable, Hashable {
   init(
     unchecked parts: (deletions: [Int], insertions: [Int], moves: [Move], updates: [Update])
   ) {
-    deletions = parts.deletions
-    insertions = parts.insertions
-    moves = parts.moves
-    updates = parts.updates
+    self.parts = Parts(parts)
+  }
+
+  /// The offsets of a changeset.
+  @usableFromInline
+  final class Parts: Sendable {
+    @usableFromInline let deletions: [Int]
+    @usableFromInline let insertions: [Int]
+    @usableFromInline let moves: [Move]
+    @usableFromInline let updates: [Update]
+
+    fileprivate init(
+      _ parts: (deletions: [Int], insertions: [Int], moves: [Move], updates: [Update])
+    ) {
+      deletions = parts.deletions
+      insertions = parts.insertions
+      moves = parts.moves
+      updates = parts.updates
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether two changesets have the same offsets.
+  public static func == (one: Changeset, other: Changeset) -> Bool {
+    one.parts === other.parts
+      || one.deletions == other.deletions && one.insertions == other.insertions
+        && one.moves == other.moves && one.updates == other.updates
+  }
+
+  /// Hashes the offsets.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(deletions)
+    hasher.combine(insertions)
+    hasher.combine(moves)
+    hasher.combine(updates)
   }
 }
 

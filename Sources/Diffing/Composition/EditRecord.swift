@@ -17,55 +17,49 @@ package struct EditRecord: Sendable {
     case changeset(Changeset)
   }
 
-  /// The only edit so far. Kept as it is, because most transactions have a single edit.
-  private var first: Edit?
-  /// The combination of all edits before the edits in `recent`.
-  private var earlier = BinaryCounter<PartialInjection>()
-  private var recent = EditedRanges()
-  private var hasSeveral = false
+  private enum Contents: Sendable {
+    case nothing
+    /// Kept as it is, because most transactions have a single edit.
+    case single(Edit)
+    case several(Combination)
+  }
+
+  private var contents = Contents.nothing
 
   /// Creates an empty record.
   package init() {}
 
   /// A Boolean value that indicates whether there is no edit.
-  package var isEmpty: Bool { first == nil && !hasSeveral }
+  package var isEmpty: Bool { if case .nothing = contents { true } else { false } }
 
   /// The change of the edit if there is exactly one, otherwise `nil`.
-  package var single: Changeset? { first?.changeset }
+  package var single: Changeset? {
+    if case .single(let edit) = contents { edit.changeset } else { nil }
+  }
 
   /// Appends an edit.
   ///
   /// - Complexity: O(log *k*) on average for *k* edits, plus the size of a changeset.
   package mutating func append(_ edit: Edit) {
-    if let first {
-      self.first = nil
-      hasSeveral = true
-      add(first)
-    } else if !hasSeveral {
-      first = edit
-      return
+    switch contents {
+    case .nothing:
+      contents = .single(edit)
+    case .single(let first):
+      var combination = Combination()
+      combination.add(first)
+      combination.add(edit)
+      contents = .several(combination)
+    case .several(var combination):
+      // The arrays must not be copied.
+      contents = .nothing
+      combination.add(edit)
+      contents = .several(combination)
     }
-    add(edit)
-  }
-
-  private mutating func add(_ edit: Edit) {
-    if case .changeset(let changeset) = edit {
-      settle()
-      earlier.append(PartialInjection(changeset)) { $0.followed(by: $1) }
-      return
-    }
-    recent.apply(edit)
-    // Each edit walks along all recent ranges.
-    if recent.count > 128 { settle() }
   }
 
   /// The number of ranges in the record.
-  package var footprint: Int { recent.count + earlier.values.reduce(0) { $0 + $1.stretchCount } }
-
-  private mutating func settle() {
-    guard !recent.isUntouched else { return }
-    earlier.append(recent.injection) { $0.followed(by: $1) }
-    recent = EditedRanges()
+  package var footprint: Int {
+    if case .several(let combination) = contents { combination.footprint } else { 0 }
   }
 
   /// The combined change of all edits, with a minimal number of moves.
@@ -75,11 +69,44 @@ package struct EditRecord: Sendable {
   ///
   /// - Complexity: O(*k* log *k*) for *k* edits.
   package var changeset: Changeset {
-    if let first { return first.changeset }
-    let before = earlier.total { $0.followed(by: $1) }
-    if recent.isUntouched { return before?.changeset ?? .empty }
-    let injection = recent.injection
-    return (before?.followed(by: injection) ?? injection).changeset
+    switch contents {
+    case .nothing: .empty
+    case .single(let edit): edit.changeset
+    case .several(let combination): combination.changeset
+    }
+  }
+
+  /// Several edits.
+  private struct Combination: Sendable {
+    /// The combination of all edits before the edits in `recent`.
+    private var earlier = BinaryCounter<PartialInjection>()
+    private var recent = EditedRanges()
+
+    mutating func add(_ edit: Edit) {
+      if case .changeset(let changeset) = edit {
+        settle()
+        earlier.append(PartialInjection(changeset)) { $0.followed(by: $1) }
+        return
+      }
+      recent.apply(edit)
+      // Each edit walks along all recent ranges.
+      if recent.count > 128 { settle() }
+    }
+
+    var footprint: Int { recent.count + earlier.values.reduce(0) { $0 + $1.stretchCount } }
+
+    private mutating func settle() {
+      guard !recent.isUntouched else { return }
+      earlier.append(recent.injection) { $0.followed(by: $1) }
+      recent = EditedRanges()
+    }
+
+    var changeset: Changeset {
+      let before = earlier.total { $0.followed(by: $1) }
+      if recent.isUntouched { return before?.changeset ?? .empty }
+      let injection = recent.injection
+      return (before?.followed(by: injection) ?? injection).changeset
+    }
   }
 }
 

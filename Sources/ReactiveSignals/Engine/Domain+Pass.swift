@@ -11,8 +11,8 @@ final class PassStorage: @unchecked Sendable {
   /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
   /// the dependency graph makes it recheck them.
   @exclusivity(unchecked) var isWaiting = false
-  /// The nodes to compute, by height.
-  @exclusivity(unchecked) var scheduled: [[Node]] = []
+  /// The nodes to compute, by height: the first and the last one. Each links to the next.
+  @exclusivity(unchecked) var scheduled: [(first: Node?, last: Node?)] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
   @exclusivity(unchecked) var visits = 0
 }
@@ -226,16 +226,15 @@ extension Domain {
     while true {
       while height < pass.scheduled.count {
         // A node schedules only nodes above it.
-        let nodes = pass.scheduled[height]
-        if !nodes.isEmpty {
-          pass.scheduled[height] = []
-          for node in nodes {
-            pass.visits += 1
-            node.compute()
-            guard node.isChanged else { continue }
-            changed.append(node)
-            schedule(children(of: node), mark)
-          }
+        var next = pass.scheduled[height].first
+        if next != nil { pass.scheduled[height] = (nil, nil) }
+        while let node = next {
+          next = node.nextScheduled.take()
+          pass.visits += 1
+          node.compute()
+          guard node.isChanged else { continue }
+          changed.append(node)
+          schedule(children(of: node), mark)
         }
         height += 1
       }
@@ -265,8 +264,13 @@ extension Domain {
 
   private func schedule(_ node: Node, _ mark: UInt64) {
     node.mark = mark
-    while pass.scheduled.count <= node.height { pass.scheduled.append([]) }
-    pass.scheduled[node.height].append(node)
+    while pass.scheduled.count <= node.height { pass.scheduled.append((nil, nil)) }
+    if let last = pass.scheduled[node.height].last {
+      last.nextScheduled = node
+    } else {
+      pass.scheduled[node.height].first = node
+    }
+    pass.scheduled[node.height].last = node
   }
 
   private func publish(

@@ -48,7 +48,7 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `vacantChildren`,
   // `followers` and the counts of pending commits. It also guards `published` and `hasEnded`, which only the
   // delivering thread writes, so that thread reads them without the lock. The delivering thread owns `update`,
-  // `ends`, `previous`, `kernel` and `mark`. The creator of a derived node owns all of them until the node is
+  // `ends`, `previous`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is
   // live. `observation` is set once, by the creator or by `onStart`, which only the thread that sets
   // `isStarted` accesses. Access is not checked for exclusivity at run time, which would be a tenth of a
   // commit: no code that reads a property runs while it is written (`EngineBenchmarks commit`).
@@ -88,8 +88,12 @@ package final class Node: @unchecked Sendable {
   /// The state before the update, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: Event?
   @exclusivity(unchecked) private var kernel: Kernel?
+  /// A Boolean value that indicates whether something receives the update of the current pass.
+  @exclusivity(unchecked) private var mustDeliver = false
   /// The pass that scheduled this node last.
   @exclusivity(unchecked) var mark: UInt64 = 0
+  /// The node of the same height that is computed after this one.
+  @exclusivity(unchecked) var nextScheduled: Node?
 
   /// The connections to the nodes that this node is derived from. They are released after the end.
   @exclusivity(unchecked) private(set) var inputs: [NodeInput]
@@ -119,9 +123,18 @@ package final class Node: @unchecked Sendable {
     let input: NodeInput
   }
 
-  private struct Follower {
-    weak var node: Node?
-    let identifier: ObjectIdentifier
+  /// A root that follows this node.
+  private final class Follower {
+    private(set) weak var node: Node?
+    private let identifier: ObjectIdentifier
+
+    init(_ node: Node) {
+      self.node = node
+      identifier = ObjectIdentifier(node)
+    }
+
+    /// Returns whether this is a node, which may be deinitializing.
+    func isNode(_ other: ObjectIdentifier) -> Bool { identifier == other }
   }
 
   /// Creates a root.
@@ -184,7 +197,7 @@ package final class Node: @unchecked Sendable {
     let (domain, identifier) = (ObjectIdentifier(domain), ObjectIdentifier(self))
     for source in entrance.sources {
       source.domain.lock.withLock { _ in
-        if source.followers[domain]?.identifier == identifier { source.followers[domain] = nil }
+        if source.followers[domain]?.isNode(identifier) == true { source.followers[domain] = nil }
       }
     }
   }
@@ -294,24 +307,27 @@ package final class Node: @unchecked Sendable {
         previous = published
         published = update.state
       }
-      boundaryObservers.publish(update, &state)
-      if update.hasChange { observers.publish(update, &state) }
-      if update.isStatusStep { statusObservers.publish(update, &state) }
+      mustDeliver = boundaryObservers.publish(update, &state) || tracking.isRead
+      if update.hasChange, observers.publish(update, &state) { mustDeliver = true }
+      if update.isStatusStep, statusObservers.publish(update, &state) { mustDeliver = true }
     }
     if ends { publishEnd(&state) }
   }
 
   private func publishEnd(_ state: inout Domain.State) {
-    hasEnded = true
+    (hasEnded, mustDeliver) = (true, true)
     boundaryObservers.finish(SignalEnd.shared, &state)
     observers.finish(SignalEnd.shared, &state)
   }
 
   /// Calls the observers in other domains.
-  func deliverToBoundaries(_ pass: UInt64) { boundaryObservers.deliver(pass) }
+  func deliverToBoundaries(_ pass: UInt64) {
+    if mustDeliver { boundaryObservers.deliver(pass) }
+  }
 
   /// Calls the observers that were captured when the pass was published.
   func deliver(_ pass: UInt64) {
+    if !mustDeliver { return }
     if let update {
       if observers.tracking.isRead, update.hasChange { observers.tracking.hasChanged() }
       if statusObservers.tracking.isRead, update.isStatusStep {
@@ -325,9 +341,12 @@ package final class Node: @unchecked Sendable {
 
   /// Releases everything that belongs to the pass.
   func endPass() {
-    boundaryObservers.endPass()
-    observers.endPass()
-    statusObservers.endPass()
+    if mustDeliver {
+      boundaryObservers.endPass()
+      observers.endPass()
+      statusObservers.endPass()
+      mustDeliver = false
+    }
     if ends {
       if height > 0 { releaseInputs() }
       ends = false
@@ -427,7 +446,7 @@ package final class Node: @unchecked Sendable {
         domain: domain, state: published, remembers: remembers, entrance: entrance)
       follower.hasEnded = hasEnded
       if joinsTransactions {
-        followers[key] = Follower(node: follower, identifier: ObjectIdentifier(follower))
+        followers[key] = Follower(follower)
       }
       let observation = boundaryObservers.attach(
         { [weak follower, unowned self] event in

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The observers of one node that receive one kind of event, in order of subscription.
 package final class ObserverList: @unchecked Sendable {
-  // Sendable: `slots`, `vacant`, `joining`, `ending` and `hasReleased` are guarded by the domain's lock;
+  // Sendable: `slots`, `vacant`, `count`, `joining`, `ending` and `hasReleased` are guarded by the domain's lock;
   // `event`, `end` and `captured` are owned by the delivering thread.
 
   // No code that reads one of these runs while it is written. Checking that at run time takes a quarter
@@ -14,6 +14,8 @@ package final class ObserverList: @unchecked Sendable {
   package let tracking = ObservationTracker()
   @exclusivity(unchecked) private var slots: [Observation?] = []
   @exclusivity(unchecked) private var vacant = 0
+  /// The number of observers.
+  @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var joining: [Observation] = []
   /// The end of a signal, after it was published. Late observers receive it.
   @exclusivity(unchecked) private var ending: Event?
@@ -28,9 +30,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// A Boolean value that indicates whether there is no observer.
-  package func isEmpty(_ state: inout Domain.State) -> Bool {
-    slots.count == vacant
-  }
+  package func isEmpty(_ state: inout Domain.State) -> Bool { count == 0 }
 
   // MARK: Subscribing
 
@@ -106,6 +106,7 @@ package final class ObserverList: @unchecked Sendable {
   private func add(_ observation: Observation) {
     observation.slot = slots.count
     slots.append(observation)
+    count += 1
   }
 
   /// A reference to an observation that only its list holds.
@@ -142,6 +143,7 @@ package final class ObserverList: @unchecked Sendable {
     slots[observation.slot] = nil
     observation.slot = -1
     vacant += 1
+    count -= 1
     if vacant > 16, vacant > slots.count / 2 {
       slots.removeAll { $0 == nil }
       vacant = 0
@@ -158,23 +160,26 @@ package final class ObserverList: @unchecked Sendable {
   // MARK: Delivering
 
   /// Captures the observers that receive `event` in this pass.
-  package func publish(_ event: Event, _ state: inout Domain.State) {
-    guard slots.count > vacant else { return }
+  ///
+  /// - Returns: `true` if `deliver(_:)` and `endPass()` have something to do.
+  package func publish(_ event: Event, _ state: inout Domain.State) -> Bool {
+    if count == 0 { return tracking.isRead }
     for observation in joining { observation.addToBacklog(event) }
     self.event = event
     captured = slots
+    return true
   }
 
   /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
   package func finish(_ end: Event, _ state: inout Domain.State) {
     ending = end
     for observation in joining { observation.addToBacklog(end) }
-    guard slots.count > vacant else { return }
+    guard count > 0 else { return }
     self.end = end
     captured = slots
     for observation in slots { observation?.slot = -1 }
     slots = []
-    vacant = 0
+    (vacant, count) = (0, 0)
   }
 
   /// Calls the captured observers, except those that were disposed of or received the event on joining.
