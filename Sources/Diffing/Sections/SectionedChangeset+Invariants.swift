@@ -24,8 +24,8 @@ extension SectionedChangeset {
       let origin = pairing.origins[target]
       let origins = pairing.elementOrigins(of: target, oldCount: oldCounts[origin])
       if origins.count != newCounts[target] {
-        return "C5: the change gives section \(target) \(origins.count) elements, "
-          + "but it has \(newCounts[target])"
+        return "C5: section \(target) has \(origins.count) elements after the change, "
+          + "but must have \(newCounts[target])"
       }
       while update < elementUpdates.count && elementUpdates[update].to.section == target {
         let (from, to) = (elementUpdates[update].from, elementUpdates[update].to)
@@ -47,14 +47,14 @@ extension SectionedChangeset {
   /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: elementDeletions) {
-      return "C1: the element deletions \(pair.0) and \(pair.1) do not ascend"
+      return "C1: the element deletions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if let pair = firstDescent(in: elementInsertions) {
-      return "C2: the element insertions \(pair.0) and \(pair.1) do not ascend"
+      return "C2: the element insertions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if !elementMoves.isEmpty {
       if let pair = firstDescent(in: elementMoves.map(\.to)) {
-        return "C3: the element moves to \(pair.0) and \(pair.1) do not ascend"
+        return "C3: the element moves to \(pair.0) and \(pair.1) are not in ascending order"
       }
       if let pair = firstDescent(in: (elementDeletions + elementMoves.map(\.from)).sorted()) {
         return "C3: the element at \(pair.0) is removed twice"
@@ -64,7 +64,7 @@ extension SectionedChangeset {
       }
     }
     if let pair = firstDescent(in: elementUpdates.map(\.to)) {
-      return "C4: the element updates to \(pair.0) and \(pair.1) do not ascend"
+      return "C4: the element updates to \(pair.0) and \(pair.1) are not in ascending order"
     }
     return nil
   }

@@ -289,7 +289,7 @@ private struct IncrementalPlanner {
       guard case .integer(let value)? = query.arguments.value(named: name),
         let value = Int(exactly: value)
       else {
-        throw RefetchReason("its LIMIT is not an integer", help: "give an INTEGER as argument")
+        throw RefetchReason("its LIMIT is not an integer", help: "pass an integer as the argument")
       }
       number = value
     }

@@ -134,7 +134,7 @@ final class SQLiteDatabase {
     case .directory:
       throw SQLiteError(
         .directory, "the path is a directory, but a database is required", path: path,
-        help: "give the path of the database file in it")
+        help: "use the path of the database file in it")
     case .unreachable(let reason):
       throw SQLiteError(
         .cannotOpen, "the database cannot be reached: \(reason)", path: path,
@@ -316,7 +316,7 @@ extension SQLiteDatabase {
     guard !hasMore else {
       throw SQLiteError(
         .severalStatements, "the SQL contains more than one statement", path: path, sql: sql,
-        offset: end, help: "give one statement at a time, or use executeScript(_:)")
+        offset: end, help: "pass one statement at a time, or use executeScript(_:)")
     }
     return statement
   }
