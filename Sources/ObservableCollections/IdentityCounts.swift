@@ -1,19 +1,19 @@
 package import Diffing
 
-/// The number of elements of each identity, kept up to date by changes.
+/// The number of elements with each identity, which each change updates.
 package struct IdentityCounts<Element: Differentiable & Sendable> {
   private var counts: [Element.DifferenceIdentifier: Int] = [:]
-  /// The number of elements that have the identity of an earlier one.
+  /// The number of elements whose identity an earlier element has.
   private var surplus = 0
 
   package init() {}
 
-  /// A Boolean value that indicates whether two elements have one identity.
+  /// A Boolean value that indicates whether any elements share an identity.
   package var hasDuplicates: Bool { surplus > 0 }
 
   /// Counts removed and added elements.
   ///
-  /// - Complexity: O(changes).
+  /// - Complexity: O(*k*) in the *k* removed and added elements.
   package mutating func update(removed: [Element], added: [Element]) {
     counts.reserveCapacity(counts.count + added.count - removed.count)
     for element in removed {
@@ -29,7 +29,9 @@ package struct IdentityCounts<Element: Differentiable & Sendable> {
     }
   }
 
-  /// Returns a diagnostic that names the first two elements of one identity, or `nil`.
+  /// Returns a diagnostic that names the first two elements with the same identity.
+  ///
+  /// - Returns: The diagnostic, or `nil` if all identities are unique.
   package func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]

@@ -243,8 +243,9 @@ struct ShownSections<Section: DifferentiableSection> {
   ///
   /// - Parameters:
   ///   - data: The data that the view must show.
-  ///   - isLast: A Boolean value that indicates whether headings must also show the current
-  ///     elements. Sections are reloaded last, so headings may be late before that.
+  ///   - isLast: A Boolean value that indicates whether the batch is the last one, after which
+  ///     headings must also show the current elements. Sections are reloaded last, so headings may be
+  ///     out of date before that.
   func fault(showing data: [Section], isLast: Bool) -> String? {
     if sections.count != data.count {
       return "\(sections.count) sections are shown, but the data has \(data.count)"

@@ -82,16 +82,18 @@ extension SectionedChangeset {
         && (0..<newCounts[path.section]).contains(path.element)
     }
     if let path = elementDeletions.first(where: { !isOld($0) }) {
-      return "C1: the deletion \(path) is not in a kept section"
+      return "C1: the deletion \(path) is out of range, or its section is not kept"
     }
     if let path = elementInsertions.first(where: { !isNew($0) }) {
-      return "C2: the insertion \(path) is not in a kept section"
+      return "C2: the insertion \(path) is out of range, or its section is not kept"
     }
     if let move = elementMoves.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C3: the move \(move.from)->\(move.to) is not between kept sections"
+      return "C3: the move \(move.from)->\(move.to) is out of range, "
+        + "or one of its sections is not kept"
     }
     if let update = elementUpdates.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C4: the update \(update.from)->\(update.to) is not in a kept section"
+      return "C4: the update \(update.from)->\(update.to) is out of range, "
+        + "or its section is not kept"
     }
     return nil
   }

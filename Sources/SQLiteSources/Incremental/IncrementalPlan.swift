@@ -65,8 +65,8 @@ struct RefetchReason: Error, Sendable, Hashable {
 
 /// Returns the plan for a query, or throws the reason why there is none.
 ///
-/// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row may depend on nothing but
-/// the row. A query that is not understood has no plan.
+/// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row must depend only on
+/// that row. A query that cannot be analyzed has no plan.
 private struct IncrementalPlanner {
   private let query: SQLiteQuery
   private let database: SQLiteDatabase
@@ -141,7 +141,7 @@ private struct IncrementalPlanner {
       guard columns.count == resultNames.names.count + selected.count - 1,
         columns.starts(with: resultNames.names)
       else {
-        throw RefetchReason("its columns are not understood", help: "name the columns")
+        throw RefetchReason("its columns cannot be analyzed", help: "name the columns")
       }
     }
     return plan
@@ -202,7 +202,7 @@ private struct IncrementalPlanner {
   @discardableResult
   private func checkReads(of sql: String, table: String) throws -> [String] {
     guard let reads = database.reads(of: sql) else {
-      throw RefetchReason("its text is not understood", help: "write a plain SELECT")
+      throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
     if let name = reads.functions.sorted().first(where: { !SQLFunctions.areKnown($0) }) {
       throw RefetchReason(
