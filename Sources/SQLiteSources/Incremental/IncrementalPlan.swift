@@ -80,7 +80,7 @@ private struct IncrementalPlanner {
     guard database.isPlain else {
       throw RefetchReason(
         "a PRAGMA has changed the meaning of statements on the connection",
-        help: "do not change case_sensitive_like and writable_schema")
+        help: "do not change case_sensitive_like or writable_schema")
     }
     let clauses = try SelectClauses(query.sql)
     let table = try tableName(clauses.table)
@@ -88,7 +88,8 @@ private struct IncrementalPlanner {
     let rowid = try rowidColumn(of: table, columns: columns)
     guard try strings("PRAGMA encoding", []) == ["UTF-8"] else {
       throw RefetchReason(
-        "the database is not encoded in UTF-8", help: "set PRAGMA encoding before the first table")
+        "the database is not encoded in UTF-8",
+        help: "set PRAGMA encoding to UTF-8 before you create the first table")
     }
     try checkReads(of: query.sql, table: table)
 

@@ -56,7 +56,7 @@ final class Folder: Sendable {
       return try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
       throw StoreError(
-        .inputOutput, "cannot list the folder", path: path, help: "check who may read it",
+        .inputOutput, "cannot list the folder", path: path, help: "check its permissions",
         underlying: error)
     }
   }

@@ -195,8 +195,7 @@ private enum ViewHelp {
     let bold = TerminalStyle(isBold: true)
     let width = lines.map { TerminalText.width($0.keys) }.max() ?? 0
     var shown = [
-      TerminalLine("livelist view: the selected row stays in view while the list changes", bold),
-      TerminalLine(),
+      TerminalLine("livelist view: the selected row stays in place", bold), TerminalLine(),
     ]
     shown += lines.map { keys, meaning in
       var line = TerminalLine("  ")
