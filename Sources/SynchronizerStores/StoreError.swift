@@ -89,8 +89,8 @@ extension StoreError {
       case EACCES, EPERM, EROFS: (.denied, "check the permissions")
       case ENOSPC, EDQUOT, EFBIG:
         (.full, "free space on the disk; the saved contents are unchanged")
-      case ENOTDIR, EEXIST: (.notAFolder, "give the path of a folder")
-      case EISDIR: (.notAFile, "give the path of a file, or remove the folder")
+      case ENOTDIR, EEXIST: (.notAFolder, "use the path of a folder")
+      case EISDIR: (.notAFile, "use the path of a file, or remove the folder")
       case ELOOP: (.notAFile, "remove the symbolic link")
       case ENAMETOOLONG: (.inputOutput, "choose a shorter name")
       case EMFILE, ENFILE: (.inputOutput, "close files, or raise the limit of open files")

@@ -100,7 +100,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
   }
 
   @MainActor final class PlayerScreen {
-    private(set) var players: [Player] = []
+    let players = Property<[Player]>([])
     private(set) var problem: String?
     private let bag = DisposeBag()
 
@@ -116,7 +116,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
     }
 
     private func show(_ event: CollectionEvent<Player>) {
-      players = Array(event.snapshot)
+      players.value = Array(event.snapshot)
       // `change.inserted`, `change.moved` and so on have the rows to animate.
     }
   }
@@ -128,7 +128,9 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
       "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT, score INTEGER, team TEXT)")
     let screen = try PlayerScreen(connection, team: "red")
     try connection.execute("INSERT INTO player VALUES (1, 'Ada', 3, 'red'), (2, 'Bo', 9, 'blue')")
-    while screen.players.map(\.name) != ["Ada"] { try await Task.sleep(for: .milliseconds(5)) }
+    for await players in screen.players.signal.values() where players.map(\.name) == ["Ada"] {
+      break
+    }
     #expect(screen.problem == nil)
   }
 

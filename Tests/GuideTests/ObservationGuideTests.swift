@@ -12,7 +12,7 @@ import Testing
 @Suite struct ObservationGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("Observation")
-    #expect(guide.code.count == 3)
+    #expect(guide.code.count == 4)
     #expect(try guide.blocks(missingIn: #filePath) == [])
   }
 
@@ -43,6 +43,25 @@ import Testing
     }
     await Task { @MainActor in }.value
     #expect(Array(shown.value) == ["Milk", "Bread", "Tea"])
+  }
+
+  @Test @MainActor func `the state of a status follows the status`() async {
+    let tasks = CollectionProperty<String>(status: .loading)
+    let progress = Property(tasks.status)
+    let statuses = tasks.observeStatus { progress.value = $0 }
+    let status = MainActorState(progress)
+    #expect(status.value == .loading)
+    await withCheckedContinuation { changed in
+      withObservationTracking {
+        _ = status.value
+      } onChange: {
+        changed.resume()
+      }
+      tasks.publish(["Milk"], status: .loaded)
+    }
+    await Task { @MainActor in }.value
+    #expect(status.value == .loaded)
+    statuses.dispose()
   }
 
   #if canImport(Combine)

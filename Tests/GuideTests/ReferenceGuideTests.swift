@@ -65,6 +65,18 @@ import Testing
       query: SQLiteTableQuery(
         table: "task", columns: ["id", "title"], orderBy: [.descending("id")], limit: 20))
     print(try open.explain())
+    try connection.transaction {
+      try connection.execute("INSERT INTO task (title, done) VALUES (?, ?)", ["Write", false])
+      try connection.execute("UPDATE task SET done = ? WHERE title = ?", [true, "Test"])
+    }
+    let shown = SwappableContainer<Todo>(open)
+    func showTasks(done: Bool) throws {
+      shown.swap(
+        to: try SQLiteDataSource<Todo>(
+          path: "tasks.db", sql: "SELECT id, title FROM task WHERE done = ? ORDER BY title",
+          arguments: [done]))
+    }
+    try showTasks(done: true)
     _ = latest
   }
 }

@@ -137,7 +137,7 @@ import Testing
     #expect(result.output.isEmpty)
     #expect(
       result.errors.contains(
-        "element 2 of \(objects) is an object, and no key is given; use --key FIELD"))
+        "element 2 of \(objects) is an object, but there is no --key; use --key FIELD"))
     #expect(result.status == 2)
   }
 

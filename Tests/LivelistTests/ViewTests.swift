@@ -262,7 +262,7 @@ import Testing
   @Test func `the help is shown and invalid commands are errors`() throws {
     let program = try start([place.json("list.json", rows(0..<3))])
     try terminal.type("?")
-    try expectLine(0, "livelist view: a live list that keeps your place")
+    try expectLine(0, "livelist view: the selected row stays in place")
     try terminal.type("x")
     try terminal.wait(until: "the list is back") { $0.display.lines[1].contains("row 0") }
     try terminal.type(":frobnicate\r")

@@ -1,4 +1,4 @@
-@testable import SQLiteSources
+import SQLiteSources
 
 /// Transfers between accounts. The number of turns of each writer determines the balances, in any
 /// order.

@@ -1,11 +1,10 @@
-import TestSupport
 import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
+import SQLiteSources
+import TestSupport
 import Testing
-
-@testable import SQLiteSources
 
 /// An observed query and a writer of its database, for tests of special cases.
 final class ObservedQuery: Sendable {

@@ -1,7 +1,6 @@
 import Foundation
+import SQLiteSources
 import SwappableSQLite3
-
-@testable import SQLiteSources
 
 /// A connection of SQLite's own, which the framework does not know.
 final class RawHandle: @unchecked Sendable {

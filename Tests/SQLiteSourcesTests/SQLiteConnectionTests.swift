@@ -47,7 +47,7 @@ import Testing
     arguments: [
       ("SELECT ?", [1, 2], "takes 1 argument, but 2 are given"),
       ("SELECT ?, ?", [1], "takes 2 arguments, but 1 is given"),
-      ("SELECT :a", ["b": 1], "no value is given for :a"),
+      ("SELECT :a", ["b": 1], ":a has no value"),
       ("SELECT :a", ["a": 1, "b": 1], "no argument named \"b\""),
       ("SELECT ?", ["a": 1], "argument 1 of the statement has no name"),
     ] as [(String, SQLiteArguments, String)])

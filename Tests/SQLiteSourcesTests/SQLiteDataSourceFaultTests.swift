@@ -1,12 +1,11 @@
-import TestSupport
 import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SQLiteSources
 import SwappablePrimitives
+import TestSupport
 import Testing
-
-@testable import SQLiteSources
 
 @Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceFaultTests {
   typealias Journal = TemporaryDatabase.Journal

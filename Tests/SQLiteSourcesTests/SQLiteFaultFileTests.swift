@@ -1,10 +1,9 @@
-import TestSupport
 import DataSourceTesting
 import Foundation
 import ObservableCollections
+import SQLiteSources
+import TestSupport
 import Testing
-
-@testable import SQLiteSources
 
 /// Changes of a database file without SQLite.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultFileTests {

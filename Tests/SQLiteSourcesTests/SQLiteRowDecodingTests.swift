@@ -1,7 +1,6 @@
 import Foundation
+import SQLiteSources
 import Testing
-
-@testable import SQLiteSources
 
 @Suite struct SQLiteRowDecodingTests {
   private enum Color: String, Decodable {

@@ -1,7 +1,6 @@
 import DataSourceTesting
 import Foundation
-
-@testable import SQLiteSources
+import SQLiteSources
 
 /// A database of the stress, with all its writers and a reader.
 final class SQLiteStressDatabase {

@@ -1,7 +1,6 @@
+import SQLiteSources
 import TestSupport
 import Testing
-
-@testable import SQLiteSources
 
 /// Random writes against random queries. `SWAPPABLE_SEED` repeats one run.
 @Suite(.timeLimit(.minutes(60))) struct SQLiteStressTests {

@@ -1,7 +1,6 @@
 import Foundation
+import SQLiteSources
 import TestSupport
-
-@testable import SQLiteSources
 
 /// A database in its own directory, which is removed with the last reference.
 final class TemporaryDatabase: Sendable {

@@ -1,8 +1,7 @@
-import TestSupport
 import Diffing
 import ObservableCollections
-
-@testable import SQLiteSources
+import SQLiteSources
+import TestSupport
 
 /// An element with the values of a row. The first value is the identity.
 struct TestRow: Hashable, Sendable, Differentiable, CustomStringConvertible {

@@ -160,7 +160,7 @@ import Testing
     #expect(error?.code == .notAFolder)
     #expect(
       error?.description
-        == "cannot create the folder: \(directory("file")) (File exists); give the path of a folder"
+        == "cannot create the folder: \(directory("file")) (File exists); use the path of a folder"
     )
 
     let cases: [(String, StoreError.Code)] = [

@@ -1,8 +1,7 @@
 import DataSourceTesting
+import TerminalViews
 import TestSupport
 import Testing
-
-@testable import TerminalViews
 
 @Suite struct FrameWriterTests {
   private let size = TerminalSize(rows: 50, columns: 100)

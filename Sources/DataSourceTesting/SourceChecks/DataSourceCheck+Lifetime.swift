@@ -51,7 +51,9 @@ extension DataSourceCheck {
       try await spoil(source)
       guard await statuses.wait(timeout, until: { $0.status.error != nil }) else {
         throw violation(
-          "E6", "\(timeout) after its data became unreadable, the source is \(source.status)")
+          "E6",
+          "\(timeout) after its data became unreadable, the status of the source is \(source.status)"
+        )
       }
       guard source.snapshot.hasSameContents(as: contents), recorder.eventCount == count else {
         throw violation(
@@ -64,7 +66,9 @@ extension DataSourceCheck {
       try await wait(for: recorder, toShow: source, rule: "E6")
       guard await statuses.wait(timeout, until: { $0.status.state == .loaded }) else {
         throw violation(
-          "E6", "\(timeout) after its data became readable, the source is \(source.status)")
+          "E6",
+          "\(timeout) after its data became readable, the status of the source is \(source.status)"
+        )
       }
     }
     try recorder.check(against: source)

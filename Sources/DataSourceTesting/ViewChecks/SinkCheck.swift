@@ -28,8 +28,10 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
       CollectionProperty<TestElement>, Probe, _ interrupt: @escaping @MainActor (Change) -> Bool
     ) -> Disposable
 
-  /// Performs the changes of pairs of lists in one view. The last batch of every fourth change is
-  /// interrupted.
+  /// Reloads one view with the change between the lists of each pair.
+  ///
+  /// In every fourth change, `interrupt` returns `true` for the last batch, so the view reloads all
+  /// its data instead.
   func check(pairs: [(old: [Item], new: [Item])]) async throws {
     let probe = Probe(try makeView())
     for (number, (old, new)) in pairs.enumerated() {
@@ -97,7 +99,7 @@ struct SinkCheck<View: BatchUpdatingListView, Item, Change: Hashable & Sendable,
     _ editor: RandomEditor<TestElement>? = nil
   ) -> ContractError {
     ContractError(
-      rule: "B8", message: "after \(timeout) the completion of a batch has not been called",
+      rule: "B8", message: "after \(timeout), the completion of a batch has not been called",
       seed: editor?.seed, step: editor?.step)
   }
 }

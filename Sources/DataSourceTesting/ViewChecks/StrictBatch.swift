@@ -61,11 +61,17 @@ struct StrictBatch {
         return ("B3", "section \(section) is out of range 0..<\(new) after the batch")
       }
       if !after.insert(section).inserted {
-        return ("B4", "two sections arrive at offset \(section)")
+        return ("B4", "two sections are inserted at or moved to offset \(section)")
       }
     }
     for section in sectionReloads where after.contains(section) {
-      return ("B4", "section \(section) arrives and is reloaded in the same batch")
+      return (
+        "B4",
+        """
+        one batch reloads section \(section) and inserts or moves a section to this offset; \
+        reload it in a batch of its own
+        """
+      )
     }
     let expected = old - sectionDeletions.count + sectionInsertions.count
     return expected == new
@@ -88,7 +94,13 @@ struct StrictBatch {
       guard old.indices.contains(path.section), (0..<old[path.section]).contains(path.element)
       else { return ("B3", "item \(path) does not exist before the batch") }
       if sectionsBefore.contains(path.section) {
-        return ("B5", "item \(path) has an operation, but its section changes as a whole")
+        return (
+          "B5",
+          """
+          item \(path) has an operation, but section \(path.section) is deleted, moved or reloaded \
+          in the same batch; change the item in another batch
+          """
+        )
       }
       if !before.insert(path).inserted {
         return ("B4", "item \(path) before the batch has two operations")
@@ -104,12 +116,26 @@ struct StrictBatch {
       if sectionsAfter.contains(path.section)
         || origins[path.section].map(sectionsBefore.contains) == true
       {
-        return ("B5", "item \(path) arrives, but its section changes as a whole")
+        return (
+          "B5",
+          """
+          an item is inserted at or moved to \(path), but section \(path.section) is inserted, \
+          moved or reloaded in the same batch; insert or move the item in another batch
+          """
+        )
       }
-      if !after.insert(path).inserted { return ("B4", "two items arrive at \(path)") }
+      if !after.insert(path).inserted {
+        return ("B4", "two items are inserted at or moved to \(path)")
+      }
     }
     for path in reloads where after.contains(path) {
-      return ("B4", "item \(path) arrives and is reloaded in the same batch")
+      return (
+        "B4",
+        """
+        one batch reloads item \(path) and inserts or moves an item to this path; reload it in a \
+        batch of its own
+        """
+      )
     }
     return nil
   }
@@ -130,8 +156,8 @@ struct StrictBatch {
         return (
           "B6",
           """
-          section \(target) has \(old[origin]) items plus \(change), but the data has \
-          \(new[target])
+          section \(target) had \(old[origin]) items, and the batch changes their number by \
+          \(change), but the data has \(new[target])
           """
         )
       }
@@ -217,8 +243,9 @@ struct ShownSections<Section: DifferentiableSection> {
   ///
   /// - Parameters:
   ///   - data: The data that the view must show.
-  ///   - isLast: A Boolean value that indicates whether headings must also show the current
-  ///     elements. Sections are reloaded last, so headings may be late before that.
+  ///   - isLast: A Boolean value that indicates whether the batch is the last one, after which
+  ///     headings must also show the current elements. Sections are reloaded last, so headings may be
+  ///     out of date before that.
   func fault(showing data: [Section], isLast: Bool) -> String? {
     if sections.count != data.count {
       return "\(sections.count) sections are shown, but the data has \(data.count)"

@@ -139,7 +139,7 @@ extension KeyedDecodingContainer<ChangeMember> {
     }
     if let last, offset == last { throw fault("offset \(offset) occurs twice in this list") }
     if let last, offset < last {
-      throw fault("offset \(offset) follows \(last), but offsets must ascend")
+      throw fault("offset \(offset) follows \(last), but offsets must be in ascending order")
     }
     return offset
   }

@@ -30,14 +30,14 @@ extension Changeset {
   /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: deletions) {
-      return "C1: the deletions \(pair.0) and \(pair.1) do not ascend"
+      return "C1: the deletions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if let pair = firstDescent(in: insertions) {
-      return "C2: the insertions \(pair.0) and \(pair.1) do not ascend"
+      return "C2: the insertions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if !moves.isEmpty {
       if let pair = firstDescent(in: moves.map(\.to)) {
-        return "C3: the moves to \(pair.0) and \(pair.1) do not ascend"
+        return "C3: the moves to \(pair.0) and \(pair.1) are not in ascending order"
       }
       if let pair = firstDescent(in: removals) {
         return "C3: offset \(pair.0) is removed twice, as a deletion or the origin of a move"
@@ -47,7 +47,7 @@ extension Changeset {
       }
     }
     if let pair = firstDescent(in: updates.map(\.to)) {
-      return "C4: the updates to \(pair.0) and \(pair.1) do not ascend"
+      return "C4: the updates to \(pair.0) and \(pair.1) are not in ascending order"
     }
     for update in updates {
       if deletions.hasAscending(update.from) {
@@ -62,7 +62,7 @@ extension Changeset {
 
   /// Returns a violation that depends on the counts.
   private func boundsViolation(oldCount: Int, newCount: Int) -> String? {
-    // Check only the ends of ascending lists. The origins of moves and updates do not ascend.
+    // Check only the ends of ascending lists. The origins of moves and updates are in any order.
     if let offset = outlier(of: deletions, count: oldCount) {
       return "C1: the deletion \(offset) is out of range 0..<\(oldCount)"
     }
@@ -80,8 +80,8 @@ extension Changeset {
         + "0..<\(oldCount) or 0..<\(newCount)"
     }
     if oldCount + countChange != newCount {
-      return "C5: \(oldCount) elements minus \(deletions.count) plus \(insertions.count) "
-        + "are not \(newCount)"
+      return "C5: \(oldCount) elements minus \(deletions.count) deletions plus "
+        + "\(insertions.count) insertions are not \(newCount) elements"
     }
     return nil
   }

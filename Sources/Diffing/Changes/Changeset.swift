@@ -9,7 +9,9 @@
 /// // deletions: [1], insertions: [2], moves: [2->0]
 /// ```
 public struct Changeset: Sendable, Hashable {
-  /// A kept element that left the order of the other kept elements.
+  /// A kept element with a new place in the order of the kept elements.
+  ///
+  /// An element that only shifts because others are inserted or deleted is not a move.
   public struct Move: Sendable, Hashable {
     /// The offset in the old version.
     public let from: Int

@@ -1,9 +1,9 @@
 /// A matcher that walks both versions side by side while they match, and looks a little ahead where
 /// they differ.
 ///
-/// Its matches are in the same order in both versions. They are not stored, because they are all
-/// offsets except the unmatched ones. The memory therefore depends on the changes only, and only
-/// unmatched elements are hashed later.
+/// Its matches are in the same order in both versions. It stores only the unmatched offsets, because
+/// these determine the matches. The memory therefore depends only on the number of changes. Later,
+/// only unmatched elements are hashed.
 @usableFromInline
 struct LinearMatcher<Comparison: IdentityComparison> {
   @usableFromInline typealias Element = Comparison.Element

@@ -24,8 +24,8 @@ extension SectionedChangeset {
       let origin = pairing.origins[target]
       let origins = pairing.elementOrigins(of: target, oldCount: oldCounts[origin])
       if origins.count != newCounts[target] {
-        return "C5: the change gives section \(target) \(origins.count) elements, "
-          + "but it has \(newCounts[target])"
+        return "C5: section \(target) has \(origins.count) elements after the change, "
+          + "but must have \(newCounts[target])"
       }
       while update < elementUpdates.count && elementUpdates[update].to.section == target {
         let (from, to) = (elementUpdates[update].from, elementUpdates[update].to)
@@ -47,14 +47,14 @@ extension SectionedChangeset {
   /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: elementDeletions) {
-      return "C1: the element deletions \(pair.0) and \(pair.1) do not ascend"
+      return "C1: the element deletions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if let pair = firstDescent(in: elementInsertions) {
-      return "C2: the element insertions \(pair.0) and \(pair.1) do not ascend"
+      return "C2: the element insertions \(pair.0) and \(pair.1) are not in ascending order"
     }
     if !elementMoves.isEmpty {
       if let pair = firstDescent(in: elementMoves.map(\.to)) {
-        return "C3: the element moves to \(pair.0) and \(pair.1) do not ascend"
+        return "C3: the element moves to \(pair.0) and \(pair.1) are not in ascending order"
       }
       if let pair = firstDescent(in: (elementDeletions + elementMoves.map(\.from)).sorted()) {
         return "C3: the element at \(pair.0) is removed twice"
@@ -64,7 +64,7 @@ extension SectionedChangeset {
       }
     }
     if let pair = firstDescent(in: elementUpdates.map(\.to)) {
-      return "C4: the element updates to \(pair.0) and \(pair.1) do not ascend"
+      return "C4: the element updates to \(pair.0) and \(pair.1) are not in ascending order"
     }
     return nil
   }
@@ -82,16 +82,18 @@ extension SectionedChangeset {
         && (0..<newCounts[path.section]).contains(path.element)
     }
     if let path = elementDeletions.first(where: { !isOld($0) }) {
-      return "C1: the deletion \(path) is not in a kept section"
+      return "C1: the deletion \(path) is out of range, or its section is not kept"
     }
     if let path = elementInsertions.first(where: { !isNew($0) }) {
-      return "C2: the insertion \(path) is not in a kept section"
+      return "C2: the insertion \(path) is out of range, or its section is not kept"
     }
     if let move = elementMoves.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C3: the move \(move.from)->\(move.to) is not between kept sections"
+      return "C3: the move \(move.from)->\(move.to) is out of range, "
+        + "or one of its sections is not kept"
     }
     if let update = elementUpdates.first(where: { !isOld($0.from) || !isNew($0.to) }) {
-      return "C4: the update \(update.from)->\(update.to) is not in a kept section"
+      return "C4: the update \(update.from)->\(update.to) is out of range, "
+        + "or its section is not kept"
     }
     return nil
   }

@@ -44,7 +44,7 @@ struct ElementDecoding<Element: Sendable>: Sendable {
       case .keyNotFound(let key, let context):
         (context, "there is no member \"\(key.stringValue)\"; add it, or make it optional")
       case .valueNotFound(let type, let context):
-        (context, "a value of type \(type) is expected, not null; give one, or make it optional")
+        (context, "a value of type \(type) is expected, not null; add one, or make it optional")
       case .typeMismatch(let type, let context):
         (context, "a value of type \(type) is expected. \(context.debugDescription)")
       // The text was checked before and is valid JSON, so this error is about a number.

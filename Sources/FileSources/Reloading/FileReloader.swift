@@ -233,15 +233,15 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 /// The number of elements of each identity, kept up to date by changes.
 struct IdentityCounts<Element: Differentiable & Sendable> {
   private var counts: [Element.DifferenceIdentifier: Int] = [:]
-  /// The number of elements that have the identity of an earlier one.
+  /// The number of elements whose identity an earlier element has.
   private var surplus = 0
 
-  /// A Boolean value that indicates whether two elements have one identity.
+  /// A Boolean value that indicates whether any elements share an identity.
   var hasDuplicates: Bool { surplus > 0 }
 
   /// Counts removed and added elements.
   ///
-  /// - Complexity: O(changes).
+  /// - Complexity: O(*k*) in the *k* removed and added elements.
   mutating func update(removed: [Element], added: [Element]) {
     counts.reserveCapacity(counts.count + added.count - removed.count)
     for element in removed {
@@ -257,7 +257,9 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
     }
   }
 
-  /// Returns a diagnostic that names the first two elements of one identity, or `nil`.
+  /// Returns a diagnostic that names the first two elements with the same identity.
+  ///
+  /// - Returns: The diagnostic, or `nil` if all identities are unique.
   func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]

@@ -133,7 +133,7 @@ extension FileAccess {
         return .failure(
           FileError(
             cause: .isDirectory, operation: "read", path: path,
-            reason: "it is a directory; name a file in it"))
+            reason: "it is a directory; use the path of a file in it"))
       case .other:
         return .failure(
           FileError(

@@ -109,7 +109,8 @@ package struct FileSignal: OptionSet, Sendable, Hashable {
 struct WatchTable: Sendable {
   private struct Watch: Sendable {
     var receivers: [Int: WatchSystem.Receiver] = [:]
-    /// The users of each name. A user that watches the file itself has no name.
+    /// The users that watch a name in the directory, by name. A user that watches the file itself is
+    /// not among them.
     var usersOfName: [String: Set<Int>] = [:]
   }
 

@@ -65,8 +65,8 @@ struct RefetchReason: Error, Sendable, Hashable {
 
 /// Returns the plan for a query, or throws the reason why there is none.
 ///
-/// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row may depend on nothing but
-/// the row. A query that is not understood has no plan.
+/// A plan needs rows with an INTEGER PRIMARY KEY. The result for a row must depend only on
+/// that row. A query that cannot be analyzed has no plan.
 private struct IncrementalPlanner {
   private let query: SQLiteQuery
   private let database: SQLiteDatabase
@@ -80,7 +80,7 @@ private struct IncrementalPlanner {
     guard database.isPlain else {
       throw RefetchReason(
         "a PRAGMA has changed the meaning of statements on the connection",
-        help: "do not change case_sensitive_like and writable_schema")
+        help: "do not change case_sensitive_like or writable_schema")
     }
     let clauses = try SelectClauses(query.sql)
     let table = try tableName(clauses.table)
@@ -88,7 +88,8 @@ private struct IncrementalPlanner {
     let rowid = try rowidColumn(of: table, columns: columns)
     guard try strings("PRAGMA encoding", []) == ["UTF-8"] else {
       throw RefetchReason(
-        "the database is not encoded in UTF-8", help: "set PRAGMA encoding before the first table")
+        "the database is not encoded in UTF-8",
+        help: "set PRAGMA encoding to UTF-8 before you create the first table")
     }
     try checkReads(of: query.sql, table: table)
 
@@ -141,7 +142,7 @@ private struct IncrementalPlanner {
       guard columns.count == resultNames.names.count + selected.count - 1,
         columns.starts(with: resultNames.names)
       else {
-        throw RefetchReason("its columns are not understood", help: "name the columns")
+        throw RefetchReason("its columns cannot be analyzed", help: "name the columns")
       }
     }
     return plan
@@ -202,7 +203,7 @@ private struct IncrementalPlanner {
   @discardableResult
   private func checkReads(of sql: String, table: String) throws -> [String] {
     guard let reads = database.reads(of: sql) else {
-      throw RefetchReason("its text is not understood", help: "write a plain SELECT")
+      throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
     if let name = reads.functions.sorted().first(where: { !SQLFunctions.areKnown($0) }) {
       throw RefetchReason(
@@ -289,7 +290,7 @@ private struct IncrementalPlanner {
       guard case .integer(let value)? = query.arguments.value(named: name),
         let value = Int(exactly: value)
       else {
-        throw RefetchReason("its LIMIT is not an integer", help: "give an INTEGER as argument")
+        throw RefetchReason("its LIMIT is not an integer", help: "pass an integer as the argument")
       }
       number = value
     }

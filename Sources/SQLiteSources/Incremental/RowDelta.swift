@@ -198,7 +198,7 @@ struct RowScan {
 
   private func wrongOrder(_ statement: SQLiteStatement) -> SQLiteError {
     SQLiteError(
-      .corrupt, "the rowids of the rows do not ascend", path: statement.path,
+      .corrupt, "rows ordered by rowid are not in ascending order", path: statement.path,
       sql: statement.sql, help: "check the database with PRAGMA integrity_check")
   }
 }

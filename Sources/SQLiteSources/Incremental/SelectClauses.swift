@@ -47,7 +47,7 @@ struct SelectClauses {
   init(_ text: String) throws(RefetchReason) {
     sql = Array(text.utf8)
     guard var tokens = SQLScanner.tokens(of: text) else {
-      throw RefetchReason("its text is not understood", help: "write a plain SELECT")
+      throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
     while tokens.last?.isMark(";") == true { tokens.removeLast() }
     guard tokens.first?.word == "SELECT" else {
@@ -79,7 +79,7 @@ struct SelectClauses {
     let keywords = ["SELECT", "FROM", "WHERE", "ORDER", "LIMIT"]
     func add(upTo end: Int) throws(RefetchReason) {
       guard start <= end, clauses.updateValue(tokens[start..<end], forKey: clause) == nil else {
-        throw SelectClauses.unplain("its text is not understood")
+        throw SelectClauses.unplain("its SQL cannot be analyzed")
       }
     }
     var depth = 0
@@ -89,7 +89,7 @@ struct SelectClauses {
       guard depth == 0, let word = token.word, let rank = keywords.firstIndex(of: word),
         let now = keywords.firstIndex(of: clause)
       else { continue }
-      guard rank > now else { throw SelectClauses.unplain("its text is not understood") }
+      guard rank > now else { throw SelectClauses.unplain("its SQL cannot be analyzed") }
       try add(upTo: index)
       clause = word
       start = index + 1
@@ -107,7 +107,7 @@ struct SelectClauses {
     if let condition = clauses["WHERE"] { self.condition = text(of: condition) }
     if let terms = clauses["ORDER"] {
       guard terms.first?.word == "BY" else {
-        throw SelectClauses.unplain("its text is not understood")
+        throw SelectClauses.unplain("its SQL cannot be analyzed")
       }
       for item in SelectClauses.items(terms.dropFirst()) { order.append(try term(Array(item))) }
     }

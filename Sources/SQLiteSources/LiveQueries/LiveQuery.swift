@@ -222,7 +222,7 @@ final class LiveQuery<Element: Differentiable & Sendable> {
       }
       throw SQLiteError(
         .busy, "the schema changes too often", path: reader.path, sql: query.sql,
-        help: "wait until it stays the same")
+        help: "wait until no program changes it")
     }
   }
 

@@ -16,14 +16,14 @@ struct SQLiteQuery: Sendable {
     guard statement.isReadOnly else {
       throw SQLiteError(
         .writes, "the statement writes, but a query is required", path: statement.path, sql: sql,
-        help: "write with a SQLiteConnection, and give the data source a SELECT")
+        help: "write with a SQLiteConnection, and pass a SELECT to the data source")
     }
     // For SQLite, PRAGMA, ATTACH and BEGIN are read-only. They change the connection or the file.
     guard ["SELECT", "WITH", "VALUES"].contains(SQLText.firstWord(sql)), statement.columnCount > 0
     else {
       throw SQLiteError(
         .notAQuery, "the statement is not a query", path: statement.path, sql: sql,
-        help: "give a SELECT; instead of a PRAGMA, select from its function, for example "
+        help: "use a SELECT; instead of a PRAGMA, select from its function, for example "
           + "SELECT * FROM pragma_table_info('name')")
     }
     try check(statement.columns, path: statement.path)
@@ -33,7 +33,7 @@ struct SQLiteQuery: Sendable {
     guard needsUniqueColumnNames, let name = columns.duplicate else { return }
     throw SQLiteError(
       .duplicateColumn, "two columns have the name \"\(name)\"", path: path, sql: sql,
-      help: "give one of them another name with AS")
+      help: "rename one of them with AS")
   }
 }
 

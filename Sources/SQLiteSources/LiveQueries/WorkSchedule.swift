@@ -66,7 +66,7 @@ struct WorkSchedule: Sendable {
 
   var isStopped: Bool { state == .stopped }
 
-  /// A Boolean value that indicates whether only the timer waits for a run, without a request.
+  /// A Boolean value that indicates whether a timer is set for a run that was not requested.
   var isWaiting: Bool {
     if case .waiting = state { true } else { false }
   }

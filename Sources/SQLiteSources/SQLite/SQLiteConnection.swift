@@ -89,7 +89,7 @@ public final class SQLiteConnection: Sendable {
   static func absolutePath(_ path: String) throws(SQLiteError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw SQLiteError(
-        .cannotOpen, "\"\(path)\" is not a path", path: path, help: "give the path of a file")
+        .cannotOpen, "\"\(path)\" is not a path", path: path, help: "use the path of a file")
     }
     return SwappablePrimitives.absolutePath(path)
   }

@@ -134,7 +134,7 @@ final class SQLiteDatabase {
     case .directory:
       throw SQLiteError(
         .directory, "the path is a directory, but a database is required", path: path,
-        help: "give the path of the database file in it")
+        help: "use the path of the database file in it")
     case .unreachable(let reason):
       throw SQLiteError(
         .cannotOpen, "the database cannot be reached: \(reason)", path: path,
@@ -146,8 +146,9 @@ final class SQLiteDatabase {
 // MARK: - Statements
 
 extension SQLiteDatabase {
-  /// Runs a closure with the only statement of a text, bound to arguments, and resets the
-  /// statement.
+  /// Runs a closure with the only statement of a text, after its arguments are bound.
+  ///
+  /// When the closure returns, the statement is reset.
   func withStatement<Result>(
     _ sql: String, _ arguments: SQLiteArguments,
     _ body: (SQLiteStatement) throws(SQLiteError) -> Result
@@ -158,8 +159,9 @@ extension SQLiteDatabase {
     }
   }
 
-  /// Runs a closure with a statement that was derived from another one, bound to the first of its
-  /// arguments.
+  /// Runs a closure with a statement that was derived from another one.
+  ///
+  /// It takes its arguments from the first arguments of the other statement.
   ///
   /// - Parameter rowid: The value of the last argument, if it is a rowid.
   func withStatement<Result>(
@@ -316,7 +318,7 @@ extension SQLiteDatabase {
     guard !hasMore else {
       throw SQLiteError(
         .severalStatements, "the SQL contains more than one statement", path: path, sql: sql,
-        offset: end, help: "give one statement at a time, or use executeScript(_:)")
+        offset: end, help: "pass one statement at a time, or use executeScript(_:)")
     }
     return statement
   }

@@ -157,7 +157,7 @@ extension SQLiteError {
         "another connection holds a lock: end its transaction, or wait longer (busyTimeout)"
       )
     case SQLITE_NOTADB:
-      (.notADatabase, "give the path of a SQLite database; an encrypted one is not readable")
+      (.notADatabase, "use the path of a SQLite database; encrypted databases are not supported")
     case SQLITE_CORRUPT:
       (.corrupt, "check it with PRAGMA integrity_check, and restore it from a copy")
     case SQLITE_READONLY where result == readOnlyRollback || result == readOnlyRecovery:

@@ -130,15 +130,16 @@ extension SQLiteRow: CustomStringConvertible {
 ///
 /// A row keeps its whole batch alive. Batches are therefore small.
 final class RowBatch: Sendable {
-  /// One value: a number, or the location of bytes.
+  /// One value: a number, or the location of a text or a blob.
   struct Cell: Sendable {
     enum Kind: UInt8, Sendable {
       case null, integer, real, text, blob
     }
 
     var kind = Kind.null
+    /// The number of bytes of a text or a blob.
     var count: UInt32 = 0
-    /// The bits of a number, or the offset of the first byte.
+    /// The bits of a number, or the offset of a text or a blob in the bytes of the batch.
     var word: UInt64 = 0
   }
 
@@ -152,7 +153,7 @@ final class RowBatch: Sendable {
     self.bytes = bytes
   }
 
-  /// Returns the value of a cell. Cells are numbered through all rows.
+  /// Returns the value of a cell. The cells of all rows are numbered consecutively.
   func value(at position: Int) -> SQLiteValue {
     let cell = cells[position]
     switch cell.kind {

@@ -116,7 +116,7 @@ extension SQLiteStatement {
         throw wrong(
           "the statement takes \(count) argument\(count == 1 ? "" : "s"), but \(values.count) "
             + (values.count == 1 ? "is given" : "are given"),
-          help: "give one value for each ? of the SQL")
+          help: "pass one value for each ? of the SQL")
       }
       for (offset, value) in values.enumerated() { try bind(value, at: Int32(offset + 1)) }
     case .named(let values):
@@ -126,11 +126,11 @@ extension SQLiteStatement {
         guard let name else {
           throw wrong(
             "argument \(position + 1) of the statement has no name",
-            help: "write :name instead of ?, or give the arguments by position")
+            help: "write :name instead of ?, or pass the arguments by position")
         }
         let plain = String(name.dropFirst())
         guard let value = values[name] ?? values[plain] else {
-          throw wrong("no value is given for \(name)", help: "add \"\(plain)\" to the arguments")
+          throw wrong("\(name) has no value", help: "add \"\(plain)\" to the arguments")
         }
         names.formUnion([name, plain])
         try bind(value, at: position + 1)

@@ -79,7 +79,7 @@ extension DirectoryContents {
       guard let known = key(line.key) else {
         throw StoreError(
           .foreign, "the index has a key of another type: \(line.key.debugDescription)",
-          path: index, help: "give another folder, or use the type of item that the folder is for")
+          path: index, help: "use another folder, or the type of item that the folder is for")
       }
       let old = stored.removeValue(forKey: known)
       previous[known] = old

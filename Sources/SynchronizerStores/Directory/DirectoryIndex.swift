@@ -63,8 +63,8 @@ enum DirectoryIndex {
       header.format == Header().format
     else {
       throw StoreError(
-        .foreign, "this is not the index of a directory store", path: path, place: "line 1",
-        help: "give another folder, or remove the file, and download all items again")
+        .foreign, "the file is not the index of a directory store", path: path, place: "line 1",
+        help: "use another folder; or remove the file, and download all items again")
     }
     guard header.version == Header().version else {
       throw StoreError(

@@ -114,7 +114,7 @@ where Item.DifferenceIdentifier: Sendable {
     guard let lock = try Folder.Lock(folder) else {
       throw StoreError(
         .inUse, "another store uses this folder", path: folder.path,
-        help: "end the other program, release the other store, or give another path")
+        help: "end the other program, release the other store, or use another path")
     }
     self.lock = lock
     let contents = try Contents(in: folder, hash: hash, key: key)

@@ -56,7 +56,7 @@ final class Folder: Sendable {
       return try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
       throw StoreError(
-        .inputOutput, "cannot list the folder", path: path, help: "check who may read it",
+        .inputOutput, "cannot list the folder", path: path, help: "check its permissions",
         underlying: error)
     }
   }
@@ -274,7 +274,8 @@ extension Folder.Status {
 func resolveFilePath(_ path: String) throws(StoreError) -> (folder: String, name: String) {
   guard !path.utf8.contains(0), let last = path.utf8.last, last != UInt8(ascii: "/") else {
     throw StoreError(
-      .missing, "this is not the path of a file", path: path, help: "give the path of a file")
+      .missing, "this is not the path of a file", path: path,
+      help: "use a path that is not empty, does not end in a slash and has no null character")
   }
   var path = path
   // No system follows more links than this.
@@ -288,7 +289,7 @@ func resolveFilePath(_ path: String) throws(StoreError) -> (folder: String, name
   }
   throw StoreError(
     .notAFile, "the path does not lead to a file", path: path,
-    help: "give the path of a file; symbolic links must not form a cycle")
+    help: "use the path of a file; symbolic links must not form a cycle")
 }
 
 private func split(_ path: String) -> (folder: String, name: String) {

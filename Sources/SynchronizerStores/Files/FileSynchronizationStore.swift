@@ -45,7 +45,7 @@ public final class FileSynchronizationStore<
     guard let lock = try Folder.Lock(file.lockName, in: folder) else {
       throw StoreError(
         .inUse, "another store uses this file", path: file.path,
-        help: "end the other program, release the other store, or give another path")
+        help: "end the other program, release the other store, or use another path")
     }
     self.lock = lock
     try file.removeLeftover()
@@ -96,7 +96,7 @@ final class StateFile<
     for suffix in [Self.newSuffix, Self.lockSuffix] where name.hasSuffix(suffix) {
       throw StoreError(
         .inUse, "a file whose name ends in \(suffix) belongs to another store", path: path,
-        help: "give another path")
+        help: "use another path")
     }
     _ = try status()
   }
@@ -107,7 +107,7 @@ final class StateFile<
     if let found, !found.isRegular {
       throw StoreError(
         .notAFile, "this is not a regular file", path: path,
-        help: "give the path of a file, or remove the item at this path")
+        help: "use the path of a file, or remove the item at this path")
     }
     return found
   }
@@ -137,7 +137,7 @@ final class StateFile<
     guard model == nil || mayReplace.withLock({ $0 }) else {
       throw StoreError(
         .notLoaded, "saving would overwrite a file that was not loaded", path: path,
-        help: "load it first; if it cannot be read, move it away or give another path")
+        help: "load it first; if it cannot be read, move it away or use another path")
     }
     let bytes = try StateDocument(state).encoded(path: path)
     try folder.remove(newName)

@@ -90,8 +90,8 @@ extension StateDocument {
     let start = Array(Self.start.utf8)
     guard bytes.starts(with: start) else {
       throw StoreError(
-        .foreign, "this is not the saved state of a session", path: path, place: "line 1",
-        help: "give another path, or remove the file")
+        .foreign, "the file is not the saved state of a session", path: path, place: "line 1",
+        help: "use another path, or remove the file")
     }
     let version = Array(Self.version.utf8)
     guard bytes.dropFirst(start.count).starts(with: version) else {

@@ -1,16 +1,18 @@
-/// The ranks of rows: numbers that give the order. Gaps between them let an insertion write one row.
+/// The ranks of rows: numbers that determine their order.
+///
+/// Ranks have gaps, so an insertion usually writes only one row.
 enum Ranks {
   /// The gap between the rows of a new list.
   static let step: Int64 = 1 << 32
-  /// The smallest gap after rows were spread again.
+  /// The smallest gap between rows that receive new ranks because a gap was too small.
   static let leastStep: Int64 = 1 << 16
 
   /// Fills in missing ranks.
   ///
-  /// If a gap is too small, some neighbors get new ranks, too. Their number is the smallest one that
-  /// gives all of them sufficient gaps.
+  /// If a gap is too small, neighbors receive new ranks too: at first a few, and then more and more
+  /// until their gaps are large enough.
   ///
-  /// - Parameter ranks: The ranks, ascending, with `nil` for missing ones.
+  /// - Parameter ranks: The ranks, in ascending order. A missing rank is `nil`.
   /// - Complexity: O(n), and amortized O(log n) new ranks for an insertion.
   static func fill(_ ranks: inout [Int64?]) {
     var start = 0
@@ -20,7 +22,7 @@ enum Ranks {
     }
   }
 
-  /// Gives ranks to consecutive rows without a rank, and to neighbors if necessary.
+  /// Assigns ranks to consecutive rows without a rank, and to neighbors if necessary.
   ///
   /// - Returns: The index at which to continue.
   private static func place(_ run: Range<Int>, in ranks: inout [Int64?]) -> Int {

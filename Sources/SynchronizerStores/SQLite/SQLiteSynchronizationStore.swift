@@ -131,7 +131,7 @@ public final class SQLiteSynchronizationStore<
       throw StoreError(
         .notLoaded, "saving would overwrite a session that was not loaded",
         path: connection.path, place: "session \"\(name)\"",
-        help: "load it first; if it cannot be read, give another name")
+        help: "load it first; if it cannot be read, use another name")
     }
     guard expectation.saves.contains(found) else {
       throw StoreError(
@@ -177,7 +177,7 @@ extension StoreError {
       default: .database
       }
     self.init(
-      code, "the database cannot keep the session", path: path,
+      code, "cannot load or save the session", path: path,
       help: "the saved state is unchanged", underlying: error)
   }
 }

@@ -5,9 +5,10 @@ import Synchronizers
 
 /// A session in the database.
 ///
-/// A state has up to four lists. These are two similar pairs: the client now and at the time of the
-/// push, and the pushed contents and the shadow. Each pair is one list of rows with a newer and an
-/// older version. A push therefore writes only the rows that it changes.
+/// A state has up to four lists: the client now, the client at the time of the push, the pushed
+/// contents, and the shadow. The first two lists are similar, and so are the last two. The database
+/// therefore stores two lists of rows, each with a newer and an older version, and a push writes only
+/// the rows that differ.
 struct StoredSession<
   Element: Codable & Differentiable & Sendable, Version: Hashable & Codable & Sendable
 >: Sendable {
@@ -17,10 +18,10 @@ struct StoredSession<
   var save: Int64
   var version: Version?
   var push: SessionHeader<Version>.Push?
-  /// The newer version is the client. The older one is the client at the time of the push.
+  /// The contents of the client. The older version has the contents at the time of the push.
   var client: StoredList<Element>
-  /// The newer version is the pushed contents, and the older one is the shadow. Without a push, the
-  /// newer version is the shadow.
+  /// The shadow. During a push, the older version is the shadow, and the newer one has the pushed
+  /// contents.
   var shadow: StoredList<Element>
 
   var state: SynchronizationState<Element, Version> {

@@ -3,8 +3,8 @@ import SwappablePrimitives
 
 /// A queue that performs one run at a time.
 ///
-/// If callers request runs while one is active, exactly one more follows. At the end of the last run,
-/// all callers receive its result, in the order of their requests.
+/// If callers request runs while one is active, exactly one more run follows. If no run is requested
+/// any more, all callers receive the result of the last run, in the order of their requests.
 ///
 /// A queue goes through the phases idle, running and answering. The lock guards the whole state.
 /// Callers are always answered outside the lock.
@@ -65,17 +65,19 @@ final class RunQueue<Outcome: Sendable>: Sendable {
 
   /// Requests a run.
   ///
-  /// - Parameter answer: A closure that is called once, at the end of the last run.
+  /// - Parameter answer: A closure that is called once, when all requested runs have ended. It receives
+  ///   the result of the last one.
   func request(_ answer: @escaping Answer) {
     request(id: nextID(), answer)
   }
 
-  /// Requests a run, and waits for the end of the last one.
+  /// Requests a run, and waits until all requested runs have ended.
   ///
-  /// A task that is already canceled requests nothing.
+  /// If the calling task is already canceled, this method requests no run.
   ///
-  /// - Throws: The error of the run. `CancellationError` if the calling task is canceled; the run
-  ///   continues.
+  /// - Returns: The result of the last run.
+  /// - Throws: The error of the last run, or `CancellationError` if the calling task is canceled. In
+  ///   that case, the run continues.
   func request() async throws -> Outcome {
     try Task.checkCancellation()
     let id = nextID()

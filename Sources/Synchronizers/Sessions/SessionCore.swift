@@ -14,7 +14,7 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   typealias Outcome = Session.Outcome
   typealias Resolved = MergeConflict<Element>.Resolved
 
-  /// The state beside the contents of the client.
+  /// The state of the session, without the contents of the client.
   struct Memory: Sendable {
     var shadow = Snapshot<Element>()
     /// The version of the remote that holds the shadow.
@@ -24,16 +24,18 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     var delay: Delay?
   }
 
-  /// Changes that the session received when it recovered a push. The client receives them with the
-  /// next synchronization, so each synchronization changes the client only once.
+  /// Changes that the session received when it recovered a push.
+  ///
+  /// The client receives them with the next synchronization, so each synchronization changes the
+  /// client only once.
   struct Delay: Sendable {
     /// The contents of the client when the push was recovered.
     let from: Snapshot<Element>
-    /// The contents that the client should have had then.
+    /// The same contents with the changes applied.
     let to: Snapshot<Element>
   }
 
-  /// The identity of a state. A save with the mark of the last save is not needed.
+  /// The identity of a state. If it equals the mark of the last saved state, no save is needed.
   struct Mark: Hashable, Sendable {
     let client: Int
     let memory: Int
@@ -49,8 +51,8 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
   let saving = Locked(Saving())
   /// The memory and the number of its changes.
   ///
-  /// If the client changes too, both change inside one transaction of the client. Code inside a
-  /// transaction of the client therefore always reads a consistent pair.
+  /// If the memory and the client change together, they change inside one transaction of the client.
+  /// Inside a transaction of the client, the two are therefore always consistent.
   private let memory = Locked((contents: Memory(), changeCount: 0))
 
   init(
@@ -114,23 +116,23 @@ final class SessionCore<Remote: SynchronizationRemote>: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// The effects of giving new contents to the client.
+  /// The result of replacing the contents of the client.
   struct Adoption {
     var changes: Changeset
     /// The conflicts between the new contents and edits that were made in the meantime.
     var conflicts: [Resolved]
   }
 
-  /// Gives new contents to the client and changes the memory, in one transaction.
+  /// Replaces the contents of the client and changes the memory, in one transaction.
   ///
-  /// Edits that were made since `origin` stay.
+  /// Edits that were made since `origin` are kept.
   ///
   /// - Parameters:
   ///   - target: The new contents.
   ///   - origin: The old contents, with the delayed changes applied.
   ///   - changes: The changes from `origin` to `target`.
-  ///   - change: Changes the memory. Its second argument is the snapshot to keep. If `nil`, the
-  ///     memory stays unchanged.
+  ///   - change: A closure that changes the memory, or `nil` to leave the memory unchanged. Its second
+  ///     argument is a snapshot with the contents of `target`, for the memory to keep.
   func adopt(
     _ target: Snapshot<Element>, from origin: Snapshot<Element>, by changes: Changeset,
     _ change: ((inout Memory, Snapshot<Element>) -> Void)?

@@ -10,14 +10,14 @@ public protocol SynchronizationStore<Element, Version>: Sendable {
   /// The type that identifies a state of the remote.
   associatedtype Version: Hashable & Codable & Sendable
 
-  /// Returns the saved state, or `nil` if no state was saved yet.
+  /// Returns the saved state, or `nil` if no state has been saved yet.
   ///
-  /// - Throws: An error if the saved state cannot be read. The store must then leave it unchanged.
+  /// - Throws: An error if the saved state cannot be read. The store must leave such a state unchanged.
   func load() async throws -> SynchronizationState<Element, Version>?
 
-  /// Replaces the saved state atomically: after a crash, either the old or the new state is there.
+  /// Replaces the saved state atomically: after a crash, the store has either the old or the new state.
   ///
-  /// - Throws: An error if the state cannot be saved. The previous state must still be there.
+  /// - Throws: An error if the state cannot be saved. The store must then keep the previous state.
   func save(_ state: SynchronizationState<Element, Version>) async throws
 }
 
@@ -31,7 +31,7 @@ public struct SynchronizationState<
   public var shadow: Snapshot<Element>
   /// The version of the remote that holds the shadow, or `nil` if it is unknown.
   public var version: Version?
-  /// A push that the remote did not answer yet.
+  /// A push that the remote has not answered yet, or `nil` if there is none.
   public var push: PendingPush?
 
   /// Creates a state.
@@ -40,7 +40,7 @@ public struct SynchronizationState<
   ///   - client: The contents of the client.
   ///   - shadow: The last contents that the client and the remote had in common.
   ///   - version: The version of the remote that holds the shadow.
-  ///   - push: A push that the remote did not answer yet.
+  ///   - push: A push that the remote has not answered yet.
   public init(
     client: Snapshot<Element>, shadow: Snapshot<Element>, version: Version? = nil,
     push: PendingPush? = nil
@@ -48,7 +48,7 @@ public struct SynchronizationState<
     (self.client, self.shadow, self.version, self.push) = (client, shadow, version, push)
   }
 
-  /// A push that the remote did not answer yet. It may have taken effect.
+  /// A push that the remote has not answered yet. It may have taken effect.
   public struct PendingPush: Sendable {
     /// The identifier of the push. A repeated push has the same identifier.
     public var id: String

@@ -1,4 +1,7 @@
-/// A buffer of bytes for a terminal that tracks the style that the terminal is in after them.
+/// A buffer of bytes for a terminal.
+///
+/// The buffer tracks the style that the terminal has after these bytes, and therefore writes a style
+/// only if it changes.
 struct ScreenOutput {
   private(set) var bytes: [UInt8] = []
   private var style = TerminalStyle.plain

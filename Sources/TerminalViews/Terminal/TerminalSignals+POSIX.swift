@@ -9,9 +9,11 @@ import Synchronization
   import Glibc
 #endif
 
-/// A stream of the signals that the process receives, instead of their default actions.
+/// A stream of the signals that the process receives.
 ///
-/// The handlers are installed before the initializer returns. From then on, no signal is lost.
+/// The signals that you choose no longer have their default actions, such as ending the process. The
+/// handlers are installed before the initializer returns. From then on, no signal is lost.
+///
 /// While this object exists, SIGPIPE is ignored: a write to a closed output fails instead. Release
 /// the object to restore the previous handlers.
 public final class TerminalSignals: Sendable {

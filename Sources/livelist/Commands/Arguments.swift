@@ -63,7 +63,7 @@ struct Arguments {
     switch option {
     case .key:
       guard key == nil else {
-        throw .usage("--key is given twice; give it once, because all sources share one key")
+        throw .usage("--key occurs twice; use it once, because all sources share one key")
       }
       if let value { key = value } else { key = try keyName() }
     case .untilEOF:
@@ -90,7 +90,7 @@ struct Arguments {
   private mutating func choice<Value: RawRepresentable<String>>(
     of option: Option, _ value: String?, current: Value?, _ hint: String
   ) throws(LivelistError) -> Value {
-    guard current == nil else { throw .usage("\(option.rawValue) is given twice; \(hint)") }
+    guard current == nil else { throw .usage("\(option.rawValue) occurs twice; \(hint)") }
     guard let name = value ?? rest.popFirst() else {
       throw .usage("\(option.rawValue) has no value; \(hint)")
     }
@@ -112,12 +112,12 @@ struct Arguments {
 
   /// Returns the error for a wrong number of operands.
   func countError(_ expectation: String, usage: String) -> LivelistError {
-    let given =
+    let found =
       switch operands.count {
-      case 0: "none is given"
-      case 1: "1 is given"
-      default: "\(operands.count) are given"
+      case 0: "there is none"
+      case 1: "there is 1"
+      default: "there are \(operands.count)"
       }
-    return .usage("\(expectation), but \(given); use \(usage)")
+    return .usage("\(expectation), but \(found); use \(usage)")
   }
 }

@@ -186,8 +186,8 @@ extension Command {
     --            Ends the options. All following arguments are operands.
 
     watch reads commands from standard input, one a line. It does not read them if standard input
-    is a terminal and standard output is not, because the keys are then for the program that reads
-    the output.
+    is a terminal and standard output is not, because then another program, to which the output is
+    piped, reads the keys.
         swap SOURCE        switches to another source and prints the difference as one change
         quit               exits after all pending output is printed
 

@@ -49,7 +49,7 @@ struct Merge {
       let offset = list.firstIndex(where: { $0.utf8.first == UInt8(ascii: "{") })
     else { return }
     throw .usage(
-      "element \(offset + 1) of \(source.text) is an object, and no key is given; "
+      "element \(offset + 1) of \(source.text) is an object, but there is no --key; "
         + "use --key FIELD to name the member that identifies elements")
   }
 }

@@ -277,7 +277,7 @@ extension InputChange {
   private static func checkAscending(_ offsets: [Int], _ name: String) throws(InputEventError) {
     for (one, next) in zip(offsets, offsets.dropFirst()) where one >= next {
       throw InputEventError(
-        "the offsets of \"\(name)\" must ascend, but \(next) follows \(one)")
+        "the offsets of \"\(name)\" must be in ascending order, but \(next) follows \(one)")
     }
   }
 }

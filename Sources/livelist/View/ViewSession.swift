@@ -179,7 +179,7 @@ private enum ViewHelp {
     ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F and Space"),
     ("Home End  g G", "select the first or last row"),
     ("← →  h l", "scroll by a column"),
-    ("/ n N", "search for a text, find the next or the previous one"),
+    ("/ n N", "search for a text; find the next or the previous match"),
     ("f", "show only rows that contain a text; an empty text shows all"),
     ("< >", "sort by the previous or next column"),
     ("r  u", "reverse the order; do not sort"),
@@ -195,7 +195,7 @@ private enum ViewHelp {
     let bold = TerminalStyle(isBold: true)
     let width = lines.map { TerminalText.width($0.keys) }.max() ?? 0
     var shown = [
-      TerminalLine("livelist view: a live list that keeps your place", bold), TerminalLine(),
+      TerminalLine("livelist view: the selected row stays in place", bold), TerminalLine(),
     ]
     shown += lines.map { keys, meaning in
       var line = TerminalLine("  ")

@@ -1,9 +1,8 @@
 import DataSourceTesting
 import Observation
+import ReactiveSignals
 import TestSupport
 import Testing
-
-@testable import ReactiveSignals
 
 /// Counts the changes that are reported for one tracked read.
 private func track(_ log: Log<String>, _ name: String = "changed", _ read: () -> Void) {

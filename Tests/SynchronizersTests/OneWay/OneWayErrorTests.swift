@@ -139,8 +139,8 @@ import Testing
     (OneWaySynchronizer.Stage.begin, "cannot begin the run: no"),
     (.fetch, "cannot fetch the remote list: no"),
     (.localKeys, "cannot read the local keys: no"),
-    (.remove, "cannot remove \"a\", which the remote does not list any more: no"),
-    (.shouldUpdate, "cannot decide if \"a\" is outdated: no"),
+    (.remove, "cannot remove \"a\" to match the remote list: no"),
+    (.shouldUpdate, "cannot find out whether \"a\" must be downloaded again: no"),
     (.prepare, "cannot prepare the downloads: no"),
     (.preview, "cannot download the preview of \"a\": no"),
     (.content, "cannot download the content of \"a\": no"),
@@ -165,8 +165,8 @@ import Testing
     try await subject.run()
     #expect(
       subject.error?.description
-        == "the synchronization failed: cannot remove 7 and 2 more, which the remote does not list "
-        + "any more: Refusal()")
+        == "the synchronization failed: cannot remove 7 and 2 more to match the remote list: "
+        + "Refusal()")
   }
 
   @Test func `an error names three failures and counts the others`() {

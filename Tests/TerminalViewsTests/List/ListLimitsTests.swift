@@ -3,9 +3,8 @@ import Diffing
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TerminalViews
 import Testing
-
-@testable import TerminalViews
 
 @Suite struct ListLimitsTests {
   typealias State = TerminalListState<TestElement>

@@ -2,10 +2,9 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import SwappableSources
+import TerminalViews
 import TestSupport
 import Testing
-
-@testable import TerminalViews
 
 /// The number of bytes that a list of 50 visible rows sends to the terminal.
 @Suite struct TerminalListBytesTests {

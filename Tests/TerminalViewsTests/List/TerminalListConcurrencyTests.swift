@@ -2,10 +2,9 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import SwappableSources
+import TerminalViews
 import TestSupport
 import Testing
-
-@testable import TerminalViews
 
 @MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListConcurrencyTests {
   @Test func `a list follows sources that threads edit and swap`() async throws {

@@ -4,9 +4,8 @@ import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import SwappableSources
+import TerminalViews
 import Testing
-
-@testable import TerminalViews
 
 @Suite struct TerminalListStateTests {
   typealias State = TerminalListState<TestElement>

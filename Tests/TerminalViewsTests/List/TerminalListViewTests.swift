@@ -3,10 +3,9 @@ import Diffing
 import ObservableCollections
 import Observation
 import SwappableSources
+import TerminalViews
 import TestSupport
 import Testing
-
-@testable import TerminalViews
 
 @MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListViewTests {
   private static let size = TerminalSize(rows: 10, columns: 40)

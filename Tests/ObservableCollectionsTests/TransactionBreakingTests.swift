@@ -1,64 +1,13 @@
 import DataSourceTesting
 import Diffing
-import Dispatch
-import Foundation
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
 import Testing
 
-/// Attempts to break the propagation engine: each test began as a way to violate a rule of the contract.
-@Suite struct EngineBreakingConcurrencyTests {
-
-  // MARK: Joining
-
-  @Test func `a change at the moment when an operator becomes live is not lost`() throws {
-    let items = Items([TestElement(1, 0)])
-    let property = Property(Numbered(0))
-    let rows = LiveCollection { inputs in
-      // The second of the recorded values is released when the replay ends.
-      Echo(value: inputs.property(property), items: inputs.collection(items)) {
-        property.value = Numbered(
-          1,
-          Token {
-            Worker { items.append(TestElement(2, 0)) }.finish()
-          })
-        property.value = Numbered(2)
-      }
-    }
-    items.flush()
-    #expect(items.count == 2)
-    #expect(rows.snapshot.map(\.id) == [1, 2])
-  }
-
-  @Test func `an operator that computes slower than another thread commits becomes live`() {
-    let items = Items([TestElement(0, 0)])
-    let updates = Shared(0)
-    let rows = LiveCollection { inputs in
-      SlowEcho(items: inputs.collection(items), updates: updates) {
-        let worker = Worker { for _ in 0..<100 { items[0].content += 1 } }
-        #expect(throws: Never.self) { try worker.join() }
-      }
-    }
-    #expect(updates.value < 1_000, "what is recorded meanwhile is composed")
-    let events = RecordingObserver(rows, expectsEveryRevision: false)
-    items[0].content += 1
-    #expect(rows.snapshot.map(\.content) == [items[0].content])
-    #expect(events.violations.isEmpty)
-  }
-
-  @Test func `an operator does not keep the first value of its parameter`() {
-    let released = Shared(false)
-    let items = Items([TestElement(1, 0)])
-    let property = Property(Numbered(0, Token { released.value = true }))
-    let rows = LiveCollection { inputs in
-      Echo(value: inputs.property(property), items: inputs.collection(items)) {}
-    }
-    property.value = Numbered(1)
-    #expect(released.value)
-    withExtendedLifetime(rows) {}
-  }
+/// Attempts to break transactions: each test began as a way to violate a rule of the contract.
+@Suite struct TransactionBreakingConcurrencyTests {
 
   // MARK: Transactions over domains
 
@@ -197,7 +146,8 @@ import Testing
     let log = Items([])
     let observation = input.signal.observe { value in
       if value == 1 {
-        Worker { input.send(2) }.finish()
+        let worker = Worker { input.send(2) }
+        #expect(throws: Never.self) { try worker.join() }
       } else {
         log.append(TestElement(value, 0))
       }
@@ -238,6 +188,7 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+<<<<<<< HEAD:Tests/ObservableCollectionsTests/EngineBreakingTests.swift
   @Test func `what follows a signal after its end is released`() {
     let (input, other) = (SignalInput<Int>(), SignalInput<Int>())
     let kept = input.signal.merge(with: other.signal)
@@ -352,21 +303,9 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+=======
+>>>>>>> text:Tests/ObservableCollectionsTests/TransactionBreakingTests.swift
   // MARK: Sizes
-
-  @Test func `a chain of a thousand joins needs no more than an ordinary stack`() async {
-    await #expect(processExitsWith: .success) {
-      let worker = Worker {
-        let items = Items([TestElement(1, 1)])
-        var last = items.concatenated(with: Items([]))
-        for _ in 1..<1_000 { last = last.concatenated(with: Items([])) }
-        let events = RecordingObserver(last)
-        items.append(TestElement(2, 2))
-        precondition(events.changes.count == 1)
-      }
-      try worker.join()
-    }
-  }
 
   @Test func `a transaction is one event behind a chain of joins over both roots`() {
     // Each join waits for the one before it, so the cost grows faster than the chain.
@@ -402,41 +341,11 @@ import Testing
     #expect(all.allSatisfy { $0.snapshot.count == 3 })
   }
 
-  @Test(.enabled(if: TestRun.isLong))
-  func `transactions behind a slow observer need little memory`() throws {
-    let (left, right) = (Items([TestElement(1, 0)]), Items([TestElement(2, 0)]))
-    let both = left.concatenated(with: right)
-    let held = Held()
-    let slow = left.observe { event in
-      if case .change(let change) = event, change.revision == 1 { held.hold() }
-    }
-    let worker = Worker { left[0] = TestElement(1, 1) }
-    held.wait()
-    var sizes: [Int] = []
-    for step in 0..<3 {
-      for number in 0..<100_000 {
-        withTransaction {
-          left[0] = TestElement(1, step * 100_000 + number)
-          right[0] = TestElement(2, step * 100_000 + number)
-        }
-      }
-      sizes.append(residentPages())
-    }
-    held.release()
-    try worker.join()
-    both.flush()
-    print("resident pages after each 100,000 transactions: \(sizes)")
-    withKnownIssue("a composed commit keeps the tickets of all its transactions") {
-      #expect(sizes[2] - sizes[0] < 2_000)
-    }
-    withExtendedLifetime(slow) {}
-  }
-
   // MARK: Random
 
   @Test func `random transactions over many roots are whole for each observer`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
-    print("EngineBreaking seed \(seed)")
+    print("TransactionBreaking seed \(seed)")
     let rounds = TestRun.isLong ? 20_000 : 100
     let roots = (0..<4).map { Items([TestElement($0, 0), TestElement($0 + 100, 0)]) }
     let property = Property(0)
@@ -522,80 +431,12 @@ import Testing
     isOver.value = true
     for worker in noise { try worker.join() }
     for collection in all { collection.flush() }
-    print("EngineBreaking operations \(operations.value)")
+    print("TransactionBreaking operations \(operations.value)")
     #expect(mixtures.value.prefix(5) == [], "seed \(seed)")
     for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
     #expect(first.snapshot.map(\.id) == [0, 100, 1, 101])
     #expect(Array(first.snapshot) == roots[0].snapshot.array + roots[1].snapshot.array)
     withExtendedLifetime(observations) {}
-  }
-}
-
-/// Holds a thread until a test releases it.
-private final class Held: Sendable {
-  private let (isHeld, mayGoOn) = (Signpost(), Signpost())
-
-  func hold() {
-    isHeld.open()
-    mayGoOn.pass()
-  }
-
-  func wait() { isHeld.pass() }
-
-  func release() { mayGoOn.open() }
-}
-
-extension Worker {
-  /// Waits for the end of the thread, without throwing.
-  fileprivate func finish() { #expect(throws: Never.self) { try join() } }
-}
-
-private func residentPages() -> Int {
-  let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-  return text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-}
-
-private final class Numbered: Sendable {
-  let number: Int
-  let token: Token
-
-  init(_ number: Int, _ token: Token = Token()) {
-    self.number = number
-    self.token = token
-  }
-}
-
-/// The elements of a collection, with a property that has no effect.
-private struct Echo: CollectionOperator {
-  let value: PropertyInput<Numbered>
-  let items: CollectionInput<TestElement>
-  let onStart: @Sendable () -> Void
-
-  func start(_ output: CollectionDraft<TestElement>) {
-    output.replace(with: items.snapshot)
-    onStart()
-  }
-
-  func update(_ output: CollectionDraft<TestElement>) {
-    if items.change != nil { output.replace(with: items.snapshot) }
-  }
-}
-
-/// The elements of a collection. A closure is called when it starts and in its first 40 updates.
-private struct SlowEcho: CollectionOperator {
-  let items: CollectionInput<TestElement>
-  let updates: Shared<Int>
-  let meanwhile: @Sendable () -> Void
-
-  func start(_ output: CollectionDraft<TestElement>) {
-    output.replace(with: items.snapshot)
-    meanwhile()
-  }
-
-  func update(_ output: CollectionDraft<TestElement>) {
-    output.replace(with: items.snapshot)
-    updates.value += 1
-    if updates.value <= 40 { meanwhile() }
   }
 }
 
