@@ -16,9 +16,11 @@ import Testing
   ) {
     let (stream, continuation) = AsyncStream<Result<DatabaseReader.Version, SQLiteError>>
       .makeStream()
-    let number = monitor.attach { [weak monitor] in
+    let number = monitor.attach { [weak monitor] _ in
       guard let monitor else { return }
-      let seen = Result { () throws(SQLiteError) in try monitor.reader.version() }
+      let seen = Result { () throws(SQLiteError) in
+        try monitor.version(including: .all, for: nil)
+      }
       // The monitor calls again after the writer's lock is released.
       if case .failure(let error) = seen, error.code == .busy { return }
       continuation.yield(seen)

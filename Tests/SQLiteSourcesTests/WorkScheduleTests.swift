@@ -135,17 +135,17 @@ import Testing
         .request(.init(time: time, isThrottled: unread.isBurst)), at: time)
     }
     func commit(at milliseconds: Int) -> Action {
-      unread.noteOwnCommit()
+      unread.note(.ownCommits)
       return request(at: milliseconds)
     }
     func begin(at milliseconds: Int) -> Bool {
       #expect(schedule.handle(.due, at: Self.time(milliseconds)) == .run)
-      return unread.beginRead()
+      return unread.beginRead() == .all
     }
     func finish(at milliseconds: Int) -> Action {
       schedule.handle(.finished(repeatAfter: nil), at: Self.time(milliseconds))
     }
-    unread.noteOtherWriters()
+    unread.note(.all)
     #expect(schedule.handle(.start, at: Self.time(0)) == .schedule(after: .zero))
     #expect(commit(at: 0) == .none)
     #expect(begin(at: 0))

@@ -53,7 +53,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     guard let delta = pending.take() else { preconditionFailure("finishRead follows read") }
     let change = try apply(delta, shown, map)
     // Without a new checkpoint, the old one is still valid if only its writer has written.
@@ -75,7 +75,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element>? {
+  ) throws(SQLiteError) -> ResultChange<Element>? {
     guard let checkpoint else { return nil }
     let found: WriteCheckpoint.Finding<RowDelta>
     do throws(SQLiteError) {
@@ -107,7 +107,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   /// Applies a change of rows. If a row cannot be mapped, everything stays as it was.
   private func apply(
     _ delta: RowDelta, _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     if delta.isEmpty, isLoaded { return .unchanged }
     let shown = shown()
     let change: ResultChange<Element> =
@@ -126,7 +126,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   private func load(
     _ rows: SortedChunks<RowIndex.Row>, _ values: RowBatches, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> [Element] {
+  ) throws(SQLiteError) -> [Element] {
     // Map the rows in the order in which they were read and lie in memory. Each element is stored
     // at its offset in the result.
     var offsets = [Int](repeating: 0, count: rows.count)
@@ -144,10 +144,10 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
     var number = 0
     var rowids = rows.makeIterator()
     var areRowids = true
-    var failure: MappingError?
+    var failure: SQLiteError?
     let elements = [Element](unsafeUninitializedCapacity: rows.count) { memory, count in
-      do throws(MappingError) {
-        try values.consume { row throws(MappingError) in
+      do throws(SQLiteError) {
+        try values.consume { row throws(SQLiteError) in
           do {
             let element = try map(row)
             areRowids =
@@ -155,7 +155,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
               && rowids.next().map { KnownIdentities.isRowid($0.rowid, of: element) } ?? false
             memory.initializeElement(at: offsets[number], to: element)
           } catch {
-            throw MappingError(underlying: error, offset: offsets[number])
+            throw SQLiteError(mapping: error, row: offsets[number])
           }
           number += 1
         }
@@ -175,7 +175,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   private func applyFew(
     _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     // Sort by the order of the result, so the offsets ascend.
     let added = delta.added.sorted { index.precedes($0.row, $1.row) }
     var elements: [Element] = []
@@ -186,7 +186,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
       } catch {
         var next = index
         next.apply(delta)
-        throw MappingError(underlying: error, offset: next.offset(of: addition.row))
+        throw SQLiteError(mapping: error, row: next.offset(of: addition.row))
       }
     }
     let deletions = delta.removed.map { index.offset(of: $0) }.sorted()
@@ -213,7 +213,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   private func applyMany(
     _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     var rows = ContiguousArray<RowIndex.Row>()
     rows.reserveCapacity(index.count + delta.added.count)
     /// The source of each element: an offset in the previous result, or that result's count plus
@@ -253,7 +253,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
           areRowids = areRowids && KnownIdentities.isRowid(added.row.rowid, of: element)
           elements.append(element)
         } catch {
-          throw MappingError(underlying: error, offset: offset)
+          throw SQLiteError(mapping: error, row: offset)
         }
       }
     }

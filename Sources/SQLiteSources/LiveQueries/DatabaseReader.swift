@@ -1,11 +1,14 @@
 import Dispatch
 import SwappablePrimitives
 
-/// A read-only connection that follows a path.
+/// A read-only handle of the database at a path.
 ///
 /// If another file takes the path, the reader opens that file. A database in memory has no second
-/// connection. It is read through the connection that holds it.
-final class DatabaseReader: Sendable {
+/// handle. It is read through the connection that holds it.
+final class DatabaseReader: @unchecked Sendable {
+  // Sendable: one thread at a time uses `database` and `openings`. It has taken the reader from a
+  // `ReaderPool`, or it holds the lock of a change monitor. All other properties are constants.
+
   /// An identifier of one state of the database.
   ///
   /// It changes with each commit of another connection. It may also change without a commit.
@@ -13,42 +16,9 @@ final class DatabaseReader: Sendable {
     /// The number of the file. Each opened file has another number.
     var opening: Int
     /// SQLite's `data_version`, which changes with each commit of another connection or process.
-    var data: SQLiteValue
+    var data: Int64?
     /// The number of commits of the connection itself. Only a database in memory has any.
     var commits: Int
-  }
-
-  // Sendable: only `read` and `check` access it, between `enter` and `leave` of `gate`.
-  private final class Opened: @unchecked Sendable {
-    var connection: SQLiteConnection?
-    var identity: FileIdentity?
-    /// How many times a file was opened or abandoned.
-    var openings = 0
-  }
-
-  let path: String?
-  /// This connection is used without the gate of the reader: a thread that has access to the
-  /// connection may call the reader, and two gates in different orders would deadlock.
-  private let memory: SQLiteConnection?
-  private let gate = ConnectionGate()
-  private let opened = Opened()
-
-  init(path: String) {
-    self.path = path
-    memory = nil
-  }
-
-  init(memory connection: SQLiteConnection) {
-    path = nil
-    memory = connection
-  }
-
-  /// A Boolean value that indicates whether the database has a write-ahead log. Reading then never
-  /// delays a writer.
-  var isWAL: Bool {
-    guard let path else { return false }
-    if case .file = FileLookup(path + "-wal") { return true }
-    return false
   }
 
   /// The result of a check.
@@ -60,85 +30,75 @@ final class DatabaseReader: Sendable {
     var openings: Int
   }
 
-  func check() -> Check {
-    _ = gate.enter()
-    defer { gate.leave() }
-    let found = Result { () throws(SQLiteError) in try version() }
-    return Check(version: found, openings: opened.openings)
+  /// The path of the database, or `nil` if it is in memory.
+  let path: String?
+  private let memory: SQLiteConnection?
+  private var database: SQLiteDatabase?
+  /// How many times a file was opened or abandoned.
+  private var openings = 0
+
+  init(path: String) {
+    self.path = path
+    memory = nil
   }
 
-  func version() throws(SQLiteError) -> Version {
-    try withConnection { connection, opening throws(SQLiteError) in
-      try connection.withDatabase { database throws(SQLiteError) in
-        try version(of: database, opening: opening)
+  init(memory connection: SQLiteConnection) {
+    path = nil
+    memory = connection
+  }
+
+  /// Reads the version of the database.
+  func check() -> Check {
+    let version = Result { () throws(SQLiteError) in
+      try withDatabase { database throws(SQLiteError) in
+        Version(
+          opening: openings, data: try database.number("PRAGMA data_version"),
+          commits: path == nil ? database.commitCount : 0)
       }
     }
+    return Check(version: version, openings: openings)
   }
 
   /// Runs a closure in one read transaction, in which the database does not change.
   ///
-  /// The closure must not call user code: no other thread can read until it returns.
+  /// The closure must not call user code: it may have exclusive access to the connection in memory.
   func read<Result>(
-    _ body: (SQLiteDatabase, Version) throws(SQLiteError) -> Result
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    try withConnection { connection, opening throws(SQLiteError) in
-      try connection.withDatabase { database throws(SQLiteError) in
-        if database.isInTransaction {
-          // A statement of the user has left a transaction open on the connection in memory.
-          throw SQLiteError(
-            .busy, "a transaction is open on the connection in memory", path: path,
-            help: "commit it, or use transaction(_:_:)")
-        }
-        return try database.inReadTransaction { () throws(SQLiteError) in
-          try body(database, try version(of: database, opening: opening))
-        }
+    try withDatabase { database throws(SQLiteError) in
+      if database.isInTransaction {
+        // A statement of the user has left a transaction open on the connection in memory.
+        throw SQLiteError(
+          .busy, "a transaction is open on the connection in memory", path: path,
+          help: "commit it, or use transaction(_:_:)")
       }
+      return try database.inReadTransaction { () throws(SQLiteError) in try body(database) }
     }
   }
 
-  private func version(
-    of database: SQLiteDatabase, opening: Int
-  ) throws(SQLiteError) -> Version {
-    let data = try database.withStatement("PRAGMA data_version", []) {
-      statement throws(SQLiteError) in
-      try statement.step() ? statement.row()[0] : .null
-    }
-    return Version(opening: opening, data: data, commits: path == nil ? database.commitCount : 0)
-  }
-
-  private func withConnection<Result>(
-    _ body: (SQLiteConnection, _ opening: Int) throws(SQLiteError) -> Result
+  /// Runs a closure with the database that is at the path now.
+  private func withDatabase<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    if let memory { return try body(memory, 0) }
-    _ = gate.enter()
-    defer { gate.leave() }
-    return try body(try connection(), opened.openings)
-  }
-
-  /// Returns the connection to the file that is at the path now.
-  private func connection() throws(SQLiteError) -> SQLiteConnection {
+    if let memory { return try memory.withDatabase(body) }
     guard let path else { preconditionFailure("a reader has a path or a connection in memory") }
-    // Look up the file before opening it. If another file takes the path meanwhile, the next lookup
-    // differs.
-    let found = FileLookup(path)
-    if let connection = opened.connection {
-      if let identity = opened.identity, found == .file(identity) { return connection }
-      opened.connection = nil
-      opened.identity = nil
-      opened.openings += 1
+    if let database {
+      if let identity = database.identity, FileLookup(path) == .file(identity) {
+        return try body(database)
+      }
+      self.database = nil
+      openings += 1
     }
     // SQLite does not wait for locks, because the wait would block other threads. The caller tries
     // again later.
-    let connection = try SQLiteConnection(path: path, access: .readOnly, busyTimeout: .zero)
-    opened.connection = connection
-    if case .file(let identity) = found { opened.identity = identity }
-    opened.openings += 1
-    return connection
+    let opened = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: .zero)
+    database = opened
+    openings += 1
+    return try body(opened)
   }
 }
 
-/// The connections with which the data sources of one database read. They are read-only and follow
-/// the path.
+/// The readers of the data sources of one database.
 ///
 /// A slow query delays only its own source.
 final class ReaderPool: Sendable {
@@ -211,8 +171,6 @@ final class ReaderPool: Sendable {
   func read<Result>(
     _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    try withReader { reader throws(SQLiteError) in
-      try reader.read { database, _ throws(SQLiteError) in try body(database) }
-    }
+    try withReader { reader throws(SQLiteError) in try reader.read(body) }
   }
 }

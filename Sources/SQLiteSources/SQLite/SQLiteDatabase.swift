@@ -1,7 +1,9 @@
 import SwappablePrimitives
 import SwappableSQLite3
 
-/// An open handle of SQLite with its prepared statements. A `SQLiteConnection` grants access to it.
+/// An open handle of SQLite with its prepared statements.
+///
+/// One thread at a time uses it. The owner, a `SQLiteConnection` or a `DatabaseReader`, grants access.
 final class SQLiteDatabase {
   /// The counts of SQLite's hooks, which run inside a call of the thread that has access.
   private final class Commits {
@@ -32,9 +34,12 @@ final class SQLiteDatabase {
   private(set) var isPlain = true
   private var cache: [String: CachedStatement] = [:]
   private var uses = 0
-  private var isOpen = true
+  private(set) var isOpen = true
 
-  /// Opens the database at a path. Looks up the file first, for clear error messages.
+  /// Opens the database at a path.
+  ///
+  /// The initializer looks up the file first, for clear error messages. It throws if the file is not a
+  /// database.
   init(
     path: String, access: SQLiteConnection.Access, busyTimeout: Duration
   ) throws(SQLiteError) {
@@ -90,6 +95,15 @@ final class SQLiteDatabase {
           Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
         }
       }, context)
+    guard isFile else { return }
+    // SQLite reads the file when a statement needs it. This statement finds out if the file is a
+    // database.
+    do throws(SQLiteError) {
+      _ = try number("PRAGMA schema_version")
+    } catch {
+      // If another connection has locked the file, it is a database.
+      if error.code != .busy { throw error }
+    }
   }
 
   deinit {
@@ -176,13 +190,10 @@ extension SQLiteDatabase {
     _ sql: String, _ body: (SQLiteStatement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     // Remove the statement from the cache while it is in use: the closure may run the same SQL.
-    let statement: SQLiteStatement
+    var cached = cache.removeValue(forKey: sql)?.statement
     // Equal strings may have different bytes, and SQLite compares bytes.
-    if let cached = cache.removeValue(forKey: sql), SQLText.isSame(cached.statement.sql, sql) {
-      statement = cached.statement
-    } else {
-      statement = try prepareOne(sql)
-    }
+    if let found = cached, !found.sql.utf8.elementsEqual(sql.utf8) { cached = nil }
+    let statement = if let cached { cached } else { try prepareOne(sql) }
     defer {
       statement.reset()
       keep(statement)
@@ -238,19 +249,14 @@ extension SQLiteDatabase {
     cache.removeValue(forKey: oldest.key)
   }
 
-  /// Runs a closure that does not wait for the locks of other connections, but fails immediately.
-  func withoutWaiting<Result>(
+  /// Runs a closure in a read transaction of its own.
+  ///
+  /// The transaction does not wait for the locks of other connections, but fails immediately.
+  func inReadTransaction<Result>(
     _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     sqlite3_busy_timeout(handle, 0)
     defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
-    return try body()
-  }
-
-  /// Runs a closure in a read transaction of its own.
-  func inReadTransaction<Result>(
-    _ body: () throws(SQLiteError) -> Result
-  ) throws(SQLiteError) -> Result {
     try run("BEGIN")
     do throws(SQLiteError) {
       let result = try body()
