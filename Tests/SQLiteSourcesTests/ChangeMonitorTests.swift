@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -80,6 +81,34 @@ import Testing
     #expect(rename(other.path, database.path) == 0)
     await next("opening 5")
     monitor.detach(number)
+  }
+
+  @Test func `only changes that the monitor has found need no check`() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    let monitor = ChangeMonitor.shared(connection: memory)
+    // Before the first check, nothing is found.
+    let empty = try monitor.version(including: .found, for: nil)
+    try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    #expect(try monitor.version(including: .found, for: nil) == empty)
+    let created = try monitor.version(including: .ownCommits, for: nil)
+    #expect(created != empty)
+    #expect(try monitor.version(including: .found, for: nil) == created)
+    try memory.execute("INSERT INTO t VALUES (1)")
+    #expect(try monitor.version(including: .all, for: nil) != created)
+  }
+
+  @Test func `a client is notified of the changes that other clients find`() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    let monitor = ChangeMonitor.shared(connection: memory)
+    let seen = Shared<[UnreadChanges.Extent]>([])
+    let first = monitor.attach { changes in seen.modify { $0.append(changes) } }
+    _ = try monitor.version(including: .all, for: first)
+    #expect(seen.value.isEmpty)
+    try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    _ = try monitor.version(including: .all, for: nil)
+    _ = try monitor.version(including: .all, for: nil)
+    #expect(seen.value == [.ownCommits, .found])
+    monitor.detach(first)
   }
 
   @Test(.timeLimit(.minutes(1)))

@@ -168,6 +168,23 @@ import Testing
     #expect(finish(at: 212) == .none)
   }
 
+  @Test(
+    arguments: [
+      ([], .all), ([.ownCommits, .ownCommits], .ownCommits), ([.found, .found], .found),
+      ([.ownCommits, .found], .all), ([.found, .ownCommits], .all), ([.all, .found], .all),
+      ([.all, .ownCommits, .ownCommits], .all),
+    ] as [([UnreadChanges.Extent], UnreadChanges.Extent)])
+  func `a read includes all changes, unless the unread changes are of one kind`(
+    changes: [UnreadChanges.Extent], expected: UnreadChanges.Extent
+  ) {
+    var unread = UnreadChanges()
+    for change in changes { unread.note(change) }
+    #expect(unread.beginRead() == expected)
+    // The read has begun, so none of the changes is unread.
+    unread.note(.found)
+    #expect(unread.beginRead() == .found)
+  }
+
   @Test func `checks follow a hint in growing intervals, and then steadily`() {
     var intervals = CheckIntervals(steady: .milliseconds(100))
     #expect(intervals.next() == .milliseconds(100))
