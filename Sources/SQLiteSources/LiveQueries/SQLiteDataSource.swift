@@ -230,7 +230,11 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       retryInterval = error.retryInterval
     }
     let ended = monitor.clock.now
-    state.withLock { handle(.finished(repeatAfter: retryInterval), at: ended, &$0) }
+    state.withLock { state in
+      // The changes of a read that is repeated stay unread.
+      if retryInterval != nil { state.unread.note(.all) }
+      handle(.finished(repeatAfter: retryInterval), at: ended, &state)
+    }
   }
 
   private func publish(_ change: ResultChange<Element>) {

@@ -168,8 +168,7 @@ struct UnreadChanges: Sendable {
 
   /// Forgets the changes, because a read begins.
   ///
-  /// - Returns: The changes that the read must include. If no change was noted, the read repeats an
-  ///   attempt and includes all changes.
+  /// - Returns: The changes that the read must include. If no change was noted, these are all changes.
   mutating func beginRead() -> Extent {
     defer { (extent, ownCommits) = (nil, 0) }
     isBurst = ownCommits > 1
