@@ -301,3 +301,82 @@ struct DatabaseWatch: Sendable {
       diagnostic: { watches.first?.diagnostic })
   }
 }
+
+// MARK: - The readers of the data sources
+
+/// The readers of the data sources of one database.
+///
+/// A slow query delays only its own source.
+final class ReaderPool: Sendable {
+  /// The number of reads at the same time, as long as reads are quick. More reads would only
+  /// compete for the processors.
+  private static let limit = 8
+  private static let idleLimit = 2
+  /// If no read begins or ends for this time, all reads are slow, and one more may begin.
+  private static let patience = Duration.milliseconds(200)
+
+  /// The reader of a database in memory, which has no other connection.
+  private let memory: DatabaseReader?
+  private let path: String
+  private let idle = Locked<[DatabaseReader]>([])
+  private let free = DispatchSemaphore(value: ReaderPool.limit)
+  private let clock: AnyClock
+  /// The time at which a read last began or ended.
+  private let lastProgress: Locked<AnyClock.Instant>
+
+  init(like reader: DatabaseReader, clock: AnyClock = .continuous) {
+    self.clock = clock
+    lastProgress = Locked(clock.now)
+    memory = reader.path == nil ? reader : nil
+    path = reader.path ?? ""
+  }
+
+  /// The number of open connections that are not in use.
+  var idleCount: Int { idle.withLock { $0.count } }
+
+  /// Runs a closure with a reader that no other thread uses, and waits for a reader if many are in
+  /// use.
+  func withReader<Result>(
+    _ body: (DatabaseReader) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    if let memory { return try body(memory) }
+    let isWithinLimit = waitForTurn()
+    let reader = idle.withLock { $0.popLast() } ?? DatabaseReader(path: path)
+    defer {
+      // A reader beyond the limit is closed here, outside the lock.
+      idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }
+      noteProgress()
+      if isWithinLimit { free.signal() }
+    }
+    return try body(reader)
+  }
+
+  /// Waits until a read may begin.
+  ///
+  /// - Returns: `true` if the read counts toward the limit.
+  private func waitForTurn() -> Bool {
+    while free.wait(timeout: .after(ReaderPool.patience)) == .timedOut {
+      let now = clock.now
+      let isStuck = lastProgress.withLock { last in
+        guard last.duration(to: now) >= ReaderPool.patience else { return false }
+        last = now
+        return true
+      }
+      if isStuck { return false }
+    }
+    noteProgress()
+    return true
+  }
+
+  private func noteProgress() {
+    let now = clock.now
+    lastProgress.withLock { $0 = now }
+  }
+
+  /// Runs a closure in one read transaction, in which the database does not change.
+  func read<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withReader { reader throws(SQLiteError) in try reader.read(body) }
+  }
+}
