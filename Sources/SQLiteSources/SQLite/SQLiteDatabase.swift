@@ -190,10 +190,12 @@ extension SQLiteDatabase {
     _ sql: String, _ body: (SQLiteStatement) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     // Remove the statement from the cache while it is in use: the closure may run the same SQL.
-    var cached = cache.removeValue(forKey: sql)?.statement
-    // Equal strings may have different bytes, and SQLite compares bytes.
-    if let found = cached, !found.sql.utf8.elementsEqual(sql.utf8) { cached = nil }
-    let statement = if let cached { cached } else { try prepareOne(sql) }
+    let statement: SQLiteStatement
+    if let cached = cache.removeValue(forKey: sql), cached.statement.isPrepared(from: sql) {
+      statement = cached.statement
+    } else {
+      statement = try prepareOne(sql)
+    }
     defer {
       statement.reset()
       keep(statement)

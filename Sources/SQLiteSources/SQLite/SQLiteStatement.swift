@@ -20,6 +20,14 @@ final class SQLiteStatement {
     sqlite3_finalize(handle)
   }
 
+  /// Returns a Boolean value that indicates whether a text has the same bytes as the SQL.
+  ///
+  /// Equal strings may have different bytes, and SQLite compares bytes.
+  func isPrepared(from text: String) -> Bool {
+    var (sql, text) = (sql, text)
+    return sql.withUTF8 { left in text.withUTF8 { left.elementsEqual($0) } }
+  }
+
   /// A Boolean value that indicates whether the statement leaves the database file unchanged.
   var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
