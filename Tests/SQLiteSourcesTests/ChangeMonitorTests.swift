@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SQLiteSources
@@ -16,9 +17,11 @@ import Testing
   ) {
     let (stream, continuation) = AsyncStream<Result<DatabaseReader.Version, SQLiteError>>
       .makeStream()
-    let number = monitor.attach { [weak monitor] in
+    let number = monitor.attach { [weak monitor] _ in
       guard let monitor else { return }
-      let seen = Result { () throws(SQLiteError) in try monitor.reader.version() }
+      let seen = Result { () throws(SQLiteError) in
+        try monitor.version(including: .all, for: nil)
+      }
       // The monitor calls again after the writer's lock is released.
       if case .failure(let error) = seen, error.code == .busy { return }
       continuation.yield(seen)
@@ -78,6 +81,34 @@ import Testing
     #expect(rename(other.path, database.path) == 0)
     await next("opening 5")
     monitor.detach(number)
+  }
+
+  @Test func `only changes that the monitor has found need no check`() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    let monitor = ChangeMonitor.shared(connection: memory)
+    // Before the first check, nothing is found.
+    let empty = try monitor.version(including: .found, for: nil)
+    try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    #expect(try monitor.version(including: .found, for: nil) == empty)
+    let created = try monitor.version(including: .ownCommits, for: nil)
+    #expect(created != empty)
+    #expect(try monitor.version(including: .found, for: nil) == created)
+    try memory.execute("INSERT INTO t VALUES (1)")
+    #expect(try monitor.version(including: .all, for: nil) != created)
+  }
+
+  @Test func `a client is notified of the changes that other clients find`() throws {
+    let memory = try SQLiteConnection.makeInMemory()
+    let monitor = ChangeMonitor.shared(connection: memory)
+    let seen = Shared<[UnreadChanges.Extent]>([])
+    let first = monitor.attach { changes in seen.modify { $0.append(changes) } }
+    _ = try monitor.version(including: .all, for: first)
+    #expect(seen.value.isEmpty)
+    try memory.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    _ = try monitor.version(including: .all, for: nil)
+    _ = try monitor.version(including: .all, for: nil)
+    #expect(seen.value == [.ownCommits, .found])
+    monitor.detach(first)
   }
 
   @Test(.timeLimit(.minutes(1)))

@@ -25,7 +25,7 @@ import Testing
     let harness = LiveQueryHarness(
       monitor, "SELECT id, a FROM t ORDER BY a", expected: "SELECT id, a FROM t ORDER BY a, id",
       tracking: tracking)
-    harness.run(checksOtherWriters: true)
+    harness.run(including: .all)
     return harness
   }
 
@@ -34,7 +34,7 @@ import Testing
     weak.collector = .updateHook
     let harness = harness(weak)
     try writer.execute("INSERT OR REPLACE INTO t VALUES (4, 'x')")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.shown != (try harness.expected(writer)))
     #expect(harness.query.counts.written == 1)
   }
@@ -46,7 +46,7 @@ import Testing
     let helper = try HelperProcess("sql", database.path)
     try helper.run("UPDATE t SET a = 'new' WHERE id = 1")
     try writer.execute("UPDATE t SET a = 'own' WHERE id = 2")
-    for harness in [weakened, right] { harness.run(checksOtherWriters: false) }
+    for harness in [weakened, right] { harness.run(including: .ownCommits) }
     #expect(weakened.shown != (try weakened.expected(writer)))
     #expect(right.shown == (try right.expected(writer)))
     #expect(right.query.counts.all == 2)
@@ -68,14 +68,14 @@ import Testing
     thread.start()
     isInside.wait()
     try helper.run("UPDATE t SET a = 'new' WHERE id = 1")
-    harness.run(checksOtherWriters: true)
+    harness.run(including: .all)
     #expect(harness.shown.contains { $0.values.contains(.text("new")) })
     isRead.signal()
     ended.wait()
     // The helper has written, so the old checkpoint is invalid. The next read begins a new one.
     for turn in 0..<3 {
       try writer.execute("UPDATE t SET a = ? WHERE id = 2", [turn])
-      harness.run(checksOtherWriters: false)
+      harness.run(including: .ownCommits)
       #expect(harness.shown == (try harness.expected(writer)))
     }
     #expect(harness.query.counts.written >= 2)
@@ -88,15 +88,15 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
       INSERT INTO t SELECT i, i FROM n
       """)
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.query.counts.all == 2)
     #expect(harness.shown.count == 99_994)
     try writer.execute("UPDATE t SET a = -1 WHERE id = 50000")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.query.counts.all == 2 && harness.query.counts.written == 1)
     #expect(harness.shown.first?.key == .integer(50_000))
     try writer.execute("DELETE FROM t")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.shown.isEmpty)
   }
 
@@ -106,7 +106,7 @@ import Testing
     try writer.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
     let harness = harness()
     try writer.execute("DELETE FROM t")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.shown.isEmpty && harness.query.counts.written == 1)
   }
 
@@ -115,17 +115,17 @@ import Testing
     try writer.execute("CREATE TEMP TABLE t (id INTEGER PRIMARY KEY, a)")
     try writer.execute("INSERT INTO temp.t VALUES (1, 'wrong')")
     try writer.execute("UPDATE main.t SET a = 'right' WHERE id = 1")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.shown.map(\.values).contains([.integer(1), .text("right")]))
     #expect(harness.shown.count == 3)
   }
 
   @Test func `rows are not read through a writer that has changed the meaning of LIKE`() throws {
     let harness = LiveQueryHarness(monitor, "SELECT id, a FROM t WHERE a LIKE 'X%'")
-    harness.run(checksOtherWriters: true)
+    harness.run(including: .all)
     #expect(harness.shown.count == 1)
     try writer.executeScript("PRAGMA case_sensitive_like = 1; UPDATE t SET a = 'xx' WHERE id = 1")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.shown.map(\.values) == [[.integer(1), .text("xx")]])
     #expect(harness.query.counts.written == 0)
   }
@@ -144,7 +144,7 @@ import Testing
     }
     func run() -> SQLiteError? {
       do throws(LiveQueryError) {
-        let change = try query.update(checksOtherWriters: false, client: nil) {
+        let change = try query.update(including: .ownCommits, client: nil) {
           contents.collection.snapshot
         }
         switch change {
@@ -179,15 +179,15 @@ import Testing
       """
       BEGIN; ALTER TABLE t RENAME TO old; CREATE VIEW t AS SELECT id, a || '!' AS a FROM old; COMMIT
       """)
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(!harness.isIncremental)
     #expect(harness.shown == (try harness.expected(writer)))
     try writer.executeScript("BEGIN; DROP VIEW t; ALTER TABLE old RENAME TO t; COMMIT")
-    harness.run(checksOtherWriters: false)
+    harness.run(including: .ownCommits)
     #expect(harness.isIncremental)
     #expect(harness.shown == (try harness.expected(writer)))
     try writer.execute("DROP TABLE t")
-    #expect(harness.run(checksOtherWriters: false)?.code == .sql)
+    #expect(harness.run(including: .ownCommits)?.code == .sql)
     #expect(harness.shown.count == 3)
   }
 

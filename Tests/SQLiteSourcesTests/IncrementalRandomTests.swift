@@ -64,7 +64,7 @@ import Testing
         monitor, query.sql, expected: query.order.isEmpty ? query.sql : ordered,
         keyColumn: query.key)
     }
-    for harness in harnesses { #expect(harness.run(checksOtherWriters: true) == nil) }
+    for harness in harnesses { #expect(harness.run(including: .all) == nil) }
     var isOther = false
     for step in 0..<(TestRun.isLong ? 20_000 : 600) {
       // Let one writer write for a while, because only then are single rows read.
@@ -79,7 +79,7 @@ import Testing
       }
       if Int.random(in: 0..<4, using: &generator) == 0 { continue }
       for (harness, query) in zip(harnesses, Self.queries) {
-        #expect(harness.run(checksOtherWriters: .random(using: &generator)) == nil)
+        #expect(harness.run(including: Bool.random(using: &generator) ? .all : .ownCommits) == nil)
         let expected = try harness.expected(writers[0])
         if harness.shown != expected {
           Issue.record("seed \(seed), step \(step), after \(sql): \(query.sql)")

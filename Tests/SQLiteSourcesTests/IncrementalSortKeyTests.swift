@@ -92,10 +92,10 @@ import Testing
       let harness = LiveQueryHarness(
         .shared(connection: memory), "SELECT id, a FROM t ORDER BY \(order)",
         expected: "SELECT id, a FROM t ORDER BY \(order), id")
-      harness.run(checksOtherWriters: true)
+      harness.run(including: .all)
       #expect(harness.shown == (try harness.expected(memory)))
       try memory.execute("UPDATE t SET a = 'a' || id WHERE id % 100 = 7")
-      harness.run(checksOtherWriters: false)
+      harness.run(including: .ownCommits)
       #expect(harness.shown == (try harness.expected(memory)))
     }
   }

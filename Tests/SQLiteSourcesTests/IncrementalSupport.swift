@@ -49,10 +49,10 @@ final class LiveQueryHarness {
   ///
   /// - Returns: The error, if the update failed.
   @discardableResult
-  func run(checksOtherWriters: Bool) -> SQLiteError? {
+  func run(including changes: UnreadChanges.Extent) -> SQLiteError? {
     let change: ResultChange<Record>
     do throws(LiveQueryError) {
-      change = try query.update(checksOtherWriters: checksOtherWriters, client: nil) {
+      change = try query.update(including: changes, client: nil) {
         contents.collection.snapshot
       }
     } catch {

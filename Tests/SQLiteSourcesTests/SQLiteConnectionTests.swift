@@ -198,7 +198,7 @@ import Testing
   @Test func `a commit is reported after it is done`() throws {
     let commits = Shared(0)
     let monitor = ChangeMonitor.shared(connection: memory)
-    let number = monitor.attach { [memory] in
+    let number = monitor.attach { [memory] _ in
       commits.modify { $0 += 1 }
       // A client may use the connection.
       #expect((try? memory.query("SELECT 1").count) == 1)

@@ -135,17 +135,17 @@ import Testing
         .request(.init(time: time, isThrottled: unread.isBurst)), at: time)
     }
     func commit(at milliseconds: Int) -> Action {
-      unread.noteOwnCommit()
+      unread.note(.ownCommits)
       return request(at: milliseconds)
     }
     func begin(at milliseconds: Int) -> Bool {
       #expect(schedule.handle(.due, at: Self.time(milliseconds)) == .run)
-      return unread.beginRead()
+      return unread.beginRead() == .all
     }
     func finish(at milliseconds: Int) -> Action {
       schedule.handle(.finished(repeatAfter: nil), at: Self.time(milliseconds))
     }
-    unread.noteOtherWriters()
+    unread.note(.all)
     #expect(schedule.handle(.start, at: Self.time(0)) == .schedule(after: .zero))
     #expect(commit(at: 0) == .none)
     #expect(begin(at: 0))
@@ -166,6 +166,23 @@ import Testing
     #expect(finish(at: 111) == .schedule(after: .milliseconds(100)))
     #expect(!begin(at: 211))
     #expect(finish(at: 212) == .none)
+  }
+
+  @Test(
+    arguments: [
+      ([], .all), ([.ownCommits, .ownCommits], .ownCommits), ([.found, .found], .found),
+      ([.ownCommits, .found], .all), ([.found, .ownCommits], .all), ([.all, .found], .all),
+      ([.all, .ownCommits, .ownCommits], .all),
+    ] as [([UnreadChanges.Extent], UnreadChanges.Extent)])
+  func `a read includes all changes, unless the unread changes are of one kind`(
+    changes: [UnreadChanges.Extent], expected: UnreadChanges.Extent
+  ) {
+    var unread = UnreadChanges()
+    for change in changes { unread.note(change) }
+    #expect(unread.beginRead() == expected)
+    // The read has begun, so none of the changes is unread.
+    unread.note(.found)
+    #expect(unread.beginRead() == .found)
   }
 
   @Test func `checks follow a hint in growing intervals, and then steadily`() {

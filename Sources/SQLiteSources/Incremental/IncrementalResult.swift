@@ -6,12 +6,11 @@ import SwappablePrimitives
 ///
 /// It keeps an index of the rows, but no elements. The collection that shows the elements keeps them.
 final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintainer {
-  let plan: IncrementalPlan
-  private let tracking: ChangeTracking
   private let scan: RowScan
-  private var index: RowIndex
+  private let tracking: ChangeTracking
+  var index: RowIndex
   /// The counted identities, or `nil` as long as the identity of each element is its rowid.
-  private var identities: KnownIdentities<Element>?
+  var identities: KnownIdentities<Element>?
   private var isLoaded = false
   /// The state of the writer at the last read, or `nil` if the next update must read the whole result.
   private var checkpoint: WriteCheckpoint?
@@ -20,11 +19,12 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   private var pending: RowDelta?
 
   init(query: SQLiteQuery, plan: IncrementalPlan, tracking: ChangeTracking) {
-    self.plan = plan
-    self.tracking = tracking
     scan = RowScan(query, plan)
+    self.tracking = tracking
     index = RowIndex(isByRowid: plan.keys.isEmpty)
   }
+
+  var plan: IncrementalPlan { scan.plan }
 
   var diagnostics: [SourceDiagnostic] { identities?.diagnostic.map { [$0] } ?? [] }
 
@@ -53,7 +53,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     guard let delta = pending.take() else { preconditionFailure("finishRead follows read") }
     let change = try apply(delta, shown, map)
     // Without a new checkpoint, the old one is still valid if only its writer has written.
@@ -75,7 +75,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element>? {
+  ) throws(SQLiteError) -> ResultChange<Element>? {
     guard let checkpoint else { return nil }
     let found: WriteCheckpoint.Finding<RowDelta>
     do throws(SQLiteError) {
@@ -107,7 +107,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
   /// Applies a change of rows. If a row cannot be mapped, everything stays as it was.
   private func apply(
     _ delta: RowDelta, _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     if delta.isEmpty, isLoaded { return .unchanged }
     let shown = shown()
     let change: ResultChange<Element> =
@@ -122,60 +122,11 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
     return change
   }
 
-  // MARK: All rows, if none was known
-
-  private func load(
-    _ rows: SortedChunks<RowIndex.Row>, _ values: RowBatches, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> [Element] {
-    // Map the rows in the order in which they were read and lie in memory. Each element is stored
-    // at its offset in the result.
-    var offsets = [Int](repeating: 0, count: rows.count)
-    var next = 0
-    let loaded = RowIndex(rows, keysOf: index) { position in
-      offsets[position] = next
-      next += 1
-    }
-    // An array of zero capacity would write to the empty array that all threads share.
-    if rows.count == 0 {
-      (index, identities) = (loaded, nil)
-      return []
-    }
-    var values = values
-    var number = 0
-    var rowids = rows.makeIterator()
-    var areRowids = true
-    var failure: MappingError?
-    let elements = [Element](unsafeUninitializedCapacity: rows.count) { memory, count in
-      do throws(MappingError) {
-        try values.consume { row throws(MappingError) in
-          do {
-            let element = try map(row)
-            areRowids =
-              areRowids
-              && rowids.next().map { KnownIdentities.isRowid($0.rowid, of: element) } ?? false
-            memory.initializeElement(at: offsets[number], to: element)
-          } catch {
-            throw MappingError(underlying: error, offset: offsets[number])
-          }
-          number += 1
-        }
-        count = number
-      } catch {
-        for offset in offsets[..<number] { memory.deinitializeElement(at: offset) }
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-    index = loaded
-    identities = areRowids ? nil : KnownIdentities(of: elements)
-    return elements
-  }
-
   // MARK: A few rows
 
   private func applyFew(
     _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     // Sort by the order of the result, so the offsets ascend.
     let added = delta.added.sorted { index.precedes($0.row, $1.row) }
     var elements: [Element] = []
@@ -186,7 +137,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
       } catch {
         var next = index
         next.apply(delta)
-        throw MappingError(underlying: error, offset: next.offset(of: addition.row))
+        throw SQLiteError(mapping: error, row: next.offset(of: addition.row))
       }
     }
     let deletions = delta.removed.map { index.offset(of: $0) }.sorted()
@@ -194,11 +145,13 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
     let insertions = added.map { index.offset(of: $0.row) }
     // Treat all touched rows as deleted and inserted. The normal form pairs equal identities and
     // finds the fewest moves.
-    let new = SparseElements(count: index.count, offsets: insertions, elements: elements)
+    func new(_ offset: Int) -> Element {
+      elements[insertions.partitioningIndex { $0 >= offset }]
+    }
     let changeset = Changeset(deletions: deletions, insertions: insertions)
-      .normalForm(from: shown, to: new)
+      .normalForm(old: { shown[$0] }, new: new)
     if changeset.isEmpty { return .unchanged }
-    let inserted = changeset.insertions.map { new[$0] }
+    let inserted = changeset.insertions.map(new)
     if identities == nil,
       !added.indices.allSatisfy({ KnownIdentities.isRowid(added[$0].row.rowid, of: elements[$0]) })
     {
@@ -206,97 +159,245 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
     }
     identities?.update(removed: changeset.deletions.map { shown[$0] }, added: inserted)
     return .changed(
-      changeset, inserted: inserted, updated: changeset.updates.map { new[$0.to] })
-  }
-
-  // MARK: Many rows
-
-  private func applyMany(
-    _ delta: RowDelta, _ shown: Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
-    var rows = ContiguousArray<RowIndex.Row>()
-    rows.reserveCapacity(index.count + delta.added.count)
-    /// The source of each element: an offset in the previous result, or that result's count plus
-    /// the offset of an added row.
-    var sources: [Int] = []
-    sources.reserveCapacity(rows.capacity)
-    let removed = Set(delta.removed.map(\.rowid))
-    let oldOffsets = oldOffsets()
-    var next = 0
-    func add(below rowid: Int64?) {
-      while next < delta.added.count, rowid.map({ delta.added[next].row.rowid < $0 }) ?? true {
-        rows.append(delta.added[next].row)
-        sources.append(shown.count + next)
-        next += 1
-      }
-    }
-    for (position, row) in index.rows.enumerated() where !removed.contains(row.rowid) {
-      add(below: row.rowid)
-      rows.append(row)
-      sources.append(oldOffsets?[position] ?? position)
-    }
-    add(below: nil)
-
-    var order: [Int] = []
-    order.reserveCapacity(rows.count)
-    let newIndex = RowIndex(SortedChunks(rows), keysOf: index) { order.append(sources[$0]) }
-    var areRowids = identities == nil
-    var elements: [Element] = []
-    elements.reserveCapacity(order.count)
-    for (offset, source) in order.enumerated() {
-      if source < shown.count {
-        elements.append(shown[source])
-      } else {
-        do {
-          let added = delta.added[source - shown.count]
-          let element = try map(delta.values[added.number])
-          areRowids = areRowids && KnownIdentities.isRowid(added.row.rowid, of: element)
-          elements.append(element)
-        } catch {
-          throw MappingError(underlying: error, offset: offset)
-        }
-      }
-    }
-    index = newIndex
-    identities = areRowids ? nil : KnownIdentities(of: elements)
-    return .replaced(elements)
-  }
-
-  /// Returns the offsets of the elements by ascending rowid, or `nil` if that is their order.
-  private func oldOffsets() -> [Int]? {
-    guard !index.isByRowid, index.count > 0 else { return nil }
-    var places: [(rowid: Int64, offset: Int)] = []
-    places.reserveCapacity(index.count)
-    index.forEachPlace { places.append(($0, places.count)) }
-    places.sort { $0.rowid < $1.rowid }
-    return places.map(\.offset)
+      changeset, inserted: inserted, updated: changeset.updates.map { new($0.to) })
   }
 }
 
-/// A collection of which only some elements are known.
-private struct SparseElements<Element>: RandomAccessCollection {
-  let count: Int
-  private let offsets: [Int]
-  private let elements: [Element]
+// MARK: - Reading rows
 
-  /// - Parameters:
-  ///   - count: The number of all elements.
-  ///   - offsets: The ascending offsets of the known elements.
-  ///   - elements: The known elements.
-  init(count: Int, offsets: [Int], elements: [Element]) {
-    self.count = count
-    self.offsets = offsets
-    self.elements = elements
+/// A change of the rows of a result.
+struct RowDelta {
+  struct Added {
+    var row: RowIndex.Row
+    /// The number of the row in `values`.
+    var number: Int
   }
 
-  var startIndex: Int { 0 }
-  var endIndex: Int { count }
+  /// Deleted rows, and changed rows as they were.
+  var removed: [RowIndex.Row] = []
+  /// New rows, and changed rows as they are now. Each rowid occurs once.
+  var added: [Added] = []
+  /// All rows by ascending rowid, if none was known. They replace `added`.
+  var loaded: SortedChunks<RowIndex.Row>?
+  var values: RowBatches
 
-  subscript(offset: Int) -> Element {
-    let position = offsets.partitioningIndex { $0 >= offset }
-    precondition(
-      position < offsets.count && offsets[position] == offset,
-      "the element at offset \(offset) is not known")
-    return elements[position]
+  init(values: RowBatches) {
+    self.values = values
+  }
+
+  var isEmpty: Bool { count == 0 }
+  var count: Int { removed.count + added.count + (loaded?.count ?? 0) }
+}
+
+/// Reads the change of rows, in a transaction.
+struct RowScan {
+  let plan: IncrementalPlan
+  private let columns: SQLiteColumns
+  private let arguments: SQLiteArguments
+  private let noValues = RowHasher()
+
+  init(_ query: SQLiteQuery, _ plan: IncrementalPlan) {
+    self.plan = plan
+    columns = plan.columns
+    arguments = query.arguments
+  }
+
+  /// Reads all rows of the result and compares them with the known rows.
+  ///
+  /// - Parameter index: The known rows. The keys of new rows are added to its arena.
+  func delta(
+    to index: inout RowIndex, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> RowDelta {
+    var found = begin(&index)
+    if index.count == 0 { return try load(&index, on: database) }
+    var writer = SortKeyWriter()
+    var known = index.rows.makeIterator()
+    var next = known.next()
+    var lastRowid: Int64?
+    try run(plan.scanSQL, on: database) { statement throws(SQLiteError) in
+      while try statement.step() {
+        let rowid = try rowid(statement)
+        if let lastRowid, lastRowid >= rowid { throw wrongOrder(statement) }
+        lastRowid = rowid
+        while let row = next, row.rowid < rowid {
+          found.removed.append(row)
+          next = known.next()
+        }
+        let fingerprint = fingerprint(statement)
+        if let row = next, row.rowid == rowid {
+          next = known.next()
+          if row.fingerprint == fingerprint { continue }
+          found.removed.append(row)
+        }
+        try add(rowid, fingerprint, statement, to: &found, &index, &writer)
+      }
+    }
+    while let row = next {
+      found.removed.append(row)
+      next = known.next()
+    }
+    found.values.seal()
+    return found
+  }
+
+  private func load(
+    _ index: inout RowIndex, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> RowDelta {
+    var found = RowDelta(values: RowBatches(columns: columns))
+    var rows = SortedChunks<RowIndex.Row>()
+    var writer = SortKeyWriter()
+    var lastRowid: Int64?
+    let otherValues = columns.names.count..<plan.valueCount
+    try run(plan.scanSQL, on: database) { statement throws(SQLiteError) in
+      while try statement.step() {
+        let rowid = try rowid(statement)
+        if let lastRowid, lastRowid >= rowid { throw wrongOrder(statement) }
+        lastRowid = rowid
+        var hasher = noValues
+        found.values.append(statement) { hasher.combine($0) }
+        hasher.combine(statement, otherValues)
+        let key = try key(statement, &index, &writer)
+        rows.append(RowIndex.Row(rowid: rowid, fingerprint: hasher.fingerprint, key: key))
+      }
+    }
+    found.loaded = rows
+    found.values.seal()
+    return found
+  }
+
+  /// Reads the rows of a result with a limit and compares them with the known rows.
+  func delta(
+    toWindow index: inout RowIndex, _ sql: String, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> RowDelta {
+    var found = begin(&index)
+    var writer = SortKeyWriter()
+    var kept: Set<Int64> = []
+    var seen: Set<Int64> = []
+    try run(sql, on: database) { statement throws(SQLiteError) in
+      while try statement.step() {
+        let rowid = try rowid(statement)
+        guard seen.insert(rowid).inserted else { throw wrongOrder(statement) }
+        let fingerprint = fingerprint(statement)
+        if index.row(rowid)?.fingerprint == fingerprint {
+          kept.insert(rowid)
+        } else {
+          try add(rowid, fingerprint, statement, to: &found, &index, &writer)
+        }
+      }
+    }
+    for row in index.rows where !kept.contains(row.rowid) { found.removed.append(row) }
+    // Sort by ascending rowid, as a scan of all rows does.
+    found.added.sort { $0.row.rowid < $1.row.rowid }
+    found.values.seal()
+    return found
+  }
+
+  func delta(
+    of rowids: [Int64], to index: inout RowIndex, on database: SQLiteDatabase
+  ) throws(SQLiteError) -> RowDelta {
+    var found = begin(&index)
+    guard let first = rowids.first else { return found }
+    var writer = SortKeyWriter()
+    try run(plan.rowSQL, rowid: first, on: database) { statement throws(SQLiteError) in
+      for (number, rowid) in rowids.enumerated() {
+        if number > 0 { try statement.restart(rowid: rowid) }
+        let known = index.row(rowid)
+        if try statement.step() {
+          let fingerprint = fingerprint(statement)
+          if known?.fingerprint == fingerprint { continue }
+          try add(rowid, fingerprint, statement, to: &found, &index, &writer)
+        }
+        if let known { found.removed.append(known) }
+      }
+    }
+    found.values.seal()
+    return found
+  }
+
+  /// Begins a read, and releases keys that an earlier read has added in vain.
+  private func begin(_ index: inout RowIndex) -> RowDelta {
+    index.compact()
+    return RowDelta(values: RowBatches(columns: columns))
+  }
+
+  private func run(
+    _ sql: String, rowid: Int64? = nil, on database: SQLiteDatabase,
+    _ body: (SQLiteStatement) throws(SQLiteError) -> Void
+  ) throws(SQLiteError) {
+    try database.withStatement(sql, argumentsFrom: arguments, rowid: rowid, body)
+  }
+
+  private func rowid(_ statement: SQLiteStatement) throws(SQLiteError) -> Int64 {
+    guard let rowid = statement.integer(at: plan.rowidPosition) else { throw wrongOrder(statement) }
+    return rowid
+  }
+
+  private func fingerprint(_ statement: SQLiteStatement) -> RowFingerprint {
+    var hasher = noValues
+    hasher.combine(statement, 0..<plan.valueCount)
+    return hasher.fingerprint
+  }
+
+  private func add(
+    _ rowid: Int64, _ fingerprint: RowFingerprint, _ statement: SQLiteStatement,
+    to delta: inout RowDelta, _ index: inout RowIndex, _ writer: inout SortKeyWriter
+  ) throws(SQLiteError) {
+    let key = try key(statement, &index, &writer)
+    delta.added.append(
+      RowDelta.Added(
+        row: RowIndex.Row(rowid: rowid, fingerprint: fingerprint, key: key),
+        number: delta.values.append(statement)))
+  }
+
+  /// Adds the sort key of a statement's current row to the arena.
+  private func key(
+    _ statement: SQLiteStatement, _ index: inout RowIndex, _ writer: inout SortKeyWriter
+  ) throws(SQLiteError) -> SortKey {
+    if plan.keys.isEmpty { return SortKey() }
+    writer.write(plan.keys, of: statement)
+    guard let key = index.makeKey(writer) else {
+      throw SQLiteError(
+        .other, "the values that order a row are too large", path: statement.path,
+        sql: statement.sql, help: "order by shorter columns")
+    }
+    return key
+  }
+
+  private func wrongOrder(_ statement: SQLiteStatement) -> SQLiteError {
+    SQLiteError(
+      .corrupt, "rows ordered by rowid are not in ascending order", path: statement.path,
+      sql: statement.sql, help: "check the database with PRAGMA integrity_check")
+  }
+}
+
+extension RowDelta {
+  /// Restricts the change to a result with a limit, of which only the first rows are known.
+  ///
+  /// - Parameters:
+  ///   - index: The known rows.
+  ///   - limit: The maximal number of rows in the result.
+  /// - Returns: The restricted change, or `nil` if unknown rows move into the result.
+  func windowed(_ index: RowIndex, limit: Int) -> RowDelta? {
+    var delta = self
+    if index.count >= limit {
+      // All unknown rows follow the last known row. A new row behind it is not in the result.
+      guard let last = index.last else { return RowDelta(values: values) }
+      delta.added.removeAll { index.precedes(last, $0.row) }
+      if index.count - delta.removed.count + delta.added.count < limit { return nil }
+    }
+    guard index.count - delta.removed.count + delta.added.count > limit else { return delta }
+    var next = index
+    next.apply(delta)
+    var pushedOut: Set<Int64> = []
+    while next.count > limit, let last = next.last {
+      next.remove(last)
+      pushedOut.insert(last.rowid)
+    }
+    let removed = Set(delta.removed.map(\.rowid))
+    delta.added.removeAll { pushedOut.contains($0.row.rowid) }
+    for rowid in pushedOut.sorted() where !removed.contains(rowid) {
+      if let row = index.row(rowid) { delta.removed.append(row) }
+    }
+    return delta
   }
 }

@@ -41,13 +41,11 @@ struct WriteCheckpoint {
         let tracker = database.track(by: tracking.collector)
       else { return nil }
       let log = tracker.log(of: table)
-      return try database.withoutWaiting { () throws(SQLiteError) in
-        try database.inReadTransaction { () throws(SQLiteError) in
-          WriteCheckpoint(
-            writer: writer, log: log, dataVersion: try database.number("PRAGMA data_version"),
-            schemaVersion: try database.schemaVersion(), sequence: log.mark(),
-            identity: database.identity)
-        }
+      return try database.inReadTransaction { () throws(SQLiteError) in
+        WriteCheckpoint(
+          writer: writer, log: log, dataVersion: try database.number("PRAGMA data_version"),
+          schemaVersion: try database.schemaVersion(), sequence: log.mark(),
+          identity: database.identity)
       }
     }
     return found ?? nil
@@ -74,17 +72,15 @@ struct WriteCheckpoint {
       // connection.
       guard !database.isInTransaction else { return .isOccupied }
       guard database.isPlain else { return .isOver }
-      return try database.withoutWaiting { () throws(SQLiteError) in
-        try database.inReadTransaction { () throws(SQLiteError) in
-          let dataVersion = try database.number("PRAGMA data_version")
-          guard dataVersion == self.dataVersion || !tracking.checksDataVersion,
-            try database.schemaVersion() == schemaVersion,
-            let rowids = log.rows(since: sequence), rowids.count <= limit
-          else { return .isOver }
-          var next = self
-          next.sequence = log.mark()
-          return .rows(try read(rowids, database), next: next)
-        }
+      return try database.inReadTransaction { () throws(SQLiteError) in
+        let dataVersion = try database.number("PRAGMA data_version")
+        guard dataVersion == self.dataVersion || !tracking.checksDataVersion,
+          try database.schemaVersion() == schemaVersion,
+          let rowids = log.rows(since: sequence), rowids.count <= limit
+        else { return .isOver }
+        var next = self
+        next.sequence = log.mark()
+        return .rows(try read(rowids, database), next: next)
       }
     }
     return found ?? .isOccupied

@@ -5,13 +5,11 @@ import SwappablePrimitives
 /// Notifies the data sources of one database that it may have changed, in any process.
 ///
 /// A check reads `data_version` and looks up the file at the path. Checks follow each hint of the file
-/// system, and run steadily. They use a connection of their own, so a slow query does not delay them.
+/// system, and run steadily. They use a reader of their own, so a slow query does not delay them.
 /// Clients compare versions themselves. An unnecessary notification therefore costs little.
 final class ChangeMonitor: Sendable {
-  private struct Client: Sendable {
-    let onChange: @Sendable () -> Void
-    let onCommit: (@Sendable () -> Void)?
-  }
+  /// A closure that receives the changes that the client has not read, on any thread.
+  typealias Client = @Sendable (UnreadChanges.Extent) -> Void
 
   private struct Writer: Sendable {
     weak let connection: SQLiteConnection?
@@ -32,8 +30,10 @@ final class ChangeMonitor: Sendable {
     var lastChange: AnyClock.Instant?
   }
 
-  /// The reader of the checks.
-  let reader: DatabaseReader
+  /// The path of the database, or `nil` if it is in memory.
+  let path: String?
+  /// The reader of the checks. Its lock orders them: the result that is stored last is the newest.
+  private let reader: Locked<DatabaseReader>
   /// The readers of the clients.
   let readers: ReaderPool
   /// The clock of the monitor and of its clients.
@@ -41,8 +41,6 @@ final class ChangeMonitor: Sendable {
   private let watch: DatabaseWatch
   private let queue = DispatchQueue(label: "swappable.sqlite.monitor")
   private let timer: QueueTimer
-  /// Orders the checks: the result that is stored last is the newest.
-  private let checking = ConnectionGate()
   private let state: Locked<State>
 
   /// Creates a monitor of a database.
@@ -56,7 +54,8 @@ final class ChangeMonitor: Sendable {
     reader: DatabaseReader, watch: DatabaseWatch = .files,
     interval: Duration = .milliseconds(100), clock: AnyClock = .continuous
   ) {
-    self.reader = reader
+    path = reader.path
+    self.reader = Locked(reader)
     self.clock = clock
     readers = ReaderPool(like: reader, clock: clock)
     timer = QueueTimer(queue: queue, clock: clock)
@@ -70,17 +69,13 @@ final class ChangeMonitor: Sendable {
 
   /// Adds a client. The first client starts the checks.
   ///
-  /// - Parameters:
-  ///   - onCommit: A closure to call, on any thread, after a commit by a connection of this process. If it
-  ///     is `nil`, `onChange` is called instead.
-  ///   - onChange: A closure to call, on any thread, after any other possible change.
+  /// - Parameter onChange: A closure to call after each commit by a connection of this process, and after
+  ///   any other possible change.
   /// - Returns: The number of the client.
-  func attach(
-    onCommit: (@Sendable () -> Void)? = nil, onChange: @escaping @Sendable () -> Void
-  ) -> Int {
+  func attach(_ onChange: @escaping Client) -> Int {
     let number = state.withLock { state in
       state.lastClient += 1
-      state.clients[state.lastClient] = Client(onChange: onChange, onCommit: onCommit)
+      state.clients[state.lastClient] = onChange
       return state.lastClient
     }
     queue.async { [weak self] in self?.startOrStop() }
@@ -119,22 +114,26 @@ final class ChangeMonitor: Sendable {
       state.lastCommit = now
       return Array(state.clients.values)
     }
-    for client in clients { (client.onCommit ?? client.onChange)() }
+    for client in clients { client(.ownCommits) }
   }
 
-  /// Checks the database now, for a client that is about to read.
+  /// Returns the version of the database, for a client that is about to read.
   ///
-  /// If the check finds a change, the other clients are notified.
-  func check(by client: Int?) throws(SQLiteError) -> DatabaseReader.Version {
-    let (check, others) = checkOnce(by: client)
-    for other in others { other.onChange() }
-    return try check.version.get()
+  /// If the monitor itself has found the changes, this is the version that it has found. Otherwise, the
+  /// method checks the database now. If the check finds a change, the other clients are notified.
+  func version(
+    including changes: UnreadChanges.Extent, for client: Int?
+  ) throws(SQLiteError) -> DatabaseReader.Version {
+    if changes == .found, case .success(let found)? = state.withLock({ $0.lastCheck })?.version {
+      return found
+    }
+    return try check(for: client).version.get()
   }
 
   /// Plans checks after a hint that files were written.
   func hint() {
     guard !state.withLock({ $0.schedule.isRequested && $0.intervals.isRestarted }) else { return }
-    let isWAL = reader.isWAL
+    let isWAL = isWAL
     let now = clock.now
     state.withLock { state in
       state.intervals.restart(isWAL: isWAL)
@@ -145,9 +144,16 @@ final class ChangeMonitor: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether the database has a write-ahead log. Reading then never
+  /// delays a writer.
+  private var isWAL: Bool {
+    guard let path, case .file = FileLookup(path + "-wal") else { return false }
+    return true
+  }
+
   private func startOrStop() {
     // A database in memory has no other writers.
-    guard let path = reader.path else { return }
+    guard let path else { return }
     let (isWanted, isStopped) = state.withLock { (!$0.clients.isEmpty, $0.schedule.isStopped) }
     guard isWanted == isStopped else { return }
     let now = clock.now
@@ -175,41 +181,36 @@ final class ChangeMonitor: Sendable {
       .perform(on: queue, timer) { [weak self] in self?.checkIfDue() }
   }
 
-  /// Runs a planned check and notifies the clients. Runs on `queue`.
+  /// Runs a planned check. Runs on `queue`.
   private func checkIfDue() {
     let begun = clock.now
-    let (action, watch) = state.withLock { state in
-      (state.schedule.handle(.due, at: begun), state.watch)
-    }
-    guard action == .run else { return }
-    let diagnostic = watch?.diagnostic()
-    var (_, clients) = checkOnce(by: nil)
+    guard state.withLock({ $0.schedule.handle(.due, at: begun) }) == .run else { return }
+    _ = check(for: nil)
     let ended = clock.now
     state.withLock { state in
-      if state.diagnostic != diagnostic {
-        state.diagnostic = diagnostic
-        clients = Array(state.clients.values)
-      }
       // After a hint, the requested check comes first.
       let interval = state.schedule.isRequested ? nil : state.intervals.next()
       handle(.finished(repeatAfter: interval), at: ended, &state)
     }
-    for client in clients { client.onChange() }
   }
 
-  /// Returns the result of a check, and the clients to notify if the result is new.
-  private func checkOnce(by number: Int?) -> (DatabaseReader.Check, [Client]) {
-    _ = checking.enter()
-    defer { checking.leave() }
-    let check = reader.check()
-    let now = clock.now
-    let clients = state.withLock { state -> [Client] in
-      guard state.lastCheck != check else { return [] }
-      state.lastCheck = check
-      state.lastChange = now
-      return state.clients.filter { $0.key != number }.map(\.value)
+  /// Checks the database, and notifies the clients, except one, if the result is new.
+  private func check(for client: Int?) -> DatabaseReader.Check {
+    let (check, clients) = reader.withLock { reader in
+      let diagnostic = state.withLock { $0.watch }?.diagnostic()
+      let check = reader.check()
+      let now = clock.now
+      let clients = state.withLock { state -> [Client] in
+        let isSame = state.lastCheck == check
+        if isSame, state.diagnostic == diagnostic { return [] }
+        if !isSame { state.lastChange = now }
+        (state.lastCheck, state.diagnostic) = (check, diagnostic)
+        return state.clients.filter { $0.key != client }.map(\.value)
+      }
+      return (check, clients)
     }
-    return (check, clients)
+    for notify in clients { notify(.found) }
+    return check
   }
 }
 
@@ -298,5 +299,84 @@ struct DatabaseWatch: Sendable {
       // A journal may come and go with each commit, faster than it can be watched. Only the diagnostic of
       // the first file lasts.
       diagnostic: { watches.first?.diagnostic })
+  }
+}
+
+// MARK: - The readers of the data sources
+
+/// The readers of the data sources of one database.
+///
+/// A slow query delays only its own source.
+final class ReaderPool: Sendable {
+  /// The number of reads at the same time, as long as reads are quick. More reads would only
+  /// compete for the processors.
+  private static let limit = 8
+  private static let idleLimit = 2
+  /// If no read begins or ends for this time, all reads are slow, and one more may begin.
+  private static let patience = Duration.milliseconds(200)
+
+  /// The reader of a database in memory, which has no other connection.
+  private let memory: DatabaseReader?
+  private let path: String
+  private let idle = Locked<[DatabaseReader]>([])
+  private let free = DispatchSemaphore(value: ReaderPool.limit)
+  private let clock: AnyClock
+  /// The time at which a read last began or ended.
+  private let lastProgress: Locked<AnyClock.Instant>
+
+  init(like reader: DatabaseReader, clock: AnyClock = .continuous) {
+    self.clock = clock
+    lastProgress = Locked(clock.now)
+    memory = reader.path == nil ? reader : nil
+    path = reader.path ?? ""
+  }
+
+  /// The number of open connections that are not in use.
+  var idleCount: Int { idle.withLock { $0.count } }
+
+  /// Runs a closure with a reader that no other thread uses, and waits for a reader if many are in
+  /// use.
+  func withReader<Result>(
+    _ body: (DatabaseReader) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    if let memory { return try body(memory) }
+    let isWithinLimit = waitForTurn()
+    let reader = idle.withLock { $0.popLast() } ?? DatabaseReader(path: path)
+    defer {
+      // A reader beyond the limit is closed here, outside the lock.
+      idle.withLock { if $0.count < ReaderPool.idleLimit { $0.append(reader) } }
+      noteProgress()
+      if isWithinLimit { free.signal() }
+    }
+    return try body(reader)
+  }
+
+  /// Waits until a read may begin.
+  ///
+  /// - Returns: `true` if the read counts toward the limit.
+  private func waitForTurn() -> Bool {
+    while free.wait(timeout: .after(ReaderPool.patience)) == .timedOut {
+      let now = clock.now
+      let isStuck = lastProgress.withLock { last in
+        guard last.duration(to: now) >= ReaderPool.patience else { return false }
+        last = now
+        return true
+      }
+      if isStuck { return false }
+    }
+    noteProgress()
+    return true
+  }
+
+  private func noteProgress() {
+    let now = clock.now
+    lastProgress.withLock { $0 = now }
+  }
+
+  /// Runs a closure in one read transaction, in which the database does not change.
+  func read<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withReader { reader throws(SQLiteError) in try reader.read(body) }
   }
 }

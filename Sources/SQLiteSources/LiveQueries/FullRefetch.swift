@@ -65,7 +65,7 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
 
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element> {
+  ) throws(SQLiteError) -> ResultChange<Element> {
     guard let rows = pending.take() else { preconditionFailure("finishRead follows read") }
     let new = try decode(rows, map)
     let isFirst = known == nil
@@ -82,7 +82,7 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
   /// Returns the elements of a result, or `nil` if each row is the row that it was.
   private func decode(
     _ rows: Rows, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> [Element]? {
+  ) throws(SQLiteError) -> [Element]? {
     if rows.newRows.count == 0, rows.origins.count == elements.count,
       rows.origins.enumerated().allSatisfy({ $0.offset == $0.element })
     {
@@ -100,7 +100,7 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
       do {
         new.append(try map(rows.newRows[newRow]))
       } catch {
-        throw MappingError(underlying: error, offset: offset)
+        throw SQLiteError(mapping: error, row: offset)
       }
     }
     return new

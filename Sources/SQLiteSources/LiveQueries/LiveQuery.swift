@@ -33,7 +33,7 @@ protocol ResultMaintainer<Element>: AnyObject {
   ///   - map: A closure that makes an element from a row.
   func finishRead(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element>
+  ) throws(SQLiteError) -> ResultChange<Element>
 
   /// Prepares a read of the whole result, before its transaction begins.
   ///
@@ -49,7 +49,7 @@ protocol ResultMaintainer<Element>: AnyObject {
   /// - Returns: The change, or `nil` if the whole result must be read.
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element>?
+  ) throws(SQLiteError) -> ResultChange<Element>?
 
   /// Forgets the writer, so the next update reads the whole result.
   func forgetWriter()
@@ -62,18 +62,11 @@ extension ResultMaintainer {
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
-  ) throws(MappingError) -> ResultChange<Element>? {
+  ) throws(SQLiteError) -> ResultChange<Element>? {
     nil
   }
 
   func forgetWriter() {}
-}
-
-/// An error of the closure that makes an element from a row.
-struct MappingError: Error {
-  let underlying: any Error
-  /// The offset of the element in the new result.
-  let offset: Int
 }
 
 /// An error of a live query. Its result stays as it was.
@@ -89,7 +82,9 @@ struct LiveQueryError: Error {
 ///
 /// One thread at a time uses it, on the queue of the data source. While rows are mapped, and when a call
 /// returns, no transaction is open and no lock is held.
-final class LiveQuery<Element: Differentiable & Sendable> {
+final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: one thread at a time uses it.
+
   /// The schema for which the maintainer was chosen.
   private struct Schema: Equatable {
     var opening: Int
@@ -124,20 +119,20 @@ final class LiveQuery<Element: Differentiable & Sendable> {
   /// Reads the changes since the last call.
   ///
   /// - Parameters:
-  ///   - checksOtherWriters: `false` if only connections of this process can have committed.
+  ///   - changes: The changes that the result must include.
   ///   - client: The number of the data source at the monitor.
   ///   - shown: A closure that returns the current elements.
   func update(
-    checksOtherWriters: Bool, client: Int?, _ shown: () -> Snapshot<Element>
+    including changes: UnreadChanges.Extent, client: Int?, _ shown: () -> Snapshot<Element>
   ) throws(LiveQueryError) -> ResultChange<Element> {
-    if !checksOtherWriters, maintainer?.hasWriter(at: monitor.reader.path) == true,
+    if changes == .ownCommits, maintainer?.hasWriter(at: monitor.path) == true,
       let result = readWrittenRows(shown)
     {
       return try result.get()
     }
     let version: DatabaseReader.Version
     do throws(SQLiteError) {
-      version = try monitor.check(by: client)
+      version = try monitor.version(including: changes, for: client)
     } catch {
       throw failure(error)
     }
@@ -164,14 +159,14 @@ final class LiveQuery<Element: Differentiable & Sendable> {
     _ shown: () -> Snapshot<Element>
   ) -> Result<ResultChange<Element>, LiveQueryError>? {
     guard lastRead != nil, let maintainer else { return nil }
-    do throws(MappingError) {
+    do throws(SQLiteError) {
       guard let change = try maintainer.readWrittenRows(shown, map) else { return nil }
       counts.written += 1
       lastRead?.error = nil
       retry.succeeded()
       return .success(change)
     } catch {
-      let error = described(error)
+      let error = located(error)
       lastRead?.error = error
       return .failure(LiveQueryError(error: error))
     }
@@ -181,17 +176,19 @@ final class LiveQuery<Element: Differentiable & Sendable> {
     _ version: DatabaseReader.Version, _ shown: () -> Snapshot<Element>
   ) throws(LiveQueryError) -> ResultChange<Element> {
     counts.all += 1
-    do {
-      let change = try read(version).finishRead(shown, map)
+    var isRead = false
+    do throws(SQLiteError) {
+      let reader = try read(version)
+      isRead = true
+      let change = try reader.finishRead(shown, map)
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
       retry.succeeded()
       return change
-    } catch let error as SQLiteError where isTransient(error) {
-      throw failure(error)
     } catch {
+      if !isRead, isTransient(error) { throw failure(error) }
       maintainer?.forgetWriter()
-      let error = (error as? MappingError).map(described) ?? described(error)
+      let error = located(error)
       lastRead = (version, error)
       retry.succeeded()
       throw LiveQueryError(error: error)
@@ -205,13 +202,13 @@ final class LiveQuery<Element: Differentiable & Sendable> {
     try monitor.readers.withReader { reader throws(SQLiteError) in
       for _ in 0..<10 {
         if schema == nil || schema?.opening != version.opening {
-          try reader.read { database, _ throws(SQLiteError) in
+          try reader.read { database throws(SQLiteError) in
             try chooseMaintainer(for: database, opening: version.opening)
           }
         }
         guard let maintainer else { preconditionFailure("a known schema has a maintainer") }
         maintainer.prepareRead(writer: monitor.writer)
-        let isRead = try reader.read { database, _ throws(SQLiteError) in
+        let isRead = try reader.read { database throws(SQLiteError) in
           let version = try database.schemaVersion()
           guard version == schema?.version else { return false }
           try maintainer.read(from: database, schemaVersion: version)
@@ -264,23 +261,179 @@ final class LiveQuery<Element: Differentiable & Sendable> {
   private func failure(_ error: SQLiteError) -> LiveQueryError {
     let now = monitor.clock.now
     return LiveQueryError(
-      error: error.located(path: monitor.reader.path, sql: nil),
+      error: error.located(path: monitor.path, sql: nil),
       retryInterval: isTransient(error) ? retry.failed(at: now) : nil,
       isReported: !RetryBackoff.applies(to: error) || retry.isReported(at: now))
   }
 
-  private func described(_ error: MappingError) -> SQLiteError {
-    var described = described(error.underlying)
-    described.row = error.offset
-    return described
+  private func located(_ error: SQLiteError) -> SQLiteError {
+    error.located(path: monitor.path, sql: query.sql)
   }
+}
 
-  private func described(_ error: any Error) -> SQLiteError {
-    let own =
+extension SQLiteError {
+  /// Creates the error of a row that cannot be mapped.
+  ///
+  /// - Parameters:
+  ///   - error: The error of the closure that makes an element from a row.
+  ///   - row: The offset of the element in the new result.
+  init(mapping error: any Error, row: Int) {
+    self =
       error as? SQLiteError
       ?? SQLiteError(
         .decoding, "a row cannot be mapped to an element: \(error)",
         help: "change the query or the closure that maps its rows")
-    return own.located(path: monitor.reader.path, sql: query.sql)
+    self.row = row
+  }
+}
+
+// MARK: - Identities
+
+/// The identities that occur more than once.
+///
+/// Identities are counted by hashes of at least 63 bits with a new random seed. A collision would
+/// only cause a wrong diagnostic.
+struct KnownIdentities<Element: Differentiable & Sendable> {
+  private struct Repeated {
+    let identifier: Element.DifferenceIdentifier
+    var count: Int
+  }
+
+  /// A Boolean value that indicates whether the eight bytes of an identity are hashed.
+  private let isWord = KnownIdentities.areWords
+  private let seed = UInt64.random(in: .min ... .max)
+  private var known = HashSet64()
+  private var repeated: [UInt64: Repeated] = [:]
+  /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
+  private var told: UInt64?
+
+  init() {}
+
+  init(of elements: some Collection<Element>) {
+    update(removed: [Element](), added: elements)
+  }
+
+  /// Updates the counts after a change.
+  ///
+  /// - Complexity: O(*n*) for *n* changed elements.
+  mutating func update(removed: [Element], added: some Collection<Element>) {
+    known.reserveCapacity(added.count)
+    for element in removed {
+      let hash = hash(of: element)
+      if let entry = repeated[hash] {
+        repeated[hash]?.count -= 1
+        if entry.count == 2 { repeated[hash] = nil }
+      } else {
+        known.remove(hash)
+      }
+    }
+    for element in added {
+      let hash = hash(of: element)
+      if known.insert(hash) { continue }
+      repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
+        1
+    }
+    if told.map({ repeated[$0] == nil }) ?? true { told = repeated.first?.key }
+  }
+
+  /// A diagnostic that names an identity of several elements, or `nil` if all identities are
+  /// unique.
+  var diagnostic: SourceDiagnostic? {
+    told.flatMap { repeated[$0] }.map { entry in
+      SourceDiagnostic(
+        code: "duplicate-identity",
+        message: "Several elements have the same key, \(entry.identifier); "
+          + "a change of one may be reported for the other.")
+    }
+  }
+
+  private func hash(of element: Element) -> UInt64 {
+    if isWord {
+      // The mixing is reversible, so different words have different hashes.
+      let mixed = (KnownIdentities.word(of: element) ^ seed) &* 0x9E37_79B9_7F4A_7C15
+      return mixed ^ mixed >> 32
+    }
+    return UInt64(bitPattern: Int64(element.differenceIdentifier.hashValue))
+  }
+
+}
+
+extension KnownIdentities {
+  /// A Boolean value that indicates whether an identity consists of eight bytes.
+  fileprivate static var areWords: Bool {
+    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
+  }
+
+  fileprivate static func word(of element: Element) -> UInt64 {
+    withUnsafeBytes(of: element.differenceIdentifier) { $0.loadUnaligned(as: UInt64.self) }
+  }
+
+  /// Returns a Boolean value that indicates whether the identity of a row's element is its rowid.
+  /// If it is for all rows, no identity occurs twice, and none is counted.
+  static func isRowid(_ rowid: Int64, of element: Element) -> Bool {
+    areWords && word(of: element) == UInt64(bitPattern: rowid)
+  }
+}
+
+/// A set of hashes, with open addressing and linear probing.
+struct HashSet64: Sendable {
+  /// The hashes. A free slot is 0.
+  private var slots: ContiguousArray<UInt64> = []
+  private var count = 0
+
+  init() {}
+
+  mutating func reserveCapacity(_ capacity: Int) {
+    if 2 * capacity > slots.count { grow(to: capacity) }
+  }
+
+  /// Inserts a hash.
+  ///
+  /// - Returns: `false` if the set already contains it.
+  mutating func insert(_ number: UInt64) -> Bool {
+    if 2 * (count + 1) > slots.count { grow(to: max(16, 2 * count)) }
+    let slot = slot(of: number)
+    guard slots[slot] == 0 else { return false }
+    slots[slot] = HashSet64.stored(number)
+    count += 1
+    return true
+  }
+
+  mutating func remove(_ number: UInt64) {
+    guard !slots.isEmpty else { return }
+    var free = slot(of: number)
+    guard slots[free] != 0 else { return }
+    count -= 1
+    // Move displaced hashes back, so no probe ends too early.
+    let mask = slots.count - 1
+    var next = free
+    while true {
+      next = (next + 1) & mask
+      guard slots[next] != 0 else { break }
+      let home = Int(truncatingIfNeeded: slots[next]) & mask
+      if (next - home) & mask >= (next - free) & mask {
+        slots[free] = slots[next]
+        free = next
+      }
+    }
+    slots[free] = 0
+  }
+
+  private static func stored(_ number: UInt64) -> UInt64 { number == 0 ? 1 : number }
+
+  private func slot(of number: UInt64) -> Int {
+    let number = HashSet64.stored(number)
+    let mask = slots.count - 1
+    var slot = Int(truncatingIfNeeded: number) & mask
+    while slots[slot] != 0, slots[slot] != number { slot = (slot + 1) & mask }
+    return slot
+  }
+
+  private mutating func grow(to capacity: Int) {
+    var size = 32
+    while size < 2 * capacity { size *= 2 }
+    let old = slots
+    slots = ContiguousArray(repeating: 0, count: size)
+    for number in old where number != 0 { slots[slot(of: number)] = number }
   }
 }

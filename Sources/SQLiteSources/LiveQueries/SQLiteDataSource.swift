@@ -46,6 +46,12 @@ import SwappablePrimitives
 ///   and any other commit costs a scan of the table. Otherwise, a commit costs a run of the query. Only
 ///   new rows are mapped.
 public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSource {
+  // A commit reaches the collection in four steps:
+  // 1. A `SQLiteConnection` reports its commit, or the `ChangeMonitor` finds the commit of another writer.
+  // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
+  // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
+  // 4. `publish` edits the collection.
+
   private struct State: Sendable {
     /// The number of the source at the monitor.
     var number: Int?
@@ -53,15 +59,11 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     var unread = UnreadChanges()
   }
 
-  // Sendable: only blocks of the serial queue use the query.
-  private struct Confined: @unchecked Sendable {
-    let query: LiveQuery<Element>
-  }
-
   private let contents: CollectionProperty<Element>
   private let monitor: ChangeMonitor
   private let query: SQLiteQuery
-  private let confined: Confined
+  /// Only blocks of the queue use it.
+  private let liveQuery: LiveQuery<Element>
   private let queue = DispatchQueue(label: "swappable.sqlite.source")
   private let state = Locked(State())
   private let timer: QueueTimer
@@ -128,8 +130,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     self.monitor = monitor
     self.query = query
     timer = QueueTimer(queue: queue, clock: monitor.clock)
-    confined = Confined(
-      query: LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map))
+    liveQuery = LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
     var status = SourceStatus.idle
     do throws(SQLiteError) {
       try monitor.readers.read { database throws(SQLiteError) in try query.check(on: database) }
@@ -153,13 +154,10 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     let action = state.withLock { $0.schedule.handle(.start, at: now) }
     guard action != .none else { return }
     contents.setStatus(.loading)
-    let number = monitor.attach(onCommit: { [weak self] in self?.requestRead(afterOwnCommit: true) }
-    ) {
-      [weak self] in self?.requestRead(afterOwnCommit: false)
-    }
+    let number = monitor.attach { [weak self] changes in self?.requestRead(including: changes) }
     state.withLock { state in
       state.number = number
-      state.unread.noteOtherWriters()
+      state.unread.note(.all)
       action.perform(on: queue, timer) { [weak self] in self?.read(.due) }
       // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
       handle(.request(.init(time: now)), at: now, &state)
@@ -176,8 +174,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     start()
     await withCheckedContinuation { continuation in
       queue.async { [self] in
-        state.withLock { $0.unread.noteOtherWriters() }
-        confined.query.forgetError()
+        state.withLock { $0.unread.note(.all) }
+        liveQuery.forgetError()
         read(.force)
         continuation.resume()
       }
@@ -196,14 +194,10 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
 
   // MARK: Reading
 
-  private func requestRead(afterOwnCommit: Bool) {
+  private func requestRead(including changes: UnreadChanges.Extent) {
     let now = monitor.clock.now
     state.withLock { state in
-      if afterOwnCommit {
-        state.unread.noteOwnCommit()
-      } else {
-        state.unread.noteOtherWriters()
-      }
+      state.unread.note(changes)
       // In a burst, leave most of the time to the writer.
       handle(.request(.init(time: now, isThrottled: state.unread.isBurst)), at: now, &state)
     }
@@ -220,24 +214,27 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   private func read(_ input: WorkSchedule.Input) {
     let begun = monitor.clock.now
     // Begin first: a request from here on leads to another read.
-    let beginning = state.withLock { state -> (checksOtherWriters: Bool, number: Int?)? in
-      let isRetry = state.schedule.isWaiting
+    let beginning = state.withLock { state -> (changes: UnreadChanges.Extent, number: Int?)? in
       guard state.schedule.handle(input, at: begun) == .run else { return nil }
-      return (state.unread.beginRead() || isRetry, state.number)
+      return (state.unread.beginRead(), state.number)
     }
-    guard let (checksOtherWriters, number) = beginning else { return }
+    guard let (changes, number) = beginning else { return }
     var retryInterval: Duration?
     do throws(LiveQueryError) {
-      let change = try confined.query.update(
-        checksOtherWriters: checksOtherWriters, client: number
-      ) { contents.collection.snapshot }
+      let change = try liveQuery.update(including: changes, client: number) {
+        contents.collection.snapshot
+      }
       publish(change)
     } catch {
       if error.isReported { show(SQLiteDataSource.status(of: error.error).state) }
       retryInterval = error.retryInterval
     }
     let ended = monitor.clock.now
-    state.withLock { handle(.finished(repeatAfter: retryInterval), at: ended, &$0) }
+    state.withLock { state in
+      // The changes of a read that is repeated stay unread.
+      if retryInterval != nil { state.unread.note(.all) }
+      handle(.finished(repeatAfter: retryInterval), at: ended, &state)
+    }
   }
 
   private func publish(_ change: ResultChange<Element>) {
@@ -261,8 +258,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   private var diagnostics: [SourceDiagnostic] {
-    guard let polling = monitor.diagnostic else { return confined.query.diagnostics }
-    return [SourceDiagnostic(code: "polling", message: polling)] + confined.query.diagnostics
+    guard let polling = monitor.diagnostic else { return liveQuery.diagnostics }
+    return [SourceDiagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
   }
 
   private static func status(of error: SQLiteError) -> SourceStatus {

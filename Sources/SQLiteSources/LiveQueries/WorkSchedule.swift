@@ -66,11 +66,6 @@ struct WorkSchedule: Sendable {
 
   var isStopped: Bool { state == .stopped }
 
-  /// A Boolean value that indicates whether a timer is set for a run that was not requested.
-  var isWaiting: Bool {
-    if case .waiting = state { true } else { false }
-  }
-
   /// A Boolean value that indicates whether a requested run has not begun.
   var isRequested: Bool {
     switch state {
@@ -148,31 +143,36 @@ extension WorkSchedule.Action {
 
 /// The changes that a data source has not read yet.
 struct UnreadChanges: Sendable {
-  /// A Boolean value that indicates whether another writer may have committed.
-  private(set) var includeOtherWriters = false
+  /// The changes that a read must include.
+  enum Extent: Hashable, Sendable {
+    /// Only commits of this process.
+    case ownCommits
+    /// Only changes that the change monitor has found.
+    case found
+    /// All changes, including changes that nobody has found yet.
+    case all
+  }
+
+  private var extent: Extent?
   /// The number of commits of this process.
   private var ownCommits = 0
   /// A Boolean value that indicates whether this process commits faster than the source reads.
   private(set) var isBurst = false
 
-  /// Notes a commit of this process.
-  mutating func noteOwnCommit() {
-    ownCommits += 1
+  /// Notes changes that the next read must include.
+  mutating func note(_ changes: Extent) {
+    extent = extent == nil || extent == changes ? changes : .all
+    if changes == .ownCommits { ownCommits += 1 }
     if ownCommits > 1 { isBurst = true }
-  }
-
-  /// Records that another writer may have committed.
-  mutating func noteOtherWriters() {
-    includeOtherWriters = true
   }
 
   /// Forgets the changes, because a read begins.
   ///
-  /// - Returns: `true` if another writer may have committed.
-  mutating func beginRead() -> Bool {
-    defer { (includeOtherWriters, ownCommits) = (false, 0) }
+  /// - Returns: The changes that the read must include. If no change was noted, these are all changes.
+  mutating func beginRead() -> Extent {
+    defer { (extent, ownCommits) = (nil, 0) }
     isBurst = ownCommits > 1
-    return includeOtherWriters
+    return extent ?? .all
   }
 }
 

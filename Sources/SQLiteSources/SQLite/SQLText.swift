@@ -24,11 +24,6 @@ enum SQLText {
       + "\""
   }
 
-  static func isSame(_ one: String, _ other: String) -> Bool {
-    var (one, other) = (one, other)
-    return one.withUTF8 { left in other.withUTF8 { left.elementsEqual($0) } }
-  }
-
   /// Returns a Boolean value that indicates whether two names are equal in SQLite, which ignores
   /// the case of ASCII letters.
   static func isSameName(_ one: String, _ other: String) -> Bool {

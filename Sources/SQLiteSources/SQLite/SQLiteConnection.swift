@@ -1,3 +1,4 @@
+import Dispatch
 import SwappablePrimitives
 
 /// A connection to a SQLite database, for any thread.
@@ -25,15 +26,9 @@ public final class SQLiteConnection: Sendable {
     case readOnly
   }
 
-  // Sendable: only code between `enter` and `leave` of `gate` accesses `database`, and `deinit`,
-  // when no other reference is left.
-  private final class Guarded: @unchecked Sendable {
+  // Sendable: only code between `enter` and `leave` of `gate` accesses `database`.
+  private struct Guarded: @unchecked Sendable {
     let database: SQLiteDatabase
-    var isClosed = false
-
-    init(_ database: SQLiteDatabase) {
-      self.database = database
-    }
   }
 
   /// The absolute path of the database, or `nil` if it is in memory.
@@ -61,16 +56,7 @@ public final class SQLiteConnection: Sendable {
     self.path = absolute
     self.access = access
     guarded = Guarded(
-      try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout))
-    // SQLite reads the file when a statement needs it. This statement finds out if the file is a
-    // database.
-    do {
-      _ = try query("PRAGMA schema_version")
-    } catch  where error.code != .busy {
-      throw error
-    } catch {
-      // Another connection has locked the file, so it is a database.
-    }
+      database: try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout))
   }
 
   /// Opens a new, empty database in memory. Only this connection can use it.
@@ -97,11 +83,7 @@ public final class SQLiteConnection: Sendable {
   private init(inMemory database: SQLiteDatabase) {
     path = nil
     access = .create
-    guarded = Guarded(database)
-  }
-
-  deinit {
-    guarded.database.close()
+    guarded = Guarded(database: database)
   }
 
   /// Closes the connection. Later calls throw.
@@ -110,7 +92,6 @@ public final class SQLiteConnection: Sendable {
   public func close() {
     _ = gate.enter()
     defer { gate.leave() }
-    guarded.isClosed = true
     guarded.database.close()
   }
 
@@ -118,7 +99,7 @@ public final class SQLiteConnection: Sendable {
   func withDatabase<Result>(
     _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
-    try withDatabase(depth: gate.enter(), body)
+    try withAccess { () throws(SQLiteError) in try body(try openDatabase()) }
   }
 
   /// Runs a closure with access to the database, and returns `nil` if there is no access within a
@@ -127,23 +108,8 @@ public final class SQLiteConnection: Sendable {
     within limit: Duration, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result? {
     guard let depth = gate.enter(within: limit) else { return nil }
-    return try withDatabase(depth: depth, body)
-  }
-
-  private func withDatabase<Result>(
-    depth: Int, _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
-  ) throws(SQLiteError) -> Result {
-    var hasCommitted = false
-    defer {
-      if depth == 1 { hasCommitted = guarded.database.takeCommit() }
-      gate.leave()
-      if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
-    }
-    guard !guarded.isClosed else {
-      throw SQLiteError(
-        .closed, "the connection was closed", path: path, help: "open a new one")
-    }
-    return try body(guarded.database)
+    defer { leave(depth) }
+    return try body(try openDatabase())
   }
 
   /// Keeps access during several calls, for example of a transaction, and reports a commit
@@ -152,12 +118,22 @@ public final class SQLiteConnection: Sendable {
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let depth = gate.enter()
-    defer {
-      let hasCommitted = depth == 1 && guarded.database.takeCommit()
-      gate.leave()
-      if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
-    }
+    defer { leave(depth) }
     return try body()
+  }
+
+  private func openDatabase() throws(SQLiteError) -> SQLiteDatabase {
+    guard guarded.database.isOpen else {
+      throw SQLiteError(
+        .closed, "the connection was closed", path: path, help: "open a new one")
+    }
+    return guarded.database
+  }
+
+  private func leave(_ depth: Int) {
+    let hasCommitted = depth == 1 && guarded.database.takeCommit()
+    gate.leave()
+    if hasCommitted { ChangeMonitor.existing(for: self)?.noteCommit(by: self) }
   }
 }
 
@@ -236,5 +212,87 @@ extension SQLiteConnection {
         .transaction, "the transaction ended before its body did", path: path,
         help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
     }
+  }
+}
+
+// MARK: - Access
+
+/// Exclusive access to a connection for one thread at a time.
+///
+/// The thread that has access may enter again. Other threads wait in order of arrival. Code that
+/// runs inside may call user code, for example the body of a transaction.
+private final class ConnectionGate: Sendable {
+  private struct Waiter: Sendable {
+    let thread: ThreadID
+    let turn: DispatchSemaphore
+  }
+
+  private struct State: Sendable {
+    var owner: ThreadID?
+    var depth = 0
+    var waiters: [Waiter] = []
+  }
+
+  private let state = Locked(State())
+
+  /// Waits until the calling thread has access.
+  ///
+  /// - Returns: How many times the thread has entered, including this time.
+  func enter() -> Int {
+    let (depth, turn) = begin()
+    guard let turn else { return depth }
+    turn.wait()
+    // The thread sanitizer does not see the semaphore. The lock shows it that the previous owner's
+    // writes come first.
+    return state.withLock { $0.depth }
+  }
+
+  /// Waits until the calling thread has access, but no longer than a limit.
+  ///
+  /// - Returns: How many times the thread has entered, including this time, or `nil` if the limit
+  ///   has passed.
+  func enter(within limit: Duration) -> Int? {
+    let (depth, turn) = begin()
+    guard let turn else { return depth }
+    if turn.wait(timeout: .after(limit)) == .success {
+      return state.withLock { $0.depth }
+    }
+    let isOwner = state.withLock { state in
+      state.waiters.removeAll { $0.turn === turn }
+      return state.owner == .current
+    }
+    // Access may have been granted at the last moment.
+    return isOwner ? 1 : nil
+  }
+
+  /// Enters if no other thread is inside. Otherwise, returns a semaphore to wait for.
+  private func begin() -> (depth: Int, turn: DispatchSemaphore?) {
+    let thread = ThreadID.current
+    return state.withLock { state in
+      if state.owner == nil || state.owner == thread {
+        state.owner = thread
+        state.depth += 1
+        return (state.depth, nil)
+      }
+      let turn = DispatchSemaphore(value: 0)
+      state.waiters.append(Waiter(thread: thread, turn: turn))
+      return (1, turn)
+    }
+  }
+
+  func leave() {
+    let next = state.withLock { state -> DispatchSemaphore? in
+      state.depth -= 1
+      guard state.depth == 0 else { return nil }
+      guard !state.waiters.isEmpty else {
+        state.owner = nil
+        return nil
+      }
+      let waiter = state.waiters.removeFirst()
+      state.owner = waiter.thread
+      state.depth = 1
+      return waiter.turn
+    }
+    next?.signal()
   }
 }

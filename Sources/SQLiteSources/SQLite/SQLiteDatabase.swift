@@ -1,7 +1,9 @@
 import SwappablePrimitives
 import SwappableSQLite3
 
-/// An open handle of SQLite with its prepared statements. A `SQLiteConnection` grants access to it.
+/// An open handle of SQLite with its prepared statements.
+///
+/// One thread at a time uses it. The owner, a `SQLiteConnection` or a `DatabaseReader`, grants access.
 final class SQLiteDatabase {
   /// The counts of SQLite's hooks, which run inside a call of the thread that has access.
   private final class Commits {
@@ -32,9 +34,12 @@ final class SQLiteDatabase {
   private(set) var isPlain = true
   private var cache: [String: CachedStatement] = [:]
   private var uses = 0
-  private var isOpen = true
+  private(set) var isOpen = true
 
-  /// Opens the database at a path. Looks up the file first, for clear error messages.
+  /// Opens the database at a path.
+  ///
+  /// The initializer looks up the file first, for clear error messages. It throws if the file is not a
+  /// database.
   init(
     path: String, access: SQLiteConnection.Access, busyTimeout: Duration
   ) throws(SQLiteError) {
@@ -90,6 +95,15 @@ final class SQLiteDatabase {
           Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
         }
       }, context)
+    guard isFile else { return }
+    // SQLite reads the file when a statement needs it. This statement finds out if the file is a
+    // database.
+    do throws(SQLiteError) {
+      _ = try number("PRAGMA schema_version")
+    } catch {
+      // If another connection has locked the file, it is a database.
+      if error.code != .busy { throw error }
+    }
   }
 
   deinit {
@@ -179,8 +193,7 @@ extension SQLiteDatabase {
   ) throws(SQLiteError) -> Result {
     // Remove the statement from the cache while it is in use: the closure may run the same SQL.
     let statement: SQLiteStatement
-    // Equal strings may have different bytes, and SQLite compares bytes.
-    if let cached = cache.removeValue(forKey: sql), SQLText.isSame(cached.statement.sql, sql) {
+    if let cached = cache.removeValue(forKey: sql), cached.statement.isPrepared(from: sql) {
       statement = cached.statement
     } else {
       statement = try prepareOne(sql)
@@ -240,19 +253,14 @@ extension SQLiteDatabase {
     cache.removeValue(forKey: oldest.key)
   }
 
-  /// Runs a closure that does not wait for the locks of other connections, but fails immediately.
-  func withoutWaiting<Result>(
+  /// Runs a closure in a read transaction of its own.
+  ///
+  /// The transaction does not wait for the locks of other connections, but fails immediately.
+  func inReadTransaction<Result>(
     _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     sqlite3_busy_timeout(handle, 0)
     defer { sqlite3_busy_timeout(handle, busyMilliseconds) }
-    return try body()
-  }
-
-  /// Runs a closure in a read transaction of its own.
-  func inReadTransaction<Result>(
-    _ body: () throws(SQLiteError) -> Result
-  ) throws(SQLiteError) -> Result {
     try run("BEGIN")
     do throws(SQLiteError) {
       let result = try body()
@@ -368,5 +376,104 @@ extension SQLiteDatabase {
       }
     }
     return nil
+  }
+}
+
+// MARK: - A reader that follows a path
+
+/// A read-only handle of the database at a path.
+///
+/// If another file takes the path, the reader opens that file. A database in memory has no second
+/// handle. It is read through the connection that holds it.
+final class DatabaseReader: @unchecked Sendable {
+  // Sendable: one thread at a time uses `database` and `openings`. It has taken the reader from a
+  // `ReaderPool`, or it holds the lock of a change monitor. All other properties are constants.
+
+  /// An identifier of one state of the database.
+  ///
+  /// It changes with each commit of another connection. It may also change without a commit.
+  struct Version: Sendable, Hashable {
+    /// The number of the file. Each opened file has another number.
+    var opening: Int
+    /// SQLite's `data_version`, which changes with each commit of another connection or process.
+    var data: Int64?
+    /// The number of commits of the connection itself. Only a database in memory has any.
+    var commits: Int
+  }
+
+  /// The result of a check.
+  ///
+  /// Two results differ if the database has changed in between, even if it is missing in both.
+  struct Check: Sendable, Equatable {
+    var version: Result<Version, SQLiteError>
+    /// How many times a file was opened or abandoned.
+    var openings: Int
+  }
+
+  /// The path of the database, or `nil` if it is in memory.
+  let path: String?
+  private let memory: SQLiteConnection?
+  private var database: SQLiteDatabase?
+  /// How many times a file was opened or abandoned.
+  private var openings = 0
+
+  init(path: String) {
+    self.path = path
+    memory = nil
+  }
+
+  init(memory connection: SQLiteConnection) {
+    path = nil
+    memory = connection
+  }
+
+  /// Reads the version of the database.
+  func check() -> Check {
+    let version = Result { () throws(SQLiteError) in
+      try withDatabase { database throws(SQLiteError) in
+        Version(
+          opening: openings, data: try database.number("PRAGMA data_version"),
+          commits: path == nil ? database.commitCount : 0)
+      }
+    }
+    return Check(version: version, openings: openings)
+  }
+
+  /// Runs a closure in one read transaction, in which the database does not change.
+  ///
+  /// The closure must not call user code: it may have exclusive access to the connection in memory.
+  func read<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withDatabase { database throws(SQLiteError) in
+      if database.isInTransaction {
+        // A statement of the user has left a transaction open on the connection in memory.
+        throw SQLiteError(
+          .busy, "a transaction is open on the connection in memory", path: path,
+          help: "commit it, or use transaction(_:_:)")
+      }
+      return try database.inReadTransaction { () throws(SQLiteError) in try body(database) }
+    }
+  }
+
+  /// Runs a closure with the database that is at the path now.
+  private func withDatabase<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    if let memory { return try memory.withDatabase(body) }
+    guard let path else { preconditionFailure("a reader has a path or a connection in memory") }
+    if let database {
+      if let identity = database.identity, FileLookup(path) == .file(identity) {
+        return try body(database)
+      }
+      self.database = nil
+      openings += 1
+    }
+    // SQLite does not wait for locks, because the wait would block other threads. The caller tries
+    // again later.
+    let opened = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: .zero)
+    database = opened
+    openings += 1
+    return try body(opened)
   }
 }

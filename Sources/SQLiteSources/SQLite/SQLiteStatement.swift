@@ -20,6 +20,14 @@ final class SQLiteStatement {
     sqlite3_finalize(handle)
   }
 
+  /// Returns a Boolean value that indicates whether a text has the same bytes as the SQL.
+  ///
+  /// Equal strings may have different bytes, and SQLite compares bytes.
+  func isPrepared(from text: String) -> Bool {
+    var (sql, text) = (sql, text)
+    return sql.withUTF8 { left in text.withUTF8 { left.elementsEqual($0) } }
+  }
+
   /// A Boolean value that indicates whether the statement leaves the database file unchanged.
   var isReadOnly: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
@@ -210,32 +218,64 @@ enum StoredValue {
   case blob(UnsafeRawBufferPointer)
 }
 
-/// The names of a result's columns, shared by its rows.
-final class SQLiteColumns: Sendable, Equatable {
-  let names: [String]
-  private let positions: [String: Int]
-
-  init(_ names: [String]) {
-    self.names = names
-    positions = Dictionary(zip(names, names.indices)) { first, _ in first }
+/// The arguments of a statement, by position or by name.
+///
+///     try connection.query("SELECT * FROM task WHERE list = ? AND done = ?", [7, false])
+///     try connection.query("SELECT * FROM task WHERE list = :list", ["list": 7])
+///
+/// A name may be given with or without its `:`, `@` or `$`.
+public struct SQLiteArguments: Sendable, Hashable {
+  enum Storage: Sendable, Hashable {
+    case positional([SQLiteValue])
+    case named([String: SQLiteValue])
   }
 
-  /// Returns the position of a column. An exact match is preferred to a match that ignores ASCII
-  /// case.
-  func position(of name: String) -> Int? {
-    // Comparing a few short names is faster than hashing one.
-    if names.count <= 8, let position = names.firstIndex(of: name) { return position }
-    if let position = positions[name] { return position }
-    return names.firstIndex { SQLText.isSameName($0, name) }
+  let storage: Storage
+
+  /// Creates an empty list of arguments.
+  public init() {
+    storage = .positional([])
   }
 
-  /// The first name that two columns share, ignoring ASCII case.
-  var duplicate: String? {
-    var seen: Set<String> = []
-    return names.first { !seen.insert(SQLText.lowered($0)).inserted }
+  /// Creates arguments by position. The first value belongs to the first `?`.
+  public init(_ values: some Sequence<SQLiteValue>) {
+    storage = .positional(Array(values))
   }
 
-  static func == (left: SQLiteColumns, right: SQLiteColumns) -> Bool {
-    left === right || left.names == right.names
+  /// Creates arguments by name.
+  public init(named values: [String: SQLiteValue]) {
+    storage = .named(values)
+  }
+}
+
+extension SQLiteArguments {
+  /// Returns the value of an argument that follows all other arguments in its statement.
+  ///
+  /// - Parameter name: The argument, as it is written in the statement.
+  func value(named name: String) -> SQLiteValue? {
+    switch storage {
+    case .positional(let values):
+      if name == "?" { return values.last }
+      // A numbered argument counts from 1. The position of a named argument is not known here.
+      guard name.first == "?", let number = Int(name.dropFirst()) else { return nil }
+      return values.indices.contains(number - 1) ? values[number - 1] : nil
+    case .named(let values):
+      return values[name] ?? values[String(name.dropFirst())]
+    }
+  }
+}
+
+extension SQLiteArguments: ExpressibleByArrayLiteral {
+  /// Creates arguments by position.
+  public init(arrayLiteral elements: (any SQLiteValueConvertible)?...) {
+    self.init(elements.map { $0?.sqliteValue ?? .null })
+  }
+}
+
+extension SQLiteArguments: ExpressibleByDictionaryLiteral {
+  /// Creates arguments by name. If a name occurs twice, the last value is used.
+  public init(dictionaryLiteral elements: (String, (any SQLiteValueConvertible)?)...) {
+    self.init(
+      named: Dictionary(elements.map { ($0, $1?.sqliteValue ?? .null) }) { _, last in last })
   }
 }
