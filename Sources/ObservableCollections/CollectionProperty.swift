@@ -18,7 +18,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   private var openDraft: CollectionDraft<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
   private var prepared: CollectionUpdate<Element>?
-  /// The draft of that transaction, which is released after its commit.
+  /// The draft of the same transaction over several roots, which is released after its commit.
   private var preparedDraft: CollectionDraft<Element>?
 
   /// Creates a collection.

@@ -156,7 +156,7 @@ struct JSONFileStatusTests {
     try directory.makeDirectory("a.json")
     let error = try await log.failure()
     #expect(error.code == "file-not-regular")
-    #expect(error.message.contains("name a file in it"))
+    #expect(error.message.contains("use the path of a file in it"))
     try directory.remove("a.json")
     try directory.write(#"[{"id":2}]"#, to: "a.json")
     try await log.loaded()

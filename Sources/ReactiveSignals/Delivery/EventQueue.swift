@@ -1,4 +1,4 @@
-/// A first-in, first-out queue of events; both ends in amortised constant time.
+/// A first-in, first-out queue of events. Both ends take amortized constant time.
 package struct EventQueue: Sendable {
   private var elements: [Event?] = []
   private var head = 0

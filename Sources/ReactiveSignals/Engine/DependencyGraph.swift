@@ -45,8 +45,7 @@ package enum DependencyGraph {
     }
   }
 
-  /// Makes waiting domains recheck their tickets after a root of a domain began to follow other
-  /// nodes.
+  /// Tells waiting domains to recheck their tickets, because a root has begun to follow other nodes.
   static func notifyChange(of domain: Domain) {
     changes.add(1, ordering: .sequentiallyConsistent)
     for other in waiting.withLock({ $0 }) where other === domain || isUpstream(domain, of: other) {
@@ -127,7 +126,7 @@ package enum DependencyGraph {
     domainsUpstream(of: other).contains(ObjectIdentifier(domain))
   }
 
-  /// Returns whether a domain has one of some other domains upstream of it, and not also downstream.
+  /// Returns whether any of the other domains is upstream of a domain, but not also downstream.
   static func hasUpstream(_ domain: Domain, among others: [Domain]) -> Bool {
     if others.isEmpty { return false }
     let upstream = domainsUpstream(of: domain)

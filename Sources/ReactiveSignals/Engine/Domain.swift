@@ -173,21 +173,21 @@ package final class Domain: Sendable {
 package enum PausePoint: Hashable, Sendable {
   /// An observer is registered, and its first event not yet delivered.
   case joined
-  /// A joining observer or node has caught up, and is not yet live.
+  /// A joining observer or node has caught up, but is not live yet.
   case caughtUp
-  /// A change is committed, and its pass not yet begun.
+  /// A change is committed, but its pass has not begun yet.
   case committed
-  /// Derived nodes are computed, and not yet published.
+  /// Derived nodes are computed, but not published yet.
   case computed
-  /// A pass is published, and no observer called.
+  /// A pass is published, but no observer has been called yet.
   case published
-  /// All observers of a pass were called, and the pass has not ended.
+  /// All observers of a pass have been called, but the pass has not ended yet.
   case delivered
-  /// A swap has attached its new source, and not looked at its contents.
+  /// A swap has attached its new source, but has not read its contents yet.
   case swapAttached
-  /// A swap has frozen the old source, and not begun its difference.
+  /// A swap has frozen the old source, but has not begun to compute the difference.
   case swapFrozen
-  /// A swap has computed its difference, and not committed it.
+  /// A swap has computed its difference, but has not committed it yet.
   case swapComputed
 }
 

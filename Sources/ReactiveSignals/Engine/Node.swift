@@ -8,8 +8,8 @@ import Synchronization
 /// without observers: 2.9 µs if it is generic, 1.1 µs otherwise).
 package typealias Event = any AnyObject & Sendable
 
-/// What a commit brings to a root, and what a pass brings to a node: the next value of a signal
-/// (`SignalValue`), or the next step of a collection (`CollectionUpdate`).
+/// A step of a node: the next value of a signal (`SignalValue`), or the next change or status of a
+/// collection (`CollectionUpdate`). A commit adds one to a root, and a pass computes one for each derived node.
 package protocol Update: AnyObject, Sendable {
   /// The state after the update, which a new observer receives first.
   var state: Event { get }
@@ -270,7 +270,7 @@ package final class Node: @unchecked Sendable {
     if let update {
       self.update = update.composed(with: commit)
     } else if let published {
-      // The commits before it may have come to nothing.
+      // The commits before it may have had no effect in the end.
       update = commit.continued(from: published)
     } else {
       update = commit
@@ -435,8 +435,9 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - domain: The other domain.
-  ///   - joinsTransactions: A Boolean value that indicates whether updates of one transaction that enter the domain through several
-  ///     boundaries arrive in one pass. Otherwise, each has a pass of its own, and the boundary is new.
+  ///   - joinsTransactions: A Boolean value that indicates whether updates of one transaction that enter the
+  ///     domain through several boundaries arrive in one pass. Otherwise, each has a pass of its own, and the
+  ///     boundary is new.
   package func makeBoundary(in domain: Domain, joinsTransactions: Bool = true) -> Node {
     let entrance = Entrance([self])
     let key = ObjectIdentifier(domain)

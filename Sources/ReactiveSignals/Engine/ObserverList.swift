@@ -41,7 +41,7 @@ package final class ObserverList: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - handler: The observer. A delivering thread calls it with each event.
-  ///   - mailbox: The mailbox in which the handler puts events, for an observer that is called elsewhere.
+  ///   - mailbox: The mailbox in which the handler puts events, for a scheduled observer.
   ///   - capture: A closure that returns the first event, or `nil`. It is called under the lock.
   ///   - first: A closure that is called with the first event on this thread.
   package func join(
@@ -88,7 +88,7 @@ package final class ObserverList: @unchecked Sendable {
     }
   }
 
-  /// Adds an observer that needs no first event, and is live from the next pass on.
+  /// Adds an observer that receives no first event. It receives events from the next pass on.
   package func attach(
     _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
   ) -> Observation {
@@ -152,7 +152,7 @@ package final class ObserverList: @unchecked Sendable {
     return observation.takeBacklog()
   }
 
-  /// The mailboxes of observers that are called elsewhere.
+  /// The mailboxes of scheduled observers.
   package func mailboxes(_ state: inout Domain.State) -> [any MailboxFlushing] {
     slots.compactMap { $0?.mailbox }
   }

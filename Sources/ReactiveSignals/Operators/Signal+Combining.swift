@@ -135,7 +135,7 @@ extension Signal {
   ///
   /// - Parameter others: The other signals. If values come from one commit, the value of a signal
   ///   is sent before the values of signals derived from it.
-  /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
+  /// - Complexity: O(1) for each value.
   public func merge(with others: Signal<Value>...) -> Signal<Value> {
     merge(with: others)
   }
@@ -145,7 +145,7 @@ extension Signal {
   /// This method takes an array, and otherwise does the same as the variadic method.
   ///
   /// - Parameter others: The other signals. The array may be empty.
-  /// - Complexity: O(1) for each value, with one allocation, and another if the result is observed.
+  /// - Complexity: O(1) for each value.
   public func merge(with others: [Signal<Value>]) -> Signal<Value> {
     var ended = EndedInputs(of: others.count + 1)
     return Signal.boundary(

@@ -3,7 +3,7 @@ extension Signal {
   ///
   /// - Parameter transform: A closure that is called once for each value, for any number of
   ///   observers.
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
   ) -> Signal<Output> {
@@ -31,7 +31,7 @@ extension Signal {
   /// Creates a signal of the transformed values that are not `nil`.
   ///
   /// - Parameter transform: A closure that is called once for each value, for any number of observers.
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func compactMap<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output?
   ) -> Signal<Output> {
@@ -43,7 +43,7 @@ extension Signal {
   /// Creates a signal of the values that satisfy a predicate.
   ///
   /// - Parameter isIncluded: A closure that is called once for each value, for any number of observers.
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func filter(_ isIncluded: @escaping @Sendable (Value) -> Bool) -> Signal<Value> {
     derived { isIncluded($0) ? $0 : nil }
   }
@@ -58,7 +58,7 @@ extension Signal {
   ///   - initial: The result before the first value. It is not sent.
   ///   - nextResult: A closure that returns the next result, from the previous result and a value. It is
   ///     called once for each value, for any number of observers.
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func scan<Output: Sendable>(
     _ initial: Output, _ nextResult: @escaping @Sendable (Output, Value) -> Output
   ) -> Signal<Output> {
@@ -75,7 +75,7 @@ extension Signal {
   ///
   /// - Parameter areEqual: A closure that returns whether two values are equal: the value that was sent last,
   ///   and the next one.
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func removeDuplicates(
     by areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> Signal<Value> {
@@ -91,7 +91,7 @@ extension Signal {
 extension Signal where Value: Equatable {
   /// Creates a signal without values that are equal to the value before them.
   ///
-  /// - Complexity: O(1) for each value, without an allocation unless the result is observed.
+  /// - Complexity: O(1) for each value.
   public func removeDuplicates() -> Signal<Value> {
     removeDuplicates(by: ==)
   }

@@ -68,7 +68,9 @@ private final class Debouncing<Value: Sendable, Time: Clock<Duration>>: TimedOpe
   }
 
   private func startTimer(_ time: Duration, for root: Node) {
-    timer = callLater(after: time, on: clock) { [weak root] in root?.send(value: TimedItem<Value>.due) }
+    timer = callLater(after: time, on: clock) { [weak root] in
+      root?.send(value: TimedItem<Value>.due)
+    }
   }
 }
 
@@ -128,7 +130,9 @@ private final class Throttling<Value: Sendable>: TimedOperation {
   }
 
   private func startTimer(for root: Node) {
-    timer = callLater(after: interval, on: clock) { [weak root] in root?.send(value: TimedItem<Value>.due) }
+    timer = callLater(after: interval, on: clock) { [weak root] in
+      root?.send(value: TimedItem<Value>.due)
+    }
   }
 }
 

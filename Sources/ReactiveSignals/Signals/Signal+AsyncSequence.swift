@@ -25,7 +25,7 @@ extension Signal {
   ///
   /// A task iterates the sequence once. It begins with the first observer, and lasts until the signal and
   /// everything derived from it is released. It requests the next element after the immediate observers
-  /// have received the current one. An observer that is called elsewhere has a policy of its own.
+  /// have received the current one. A scheduled observer has a policy of its own.
   /// The signal has no memory.
   ///
   /// A signal has no failures. Turn a sequence that can fail into a sequence of results first.

@@ -160,7 +160,7 @@ package struct SignalEvent<Value: Sendable>: Sendable {
   package var box: SignalValue<Value> { unsafeDowncast(event, to: SignalValue<Value>.self) }
 }
 
-/// The pending events of an observer that is called elsewhere: the latest value, and the end.
+/// The pending events of a scheduled observer: the latest value, and the end.
 package struct WaitingSignal<Value: Sendable>: Mergeable {
   private(set) package var value: SignalValue<Value>?
   private(set) package var isEnd: Bool
