@@ -163,10 +163,7 @@ public final class OperatorInputs {
   ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
     connect()
     let run = OperatorRun(wrapped, inputs, collections)
-    let node = Node(over: inputs, remembers: true, composesSteps: true) { node in
-      guard let published = node.published else { return run.start() }
-      return run.update(.read(published))
-    }
+    let node = Node(over: inputs, remembers: true, composesSteps: true, run.compute)
     return (node, sources)
   }
 }
@@ -193,8 +190,13 @@ private final class OperatorRun<Operator: CollectionOperator> {
     self.collections = collections
   }
 
-  /// Computes the first state.
-  func start() -> CollectionUpdate<Output> {
+  /// Computes the first state, or the update of the current pass.
+  func compute(_ node: Node) -> (any Update)? {
+    guard let published = node.published else { return start() }
+    return update(.read(published))
+  }
+
+  private func start() -> CollectionUpdate<Output> {
     wrapped.start(draft)
     let snapshot = draft.snapshot
     closeDraft()
@@ -205,8 +207,7 @@ private final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep: false)
   }
 
-  /// Computes the update of the current pass.
-  func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
+  private func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
       guard let update = inputs[index].update else { continue }

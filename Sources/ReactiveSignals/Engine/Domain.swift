@@ -8,8 +8,7 @@ package import SwappablePrimitives
 /// the locks of two domains.
 ///
 /// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
-/// *delivering thread*. It runs one propagation pass after another until no commit is pending
-/// (`Domain+Pass.swift`). The delivering thread also delivers the commits that an observer or another thread
+/// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering thread also delivers the commits that an observer or another thread
 /// queues meanwhile.
 package final class Domain: Sendable {
   /// A closure that lets a test hold a thread, or `nil`.
@@ -167,6 +166,328 @@ package final class Domain: Sendable {
       if !waits { continuation.resume() }
     }
   }
+}
+
+// MARK: Propagation passes
+
+extension Domain {
+  /// The number of derived nodes that passes have computed so far.
+  package var visits: Int { lock.withLock { _ in pass.visits } }
+
+  /// The tickets of the current pass, for the delivering thread.
+  package var ticketsOfPass: [Ticket] { pass.tickets }
+
+  /// Delivers pending commits until none is left, unless a thread is delivering already.
+  ///
+  /// - Parameter isClaimed: A Boolean value that indicates whether the caller is the delivering thread already.
+  package func deliver(isClaimed: Bool = false) {
+    let thread = ThreadID.current
+    var isClaimed = isClaimed
+    if pauseHook != nil {
+      // A thread that a test holds here delivers what other threads commit meanwhile.
+      if !isClaimed { isClaimed = lock.withLock { $0.claim(as: thread) } }
+      if !isClaimed { return }
+      pause(at: .committed)
+    }
+    let context = ThreadContext.current
+    let transaction = context.beginDelivery()
+    defer { context.endDelivery(transaction) }
+    var finished: UInt64 = 0
+    var tickets = TicketCheck()
+    while true {
+      var next = Next()
+      lock.withLock { state in
+        if !isClaimed { isClaimed = state.claim(as: thread) }
+        if isClaimed { takeNext(finishing: finished, &tickets, &next, &state) }
+      }
+      for waiter in next.woken { waiter.wake() }
+      if !next.unknownTickets.isEmpty {
+        // Wait for one ticket of a group. If the domain is behind, this is the latest: waiting for each
+        // of many would search the whole group again for each.
+        _ = next.unknownTickets.first { !tickets.check($0, for: self) }
+        if !tickets.waiting.isEmpty, !pass.isWaiting {
+          // Check them again after that: the graph may have changed before.
+          pass.isWaiting = true
+          DependencyGraph.addWaiting(self)
+          tickets = TicketCheck()
+        }
+        finished = 0
+      } else if next.taken > 0 {
+        run(next, context)
+        finished = next.taken
+        tickets = TicketCheck()
+        if pass.isWaiting {
+          pass.isWaiting = false
+          DependencyGraph.removeWaiting(self)
+        }
+      } else {
+        return
+      }
+    }
+  }
+
+  /// The tickets that were found to be ready or not.
+  private struct TicketCheck {
+    var ready: Set<ObjectIdentifier> = []
+    var waiting: Set<ObjectIdentifier> = []
+
+    /// Returns whether a ticket is ready, and remembers it.
+    mutating func check(_ ticket: Ticket, for domain: Domain) -> Bool {
+      let isReady = ticket.isReady(for: domain)
+      if isReady {
+        ready.insert(ObjectIdentifier(ticket))
+      } else {
+        waiting.insert(ObjectIdentifier(ticket))
+      }
+      return isReady
+    }
+  }
+
+  /// The next step of the delivering thread.
+  private struct Next {
+    /// The number of commits that were taken for a pass.
+    var taken: UInt64 = 0
+    /// The number of the pass, if it could be published at once.
+    var published: UInt64?
+    var root: Node?
+    var isComplete = true
+    var children: [Node.Child?] = []
+    /// The rest of the roots, if the pass has several.
+    var otherRoots: [Node] = []
+    /// The value of `Node.mark` for nodes that this pass has scheduled.
+    var mark: UInt64 = 0
+    /// The commits that were taken, to be released outside the lock.
+    var held: [PendingCommits.Entry] = []
+    /// The commit that was taken, if the pass has only one.
+    var heldCommit: (any Update)?
+    var unknownTickets: [Ticket] = []
+    var woken: [Waiter] = []
+  }
+
+  /// Ends the previous pass, and takes the commits of the next one. If there are none, stops
+  /// delivering.
+  private func takeNext(
+    finishing finished: UInt64, _ tickets: inout TicketCheck, _ next: inout Next,
+    _ state: inout State
+  ) {
+    if finished > 0 {
+      state.delivered += finished
+      state.passesEnded = state.passesBegun
+    }
+    // A node is removed here before it is released, so nothing is deinitialized.
+    state.turnedLive = []
+    next.woken = state.takeDueWaiters()
+    if let successor = state.successor {
+      (state.deliveringThread, state.successor) = (successor, nil)
+      return
+    }
+    next.mark = state.passesBegun + 1
+    if let entry = state.pending.takeFirst(hasEntrances: !state.entrances.isEmpty) {
+      next.taken = 1
+      next.root = entry.root
+      next.heldCommit = entry.commit
+      next.isComplete = entry.root.take(entry.commit)
+      if !entry.tickets.isEmpty { pass.tickets = entry.tickets }
+      state.passesBegun += 1
+      if next.isComplete, !entry.root.hasChildren {
+        entry.root.publish(&state)
+        next.published = endPublishing(1, &state)
+      } else {
+        next.children = entry.root.children
+      }
+      return
+    }
+    while true {
+      if state.pending.isEmpty { break }
+      switch state.pending.takeNext(ready: tickets.ready, waiting: tickets.waiting) {
+      case .unknown(let unknown):
+        next.unknownTickets = unknown
+        return
+      case .pass(let entries):
+        take(entries, &next)
+        state.passesBegun += 1
+        return
+      case .waiting:
+        if !state.mustRecheckTickets {
+          (state.deliveringThread, state.waitsForTickets) = (nil, true)
+          return
+        }
+        state.mustRecheckTickets = false
+        tickets.waiting = []
+      }
+    }
+    state.deliveringThread = nil
+  }
+
+  private func take(_ entries: [PendingCommits.Entry], _ next: inout Next) {
+    next.taken = UInt64(entries.count)
+    next.held = entries
+    // `compute()` completes the updates without the lock, because composing compares elements.
+    next.isComplete = false
+    for entry in entries {
+      _ = entry.root.take(entry.commit)
+      pass.tickets += entry.tickets
+      if next.root == nil {
+        next.root = entry.root
+      } else if next.root !== entry.root, !next.otherRoots.contains(where: { $0 === entry.root }) {
+        next.otherRoots.append(entry.root)
+      }
+    }
+  }
+
+  private func run(_ next: Next, _ context: ThreadContext) {
+    guard let root = next.root else { return }
+    if let number = next.published {
+      pause(at: .published)
+      root.deliverToBoundaries(number)
+      announceTickets()
+      root.deliver(number)
+      pause(at: .delivered)
+      root.endPass()
+      return
+    }
+    let (changed, number) = propagate(next, from: root)
+    pause(at: .published)
+    for node in changed { node.deliverToBoundaries(number) }
+    announceTickets()
+    for node in changed { node.deliver(number) }
+    pause(at: .delivered)
+    for node in changed.reversed() { node.endPass() }
+  }
+
+  /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
+  private func propagate(
+    _ next: Next, from root: Node
+  ) -> (changed: [Node], number: UInt64) {
+    let mark = next.mark
+    var changed: [Node] = []
+    if !next.isComplete { root.compute() }
+    if root.isChanged {
+      changed.append(root)
+      schedule(
+        next.otherRoots.isEmpty && next.isComplete ? next.children : children(of: root), mark)
+    }
+    for root in next.otherRoots {
+      root.compute()
+      guard root.isChanged else { continue }
+      changed.append(root)
+      schedule(children(of: root), mark)
+    }
+    var height = 1
+    while true {
+      while height < pass.scheduled.count {
+        // A node schedules only nodes above it.
+        var next = pass.scheduled[height].first
+        if next != nil { pass.scheduled[height] = (nil, nil) }
+        while let node = next {
+          next = node.nextScheduled.take()
+          pass.visits += 1
+          node.compute()
+          guard node.isChanged else { continue }
+          changed.append(node)
+          schedule(children(of: node), mark)
+        }
+        height += 1
+      }
+      pause(at: .computed)
+      // A node may have caught up and become live meanwhile. It is part of this pass too.
+      let (late, number) = lock.withLock { state -> ([Node], UInt64?) in
+        let late = state.turnedLive
+        state.turnedLive = []
+        if late.isEmpty { return ([], publish(next.taken, changed, &state)) }
+        return (late, nil)
+      }
+      if let number { return (changed, number) }
+      for node in late where node.mark != mark { schedule(node, mark) }
+      height = 1
+    }
+  }
+
+  private func children(of node: Node) -> [Node.Child?] {
+    lock.withLock { _ in node.children }
+  }
+
+  private func schedule(_ children: [Node.Child?], _ mark: UInt64) {
+    for index in children.indices {
+      if let node = children[index]?.node, node.mark != mark { schedule(node, mark) }
+    }
+  }
+
+  private func schedule(_ node: Node, _ mark: UInt64) {
+    node.mark = mark
+    while pass.scheduled.count <= node.height { pass.scheduled.append((nil, nil)) }
+    if let last = pass.scheduled[node.height].last {
+      last.nextScheduled = node
+    } else {
+      pass.scheduled[node.height].first = node
+    }
+    pass.scheduled[node.height].last = node
+  }
+
+  private func publish(
+    _ commits: UInt64, _ changed: [Node], _ state: inout State
+  ) -> UInt64 {
+    for node in changed { node.publish(&state) }
+    return endPublishing(commits, &state)
+  }
+
+  private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
+    state.passNumber += 1
+    state.published += commits
+    for node in state.joining { node.recordInputs() }
+    return state.passNumber
+  }
+
+  // MARK: Tickets
+
+  /// Marks the tickets of the current pass as published, so the domains that waited for them can
+  /// continue.
+  private func announceTickets() {
+    if pass.tickets.isEmpty { return }
+    let tickets = pass.tickets
+    pass.tickets = []
+    finish(tickets)
+  }
+
+  /// Marks tickets whose commits are no longer in progress in this domain, so the domains that
+  /// waited for them can continue.
+  func finish(_ tickets: [Ticket]) {
+    var domains: [Domain] = []
+    for ticket in tickets {
+      for domain in ticket.finish(self) where !domains.contains(where: { $0 === domain }) {
+        domains.append(domain)
+      }
+    }
+    for domain in domains { domain.recheckTickets() }
+  }
+
+  /// Looks again which commits are ready, because a ticket has made progress.
+  func recheckTickets() {
+    let hasPending = lock.withLock { state in
+      state.waitsForTickets = false
+      // The delivering thread looks again before it stops.
+      if state.deliveringThread != nil { state.mustRecheckTickets = true }
+      return !state.pending.isEmpty
+    }
+    if hasPending { deliver() }
+  }
+}
+
+/// State of the delivering thread that is kept from one pass to the next.
+final class PassStorage: @unchecked Sendable {
+  // Sendable: owned by the delivering thread, of which there is one at a time. Access is not checked for
+  // exclusivity at run time: no code that reads a property runs while it is written.
+
+  /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
+  /// its commits.
+  @exclusivity(unchecked) var tickets: [Ticket] = []
+  /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
+  /// the dependency graph makes it recheck them.
+  @exclusivity(unchecked) var isWaiting = false
+  /// The nodes to compute, by height: the first and the last one. Each links to the next.
+  @exclusivity(unchecked) var scheduled: [(first: Node?, last: Node?)] = []
+  /// The number of derived nodes that were ever computed by a pass. Tests count them.
+  @exclusivity(unchecked) var visits = 0
 }
 
 /// A place in the engine where a test can hold a thread to provoke a race.

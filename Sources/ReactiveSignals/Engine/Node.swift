@@ -124,6 +124,8 @@ package final class Node: @unchecked Sendable {
   }
 
   /// A root that follows this node.
+  // A class. As a struct in the dictionary, a missing entry was read as one with a weak reference to nowhere
+  // (Swift 6.3, debug builds).
   private final class Follower {
     private(set) weak var node: Node?
     private let identifier: ObjectIdentifier
@@ -256,6 +258,26 @@ package final class Node: @unchecked Sendable {
     }
     withExtendedLifetime(released) {}
     domain.deliver()
+  }
+
+  /// Queues a commit, under the lock. The caller then calls `deliver()`.
+  ///
+  /// If too many commits are pending, it becomes part of the latest.
+  ///
+  /// - Parameters:
+  ///   - commit: The update, or `nil` for the end of a signal.
+  ///   - tickets: The transactions over several domains that it is part of.
+  /// - Returns: An object to be released outside the lock.
+  private func enqueue(
+    _ commit: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
+  ) -> Event? {
+    let (isAdded, released) = state.pending.append(commit, to: self, tickets: tickets)
+    if isAdded { state.committed += 1 }
+    // The first commit to a root may go ahead of commits that wait.
+    if pendingCommits == 1 { state.waitsForTickets = false }
+    // A transaction is in flight in the domains of its own roots from its beginning.
+    if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
+    return released
   }
 
   /// Takes a commit of the pass that begins, under the lock. A second one is composed with the first.

@@ -1,25 +1,3 @@
-extension Node {
-  /// Queues a commit, under the lock. The caller then calls `deliver()`.
-  ///
-  /// If too many commits are pending, it becomes part of the latest.
-  ///
-  /// - Parameters:
-  ///   - commit: The update, or `nil` for the end of a signal.
-  ///   - tickets: The transactions over several domains that it is part of.
-  /// - Returns: An object to be released outside the lock.
-  func enqueue(
-    _ commit: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
-  ) -> Event? {
-    let (isAdded, released) = state.pending.append(commit, to: self, tickets: tickets)
-    if isAdded { state.committed += 1 }
-    // The first commit to a root may go ahead of commits that wait.
-    if pendingCommits == 1 { state.waitsForTickets = false }
-    // A transaction is in flight in the domains of its own roots from its beginning.
-    if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
-    return released
-  }
-}
-
 /// The commits of a domain that wait for their pass, oldest first.
 ///
 /// Commits to one root keep their order. A commit that carries a ticket is taken together with all other
