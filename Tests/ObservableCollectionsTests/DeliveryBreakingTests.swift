@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
+import Observation
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
@@ -86,6 +87,34 @@ import Testing
     #expect(statuses.value == [.loaded, .loading, .loaded])
     try events.check(against: items)
     withExtendedLifetime((slow, statusObservation)) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `a tracked read of commits that come to nothing is reported`(hasStatusStep: Bool) throws {
+    let items = Items([TestElement(0, 0)])
+    let (held, isReported) = (Held(), Shared(false))
+    let slow = items.observe { event in
+      if case .change(let change) = event, change.revision == 1 { held.hold() }
+    }
+    let worker = Worker { items[0] = TestElement(0, 1) }
+    held.wait()
+    for _ in 0..<1_000 {
+      items.append(TestElement(1, 0))
+      items.remove(at: 1)
+    }
+    items.append(TestElement(1, 0))
+    withObservationTracking {
+      #expect(items.count == 2)
+    } onChange: {
+      isReported.value = true
+    }
+    items.remove(at: 1)
+    if hasStatusStep { items.setStatus(.loading) }
+    held.release()
+    try worker.join()
+    #expect(items.count == 1)
+    #expect(isReported.value)
+    withExtendedLifetime(slow) {}
   }
 
   @Test func `elements of commits that came to nothing are released without a lock`() throws {

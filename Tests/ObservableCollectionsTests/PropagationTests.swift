@@ -89,6 +89,33 @@ import Testing
     }
   }
 
+  @Test func `a chain of operators released inside its own pass needs little stack`() throws {
+    try runWithSmallStack {
+      let items = Items([TestElement(1, 1)])
+      var last: LiveCollection<TestElement>? = items.map { $0 }
+      for _ in 1..<1_000 { last = last?.map { $0 } }
+      let chain = Shared(last)
+      last = nil
+      let observation = items.observe { event in
+        if case .change = event { _ = chain.exchange(nil) }
+      }
+      items.append(TestElement(2, 2))
+      #expect(!items.collection.node.hasLiveChildren)
+      withExtendedLifetime(observation) {}
+    }
+  }
+
+  @Test func `a parameter is set by a change and not by the start`() {
+    let (items, limit, log) = (Items([TestElement(1, 1)]), Property(0), Log<Bool>([]))
+    let rows = LiveCollection { inputs in
+      SetRecorder(items: inputs.collection(items), limit: inputs.property(limit), log: log)
+    }
+    limit.value = 1
+    items.append(TestElement(2, 2))
+    #expect(log.value == [false, true, false])
+    withExtendedLifetime(rows) {}
+  }
+
   /// Runs a closure on a thread with as little stack as secondary threads have on Apple platforms.
   private func runWithSmallStack(_ body: @escaping @Sendable () -> Void) throws {
     let finished = Signpost()
@@ -221,6 +248,16 @@ struct Below: CollectionOperator {
   }
 
   func update(_ output: CollectionDraft<TestElement>) { start(output) }
+}
+
+/// Records whether its parameter was set.
+private struct SetRecorder: CollectionOperator {
+  let items: CollectionInput<TestElement>
+  let limit: PropertyInput<Int>
+  let log: Log<Bool>
+
+  func start(_ output: CollectionDraft<TestElement>) { log.append(limit.isSet) }
+  func update(_ output: CollectionDraft<TestElement>) { log.append(limit.isSet) }
 }
 
 /// One row with the values of two properties.

@@ -86,6 +86,8 @@ public final class PropertyInput<Value: Sendable>: Sendable {
   }
 
   /// A Boolean value that indicates whether the change that the operator must follow has set the value.
+  ///
+  /// It is `false` in `start(_:)`.
   public var isSet: Bool { input.update != nil }
 }
 

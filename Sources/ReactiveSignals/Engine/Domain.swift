@@ -346,13 +346,16 @@ extension Domain {
       root.endPass()
       return
     }
-    let (changed, number) = propagate(next, from: root)
+    var (changed, number) = propagate(next, from: root)
     pause(at: .published)
     for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
+    root.reportDroppedChange()
+    for root in next.otherRoots { root.reportDroppedChange() }
     for node in changed { node.deliver(number) }
     pause(at: .delivered)
-    for node in changed.reversed() { node.endPass() }
+    // The highest first: if this array holds the last references, a chain is not released recursively.
+    while let node = changed.popLast() { node.endPass() }
   }
 
   /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.

@@ -176,7 +176,7 @@ package final class NodeInput: @unchecked Sendable {
     // Releasing them may call code that records a step here, so they are released at the end.
     let released = (replay.current, replay.steps, replay.state)
     guard var step = replay.steps.popFirst() else {
-      replay.current = Step()
+      (replay.current, replay.isFirst) = (Step(), false)
       return withExtendedLifetime(released) {}
     }
     if composing {

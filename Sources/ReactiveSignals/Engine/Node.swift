@@ -48,7 +48,7 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `vacantChildren`,
   // `followers` and the counts of pending commits. It also guards `published` and `hasEnded`, which only the
   // delivering thread writes, so that thread reads them without the lock. The delivering thread owns `update`,
-  // `ends`, `previous`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is
+  // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is
   // live. `observation` is set once, by the creator or by `onStart`, which only the thread that sets
   // `isStarted` accesses. Access is not checked for exclusivity at run time, which would be a tenth of a
   // commit: no code that reads a property runs while it is written (`EngineBenchmarks commit`).
@@ -88,6 +88,9 @@ package final class Node: @unchecked Sendable {
   /// The state before the update, which must not be released under the lock.
   @exclusivity(unchecked) private var previous: Event?
   @exclusivity(unchecked) private var kernel: Kernel?
+  /// A Boolean value that indicates whether commits with changes had no effect in the end. A reader may have read
+  /// what one of them committed.
+  @exclusivity(unchecked) private var hasDroppedChange = false
   /// A Boolean value that indicates whether something receives the update of the current pass.
   @exclusivity(unchecked) private var mustDeliver = false
   /// The pass that scheduled this node last.
@@ -308,9 +311,19 @@ package final class Node: @unchecked Sendable {
     if let kernel {
       update = kernel(self)
       if ends { self.kernel = nil }
-    } else {
-      update = update?.resolved()
+    } else if let composed = update {
+      update = composed.resolved()
+      hasDroppedChange = composed.hasChange && update?.hasChange != true
     }
+  }
+
+  /// Reports commits that had no effect in the end to those who have read what one of them committed.
+  func reportDroppedChange() {
+    if !hasDroppedChange { return }
+    hasDroppedChange = false
+    observers.tracking.hasChanged()
+    // Otherwise, `deliver(_:)` reports it.
+    if update == nil { tracking.hasChanged() }
   }
 
   /// Applies the update to the state of a node that cannot be observed yet.
