@@ -43,6 +43,8 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// The state of a collection's node, with its type.
+  // Inlined: a call that is not would look up the type of the class.
+  @inline(__always)
   package static func read(_ state: Event?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
@@ -98,6 +100,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   }
 
   /// An update on its way to observers, with its type.
+  @inline(__always)
   package static func read(_ event: Event) -> CollectionUpdate<Element> {
     unsafeDowncast(event, to: CollectionUpdate<Element>.self)
   }

@@ -64,7 +64,8 @@ public final class CollectionInput<Element: Differentiable & Sendable>: Sendable
 
   /// The change of the contents that the operator must follow, or `nil` if they have not changed.
   public var change: CollectionChange<Element>? {
-    input.update.flatMap { CollectionUpdate<Element>.read($0).change }
+    guard let update = input.update else { return nil }
+    return CollectionUpdate<Element>.read(update).change
   }
 }
 

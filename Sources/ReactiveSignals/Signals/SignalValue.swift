@@ -9,6 +9,8 @@ package final class SignalValue<Value: Sendable>: Update {
   }
 
   /// The value of an event that is known to be one.
+  // Inlined: a call that is not would look up the type of the class.
+  @inline(__always)
   package static func read(_ event: Event) -> Value {
     unsafeDowncast(event, to: SignalValue<Value>.self).value
   }
