@@ -8,8 +8,8 @@ package import SwappablePrimitives
 /// the locks of two domains.
 ///
 /// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
-/// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering thread also delivers the commits that an observer or another thread
-/// queues meanwhile.
+/// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering
+/// thread also delivers the commits that an observer or another thread queues meanwhile.
 package final class Domain: Sendable {
   /// A closure that lets a test hold a thread, or `nil`.
   let pauseHook: PauseHook?
@@ -213,7 +213,7 @@ extension Domain {
         }
         finished = 0
       } else if next.taken > 0 {
-        run(next, context)
+        run(next)
         finished = next.taken
         tickets = TicketCheck()
         if pass.isWaiting {
@@ -335,7 +335,7 @@ extension Domain {
     }
   }
 
-  private func run(_ next: Next, _ context: ThreadContext) {
+  private func run(_ next: Next) {
     guard let root = next.root else { return }
     if let number = next.published {
       pause(at: .published)

@@ -1,7 +1,7 @@
 import SwappablePrimitives
 
 extension Node {
-  /// Makes a derived node part of its domain, and computes its first state.
+  /// Adds a derived node to its domain, and computes its first state.
   ///
   /// Passes that are published meanwhile are recorded for the node, and it catches up before it becomes
   /// live. The creator of the node calls this before anybody else knows the node.

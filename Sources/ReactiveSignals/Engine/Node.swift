@@ -48,10 +48,11 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `vacantChildren`,
   // `followers` and the counts of pending commits. It also guards `published` and `hasEnded`, which only the
   // delivering thread writes, so that thread reads them without the lock. The delivering thread owns `update`,
-  // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is
-  // live. `observation` is set once, by the creator or by `onStart`, which only the thread that sets
-  // `isStarted` accesses. Access is not checked for exclusivity at run time, which would be a tenth of a
-  // commit: no code that reads a property runs while it is written (`EngineBenchmarks commit`).
+  // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
+  // derived node owns all of them until the node is live. `observation` is set once, by the creator or by
+  // `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity at
+  // run time, which would be a tenth of a commit: no code that reads a property runs while it is written
+  // (`EngineBenchmarks commit`).
 
   package let domain: Domain
   /// 0 for a root. A derived node is higher than each of its inputs.
@@ -520,7 +521,7 @@ package final class Node: @unchecked Sendable {
     return (state, Disposable(observation, keeping: nil))
   }
 
-  /// Makes the entrance known to the domain. The creator of a root that has one calls this.
+  /// Registers the entrance with the domain. The creator of a root that has one calls this.
   package func openEntrance() {
     guard let entrance else { return }
     let isNew = domain.lock.withLock { state in
