@@ -5,32 +5,25 @@ public import Diffing
 /// The draft records each edit, and the transaction delivers the net change of all edits. Use a
 /// draft only inside the closure that receives it. Using it afterwards traps.
 public final class CollectionDraft<Element: Differentiable & Sendable> {
-  private var working: PersistentArray<Element>
-  private var record = EditRecord()
-  private var isOpen: Bool
-  /// The contents before the transaction.
-  private var base: Snapshot<Element>
+  // Access is not checked for exclusivity at run time: no code of the elements runs while one of these is
+  // written, because replaced elements are released after the edit.
+
+  @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
+  @exclusivity(unchecked) @usableFromInline var record = EditRecord()
+  @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The status that the transaction sets, or `nil` to keep the status.
-  package var newStatus: SourceStatus?
+  @usableFromInline package var newStatus: SourceStatus?
 
+  @inlinable
   package init(_ base: Snapshot<Element>) {
-    self.base = base
     working = base.storage
-    isOpen = true
-  }
-
-  /// Opens the draft again, after `close()`.
-  package func open(_ base: Snapshot<Element>) {
-    self.base = base
-    working = base.storage
-    isOpen = true
   }
 
   /// The current elements, as an array.
   ///
   /// - Complexity: O(n) for a long collection that was edited, otherwise O(1). To read the elements
   ///   in O(1), use ``snapshot``.
-  public var elements: [Element] {
+  @inlinable public var elements: [Element] {
     checkOpen()
     return working.flattened()
   }
@@ -38,13 +31,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// The current elements. Later edits do not change the snapshot.
   ///
   /// - Complexity: O(1).
-  public var snapshot: Snapshot<Element> {
+  @inlinable public var snapshot: Snapshot<Element> {
     checkOpen()
     return Snapshot(working)
   }
 
   /// The number of elements.
-  public var count: Int {
+  @inlinable public var count: Int {
     checkOpen()
     return working.count
   }
@@ -52,11 +45,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   // MARK: The basic edits
 
   /// Appends an element.
+  @inlinable
   public func append(_ element: Element) {
     insert(contentsOf: CollectionOfOne(element), at: count)
   }
 
   /// Appends elements.
+  @inlinable
   public func append(contentsOf elements: some Collection<Element>) {
     // Read the elements first, because reading them may change `count`.
     let elements = Array(elements)
@@ -68,6 +63,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - element: The element to insert.
   ///   - index: The offset of the element after the insertion, in `0...count`.
+  @inlinable
   public func insert(_ element: Element, at index: Int) {
     insert(contentsOf: CollectionOfOne(element), at: index)
   }
@@ -78,6 +74,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - elements: The elements to insert.
   ///   - index: The offset of the first new element after the insertion, in `0...count`.
   /// - Complexity: O(k + log n) for k new elements.
+  @inlinable
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     checkOpen()
     // Reading lazy elements may read this draft, so read all of them before the edit.
@@ -94,6 +91,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// - Parameter range: The offsets of the elements to remove, within `0..<count`.
   /// - Complexity: O(k + log n) for k removed elements.
+  @inlinable
   public func removeSubrange(_ range: Range<Int>) {
     checkOpen()
     precondition(
@@ -113,6 +111,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// element has the same identity and content, it is not stored and nothing is recorded.
   ///
   /// - Complexity: O(log n).
+  @inlinable
   public subscript(index: Int) -> Element {
     get {
       checkOpen()
@@ -135,6 +134,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - source: The offset of the element, in `0..<count`.
   ///   - destination: The offset of the element after the move, in `0..<count`.
   /// - Complexity: O(log n).
+  @inlinable
   public func move(from source: Int, to destination: Int) {
     checkOpen()
     precondition(source >= 0 && source < working.count, missing(source))
@@ -149,6 +149,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Elements of the same identity are kept.
   ///
   /// - Complexity: O(n) if few elements are out of order.
+  @inlinable
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
     let new = PersistentArray(elements)
@@ -157,12 +158,43 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Applies a changeset.
   ///
-  ///     output.apply(
-  ///       change.changeset, inserted: change.inserted.map { row(of: $0.element) },
-  ///       updated: change.updated.map { row(of: $0.new) })
+  ///     output.apply(change.changeset) { offset in row(of: change.after[offset]) }
   ///
   /// Comparing the elements that are updated, or both deleted and inserted, may call code that edits this
   /// draft. Such edits are overwritten.
+  ///
+  /// - Parameters:
+  ///   - changeset: The changeset. Its offsets must fit the current elements.
+  ///   - element: A closure that returns the element at an offset after the change. It is called once for each
+  ///     insertion and each update. An updated element that is equal to the current one is not stored.
+  /// - Complexity: O(k log n) for k operations on n elements.
+  @inlinable
+  public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
+    checkOpen()
+    if changeset.isSingleUpdate, record.isEmpty {
+      applyUpdate(changeset, element(changeset.updates[0].to))
+      return
+    }
+    apply(
+      changeset, inserted: changeset.insertions.map(element),
+      updated: changeset.updates.map { element($0.to) })
+  }
+
+  /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
+  @inlinable
+  func applyUpdate(_ changeset: Changeset, _ new: Element) {
+    let (start, offset) = (working, changeset.updates[0].from)
+    if isSame(start[offset], new) { return reset(to: Snapshot(start)) }
+    var next = start
+    let replaced = next.exchangeElement(at: offset, with: new)
+    // Comparing the elements may have edited this draft.
+    reset(to: Snapshot(start))
+    working = next
+    record.append(.changeset(changeset))
+    withExtendedLifetime(replaced) {}
+  }
+
+  /// Applies a changeset, with its elements in arrays.
   ///
   /// - Parameters:
   ///   - changeset: The changeset. Its offsets must fit the current elements.
@@ -170,7 +202,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - updated: The new elements for its updates, in their order. An element that is equal to the
   ///     current one is not stored.
   /// - Complexity: O(k log n) for k operations on n elements.
-  public func apply(
+  @inlinable
+  package func apply(
     _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
   ) {
     checkOpen()
@@ -186,7 +219,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       !isSame(start.working[changeset.updates[position].from], updated[position])
     }
     var (changeset, remaining) = (changeset, updated)
-    if let first = (0..<updated.count).first(where: { !isEffective($0) }) {
+    // By index: iterating allocates in code that is not specialized.
+    var first = 0
+    while first < updated.count, isEffective(first) { first += 1 }
+    if first < updated.count {
       let effective = Array(0..<first) + (first + 1..<updated.count).filter(isEffective)
       remaining = effective.map { updated[$0] }
       changeset = Changeset(
@@ -213,6 +249,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - start: The savepoint.
   ///   - difference: A closure that returns the changeset from the contents at the savepoint to the
   ///     new contents.
+  @inlinable
   package func write(
     _ new: PersistentArray<Element>, over start: Savepoint,
     _ difference: (PersistentArray<Element>) -> Changeset
@@ -233,6 +270,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - start: The savepoint.
   ///   - changeset: The difference. It may contain updates of equal content, and an identity that is both
   ///     deleted and inserted.
+  @inlinable
   func write(_ new: [Element], over start: Savepoint, _ changeset: Changeset) {
     let new = PersistentArray(new)
     write(new, over: start) { changeset.normalForm(from: Snapshot($0), to: Snapshot(new)) }
@@ -241,16 +279,24 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   // MARK: The end
 
   /// A state of a draft, which can be restored, or compared with later contents.
+  @usableFromInline
   package struct Savepoint {
-    fileprivate let working: PersistentArray<Element>
-    fileprivate let record: EditRecord
-    fileprivate let status: SourceStatus?
+    @usableFromInline let working: PersistentArray<Element>
+    @usableFromInline let record: EditRecord
+    @usableFromInline let status: SourceStatus?
+
+    @inlinable
+    init(working: PersistentArray<Element>, record: EditRecord, status: SourceStatus?) {
+      self.working = working
+      self.record = record
+      self.status = status
+    }
 
     /// The contents at the savepoint.
-    package var snapshot: Snapshot<Element> { Snapshot(working) }
+    @inlinable package var snapshot: Snapshot<Element> { Snapshot(working) }
   }
 
-  package var savepoint: Savepoint {
+  @inlinable package var savepoint: Savepoint {
     checkOpen()
     return Savepoint(working: working, record: record, status: newStatus)
   }
@@ -259,6 +305,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///
   /// - Returns: The discarded contents. The caller releases them last.
   @discardableResult
+  @inlinable
   package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
     let dropped = Snapshot(working)
     working = savepoint.working
@@ -268,18 +315,34 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   }
 
   /// Ends the draft. Using it afterwards traps.
+  @inlinable
   package func close() {
     isOpen = false
   }
 
-  /// Releases the contents if they were edited, after `close()`.
-  package func clear() {
-    if record.isEmpty { return }
-    (base, working, record) = (Snapshot(), .flat([]), EditRecord())
+  /// Opens the draft again, with the contents that it had when it was closed and no recorded edit.
+  @inlinable
+  func reopen() {
+    isOpen = true
+    if !record.isEmpty { record = EditRecord() }
   }
 
-  /// Returns the net change of the transaction, or `nil` if the contents are equal in the end.
-  package func outcome() -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
+  /// Discards all edits.
+  @inlinable
+  func reset(to base: Snapshot<Element>) {
+    if record.isEmpty { return }
+    let dropped = working
+    (working, record) = (base.storage, EditRecord())
+    withExtendedLifetime(dropped) {}
+  }
+
+  /// Returns the net change of all edits, or `nil` if the contents are equal in the end.
+  ///
+  /// - Parameter base: The contents before the first edit.
+  @inlinable
+  package func outcome(
+    from base: Snapshot<Element>
+  ) -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
     if record.isEmpty { return nil }
     let after = Snapshot(working)
     let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)
@@ -287,11 +350,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return (after, changeset)
   }
 
-  private func checkOpen() {
+  @inlinable
+  func checkOpen() {
     precondition(isOpen, "a draft is used after its transaction has ended")
   }
 
-  private func missing(_ index: Int) -> String {
+  @usableFromInline
+  func missing(_ index: Int) -> String {
     "there is no element at \(index): the offsets are 0..<\(working.count)"
   }
 }
@@ -303,6 +368,7 @@ extension Changeset {
   /// slowly.
   ///
   /// - Complexity: The complexity of `normalForm(old:new:)`, times O(log n) for n elements.
+  @inlinable
   package func normalForm<Element>(
     from old: Snapshot<Element>, to new: Snapshot<Element>
   ) -> Changeset {
@@ -315,6 +381,7 @@ extension Changeset {
   ///
   /// - Complexity: O(1) if there are only deletions or only insertions. Otherwise, elements are
   ///   compared from the first to the last affected offset, up to the first difference.
+  @inlinable
   package func hasNoEffect<Element>(
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {

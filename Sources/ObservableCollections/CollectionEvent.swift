@@ -27,8 +27,9 @@ public enum CollectionEvent<Element: Differentiable & Sendable>: Sendable {
 /// A change of a collection: a changeset, and the snapshots before and after it. It is never empty.
 public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   // One reference, so passing the change to many observers costs little.
-  private let update: CollectionUpdate<Element>
+  @usableFromInline let update: CollectionUpdate<Element>
 
+  @inlinable
   package init(_ update: CollectionUpdate<Element>) {
     self.update = update
   }
@@ -44,15 +45,15 @@ public struct CollectionChange<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// The collection before the change, which the previous event delivered.
-  public var before: Snapshot<Element> { update.before }
+  @inlinable public var before: Snapshot<Element> { update.before }
   /// The collection after the change.
-  public var after: Snapshot<Element> { update.after }
+  @inlinable public var after: Snapshot<Element> { update.after }
   /// The revision of the previous event.
-  public var revisionBefore: Int { update.revisionBefore }
+  @inlinable public var revisionBefore: Int { update.revisionBefore }
   /// The revision after the change. If several changes were merged, it is higher by more than one.
-  public var revision: Int { update.box.state.revision }
+  @inlinable public var revision: Int { update.box.state.revision }
   /// The difference, as offsets before and after the change.
-  public var changeset: Changeset { update.changeset }
+  @inlinable public var changeset: Changeset { update.changeset }
 
   /// The change as single steps: removals, moves, insertions and updates.
   ///

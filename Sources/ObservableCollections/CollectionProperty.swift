@@ -168,12 +168,12 @@ extension CollectionProperty {
   private func prepare() -> CollectionUpdate<Element>? {
     guard let draft = openDraft else { return nil }
     openDraft = nil
-    let contents = draft.outcome()
+    // Only the thread inside the gate commits.
+    let state = collection.current.state
+    let contents = draft.outcome(from: state.snapshot)
     let status = draft.newStatus
     draft.close()
     if contents == nil, status == nil { return nil }
-    // Only the thread inside the gate commits.
-    let state = collection.current.state
     return state.advanced(to: contents, status: status ?? state.status)
   }
 

@@ -1,26 +1,34 @@
 public import Diffing
-package import ReactiveSignals
+public import ReactiveSignals
 
 /// The contents, the revision and the status of a collection at one moment.
 public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   /// The contents.
-  public internal(set) var snapshot: Snapshot<Element>
+  public let snapshot: Snapshot<Element>
   /// The number of changes of the contents so far.
-  public internal(set) var revision: Int
+  public let revision: Int
+  // One reference, because each change of the contents copies it.
+  @usableFromInline let condition: SourceCondition
+
   /// The status of the source.
-  public internal(set) var status: SourceStatus
+  public var status: SourceStatus { condition.status }
   /// A Boolean value that indicates whether the source has ever held good contents.
   ///
   /// If it has, an empty collection is really empty.
-  public internal(set) var hasLoaded: Bool
+  public var hasLoaded: Bool { condition.hasLoaded }
 
+  @usableFromInline
   package init(
     _ snapshot: Snapshot<Element>, revision: Int, status: SourceStatus, hasLoaded: Bool
   ) {
+    self.init(snapshot, revision: revision, SourceCondition(status, hasLoaded: hasLoaded))
+  }
+
+  @inlinable
+  init(_ snapshot: Snapshot<Element>, revision: Int, _ condition: SourceCondition) {
     self.snapshot = snapshot
     self.revision = revision
-    self.status = status
-    self.hasLoaded = hasLoaded
+    self.condition = condition
   }
 
   /// Creates the state of a source that has not loaded.
@@ -28,23 +36,37 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
     self.init(Snapshot(), revision: 0, status: status, hasLoaded: status.state == .loaded)
   }
 
-  package mutating func set(_ status: SourceStatus) {
+  /// Returns this state with other contents.
+  func with(_ snapshot: Snapshot<Element>, revision: Int) -> CollectionState {
+    CollectionState(snapshot, revision: revision, condition)
+  }
+}
+
+/// A status, and whether the source has ever held good contents.
+@usableFromInline
+final class SourceCondition: Sendable {
+  let status: SourceStatus
+  let hasLoaded: Bool
+
+  init(_ status: SourceStatus, hasLoaded: Bool) {
     self.status = status
-    if status.state == .loaded { hasLoaded = true }
+    self.hasLoaded = hasLoaded
   }
 }
 
 /// A state as an object, without the state before it.
+@usableFromInline
 package final class StateBox<Element: Differentiable & Sendable>: Sendable {
-  package let state: CollectionState<Element>
+  @usableFromInline package let state: CollectionState<Element>
 
+  @inlinable
   package init(_ state: CollectionState<Element>) {
     self.state = state
   }
 
   /// The state of a collection's node, with its type.
   // Inlined: a call that is not would look up the type of the class.
-  @inline(__always)
+  @inlinable @inline(__always)
   package static func read(_ state: Event?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
@@ -52,6 +74,7 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
 }
 
 /// The update of a collection in one commit or pass: a change, a status step, or both.
+@usableFromInline
 package final class CollectionUpdate<Element: Differentiable & Sendable>: Update,
   @unchecked Sendable
 {
@@ -59,22 +82,23 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   // update is pending. The delivering thread owns it from then on, and publishes no update that has it.
   // In all other updates, `recorded` is nil and is only read.
 
-  package let before: Snapshot<Element>
-  package let revisionBefore: Int
+  @usableFromInline package let before: Snapshot<Element>
+  @usableFromInline package let revisionBefore: Int
   /// Empty if the contents stay the same.
-  package let changeset: Changeset
+  @usableFromInline package let changeset: Changeset
   /// The state after the update.
-  package let box: StateBox<Element>
-  package let hasChange: Bool
-  package let isStatusStep: Bool
+  @usableFromInline package let box: StateBox<Element>
+  @usableFromInline package let hasChange: Bool
+  @usableFromInline package let isStatusStep: Bool
   /// The changesets of commits that became this update. They are composed by `resolved()`.
-  private var recorded: ChangesetAccumulator?
+  @usableFromInline var recorded: ChangesetAccumulator?
 
-  package var state: Event { box }
+  @inlinable package var state: Event { box }
   /// The contents after the update.
-  package var after: Snapshot<Element> { box.state.snapshot }
-  package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
+  @inlinable package var after: Snapshot<Element> { box.state.snapshot }
+  @inlinable package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
 
+  @inlinable
   package convenience init(
     before: Snapshot<Element>, revisionBefore: Int, changeset: Changeset,
     state: CollectionState<Element>, isStatusStep: Bool
@@ -82,7 +106,8 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
     self.init(before, revisionBefore, changeset, StateBox(state), isStatusStep, nil)
   }
 
-  private init(
+  @inlinable
+  init(
     _ before: Snapshot<Element>, _ revisionBefore: Int, _ changeset: Changeset,
     _ box: StateBox<Element>, _ isStatusStep: Bool, _ recorded: ChangesetAccumulator?
   ) {
@@ -95,12 +120,12 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
     hasChange = revisionBefore != box.state.revision
   }
 
-  package var change: CollectionChange<Element>? {
+  @inlinable package var change: CollectionChange<Element>? {
     hasChange ? CollectionChange(self) : nil
   }
 
   /// An update on its way to observers, with its type.
-  @inline(__always)
+  @inlinable @inline(__always)
   package static func read(_ event: Event) -> CollectionUpdate<Element> {
     unsafeDowncast(event, to: CollectionUpdate<Element>.self)
   }
@@ -108,13 +133,14 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   // MARK: Composing pending updates
 
   /// A Boolean value that indicates whether `resolved()` has work to do.
-  package var isComposed: Bool { recorded != nil }
+  @inlinable package var isComposed: Bool { recorded != nil }
 
   /// Composes this update with the next one, without comparing elements.
   ///
   /// Recorded changesets are dropped if they take more memory than the contents before and after.
   ///
   /// - Complexity: O(1) on average.
+  @usableFromInline
   package func composed(with next: any Update) -> any Update {
     let later = CollectionUpdate.read(next)
     let limit = before.count + later.after.count
@@ -132,6 +158,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   }
 
   /// Returns an equal update that continues from a state with the same contents.
+  @usableFromInline
   package func continued(from state: Event) -> any Update {
     let state = StateBox<Element>.read(state).state
     if revisionBefore == state.revision { return self }
@@ -140,49 +167,57 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
         state.snapshot, state.revision, changeset, box, isStatusStep, recorded)
     }
     // Observers of the contents receive nothing, so their next event continues from this revision.
-    var after = box.state
-    (after.snapshot, after.revision) = (state.snapshot, state.revision)
+    let after = box.state.with(state.snapshot, revision: state.revision)
     return CollectionUpdate(
       state.snapshot, state.revision, changeset, StateBox(after), isStatusStep, recorded)
   }
 
   /// Returns the update that observers receive, or `nil` if nothing has changed in the end.
+  @usableFromInline
   package func resolved() -> (any Update)? {
     guard let recorded else { return self }
     if hasChange, let changeset = recorded.normalForm(from: before, to: after) {
       return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)
     }
     guard isStatusStep else { return nil }
-    var state = box.state
-    (state.snapshot, state.revision) = (before, revisionBefore)
+    let state = box.state.with(before, revision: revisionBefore)
     return CollectionUpdate(before, revisionBefore, .empty, StateBox(state), true, nil)
   }
 }
 
 extension CollectionState {
+  /// Returns the update that a change brings to this state.
+  @inlinable
+  package func changed(
+    to snapshot: Snapshot<Element>, by changeset: Changeset
+  ) -> CollectionUpdate<Element> {
+    CollectionUpdate(
+      before: self.snapshot, revisionBefore: revision, changeset: changeset,
+      state: CollectionState(snapshot, revision: revision + 1, condition),
+      isStatusStep: false)
+  }
+
   /// Returns the update that a change and a status bring to this state, or `nil` if nothing changes.
   ///
   /// - Parameters:
   ///   - contents: The new contents and their difference, or `nil` if they stay the same.
   ///   - status: The new status.
   ///   - hasLoaded: Whether the contents are good, whatever the status.
+  @usableFromInline
   package func advanced(
     to contents: (snapshot: Snapshot<Element>, changeset: Changeset)?, status: SourceStatus,
     hasLoaded: Bool = false
   ) -> CollectionUpdate<Element>? {
-    var next = self
-    var changeset = Changeset.empty
-    if let contents, !contents.changeset.isEmpty {
-      changeset = contents.changeset
-      next.snapshot = contents.snapshot
-      next.revision += 1
-    }
+    let change = contents.flatMap { $0.changeset.isEmpty ? nil : $0 }
     let isStatusStep = self.status != status || (hasLoaded && !self.hasLoaded)
-    if isStatusStep { next.set(status) }
-    if hasLoaded { next.hasLoaded = true }
-    guard isStatusStep || next.revision > revision else { return nil }
+    if change == nil, !isStatusStep { return nil }
+    let next = CollectionState(
+      change?.snapshot ?? snapshot, revision: change == nil ? revision : revision + 1,
+      isStatusStep
+        ? SourceCondition(
+          status, hasLoaded: self.hasLoaded || hasLoaded || status.state == .loaded) : condition)
     return CollectionUpdate(
-      before: snapshot, revisionBefore: revision, changeset: changeset, state: next,
-      isStatusStep: isStatusStep)
+      before: snapshot, revisionBefore: revision, changeset: change?.changeset ?? .empty,
+      state: next, isStatusStep: isStatusStep)
   }
 }

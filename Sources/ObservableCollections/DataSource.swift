@@ -196,10 +196,11 @@ extension DataSource {
 /// A ``CollectionProperty``, an operator or a container creates it. It is the end of a data source that
 /// observers see.
 public final class LiveCollection<Element: Differentiable & Sendable>: DataSource {
-  package let node: Node
+  @usableFromInline package let node: Node
   /// The objects that it is made from.
   private let upstream: [any AnyObject & Sendable]
 
+  @usableFromInline
   package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
     self.node = node
     self.upstream = upstream

@@ -11,7 +11,7 @@ public import Diffing
 public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   @usableFromInline package let storage: PersistentArray<Element>
 
-  @usableFromInline
+  @inlinable
   package init(_ storage: PersistentArray<Element>) {
     self.storage = storage
   }
@@ -19,11 +19,13 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// Creates a snapshot of a sequence.
   ///
   /// - Complexity: O(1) for an array or another snapshot, otherwise O(n).
+  @inlinable
   public init(_ elements: some Sequence<Element>) {
     storage = PersistentArray(elements)
   }
 
   /// Creates an empty snapshot.
+  @inlinable
   public init() {
     storage = PersistentArray([])
   }
@@ -31,7 +33,7 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// The elements as an array.
   ///
   /// - Complexity: O(n) for a tree, otherwise O(1).
-  package var array: [Element] { storage.flattened() }
+  @inlinable package var array: [Element] { storage.flattened() }
 
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
@@ -136,6 +138,7 @@ extension Array where Element: Differentiable & Sendable {
 
 extension PersistentArray where Element: Differentiable & Sendable {
   /// Creates a list of the elements of a sequence. The list shares the storage of a snapshot.
+  @inlinable
   init(_ elements: some Sequence<Element>) {
     if let snapshot = elements as? Snapshot<Element> {
       self = snapshot.storage
@@ -146,6 +149,7 @@ extension PersistentArray where Element: Differentiable & Sendable {
 }
 
 /// Returns whether two elements have the same identity and content.
+@inlinable
 package func isSame<Element: Differentiable>(_ one: Element, _ other: Element) -> Bool {
   sameIdentity(one.differenceIdentifier, other.differenceIdentifier) && sameContent(one, other)
 }

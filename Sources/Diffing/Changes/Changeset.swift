@@ -131,12 +131,18 @@ public struct Changeset: Sendable, Hashable {
 
 extension Changeset {
   /// A Boolean value that indicates whether nothing has changed.
-  public var isEmpty: Bool {
+  @inlinable public var isEmpty: Bool {
     deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
   }
 
+  /// A Boolean value that indicates whether there is one update and nothing else.
+  @inlinable package var isSingleUpdate: Bool {
+    parts.updates.count == 1 && parts.deletions.isEmpty && parts.insertions.isEmpty
+      && parts.moves.isEmpty
+  }
+
   /// The number of elements that the collection grows by, which is negative if it shrinks.
-  public var countChange: Int { insertions.count - deletions.count }
+  @inlinable public var countChange: Int { insertions.count - deletions.count }
 
   /// The change from the new version back to the old one.
   ///
@@ -188,7 +194,7 @@ extension Changeset {
   /// ```swift
   /// let animates = Changeset(from: old, to: new).changeCount < 100
   /// ```
-  public var changeCount: Int {
+  @inlinable public var changeCount: Int {
     deletions.count + insertions.count + moves.count + updates.count
   }
 }

@@ -2,6 +2,7 @@
 ///
 /// If the queue becomes larger than a limit, it drops all changes. Comparing the versions is then
 /// cheaper.
+@usableFromInline
 package struct ChangesetAccumulator: Sendable {
   private var changes: [Changeset] = []
 

@@ -2,8 +2,10 @@
 ///
 /// Its size depends on the edited elements only. It does not grow with the collection, nor with
 /// repeated edits of the same elements.
+@usableFromInline
 package struct EditRecord: Sendable {
   /// An edit of the collection after all previous edits.
+  @usableFromInline
   package enum Edit: Sendable {
     /// The insertion of elements. The range holds the offsets after the insertion.
     case insertion(Range<Int>)
@@ -27,23 +29,28 @@ package struct EditRecord: Sendable {
   private var contents = Contents.nothing
 
   /// Creates an empty record.
+  @usableFromInline
   package init() {}
 
   /// A Boolean value that indicates whether there is no edit.
-  package var isEmpty: Bool { if case .nothing = contents { true } else { false } }
+  @usableFromInline package var isEmpty: Bool { if case .nothing = contents { true } else { false } }
 
   /// The change of the edit if there is exactly one, otherwise `nil`.
-  package var single: Changeset? {
+  @usableFromInline package var single: Changeset? {
     if case .single(let edit) = contents { edit.changeset } else { nil }
   }
 
   /// Appends an edit.
   ///
   /// - Complexity: O(log *k*) on average for *k* edits, plus the size of a changeset.
-  package mutating func append(_ edit: Edit) {
-    switch contents {
-    case .nothing:
+  @usableFromInline
+  package mutating func append(_ edit: consuming Edit) {
+    if isEmpty {
       contents = .single(edit)
+      return
+    }
+    switch contents {
+    case .nothing: break
     case .single(let first):
       var combination = Combination()
       combination.add(first)
@@ -68,7 +75,7 @@ package struct EditRecord: Sendable {
   /// inserted again is both.
   ///
   /// - Complexity: O(*k* log *k*) for *k* edits.
-  package var changeset: Changeset {
+  @usableFromInline package var changeset: Changeset {
     switch contents {
     case .nothing: .empty
     case .single(let edit): edit.changeset

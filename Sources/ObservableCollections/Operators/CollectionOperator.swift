@@ -40,6 +40,7 @@ extension DataSource {
   /// are up to date before any observer is called.
   ///
   /// - Parameter makeOperator: A closure that creates the operator.
+  @inlinable
   public func transformed<Operator: CollectionOperator>(
     by makeOperator: (CollectionInput<Element>) -> Operator
   ) -> LiveCollection<Operator.Output> {
@@ -51,19 +52,20 @@ extension DataSource {
 ///
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
 public final class CollectionInput<Element: Differentiable & Sendable>: Sendable {
-  private let input: NodeInput
+  @usableFromInline let input: NodeInput
 
-  fileprivate init(_ input: NodeInput) {
+  @inlinable
+  init(_ input: NodeInput) {
     self.input = input
   }
 
   /// The contents, after the current change.
-  public var snapshot: Snapshot<Element> {
+  @inlinable public var snapshot: Snapshot<Element> {
     StateBox<Element>.read(input.state).state.snapshot
   }
 
   /// The change of the contents that the operator must follow, or `nil` if they have not changed.
-  public var change: CollectionChange<Element>? {
+  @inlinable public var change: CollectionChange<Element>? {
     guard let update = input.update else { return nil }
     return CollectionUpdate<Element>.read(update).change
   }
@@ -73,34 +75,36 @@ public final class CollectionInput<Element: Differentiable & Sendable>: Sendable
 ///
 /// ``OperatorInputs`` creates an input. Read it only inside the operator's `start(_:)` and `update(_:)`.
 public final class PropertyInput<Value: Sendable>: Sendable {
-  private let input: NodeInput
-  private let property: ReadOnlyProperty<Value>
+  @usableFromInline let input: NodeInput
+  @usableFromInline let property: ReadOnlyProperty<Value>
 
-  fileprivate init(_ input: NodeInput, _ property: ReadOnlyProperty<Value>) {
+  @inlinable
+  init(_ input: NodeInput, _ property: ReadOnlyProperty<Value>) {
     self.input = input
     self.property = property
   }
 
   /// The value, after the current change.
-  public var value: Value {
+  @inlinable public var value: Value {
     input.state.map { SignalValue<Value>.read($0) } ?? property.newest
   }
 
   /// A Boolean value that indicates whether the change that the operator must follow has set the value.
   ///
   /// It is `false` in `start(_:)`.
-  public var isSet: Bool { input.update != nil }
+  @inlinable public var isSet: Bool { input.update != nil }
 }
 
 /// The inputs of an operator: collections and properties of any type.
 ///
 /// ``LiveCollection/init(_:)`` passes an instance to a closure that creates an operator.
 public final class OperatorInputs {
-  private var inputs: [NodeInput] = []
+  @usableFromInline var inputs: [NodeInput] = []
   /// The inputs that are collections, each with a closure that reads its status.
-  private var collections: [(input: NodeInput, status: (Event) -> OperatorStatus)] = []
-  private var sources: [any AnyObject & Sendable] = []
+  @usableFromInline var collections: [(input: NodeInput, status: (Event) -> OperatorStatus)] = []
+  @usableFromInline var sources: [any AnyObject & Sendable] = []
 
+  @inlinable
   init() {}
 
   /// Adds a collection.
@@ -149,7 +153,8 @@ public final class OperatorInputs {
   /// operator has a domain of its own. The same applies if a property is downstream of the domain:
   /// domains in a cycle cannot wait for each other, and observers would receive parts of a
   /// transaction.
-  private func connect() {
+  @usableFromInline
+  func connect() {
     precondition(!inputs.isEmpty, "an operator must have at least one input, but has none")
     var domain = (collections.first?.input ?? inputs[0]).node.domain
     let isShared = collections.allSatisfy { $0.input.node.domain === domain }
@@ -161,7 +166,8 @@ public final class OperatorInputs {
   }
 
   /// Creates the collection that an operator derives from the inputs.
-  fileprivate func collection<Operator: CollectionOperator>(
+  @inlinable
+  func collection<Operator: CollectionOperator>(
     by wrapped: Operator
   ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
     connect()
@@ -172,18 +178,21 @@ public final class OperatorInputs {
 }
 
 /// The status of a collection, and whether it has loaded.
-private typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
+@usableFromInline
+typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
 
 /// An operator with its inputs: it computes the updates of a derived collection.
-private final class OperatorRun<Operator: CollectionOperator> {
-  typealias Output = Operator.Output
+@usableFromInline
+final class OperatorRun<Operator: CollectionOperator> {
+  @usableFromInline typealias Output = Operator.Output
 
-  private let inputs: [NodeInput]
-  private let collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
-  @exclusivity(unchecked) private var wrapped: Operator
-  /// The draft of all passes, unless the operator has kept it.
-  @exclusivity(unchecked) private var draft = CollectionDraft(Snapshot<Output>())
+  @usableFromInline let inputs: [NodeInput]
+  @usableFromInline let collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
+  @exclusivity(unchecked) @usableFromInline var wrapped: Operator
+  /// The draft of all passes, unless the operator has kept it. It holds the published contents between two.
+  @exclusivity(unchecked) @usableFromInline var draft = CollectionDraft(Snapshot<Output>())
 
+  @inlinable
   init(
     _ wrapped: Operator, _ inputs: [NodeInput],
     _ collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
@@ -194,15 +203,17 @@ private final class OperatorRun<Operator: CollectionOperator> {
   }
 
   /// Computes the first state, or the update of the current pass.
+  @inlinable
   func compute(_ node: Node) -> (any Update)? {
     guard let published = node.published else { return start() }
-    return update(.read(published))
+    return update(StateBox<Output>.read(published).state)
   }
 
-  private func start() -> CollectionUpdate<Output> {
+  @inlinable
+  func start() -> CollectionUpdate<Output> {
     wrapped.start(draft)
     let snapshot = draft.snapshot
-    closeDraft()
+    closeDraft(over: snapshot)
     let (status, hasLoaded) = status
     return CollectionUpdate(
       before: Snapshot(), revisionBefore: 0, changeset: .empty,
@@ -210,7 +221,8 @@ private final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep: false)
   }
 
-  private func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
+  @inlinable
+  func update(_ state: CollectionState<Output>) -> CollectionUpdate<Output>? {
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
       guard let update = inputs[index].update else { continue }
@@ -219,31 +231,30 @@ private final class OperatorRun<Operator: CollectionOperator> {
     }
     var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
     if hasChange {
-      draft.open(published.state.snapshot)
+      draft.reopen()
       wrapped.update(draft)
-      contents = draft.outcome()
-      closeDraft()
+      contents = draft.outcome(from: state.snapshot)
+      if contents == nil { draft.reset(to: state.snapshot) }
+      closeDraft(over: contents?.snapshot ?? state.snapshot)
     }
-    let state = published.state
     if isStatusStep {
       let (status, hasLoaded) = status
       return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
     }
-    guard let contents else { return nil }
-    return state.advanced(to: contents, status: state.status, hasLoaded: state.hasLoaded)
+    return contents.map { state.changed(to: $0.snapshot, by: $0.changeset) }
   }
 
-  private func closeDraft() {
+  @inlinable
+  func closeDraft(over snapshot: @autoclosure () -> Snapshot<Output>) {
     draft.close()
-    if isKnownUniquelyReferenced(&draft) {
-      draft.clear()
-    } else {
-      draft = CollectionDraft(Snapshot())
+    if !isKnownUniquelyReferenced(&draft) {
+      draft = CollectionDraft(snapshot())
+      draft.close()
     }
   }
 
   /// The worst status of the collections, and whether all have loaded.
-  private var status: OperatorStatus {
+  @usableFromInline var status: OperatorStatus {
     var worst: OperatorStatus?
     for (input, status) in collections {
       guard let state = input.state else { continue }
@@ -269,6 +280,7 @@ extension LiveCollection {
   /// The status is the worst status of the collections.
   ///
   /// - Parameter makeOperator: A closure that adds the inputs and creates the operator.
+  @inlinable
   public convenience init<Operator: CollectionOperator>(
     _ makeOperator: (OperatorInputs) -> Operator
   ) where Operator.Output == Element {

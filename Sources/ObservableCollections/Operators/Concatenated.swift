@@ -1,4 +1,4 @@
-import Diffing
+public import Diffing
 
 extension DataSource {
   /// Derives a collection of the elements of this collection, followed by the elements of others.
@@ -13,6 +13,7 @@ extension DataSource {
   ///
   /// - Parameter others: The collections that follow, in order.
   /// - Complexity: O(k log n) for a change of k elements.
+  @inlinable
   public func concatenated(
     with others: any DataSource<Element>...
   ) -> LiveCollection<Element> {
@@ -25,6 +26,7 @@ extension DataSource {
   ///
   /// - Parameter others: The collections that follow, in order.
   /// - Complexity: O(k log n) for a change of k elements.
+  @inlinable
   public func concatenated(
     with others: [any DataSource<Element>]
   ) -> LiveCollection<Element> {
@@ -35,22 +37,27 @@ extension DataSource {
   }
 }
 
-private struct ConcatenationOperator<Element: Differentiable & Sendable>: CollectionOperator {
-  let parts: [CollectionInput<Element>]
+@usableFromInline
+struct ConcatenationOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  @usableFromInline let parts: [CollectionInput<Element>]
 
+  @inlinable
+  init(parts: [CollectionInput<Element>]) {
+    self.parts = parts
+  }
+
+  @inlinable
   func start(_ output: CollectionDraft<Element>) {
     for part in parts { output.append(contentsOf: part.snapshot) }
   }
 
+  @inlinable
   func update(_ output: CollectionDraft<Element>) {
     var start = 0
     for part in parts {
       if let change = part.change {
-        let (changeset, after) = (change.changeset, change.after)
-        output.apply(
-          changeset.shifted(oldBy: start, newBy: start),
-          inserted: changeset.insertions.map { after[$0] },
-          updated: changeset.updates.map { after[$0.to] })
+        let (after, offset) = (change.after, start)
+        output.apply(change.changeset.shifted(oldBy: offset, newBy: offset)) { after[$0 - offset] }
       }
       start += part.snapshot.count
     }

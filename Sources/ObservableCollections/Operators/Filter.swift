@@ -1,4 +1,4 @@
-import Diffing
+public import Diffing
 
 extension DataSource {
   /// Derives a collection of the elements that satisfy a predicate.
@@ -12,6 +12,7 @@ extension DataSource {
   ///
   /// - Parameter isIncluded: A closure that is called once for each inserted or updated element.
   /// - Complexity: O(n) for a change of the collection's *n* elements.
+  @inlinable
   public func filter(
     _ isIncluded: @escaping @Sendable (Element) -> Bool
   ) -> LiveCollection<Element> {
@@ -19,26 +20,29 @@ extension DataSource {
   }
 }
 
-private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
-  let input: CollectionInput<Element>
-  let isIncluded: @Sendable (Element) -> Bool
+@usableFromInline
+struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  @usableFromInline let input: CollectionInput<Element>
+  @usableFromInline let isIncluded: @Sendable (Element) -> Bool
   /// Indicates for each element of the input whether it is in the output.
-  private var passes: [Bool] = []
+  @usableFromInline var passes: [Bool] = []
 
+  @inlinable
   init(input: CollectionInput<Element>, isIncluded: @escaping @Sendable (Element) -> Bool) {
     self.input = input
     self.isIncluded = isIncluded
   }
 
+  @inlinable
   mutating func start(_ output: CollectionDraft<Element>) {
     let elements = input.snapshot.array
     passes = elements.map(isIncluded)
     var passing: [Element] = []
-    // By index: iterating over pairs allocates in code that is not specialized.
     for offset in 0..<passes.count where passes[offset] { passing.append(elements[offset]) }
     output.append(contentsOf: passing)
   }
 
+  @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
     guard let change = input.change else { return }
     let changeset = change.changeset
@@ -93,7 +97,8 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
   }
 
   /// Follows updates that change nothing in which elements pass.
-  private func update(
+  @inlinable
+  func update(
     _ output: CollectionDraft<Element>, _ after: Snapshot<Element>, _ updates: [Changeset.Update]
   ) {
     var passing: [Changeset.Update] = []
@@ -108,6 +113,10 @@ private struct FilterOperator<Element: Differentiable & Sendable>: CollectionOpe
       elements.append(after[update.to])
     }
     if passing.isEmpty { return }
-    output.apply(Changeset(updates: passing), inserted: [], updated: elements)
+    var next = 0
+    output.apply(Changeset(updates: passing)) { _ in
+      defer { next += 1 }
+      return elements[next]
+    }
   }
 }

@@ -11,6 +11,7 @@ extension DataSource {
   ///
   /// - Parameter transform: A closure that is called once for each inserted or updated element.
   /// - Complexity: O(k log n) for a change of k elements.
+  @inlinable
   public func map<Output: Differentiable & Sendable>(
     _ transform: @escaping @Sendable (Element) -> Output
   ) -> LiveCollection<Output> {
@@ -18,21 +19,28 @@ extension DataSource {
   }
 }
 
-private struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
+@usableFromInline
+struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
   CollectionOperator
 {
-  let input: CollectionInput<Input>
-  let transform: @Sendable (Input) -> Output
+  @usableFromInline let input: CollectionInput<Input>
+  @usableFromInline let transform: @Sendable (Input) -> Output
 
+  @inlinable
+  init(input: CollectionInput<Input>, transform: @escaping @Sendable (Input) -> Output) {
+    self.input = input
+    self.transform = transform
+  }
+
+  @inlinable
   func start(_ output: CollectionDraft<Output>) {
     output.append(contentsOf: input.snapshot.map(transform))
   }
 
+  @inlinable
   func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
     let after = change.after
-    output.apply(
-      change.changeset, inserted: change.changeset.insertions.map { transform(after[$0]) },
-      updated: change.changeset.updates.map { transform(after[$0.to]) })
+    output.apply(change.changeset) { transform(after[$0]) }
   }
 }

@@ -1,4 +1,4 @@
-import Diffing
+public import Diffing
 
 extension DataSource {
   /// Derives a collection in sorted order. Elements that compare as equal keep the order of the source.
@@ -13,6 +13,7 @@ extension DataSource {
   /// - Parameter areInIncreasingOrder: A closure that returns whether one element is before another: a
   ///   strict weak ordering.
   /// - Complexity: O(n + k log k) for a change of k elements.
+  @inlinable
   public func sorted(
     by areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
   ) -> LiveCollection<Element> {
@@ -27,6 +28,7 @@ extension DataSource {
   ///
   /// - Parameter key: A key path or closure that returns the key of an element.
   /// - Complexity: O(n + k log k) for a change of k elements.
+  @inlinable
   public func sorted<Key: Comparable & SendableMetatype>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveCollection<Element> {
@@ -38,17 +40,20 @@ extension DataSource where Element: Comparable {
   /// Derives a collection in ascending order. Elements that compare as equal keep the order of the source.
   ///
   /// - Complexity: O(n + k log k) for a change of k elements.
+  @inlinable
   public func sorted() -> LiveCollection<Element> {
     sorted { $0 < $1 }
   }
 }
 
-private struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
-  let input: CollectionInput<Element>
-  let areInIncreasingOrder: @Sendable (Element, Element) -> Bool
+@usableFromInline
+struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  @usableFromInline let input: CollectionInput<Element>
+  @usableFromInline let areInIncreasingOrder: @Sendable (Element, Element) -> Bool
   /// The offset in the input of each element of the output.
-  private var order: [Int] = []
+  @usableFromInline var order: [Int] = []
 
+  @inlinable
   init(
     input: CollectionInput<Element>,
     areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
@@ -57,6 +62,7 @@ private struct SortOperator<Element: Differentiable & Sendable>: CollectionOpera
     self.areInIncreasingOrder = areInIncreasingOrder
   }
 
+  @inlinable
   mutating func start(_ output: CollectionDraft<Element>) {
     let elements = input.snapshot.array
     order = Array(elements.indices)
@@ -64,6 +70,7 @@ private struct SortOperator<Element: Differentiable & Sendable>: CollectionOpera
     output.append(contentsOf: order.map { elements[$0] })
   }
 
+  @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
     guard let change = input.change else { return }
     let (oldCount, start) = (output.count, output.savepoint)
@@ -95,16 +102,19 @@ private struct SortOperator<Element: Differentiable & Sendable>: CollectionOpera
 
   /// Returns whether one element is before another. Elements that compare as equal keep the input's
   /// order.
-  private func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
+  @inlinable
+  func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
     if areInIncreasingOrder(input[one], input[other]) { return true }
     return one < other && !areInIncreasingOrder(input[other], input[one])
   }
 
-  private func sort(_ offsets: inout [Int], _ input: [Element]) {
+  @inlinable
+  func sort(_ offsets: inout [Int], _ input: [Element]) {
     offsets.sort { precedes($0, $1, input) }
   }
 
-  private func merge(_ one: [Int], _ other: [Int], _ input: [Element]) -> [Int] {
+  @inlinable
+  func merge(_ one: [Int], _ other: [Int], _ input: [Element]) -> [Int] {
     var merged: [Int] = []
     merged.reserveCapacity(one.count + other.count)
     var rest = one[...]

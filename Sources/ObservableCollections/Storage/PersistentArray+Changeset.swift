@@ -1,4 +1,4 @@
-package import Diffing
+public import Diffing
 
 extension PersistentArray {
   /// Applies a changeset.
@@ -10,6 +10,7 @@ extension PersistentArray {
   ///   - limits: The sizes of nodes.
   /// - Complexity: O(*k* log *n*) for *k* operations on *n* elements, and at most O(*n* + *k*). The first edit
   ///   of a list that was created from an array is O(*n*).
+  @inlinable
   package mutating func apply(
     _ changeset: Changeset, inserted: [Element], updated: [Element],
     limits: NodeLimits = .standard
@@ -33,7 +34,8 @@ extension PersistentArray {
   }
 
   /// Applies a changeset of one operation.
-  private mutating func applySingle(
+  @inlinable
+  mutating func applySingle(
     _ changeset: Changeset, inserted: [Element], updated: [Element], _ limits: NodeLimits
   ) {
     if let update = changeset.updates.first {
@@ -48,7 +50,8 @@ extension PersistentArray {
   }
 
   /// Applies the deletions, insertions and moves of a changeset.
-  private mutating func rearrange(
+  @inlinable
+  mutating func rearrange(
     _ changeset: Changeset, inserted: [Element], limits: NodeLimits
   ) {
     let moved = changeset.moves.map { self[$0.from] }
@@ -79,7 +82,8 @@ extension PersistentArray {
 }
 
 /// Returns ascending offsets as ranges without gaps.
-private func runs(of offsets: [Int]) -> [Range<Int>] {
+@usableFromInline
+func runs(of offsets: [Int]) -> [Range<Int>] {
   var runs: [Range<Int>] = []
   for offset in offsets {
     if let last = runs.last, last.upperBound == offset {

@@ -50,11 +50,13 @@ package enum PersistentArray<Element> {
   /// All elements as one array.
   ///
   /// - Complexity: O(*n*) for a tree, O(1) for one array.
+  @inlinable
   package func flattened() -> [Element] { array ?? elements(in: 0..<count) }
 
   /// Returns the elements in a range.
   ///
   /// - Complexity: O(log *n*) and the length of the range.
+  @inlinable
   package func elements(in range: Range<Int>) -> [Element] {
     switch self {
     case .flat(let elements):
@@ -96,6 +98,7 @@ package enum PersistentArray<Element> {
   /// Returns whether this list shares all of its memory with another one. They are equal then.
   ///
   /// - Complexity: O(1).
+  @inlinable
   package func isIdentical(to other: PersistentArray) -> Bool {
     switch (self, other) {
     case (.flat(let mine), .flat(let theirs)): hasSameStorage(mine, theirs)
@@ -108,6 +111,7 @@ package enum PersistentArray<Element> {
 extension PersistentArray: Sendable where Element: Sendable {}
 
 /// Returns whether two arrays share their memory.
+@inlinable
 func hasSameStorage<Element>(_ one: [Element], _ other: [Element]) -> Bool {
   one.count == other.count
     && one.withUnsafeBufferPointer { one in
@@ -127,6 +131,7 @@ extension PersistentArray {
   ///   - limits: The sizes of nodes.
   /// - Complexity: O(log *n*), plus the time for the removed and the new elements. The first edit
   ///   of a list that is one long array takes O(*n*).
+  @inlinable
   package mutating func replaceSubrange(
     _ range: Range<Int>, with new: [Element], limits: NodeLimits = .standard
   ) {
@@ -144,6 +149,7 @@ extension PersistentArray {
   ///
   /// - Returns: The replaced element.
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
+  @inlinable
   package mutating func exchangeElement(
     at offset: Int, with new: Element, limits: NodeLimits = .standard
   ) -> Element {
@@ -169,6 +175,7 @@ extension PersistentArray {
   ///   - source: The offset of the element.
   ///   - destination: The offset of the element after the move.
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
+  @inlinable
   package mutating func move(
     from source: Int, to destination: Int, limits: NodeLimits = .standard
   ) {
@@ -186,14 +193,16 @@ extension PersistentArray {
   }
 
   /// Returns whether the list is one array and stays one array after an edit.
-  private func staysFlat(count: Int, effort: Int, _ limits: NodeLimits) -> Bool {
+  @inlinable
+  func staysFlat(count: Int, effort: Int, _ limits: NodeLimits) -> Bool {
     guard case .flat = self else { return false }
     // If many elements are edited at once, copying the rest costs no more than the edit.
     return count <= limits.flat || limits.bulk * effort >= count
   }
 
   /// Edits a list that is one array. If no other list shares the array, it is edited in place.
-  private mutating func editFlat<Result>(_ body: (inout [Element]) -> Result) -> Result {
+  @inlinable
+  mutating func editFlat<Result>(_ body: (inout [Element]) -> Result) -> Result {
     guard case .flat(var elements) = self else {
       preconditionFailure("a tree is edited as one array")
     }
@@ -203,7 +212,8 @@ extension PersistentArray {
   }
 
   /// Takes the root out of the list to edit it. No other list has the returned node.
-  private mutating func takeRoot(_ limits: NodeLimits) -> InnerNode {
+  @inlinable
+  mutating func takeRoot(_ limits: NodeLimits) -> InnerNode {
     switch self {
     case .flat(let elements):
       return InnerNode(LeafNode.nodes(of: elements, limits), height: 1)
@@ -214,7 +224,8 @@ extension PersistentArray {
   }
 
   /// Puts the root back, and adds or removes levels as necessary.
-  private mutating func put(_ root: InnerNode, _ limits: NodeLimits) {
+  @inlinable
+  mutating func put(_ root: InnerNode, _ limits: NodeLimits) {
     var root = root
     while root.children.count > limits.inner {
       root = InnerNode(root.split(limits), height: root.height + 1)
@@ -235,6 +246,7 @@ extension PersistentArray {
   /// The memory is borrowed. The closure must not keep or change it.
   ///
   /// - Complexity: O(*k*) for *k* elements of several leaves; O(log *n*) in one leaf, O(1) in one array.
+  @inlinable
   func withContiguousElements<Result>(
     in range: Range<Int>, _ body: (UnsafeBufferPointer<Element>) -> Result
   ) -> Result {

@@ -1,4 +1,4 @@
-package import Diffing
+public import Diffing
 
 extension Snapshot {
   /// Returns the difference between these contents and new contents.
@@ -10,6 +10,7 @@ extension Snapshot {
   /// - Complexity: O(1) for the same snapshot. O(*k* log *n*) for *k* edits between two long
   ///   snapshots that share the rest of their *n* elements. Otherwise, the complexity of
   ///   ``Changeset/init(from:to:)``.
+  @usableFromInline
   package func changeset(to new: Snapshot) -> Changeset {
     if storage.isIdentical(to: new.storage) { return .empty }
     if let old = storage.array, let new = new.storage.array { return Changeset(from: old, to: new) }

@@ -10,6 +10,7 @@
 package class TreeNode: @unchecked Sendable {
   // Sendable: a node is written only by the owner of the only reference to it.
 
+  @inlinable
   init() {}
 }
 
@@ -18,27 +19,36 @@ package class TreeNode: @unchecked Sendable {
 package struct TreeChild: Sendable {
   @usableFromInline package var count: Int
   @usableFromInline package var node: TreeNode
+
+  @inlinable
+  init(count: Int, node: TreeNode) {
+    self.count = count
+    self.node = node
+  }
 }
 
 /// Divides a count into ranges of about equal length, none longer than a limit. There is at least
 /// one range.
+@usableFromInline
 func evenParts(of count: Int, _ limit: Int) -> [Range<Int>] {
   let parts = max(1, (count + limit - 1) / limit)
   return (0..<parts).map { count * $0 / parts..<count * ($0 + 1) / parts }
 }
 
 /// The sizes of arrays and of the nodes of a tree.
+@usableFromInline
 package struct NodeLimits: Sendable {
   /// The maximum number of elements of a leaf, at least 2. Only a root has less than half of it.
-  package let leaf: Int
+  @usableFromInline package let leaf: Int
   /// The maximum number of children of an inner node, at least 4. Only a root has less than half of it.
-  package let inner: Int
+  @usableFromInline package let inner: Int
   /// The maximum number of elements of an array that is edited. Larger arrays become trees, and a tree of
   /// half this size becomes an array.
-  package let flat: Int
+  @usableFromInline package let flat: Int
   /// The number of elements per edit at which applying all edits to one array costs no more.
-  package let bulk: Int
+  @usableFromInline package let bulk: Int
 
+  @inlinable
   package init(leaf: Int, inner: Int, flat: Int, bulk: Int) {
     self.leaf = leaf
     self.inner = inner
@@ -51,7 +61,7 @@ package struct NodeLimits: Sendable {
   // inner nodes of twice the size change the times by a tenth: faster for rows, slower for integers, or the
   // other way around. With 256 rows, an array takes twice as long as a tree. With 256 integers, a tree takes a
   // fifth longer.
-  package static var standard: NodeLimits {
+  @inlinable package static var standard: NodeLimits {
     NodeLimits(leaf: 64, inner: 16, flat: 256, bulk: 32)
   }
 }
@@ -64,13 +74,16 @@ package final class LeafNode<Element>: TreeNode, @unchecked Sendable {
   // Not checked: see `InnerNode`. The caller of an edit holds removed elements until the edit is over.
   @exclusivity(unchecked) @usableFromInline package var elements: [Element]
 
+  @inlinable
   init(_ elements: [Element]) {
     self.elements = elements
   }
 
+  @inlinable
   func copy() -> LeafNode { LeafNode(elements) }
 
   /// Replaces elements by the elements of another leaf, if any.
+  @inlinable
   func replaceSubrange(_ range: Range<Int>, with new: LeafNode?) {
     if let new {
       elements.replaceSubrange(range, with: new.elements)
@@ -80,16 +93,19 @@ package final class LeafNode<Element>: TreeNode, @unchecked Sendable {
   }
 
   /// Appends the elements of the next leaf.
+  @inlinable
   func append(_ next: LeafNode) {
     elements += next.elements
   }
 
   /// Distributes the elements over as few leaves as can hold them.
+  @inlinable
   func split(_ limits: NodeLimits) -> [TreeChild] {
     Self.nodes(of: elements, limits)
   }
 
   /// Distributes elements over as few leaves as can hold them.
+  @inlinable
   static func nodes(of elements: [Element], _ limits: NodeLimits) -> [TreeChild] {
     evenParts(of: elements.count, limits.leaf).map {
       TreeChild(count: $0.count, node: LeafNode(Array(elements[$0])))
@@ -110,13 +126,15 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   /// The number of levels below the node; 1 if the children are leaves.
   @usableFromInline package let height: Int
 
+  @inlinable
   init(_ children: [TreeChild], height: Int) {
     self.children = children
     count = children.reduce(0) { $0 + $1.count }
     self.height = height
   }
 
-  private func copy() -> InnerNode { InnerNode(children, height: height) }
+  @inlinable
+  func copy() -> InnerNode { InnerNode(children, height: height) }
 
   // MARK: Editing
 
@@ -126,6 +144,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   /// it are within the limits, except for an only child. No other tree has this node.
   ///
   /// - Complexity: O(log *n*) for *n* elements, plus the time for the removed and the new elements.
+  @inlinable
   func replaceSubrange<Element>(
     _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
   ) {
@@ -156,7 +175,8 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     if first < children.count { repair(at: first, Element.self, limits) }
   }
 
-  private func edit<Element>(
+  @inlinable
+  func edit<Element>(
     _ index: Int, _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
   ) {
     own(index, Element.self)
@@ -169,14 +189,16 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   }
 
   /// Replaces a child that other trees have by a copy.
-  private func own<Element>(_ index: Int, _: Element.Type) {
+  @inlinable
+  func own<Element>(_ index: Int, _: Element.Type) {
     if !isKnownUniquelyReferenced(&children[index].node) {
       children[index].node = height == 1 ? leaf(index, Element.self).copy() : inner(index).copy()
     }
   }
 
   /// Brings a child within the limits, together with its neighbors.
-  private func repair<Element>(at index: Int, _: Element.Type, _ limits: NodeLimits) {
+  @inlinable
+  func repair<Element>(at index: Int, _: Element.Type, _ limits: NodeLimits) {
     let child = children[index]
     let width = height == 1 ? child.count : inner(index).children.count
     let maximum = height == 1 ? limits.leaf : limits.inner
@@ -200,7 +222,8 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   }
 
   /// Appends the contents of the next child to a child.
-  private func append<Element>(
+  @inlinable
+  func append<Element>(
     _ next: TreeChild, to index: Int, _: Element.Type, _ limits: NodeLimits
   ) {
     own(index, Element.self)
@@ -219,6 +242,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   }
 
   /// Distributes the children over as few nodes as can hold them.
+  @inlinable
   func split(_ limits: NodeLimits) -> [TreeChild] {
     evenParts(of: children.count, limits.inner).map {
       let node = InnerNode(Array(children[$0]), height: height)
@@ -227,12 +251,14 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   }
 
   /// A child that is a leaf.
-  private func leaf<Element>(_ index: Int, _: Element.Type) -> LeafNode<Element> {
+  @inlinable
+  func leaf<Element>(_ index: Int, _: Element.Type) -> LeafNode<Element> {
     PersistentArray<Element>.leaf(children[index].node)
   }
 
   /// A child that is not a leaf.
-  private func inner(_ index: Int) -> InnerNode {
+  @inlinable
+  func inner(_ index: Int) -> InnerNode {
     unsafeDowncast(children[index].node, to: InnerNode.self)
   }
 
@@ -264,6 +290,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   ///
   /// If other trees have the leaf or nodes on the path to it, the method first replaces them by
   /// copies. No other tree has this node.
+  @inlinable
   func ownLeaf<Element>(at offset: inout Int, _: Element.Type) -> LeafNode<Element> {
     var node = self
     while true {
@@ -275,6 +302,7 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
   }
 
   /// Calls a closure with each leaf that overlaps a range, and with the overlapping part.
+  @inlinable
   package func forEachLeaf(in range: Range<Int>, _ body: (TreeNode, Range<Int>) -> Void) {
     var start = 0
     for child in children {

@@ -10,6 +10,7 @@ package import SwappablePrimitives
 /// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
 /// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering
 /// thread also delivers the commits that an observer or another thread queues meanwhile.
+@usableFromInline
 package final class Domain: Sendable {
   /// A closure that lets a test hold a thread, or `nil`.
   let pauseHook: PauseHook?
@@ -250,8 +251,8 @@ extension Domain {
     /// The number of the pass, if it could be published at once.
     var published: UInt64?
     var root: Node?
+    /// A Boolean value that indicates whether the update of the root is complete, and its children are scheduled.
     var isComplete = true
-    var children: [Node.Child?] = []
     /// The rest of the roots, if the pass has several.
     var otherRoots: [Node] = []
     /// The value of `Node.mark` for nodes that this pass has scheduled.
@@ -293,7 +294,7 @@ extension Domain {
         entry.root.publish(&state)
         next.published = endPublishing(1, &state)
       } else {
-        next.children = entry.root.children
+        if next.isComplete { scheduleChildren(of: entry.root, next.mark, &state) }
       }
       return
     }
@@ -364,31 +365,21 @@ extension Domain {
   ) -> (changed: [Node], number: UInt64) {
     let mark = next.mark
     var changed: [Node] = []
-    if !next.isComplete { root.compute() }
-    if root.isChanged {
+    if next.isComplete {
       changed.append(root)
-      schedule(
-        next.otherRoots.isEmpty && next.isComplete ? next.children : children(of: root), mark)
-    }
-    for root in next.otherRoots {
-      root.compute()
-      guard root.isChanged else { continue }
-      changed.append(root)
-      schedule(children(of: root), mark)
+    } else {
+      compute(root, mark, &changed)
+      for root in next.otherRoots { compute(root, mark, &changed) }
     }
     var height = 1
     while true {
       while height < pass.scheduled.count {
         // A node schedules only nodes above it.
-        var next = pass.scheduled[height].first
-        if next != nil { pass.scheduled[height] = (nil, nil) }
+        var next = pass.scheduled[height].first.take()
         while let node = next {
           next = node.nextScheduled.take()
           pass.visits += 1
-          node.compute()
-          guard node.isChanged else { continue }
-          changed.append(node)
-          schedule(children(of: node), mark)
+          compute(node, mark, &changed)
         }
         height += 1
       }
@@ -401,30 +392,23 @@ extension Domain {
         return (late, nil)
       }
       if let number { return (changed, number) }
-      for node in late where node.mark != mark { schedule(node, mark) }
+      for node in late where node.mark != mark { pass.schedule(node, mark) }
       height = 1
     }
   }
 
-  private func children(of node: Node) -> [Node.Child?] {
-    lock.withLock { _ in node.children }
+  private func compute(_ node: Node, _ mark: UInt64, _ changed: inout [Node]) {
+    node.compute()
+    guard node.isChanged else { return }
+    lock.withLock { scheduleChildren(of: node, mark, &$0) }
+    changed.append(node)
   }
 
-  private func schedule(_ children: [Node.Child?], _ mark: UInt64) {
-    for index in children.indices {
-      if let node = children[index]?.node, node.mark != mark { schedule(node, mark) }
+  /// Schedules the nodes that are derived from a changed node, under the lock.
+  private func scheduleChildren(of node: Node, _ mark: UInt64, _ state: inout State) {
+    for index in node.children.indices {
+      if let child = node.children[index]?.node, child.mark != mark { pass.schedule(child, mark) }
     }
-  }
-
-  private func schedule(_ node: Node, _ mark: UInt64) {
-    node.mark = mark
-    while pass.scheduled.count <= node.height { pass.scheduled.append((nil, nil)) }
-    if let last = pass.scheduled[node.height].last {
-      last.nextScheduled = node
-    } else {
-      pass.scheduled[node.height].first = node
-    }
-    pass.scheduled[node.height].last = node
   }
 
   private func publish(
@@ -487,10 +471,24 @@ final class PassStorage: @unchecked Sendable {
   /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
   /// the dependency graph makes it recheck them.
   @exclusivity(unchecked) var isWaiting = false
-  /// The nodes to compute, by height: the first and the last one. Each links to the next.
-  @exclusivity(unchecked) var scheduled: [(first: Node?, last: Node?)] = []
+  /// The nodes to compute, by height: the first and the last one. Each links to the next, and keeps it alive.
+  @exclusivity(unchecked) var scheduled: [(first: Node?, last: Unmanaged<Node>?)] = []
   /// The number of derived nodes that were ever computed by a pass. Tests count them.
   @exclusivity(unchecked) var visits = 0
+
+  /// Adds a node to the nodes to compute.
+  ///
+  /// - Parameter mark: The value of `Node.mark` for nodes that the current pass has scheduled.
+  func schedule(_ node: Node, _ mark: UInt64) {
+    node.mark = mark
+    while scheduled.count <= node.height { scheduled.append((nil, nil)) }
+    if scheduled[node.height].first == nil {
+      scheduled[node.height].first = node
+    } else {
+      scheduled[node.height].last?._withUnsafeGuaranteedRef { $0.nextScheduled = node }
+    }
+    scheduled[node.height].last = .passUnretained(node)
+  }
 }
 
 /// A place in the engine where a test can hold a thread to provoke a race.

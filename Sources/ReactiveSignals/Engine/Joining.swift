@@ -75,23 +75,25 @@ extension Node {
 ///
 /// While the derived node is live, an input shows the update of the current pass. While the derived node
 /// joins, on its creator's thread, the input shows the updates that were recorded for it instead.
+@usableFromInline
 package final class NodeInput: @unchecked Sendable {
   // Sendable: `node` and `owner` are set before the derived node exists. `slot` and `recorded` are guarded by
   // the domain's lock. The creator of the derived node owns the rest until that is live, and the delivering
   // thread from then on.
 
   /// The node upstream, which is in the domain of the derived node.
-  @exclusivity(unchecked) package private(set) var node: Node
+  @exclusivity(unchecked) @usableFromInline package private(set) var node: Node
   /// An object that the input keeps alive, because it follows a boundary.
   private let owner: AnyObject?
   /// The position among the node's children, or -1.
   @exclusivity(unchecked) var slot = -1
   /// The steps to replay while the derived node is joining, and `nil` when it is live.
-  @exclusivity(unchecked) private var replay: Replay? = Replay()
+  @exclusivity(unchecked) @usableFromInline package private(set) var replay: Replay? = Replay()
 
   /// - Parameters:
   ///   - node: The node upstream.
   ///   - owner: An object that the input must keep alive, because it follows a boundary.
+  @usableFromInline
   package init(_ node: Node, keeping owner: AnyObject? = nil) {
     self.node = node
     self.owner = owner
@@ -103,25 +105,25 @@ package final class NodeInput: @unchecked Sendable {
   }
 
   /// The update of the node in the current pass.
-  @inline(__always) package var update: (any Update)? {
+  @inlinable package var update: (any Update)? {
     if let replay { return replay.current.update }
     return node.update
   }
 
   /// The value of a signal in the current pass. For a new operator, this is the latest value.
-  @inline(__always) package var value: Event? {
+  @inlinable package var value: Event? {
     if let replay { return replay.isFirst ? replay.state : replay.current.update }
     return node.update
   }
 
   /// A Boolean value that indicates whether the signal ends in the current pass.
-  @inline(__always) package var ends: Bool {
+  @inlinable package var ends: Bool {
     if let replay { return replay.current.ends }
     return node.ends
   }
 
   /// The state of the node, including the update of the current pass.
-  @inline(__always) package var state: Event? {
+  @inlinable package var state: Event? {
     if let replay { return replay.state }
     return node.update?.state ?? node.published
   }
@@ -129,21 +131,23 @@ package final class NodeInput: @unchecked Sendable {
   // MARK: Steps for a node that joins
 
   /// The state before the first recorded step, or an update and the end of a pass.
-  fileprivate struct Step: Sendable {
-    var update: (any Update)?
-    var ends = false
+  @usableFromInline
+  package struct Step: Sendable {
+    @usableFromInline var update: (any Update)?
+    @usableFromInline var ends = false
   }
 
   /// What was recorded for an input while its derived node joins.
-  private final class Replay {
+  @usableFromInline
+  package final class Replay {
     /// Guarded by the domain's lock.
     var recorded: [Step] = []
     var steps: ArraySlice<Step> = []
-    var current = Step()
+    @usableFromInline var current = Step()
     /// The state, including the current step.
-    var state: Event?
+    @usableFromInline var state: Event?
     /// A Boolean value that indicates whether the current step is the first: a state, and no update.
-    var isFirst = false
+    @usableFromInline var isFirst = false
     var hasBegun = false
   }
 

@@ -4,6 +4,7 @@ extension Signal {
   /// - Parameter transform: A closure that is called once for each value, for any number of
   ///   observers.
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func map<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output
   ) -> Signal<Output> {
@@ -14,6 +15,7 @@ extension Signal {
   ///
   /// - Parameter step: A closure that returns the value to send for a value, or `nil`. One thread
   ///   at a time calls it.
+  @inlinable
   func derived<Output: Sendable>(_ step: @escaping (Value) -> Output?) -> Signal<Output> {
     let input = NodeInput(node)
     let node = Node(over: [input], remembers: node.remembers, composesSteps: false) { node in
@@ -32,6 +34,7 @@ extension Signal {
   ///
   /// - Parameter transform: A closure that is called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func compactMap<Output: Sendable>(
     _ transform: @escaping @Sendable (Value) -> Output?
   ) -> Signal<Output> {
@@ -44,6 +47,7 @@ extension Signal {
   ///
   /// - Parameter isIncluded: A closure that is called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Value) -> Bool) -> Signal<Value> {
     derived { isIncluded($0) ? $0 : nil }
   }
@@ -59,6 +63,7 @@ extension Signal {
   ///   - nextResult: A closure that returns the next result, from the previous result and a value. It is
   ///     called once for each value, for any number of observers.
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func scan<Output: Sendable>(
     _ initial: Output, _ nextResult: @escaping @Sendable (Output, Value) -> Output
   ) -> Signal<Output> {
@@ -76,6 +81,7 @@ extension Signal {
   /// - Parameter areEqual: A closure that returns whether two values are equal: the value that was sent last,
   ///   and the next one.
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func removeDuplicates(
     by areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> Signal<Value> {
@@ -92,6 +98,7 @@ extension Signal where Value: Equatable {
   /// Creates a signal without values that are equal to the value before them.
   ///
   /// - Complexity: O(1) for each value.
+  @inlinable
   public func removeDuplicates() -> Signal<Value> {
     removeDuplicates(by: ==)
   }

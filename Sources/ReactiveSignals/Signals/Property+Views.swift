@@ -36,7 +36,7 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
   }
 
   /// The current value, read without observation tracking.
-  package var newest: Value { read() }
+  @usableFromInline package var newest: Value { read() }
 
   /// Observes the property.
   ///

@@ -16,10 +16,11 @@ public protocol SignalSource<Value>: Sendable {
 /// A derived signal computes each value once, for any number of observers, and also without
 /// observers. You do not need an operator to share a signal.
 public final class Signal<Value: Sendable>: Sendable {
-  package let node: Node
+  @usableFromInline package let node: Node
   /// The signals and observations that this signal depends on.
   private let upstream: [any AnyObject & Sendable]
 
+  @usableFromInline
   package init(_ node: Node, upstream: [any AnyObject & Sendable] = []) {
     self.node = node
     self.upstream = upstream

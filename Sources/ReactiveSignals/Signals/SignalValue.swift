@@ -1,30 +1,32 @@
 import SwappablePrimitives
 
 /// A value of a signal: the state of its node, and the update that brings it.
+@usableFromInline
 package final class SignalValue<Value: Sendable>: Update {
-  package let value: Value
+  @usableFromInline package let value: Value
 
+  @inlinable
   package init(_ value: Value) {
     self.value = value
   }
 
   /// The value of an event that is known to be one.
   // Inlined: a call that is not would look up the type of the class.
-  @inline(__always)
+  @inlinable @inline(__always)
   package static func read(_ event: Event) -> Value {
     unsafeDowncast(event, to: SignalValue<Value>.self).value
   }
 
-  package var state: Event { self }
-  package var hasChange: Bool { true }
-  package var isStatusStep: Bool { false }
-  package var size: (changes: Int, limit: Int) { (1, .max) }
+  @usableFromInline package var state: Event { self }
+  @usableFromInline package var hasChange: Bool { true }
+  @usableFromInline package var isStatusStep: Bool { false }
+  @usableFromInline package var size: (changes: Int, limit: Int) { (1, .max) }
 
   // The next value replaces this one.
-  package func composed(with next: any Update) -> any Update { next }
-  package var isComposed: Bool { false }
-  package func resolved() -> (any Update)? { self }
-  package func continued(from state: Event) -> any Update { self }
+  @usableFromInline package func composed(with next: any Update) -> any Update { next }
+  @usableFromInline package var isComposed: Bool { false }
+  @usableFromInline package func resolved() -> (any Update)? { self }
+  @usableFromInline package func continued(from state: Event) -> any Update { self }
 }
 
 // A node of a signal has values of one type, which only the signal knows.
