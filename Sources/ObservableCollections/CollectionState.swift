@@ -91,7 +91,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   @usableFromInline package let hasChange: Bool
   @usableFromInline package let isStatusStep: Bool
   /// The changesets of commits that became this update. They are composed by `resolved()`.
-  @usableFromInline var recorded: ChangesetAccumulator?
+  @exclusivity(unchecked) @usableFromInline var recorded: ChangesetAccumulator?
 
   @inlinable package var state: Event { box }
   /// The contents after the update.

@@ -33,11 +33,17 @@ package struct EditRecord: Sendable {
   package init() {}
 
   /// A Boolean value that indicates whether there is no edit.
-  @usableFromInline package var isEmpty: Bool { if case .nothing = contents { true } else { false } }
+  @usableFromInline package var isEmpty: Bool {
+    if case .nothing = contents { true } else { false }
+  }
 
   /// The change of the edit if there is exactly one, otherwise `nil`.
   @usableFromInline package var single: Changeset? {
-    if case .single(let edit) = contents { edit.changeset } else { nil }
+    switch contents {
+    case .single(.changeset(let changeset)): changeset
+    case .single(let edit): edit.changeset
+    case .nothing, .several: nil
+    }
   }
 
   /// Appends an edit.

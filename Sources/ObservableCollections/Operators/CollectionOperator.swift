@@ -206,7 +206,7 @@ final class OperatorRun<Operator: CollectionOperator> {
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
     guard let published = node.published else { return start() }
-    return update(StateBox<Output>.read(published).state)
+    return update(StateBox<Output>.read(published))
   }
 
   @inlinable
@@ -222,7 +222,7 @@ final class OperatorRun<Operator: CollectionOperator> {
   }
 
   @inlinable
-  func update(_ state: CollectionState<Output>) -> CollectionUpdate<Output>? {
+  func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
       guard let update = inputs[index].update else { continue }
@@ -233,15 +233,16 @@ final class OperatorRun<Operator: CollectionOperator> {
     if hasChange {
       draft.reopen()
       wrapped.update(draft)
-      contents = draft.outcome(from: state.snapshot)
-      if contents == nil { draft.reset(to: state.snapshot) }
-      closeDraft(over: contents?.snapshot ?? state.snapshot)
+      contents = draft.outcome(from: published.state.snapshot)
+      if contents == nil { draft.reset(to: published.state.snapshot) }
+      closeDraft(over: contents?.snapshot ?? published.state.snapshot)
     }
     if isStatusStep {
       let (status, hasLoaded) = status
-      return state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+      return published.state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
     }
-    return contents.map { state.changed(to: $0.snapshot, by: $0.changeset) }
+    guard let contents else { return nil }
+    return published.state.changed(to: contents.snapshot, by: contents.changeset)
   }
 
   @inlinable

@@ -47,6 +47,10 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     guard let change = input.change else { return }
     let changeset = change.changeset
     let after = change.after
+    if changeset.isSingleUpdate {
+      update(output, changeset, after[changeset.updates[0].to])
+      return
+    }
     // Call the predicate once for each inserted or updated element, even if the output stays the
     // same.
     let updatedPass = changeset.updates.map { isIncluded(after[$0.to]) }
@@ -94,6 +98,28 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     output.write(
       result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] }
     )
+  }
+
+  /// Follows a change that is one update, the most frequent one.
+  @inlinable
+  mutating func update(
+    _ output: CollectionDraft<Element>, _ changeset: Changeset, _ element: Element
+  ) {
+    let offset = changeset.updates[0].to
+    let (passed, isPassing) = (passes[offset], isIncluded(element))
+    if !passed && !isPassing { return }
+    var rank = 0
+    for position in 0..<offset where passes[position] { rank += 1 }
+    if !isPassing {
+      output.removeSubrange(rank..<rank + 1)
+    } else if !passed {
+      output.insert(element, at: rank)
+    } else if rank == offset {
+      output.apply(changeset) { _ in element }
+    } else {
+      output[rank] = element
+    }
+    passes[offset] = isPassing
   }
 
   /// Follows updates that change nothing in which elements pass.

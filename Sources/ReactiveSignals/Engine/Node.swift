@@ -78,7 +78,9 @@ package final class Node: @unchecked Sendable {
   package let tracking = ObservationTracker()
 
   /// The state that observers have received, or are receiving.
-  @exclusivity(unchecked) @usableFromInline package private(set) var published: Event?
+  // A stored property would be checked for exclusivity where another module reads it.
+  @inlinable package var published: Event? { publishedState }
+  @exclusivity(unchecked) @usableFromInline private(set) var publishedState: Event?
   /// The newest state of a root, delivered or not.
   @exclusivity(unchecked) private var committed: Event?
   /// A Boolean value that indicates whether the end of a signal is committed. Nothing follows it.
@@ -164,7 +166,7 @@ package final class Node: @unchecked Sendable {
     self.entrance = entrance
     self.onStart = onStart
     composesCommits = remembers
-    (published, committed) = (state, state)
+    (publishedState, committed) = (state, state)
     (height, inputs) = (0, [])
     observers = ObserverList(domain: domain)
     boundaryObservers = ObserverList(domain: domain)
@@ -227,8 +229,8 @@ package final class Node: @unchecked Sendable {
   /// Sets the first state of a root that cannot be observed yet.
   package func setFirst(_ first: Event) {
     let replaced = domain.lock.withLock { _ in
-      defer { (published, committed) = (first, first) }
-      return (published, committed)
+      defer { (publishedState, committed) = (first, first) }
+      return (publishedState, committed)
     }
     withExtendedLifetime(replaced) {}
   }
@@ -336,8 +338,8 @@ package final class Node: @unchecked Sendable {
   /// Applies the update to the state of a node that cannot be observed yet.
   func settle(_ state: inout Domain.State) {
     if remembers, let update {
-      swap(&previous, &published)
-      published = update.state
+      swap(&previous, &publishedState)
+      publishedState = update.state
     }
     if ends { publishEnd(&state) }
   }
@@ -347,12 +349,23 @@ package final class Node: @unchecked Sendable {
     if let update {
       if remembers {
         // `previous` is nil.
-        swap(&previous, &published)
-        published = update.state
+        swap(&previous, &publishedState)
+        publishedState = update.state
       }
-      mustDeliver = boundaryObservers.publish(update, &state) || tracking.isRead
-      if update.hasChange, observers.publish(update, &state) { mustDeliver = true }
-      if update.isStatusStep, statusObservers.publish(update, &state) { mustDeliver = true }
+      // Most nodes of a long chain have no observers.
+      mustDeliver = tracking.isRead
+      if boundaryObservers.isInUse {
+        boundaryObservers.publish(update, &state)
+        mustDeliver = true
+      }
+      if observers.isInUse, update.hasChange {
+        observers.publish(update, &state)
+        mustDeliver = true
+      }
+      if statusObservers.isInUse, update.isStatusStep {
+        statusObservers.publish(update, &state)
+        mustDeliver = true
+      }
     }
     if ends { publishEnd(&state) }
   }

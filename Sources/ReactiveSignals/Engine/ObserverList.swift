@@ -32,6 +32,9 @@ package final class ObserverList: @unchecked Sendable {
   /// A Boolean value that indicates whether there is no observer.
   package func isEmpty(_ state: inout Domain.State) -> Bool { count == 0 }
 
+  /// A Boolean value that indicates whether there is an observer or a tracked read, under the lock.
+  var isInUse: Bool { count > 0 || tracking.isRead }
+
   // MARK: Subscribing
 
   /// Adds an observer, and calls it with a first event on this thread.
@@ -160,14 +163,11 @@ package final class ObserverList: @unchecked Sendable {
   // MARK: Delivering
 
   /// Captures the observers that receive `event` in this pass.
-  ///
-  /// - Returns: `true` if `deliver(_:)` and `endPass()` have something to do.
-  package func publish(_ event: Event, _ state: inout Domain.State) -> Bool {
-    if count == 0 { return tracking.isRead }
+  func publish(_ event: Event, _ state: inout Domain.State) {
+    if count == 0 { return }
     for observation in joining { observation.addToBacklog(event) }
     self.event = event
     captured = slots
-    return true
   }
 
   /// Captures the observers that receive the end, after the event of the pass, and removes all of them.
