@@ -20,21 +20,26 @@ extension DataSource {
     }
   }
 
-  /// Waits until all earlier commits, upstream first, have reached the immediate observers.
+  /// Blocks until all earlier commits, upstream first, have reached the immediate observers.
   ///
   /// Do not call this method inside an observer or a transaction. It would wait for itself, and
-  /// traps.
-  public func flush() {
+  /// traps. In an async function, use ``flush()``.
+  @available(
+    *, noasync, message: "Write 'await flush()', which also waits for scheduled observers"
+  )
+  public func flushAndWait() {
     let context = ThreadContext.current
     precondition(
       context.deliveryDepth == 0 && context.transactionDepth == 0,
-      "flush() inside an observer or a transaction would wait for itself: call it outside")
-    collection.node.flush()
+      "flushAndWait() inside an observer or a transaction would wait for itself: call it outside")
+    collection.node.flushAndWait()
   }
 
   /// Waits until all earlier commits have reached all observers, including scheduled ones.
+  ///
+  /// In a function that is not async, use ``flushAndWait()``, or call this method in a `Task`.
   public func flush() async {
-    await collection.node.flushed()
+    await collection.node.flush()
     let node = collection.node
     let mailboxes = node.domain.lock.withLock { state in
       node.observers.mailboxes(&state) + node.statusObservers.mailboxes(&state)
@@ -44,13 +49,13 @@ extension DataSource {
 }
 
 extension Node {
-  /// Waits until the domains upstream, and then the domain of this node, have delivered.
-  package func flush() {
+  /// Blocks until the domains upstream, and then the domain of this node, have delivered.
+  package func flushAndWait() {
     for domain in DependencyGraph.domains(upTo: self) { domain.waitUntilDelivered() }
   }
 
-  /// Waits like ``flush()``, but suspends the task instead of blocking the thread.
-  package func flushed() async {
+  /// Waits like ``flushAndWait()``, but suspends the task instead of blocking the thread.
+  package func flush() async {
     for domain in DependencyGraph.domains(upTo: self) { await domain.delivered() }
   }
 }

@@ -213,7 +213,7 @@ import Testing
   }
 
   private func blockForASecondEvent(_ recorder: RecordingObserver<TestElement>) throws {
-    try recorder.wait(forEvents: 2, timeout: .milliseconds(1))
+    try recorder.waitBlocking(forEvents: 2, timeout: .milliseconds(1))
   }
 
   @Test func `waiting ends when the task is canceled`() async {

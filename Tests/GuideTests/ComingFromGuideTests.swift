@@ -65,7 +65,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
     var people = [Person(id: 1, name: "Ada")]
     func show(_ newPeople: [Person], in view: some BatchUpdatingListView) {
       let changes = StagedChangeset(from: people, to: newPeople)
-      view.reload(using: changes, setData: { people = $0 })
+      view.reload(using: changes) { people = $0 }
     }
     let view = OperationLog()
     show([Person(id: 2, name: "Grace"), Person(id: 1, name: "Ada")], in: view)

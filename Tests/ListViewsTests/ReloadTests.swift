@@ -113,17 +113,27 @@ import Testing
   }
 
   @Test func `a caller can wait for the last batch`() async throws {
-    #expect(await view.reload(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 })
+    #expect(
+      await view.reloadAndFinish(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 })
     try view.check()
-    #expect(await view.reload(using: StagedChangeset(from: new, to: new)) { screen.rows = $0 })
+    #expect(
+      await view.reloadAndFinish(using: StagedChangeset(from: new, to: new)) { screen.rows = $0 })
     view.holdsCompletions = true
-    let isFinished = await view.reload(using: StagedChangeset(from: new, to: old)) {
+    let isFinished = await view.reloadAndFinish(using: StagedChangeset(from: new, to: old)) {
       screen.rows = $0
       // Runs when the reload has begun to wait.
       if $0 == old { Task { view.completeBatches(isFinished: false) } }
     }
     #expect(!isFinished)
     #expect(screen.shown == old)
+  }
+
+  @Test func `an async function can reload without waiting`() async throws {
+    view.holdsCompletions = true
+    view.reload(using: StagedChangeset(from: old, to: new)) { screen.rows = $0 }
+    #expect(screen.shown == new)
+    view.completeBatches()
+    try view.check()
   }
 
   @Test func `a released view completes its reload`() async {
@@ -239,12 +249,14 @@ import Testing
     ]
     let screen = SectionedScreen(old)
     #expect(
-      await screen.view.reload(using: StagedChangeset(from: old, to: new)) { screen.sections = $0 })
+      await screen.view.reloadAndFinish(using: StagedChangeset(from: old, to: new)) {
+        screen.sections = $0
+      })
     try screen.view.check()
     #expect(screen.view.batchCount == 5)
     #expect(screen.view.cells == new.map(\.elements))
     #expect(
-      await screen.view.reload(
+      await screen.view.reloadAndFinish(
         using: StagedChangeset(from: new, to: old), interrupt: { $0.changeCount > 0 }
       ) { screen.sections = $0 })
     try screen.view.check()

@@ -61,13 +61,29 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     #expect(told == [true])
   }
 
+  @Test func `a closure after a commit is its completion`() async throws {
+    var told: [Bool] = []
+    list.commit(list.makeProposal(for: new), to: view) { isFinished in told.append(isFinished) }
+    list.commit(list.makeProposal(for: old), to: view) {
+      told.append($0)
+    } interrupt: {
+      $0.changeCount > 0
+    }
+    try view.check()
+    #expect(view.batchCount > 0)
+    #expect(view.reloadCount == 2)
+    #expect(list.sections == old)
+    #expect(told == [true, true])
+  }
+
   @Test func `a commit can be interrupted and awaited`() async throws {
-    #expect(await list.commit(list.makeProposal(for: new), to: view, interrupt: { _ in true }))
+    #expect(
+      await list.commitAndFinish(list.makeProposal(for: new), to: view, interrupt: { _ in true }))
     try view.check()
     #expect(view.batchCount == 0)
-    #expect(await list.commit(list.makeProposal(for: old), to: view))
+    #expect(await list.commitAndFinish(list.makeProposal(for: old), to: view))
     try view.check()
-    #expect(await list.commit(list.makeProposal(for: old), to: view))
+    #expect(await list.commitAndFinish(list.makeProposal(for: old), to: view))
     #expect(list.sections == old)
   }
 
@@ -80,7 +96,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     await list.proposeConcurrently(old)
     #expect(proposals.map(\.sections) == [new, new])
     #expect(list.sections == old)
-    for proposal in proposals { list.commit(proposal, to: view, completion: { _ in }) }
+    for proposal in proposals { list.commit(proposal, to: view) }
     #expect(list.sections == new)
     #expect(view.violations.isEmpty)
   }
@@ -92,7 +108,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     list.proposalHandler = { proposed += $0.sections.map(\.id) }
     list.commit(
       list.makeProposal(for: [GatedSection(id: 0)]),
-      to: StrictListView(sections: { list.sections }), completion: { _ in })
+      to: StrictListView(sections: { list.sections }))
     async let slow: Void = list.proposeConcurrently([GatedSection(id: 0, gate: gate)])
     await gate.waitUntilEntered()
     list.propose([GatedSection(id: 2)])
@@ -105,7 +121,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
     let proposal = await Task.detached { [old, new] in
       SectionedListDataSource.makeProposal(from: old, to: new)
     }.value
-    await list.commit(proposal, to: view)
+    await list.commitAndFinish(proposal, to: view)
     try view.check()
     #expect(list.sections == new)
   }
@@ -115,13 +131,13 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   @Test func `an outdated proposal is compared again`() throws {
     let first = list.makeProposal(for: new)
     let second = list.makeProposal(for: [TestSection(model: 0, elements: [2])])
-    list.commit(first, to: view, completion: { _ in })
-    list.commit(second, to: view, completion: { _ in })
+    list.commit(first, to: view)
+    list.commit(second, to: view)
     try view.check()
     #expect(view.cells == [[2]])
     // Once more, and back.
-    list.commit(second, to: view, completion: { _ in })
-    list.commit(first, to: view, completion: { _ in })
+    list.commit(second, to: view)
+    list.commit(first, to: view)
     try view.check()
     #expect(list.sections == new)
     #expect(view.reloadCount == 1)
@@ -129,11 +145,11 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
 
   @Test func `a proposal of another list is compared again`() throws {
     let foreign = SectionedListDataSource.makeProposal(from: [], to: new)
-    list.commit(foreign, to: view, completion: { _ in })
+    list.commit(foreign, to: view)
     try view.check()
     #expect(list.sections == new)
     let empty = SectionedListDataSource<TestSection>.makeProposal(from: [], to: [])
-    list.commit(empty, to: view, completion: { _ in })
+    list.commit(empty, to: view)
     try view.check()
     #expect(list.sections.isEmpty)
   }
@@ -154,8 +170,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
         proposals.append(list.makeProposal(for: sections))
         let proposal = proposals[editor.random.below(proposals.count)]
         let isInterrupted = editor.random.oneIn(5)
-        list.commit(
-          proposal, to: view, interrupt: { _ in isInterrupted }, completion: { _ in })
+        list.commit(proposal, to: view, interrupt: { _ in isInterrupted })
         try view.check()
         #expect(list.sections == proposal.sections, "seed \(seed)")
       }
@@ -184,11 +199,9 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   }
 
   @Test func `a commit can begin inside a completion`() throws {
-    list.commit(
-      list.makeProposal(for: new), to: view,
-      completion: { _ in
-        list.commit(list.makeProposal(for: old), to: view, completion: { _ in })
-      })
+    list.commit(list.makeProposal(for: new), to: view) { _ in
+      list.commit(list.makeProposal(for: old), to: view)
+    }
     try view.check()
     #expect(list.sections == old)
   }

@@ -28,7 +28,7 @@ import Testing
         property.value = Numbered(2)
       }
     }
-    items.flush()
+    items.flushAndWait()
     #expect(items.count == 2)
     #expect(rows.snapshot.map(\.id) == [1, 2])
   }
@@ -168,7 +168,7 @@ import Testing
     for held in held { held.release() }
     for worker in workers { try worker.join() }
     for (event, join) in zip(events, joins) {
-      join.flush()
+      join.flushAndWait()
       #expect(event.changes.count == 2)
       try event.check(against: join)
     }
@@ -232,7 +232,7 @@ import Testing
     }
     held.release()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     print("resident pages after each 100,000 transactions: \(sizes)")
     withKnownIssue("a composed commit keeps the tickets of all its transactions") {
       #expect(sizes[2] - sizes[0] < 2_000)

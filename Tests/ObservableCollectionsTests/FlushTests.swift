@@ -19,7 +19,7 @@ import Testing
 
   @Test func aFlushWithNothingOnItsWayReturnsAtOnce() async throws {
     let items = Items([1])
-    try Worker.run { items.flush() }
+    try Worker.run { items.flushAndWait() }
     await items.flush()
   }
 
@@ -34,7 +34,7 @@ import Testing
     items.append(3)
     let seen = Shared(0)
     let flushing = Worker {
-      items.flush()
+      items.flushAndWait()
       seen.value = recorder.eventCount
     }
     #expect(seen.value == 0)
@@ -54,7 +54,7 @@ import Testing
     try held.waitUntilReached()
     let seen = Log<String>([])
     let flushing = Worker {
-      joined.flush()
+      joined.flushAndWait()
       seen.append(recorder.snapshot.description)
     }
     held.release()
@@ -71,7 +71,7 @@ import Testing
     let joining = Worker { recorder.value = RecordingObserver(items) }
     try held.waitUntilReached()
     items.append(2)
-    let flushing = Worker { items.flush() }
+    let flushing = Worker { items.flushAndWait() }
     held.release()
     try flushing.join()
     try joining.join()
@@ -110,14 +110,14 @@ import Testing
       top = one.concatenated(with: other)
     }
     let last = top
-    let flushing = Worker { last.flush() }
+    let flushing = Worker { last.flushAndWait() }
     try flushing.join()
   }
 
   @Test func aFlushInsideAnObserverTraps() async {
     await #expect(processExitsWith: .failure) {
       let items = CollectionProperty([1])
-      let observation = items.observe { _ in items.flush() }
+      let observation = items.observe { _ in items.flushAndWait() }
       observation.dispose()
     }
   }
@@ -125,7 +125,7 @@ import Testing
   @Test func aFlushInsideAnObserverOfAnotherCollectionTraps() async {
     await #expect(processExitsWith: .failure) {
       let (items, other) = (CollectionProperty([1]), CollectionProperty([2]))
-      let observation = items.observe { if $0.revision > 0 { other.flush() } }
+      let observation = items.observe { if $0.revision > 0 { other.flushAndWait() } }
       items.append(3)
       observation.dispose()
     }
@@ -134,14 +134,14 @@ import Testing
   @Test func aFlushInsideATransactionTraps() async {
     await #expect(processExitsWith: .failure) {
       let items = CollectionProperty([1])
-      items.transaction { _ in items.flush() }
+      items.transaction { _ in items.flushAndWait() }
     }
   }
 
   @Test func aFlushInsideATransactionOverSeveralTraps() async {
     await #expect(processExitsWith: .failure) {
       let items = CollectionProperty([1])
-      withTransaction { items.flush() }
+      withTransaction { items.flushAndWait() }
     }
   }
 
@@ -149,7 +149,7 @@ import Testing
     await #expect(processExitsWith: .failure) {
       let items = CollectionProperty([1])
       let observation = items.observe(on: .queue(DispatchQueue(label: "own"))) { _ in
-        items.flush()
+        items.flushAndWait()
       }
       DispatchSemaphore(value: 0).wait()
       observation.dispose()

@@ -52,7 +52,7 @@ import Testing
       let events = RecordingObserver(last)
       items.append(TestElement(2, 2))
       #expect(events.changes.map(\.changeset) == [Changeset(insertions: [1])])
-      last.flush()
+      last.flushAndWait()
       chain = []
     }
   }

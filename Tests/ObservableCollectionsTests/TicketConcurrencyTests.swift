@@ -33,7 +33,7 @@ import Testing
     #expect(events.changes.count == 1)
     mayGoOn.open()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     #expect(events.changes.map { $0.changeset.updates.count } == [0, 2])
     try events.check(against: both)
     withExtendedLifetime(observation) {}
@@ -61,7 +61,7 @@ import Testing
     #expect(all.snapshot.map(\.id) == [1, 5])
     mayGoOn.open()
     try worker.join()
-    all.flush()
+    all.flushAndWait()
     #expect(
       events.changes.map { $0.after.map(\.id) } == [[1], [1, 5], [1, 2, 3, 5], [1, 2, 3, 4, 5]])
     withExtendedLifetime(observation) {}
@@ -190,7 +190,7 @@ import Testing
     }
     isOver.value = true
     for worker in workers { try worker.join() }
-    joined.flush()
+    joined.flushAndWait()
     #expect(mixtures.value == [])
     #expect(last.value == count)
     // Fewer only if delivery fell behind by a thousand commits.
@@ -225,7 +225,7 @@ import Testing
     #expect(items.collection.node.domain.pendingCount <= 1_001)
     mayGoOn.open()
     try worker.join()
-    items.flush()
+    items.flushAndWait()
     #expect(revisions.value.count == 2)
     #expect(revisions.value.last?.last == items.revision)
     try other.check(against: items)
@@ -304,7 +304,7 @@ import Testing
     for number in 2...3_000 { write(number) }
     mayGoOn.open()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     #expect(mixtures.value == [])
     #expect(both.snapshot.map(\.content) == [3_000, 3_000])
     #expect(events.value < 3_000)
@@ -339,7 +339,7 @@ import Testing
     }
     items.update(at: 0) { $0.content &+= 1 }
     for worker in workers.value { while (try? worker.join()) == nil {} }
-    items.flush()
+    items.flushAndWait()
     #expect(gaps.value == 0)
     #expect(revision.value == items.revision && items.revision == 10_000_001)
     #expect(items.snapshot.reduce(0) { $0 + $1.content } == 10_000_001)

@@ -313,7 +313,7 @@ import Testing
     for writer in writers { try writer.join() }
     isOver.value = true
     for worker in noise { try worker.join() }
-    for collection in all { collection.flush() }
+    for collection in all { collection.flushAndWait() }
     print("TransactionBreaking operations \(operations.value)")
     #expect(mixtures.value.prefix(5) == [], "seed \(seed)")
     for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }

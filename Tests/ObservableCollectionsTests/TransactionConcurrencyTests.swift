@@ -54,7 +54,7 @@ import Testing
       seen.append("\(derived.snapshot)")
       let joined = items.concatenated(with: Items([9]))
       seen.append("\(joined.snapshot)")
-      items.flush()
+      items.flushAndWait()
     }
     #expect(seen.value == ["[1]", "0:[1]", "[1]", "[1, 9]"])
     go.open()
@@ -132,7 +132,7 @@ import Testing
       Worker { for step in 0..<200 { items.append(TestElement(number * 1000 + step)) } }
     }
     for worker in workers { try worker.join() }
-    items.flush()
+    items.flushAndWait()
     #expect(items.count == 1200 && items.revision == 1200)
     #expect(recorder.eventCount == 1201)
     try recorder.check(against: items)

@@ -53,9 +53,9 @@ import Testing
       for id in 0..<4 { items.append(Meddler(id: id, meddle: meddle)) }
       body(items, Meddler(id: 9, meddle: meddle))
     }
-    items.flush()
+    items.flushAndWait()
     try recorder.check(against: items)
-    other.flush()
+    other.flushAndWait()
   }
 
   @Test func comparisonsOfSingleEditsMayComeBack() throws {
@@ -327,7 +327,7 @@ import Testing
       try? Worker.run { items.append(4) }
     }
     try Worker.run { items.append(2) }
-    items.flush()
+    items.flushAndWait()
     #expect(counts.value == items.revision + 1)
     observation.dispose()
   }

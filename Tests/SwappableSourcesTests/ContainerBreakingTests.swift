@@ -35,7 +35,7 @@ import Testing
     }
     held.release()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     #expect(mixtures.value == [])
     #expect(events.changes.map { $0.after.map(\.content) } == [[0, 0, 0], [7, 0, 7]])
     try events.check(against: both)
@@ -63,7 +63,7 @@ import Testing
     }
     held.release()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     #expect(both.snapshot.map(\.content) == [7, 0, 7])
     withKnownIssue("the difference to a new source carries no ticket") {
       #expect(mixtures.value == [])
@@ -88,7 +88,7 @@ import Testing
     }
     held.release()
     try worker.join()
-    both.flush()
+    both.flushAndWait()
     #expect(both.snapshot.map(\.content) == [0, 0, 7])
     try events.check(against: both)
   }
@@ -153,7 +153,7 @@ import Testing
       }
     }
     for worker in workers { try worker.join() }
-    for collection in all { collection.flush() }
+    for collection in all { collection.flushAndWait() }
     print("ContainerBreaking operations \(operations.value)")
     for (recorder, collection) in zip(recorders, all) { try recorder.check(against: collection) }
     let expected = containers[0].snapshot.array + containers[1].snapshot.array

@@ -323,7 +323,7 @@ import Testing
       if isCancelled { handle.value = container.swap(to: new) }
       flushing = Worker { [container, recorder] in
         began.open()
-        container.flush()
+        container.flushAndWait()
         seen.value = recorder.snapshot.description
       }
       #expect(began.pass())
@@ -337,7 +337,7 @@ import Testing
   @Test func aFlushInsideAComparisonOfASwapTraps() async {
     await #expect(processExitsWith: .failure) {
       let container = Shared<SwappableContainer<Meddler>?>(nil)
-      let meddle: @Sendable () -> Void = { container.value?.flush() }
+      let meddle: @Sendable () -> Void = { container.value?.flushAndWait() }
       container.value = SwappableContainer(ArrayDataSource([Meddler(id: 1)]))
       container.value?.swap(to: ArrayDataSource([Meddler(id: 1, meddle: meddle)]))
     }

@@ -57,7 +57,9 @@ private final class Stress: Sendable {
     while committed.add(1, ordering: .relaxed).oldValue < commits {
       edit(&editor)
       // Otherwise, commits would run far ahead of their delivery.
-      if editor.random.oneIn(16) { collections[editor.random.below(collections.count)].flush() }
+      if editor.random.oneIn(16) {
+        collections[editor.random.below(collections.count)].flushAndWait()
+      }
     }
   }
 
@@ -88,7 +90,7 @@ private final class Stress: Sendable {
     while !isDone {
       swap(&random)
       // As with commits: otherwise, the delivering thread could never catch up.
-      containers[random.below(containers.count)].flush()
+      containers[random.below(containers.count)].flushAndWait()
     }
   }
 
@@ -106,7 +108,7 @@ private final class Stress: Sendable {
       kept.append(makeObserver(&random))
       leftovers.add(kept[kept.count - 1].recorder)
       count("observers")
-      if random.oneIn(4) { collections[random.below(collections.count)].flush() }
+      if random.oneIn(4) { collections[random.below(collections.count)].flushAndWait() }
       if kept.count > limit { end(kept.remove(at: random.below(kept.count)), &random) }
     }
     for observer in kept { end(observer, &random) }

@@ -23,27 +23,6 @@ package func withEvery<Value>(
   }
 }
 
-/// Runs an asynchronous test for each value. Nested calls run it for each combination of values.
-///
-/// - Parameters:
-///   - name: The name of the value in an error.
-///   - values: The values.
-///   - actor: The actor on which the test runs. The default is the actor of the caller.
-///   - body: The test. If it throws, no further values are tested.
-/// - Throws: A ``CombinationError`` with the values and the error of `body`.
-package func withEvery<Value: Sendable>(
-  _ name: String, in values: some Sequence<Value>,
-  isolation actor: isolated (any Actor)? = #isolation, _ body: (Value) async throws -> Void
-) async throws {
-  for value in values {
-    do {
-      try await body(value)
-    } catch {
-      throw CombinationError(name, value, error)
-    }
-  }
-}
-
 /// Returns all lists with at most a number of elements, the shortest first.
 ///
 /// - Parameters:

@@ -175,18 +175,21 @@ extension RecordingObserver {
 
   /// Blocks until a condition holds. The condition is checked after each event.
   ///
+  /// In an async function, use ``wait(timeout:until:)``.
+  ///
   /// - Parameters:
   ///   - timeout: The time to wait.
   ///   - condition: A closure that checks the recorder.
   /// - Throws: A ``TimeoutError`` if the condition does not hold in time.
-  public func wait(
+  @available(*, noasync, message: "Write 'await wait(timeout:until:)'")
+  public func waitBlocking(
     timeout: Duration = .seconds(60), until condition: (RecordingObserver<Element>) -> Bool
   ) throws {
     let deadline = DispatchTime.after(timeout)
     while true {
       let seen = record.notice.count
       if condition(self) { return }
-      guard record.notice.wait(after: seen, until: deadline) else {
+      guard record.notice.waitBlocking(after: seen, until: deadline) else {
         if condition(self) { return }
         throw late(timeout)
       }
@@ -202,9 +205,12 @@ extension RecordingObserver {
 
   /// Blocks until a number of events is recorded, including the initial event.
   ///
+  /// In an async function, use ``wait(forEvents:timeout:)``.
+  ///
   /// - Throws: A ``TimeoutError`` if there are fewer events in time.
-  public func wait(forEvents count: Int, timeout: Duration = .seconds(60)) throws {
-    try wait(timeout: timeout) { $0.eventCount >= count }
+  @available(*, noasync, message: "Write 'await wait(forEvents:timeout:)'")
+  public func waitBlocking(forEvents count: Int, timeout: Duration = .seconds(60)) throws {
+    try waitBlocking(timeout: timeout) { $0.eventCount >= count }
   }
 
   /// Waits until the recorded contents are equal to the given elements.

@@ -28,7 +28,7 @@ final class ChangeNotice: Sendable {
   /// Blocks until there are more than `seen` notifications, or the deadline has passed.
   ///
   /// - Returns: `true` if there are more.
-  func wait(after seen: Int, until deadline: DispatchTime) -> Bool {
+  func waitBlocking(after seen: Int, until deadline: DispatchTime) -> Bool {
     let semaphore = DispatchSemaphore(value: 0)
     guard let waiter = register(after: seen, { _ in semaphore.signal() }) else { return true }
     if semaphore.wait(timeout: deadline) == .success { return true }

@@ -96,20 +96,9 @@ package final class Pause: Sendable {
     while true {
       let seen = notice.count
       if isReached { return }
-      guard notice.wait(after: seen, until: deadline) || isReached else { throw late(timeout) }
-    }
-  }
-
-  /// Waits until a thread is held here.
-  ///
-  /// - Throws: A ``TimeoutError`` if no thread is held in time.
-  package func waitUntilReached(timeout: Duration = .seconds(60)) async throws(TimeoutError) {
-    let deadline = DispatchTime.after(timeout)
-    while true {
-      let seen = notice.count
-      if isReached { return }
-      let isNoticed = await notice.wait(after: seen, until: deadline)
-      guard isNoticed || isReached else { throw late(timeout) }
+      guard notice.waitBlocking(after: seen, until: deadline) || isReached else {
+        throw late(timeout)
+      }
     }
   }
 

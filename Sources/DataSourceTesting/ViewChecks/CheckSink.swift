@@ -38,9 +38,7 @@ public func checkSink<View: BatchUpdatingListView, Cell: Equatable>(
     expected: { $0.map(cell) }, items: { Array($0) },
     stages: { StagedChangeset(from: $0, to: $1) },
     reload: { probe, stages, interrupt in
-      probe.reload(
-        using: stages, interrupt: interrupt, setData: { setData(probe.view, $0) },
-        completion: { _ in })
+      probe.reload(using: stages, interrupt: interrupt) { setData(probe.view, $0) }
     },
     bind: { source, probe, interrupt in
       source.bind(to: probe, interrupt: interrupt) { [unowned probe] in setData(probe.view, $0) }
@@ -87,9 +85,7 @@ public func checkSectionedSink<View: BatchUpdatingSectionedListView, Cell: Equat
     expected: { $0.map { [heading($0.model)] + $0.elements.map(cell) } },
     items: { TestSection.sections(of: $0) }, stages: { StagedChangeset(from: $0, to: $1) },
     reload: { probe, stages, interrupt in
-      probe.reload(
-        using: stages, interrupt: interrupt, setData: { setData(probe.view, $0) },
-        completion: { _ in })
+      probe.reload(using: stages, interrupt: interrupt) { setData(probe.view, $0) }
     },
     bind: { source, probe, interrupt in
       source.bind(to: probe, sections: { TestSection.sections(of: $0) }, interrupt: interrupt) {

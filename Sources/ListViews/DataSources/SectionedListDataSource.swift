@@ -128,15 +128,15 @@ extension SectionedListDataSource {
   /// - Parameters:
   ///   - proposal: The proposal.
   ///   - view: The view of this list, which must always be the same.
-  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
-  ///     shows the new sections immediately, without animation.
   ///   - completion: A closure that is called once: after the last batch, or immediately if there
   ///     is no batch or if `interrupt` returns `true`. It receives `false` if a batch was cut short
   ///     or the view was released.
+  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
+  ///     shows the new sections immediately, without animation.
   public func commit(
     _ proposal: ProposedSections<Section>, to view: some BatchUpdatingSectionedListView,
-    interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
-    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in }
+    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in },
+    interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false }
   ) {
     StagedReload(
       stages: { [self] in
@@ -157,12 +157,14 @@ extension SectionedListDataSource {
   ///     shows the new sections immediately, without animation.
   /// - Returns: `false` if a batch was cut short or the view was released.
   @discardableResult
-  public func commit(
+  public func commitAndFinish(
     _ proposal: ProposedSections<Section>, to view: some BatchUpdatingSectionedListView,
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false }
   ) async -> Bool {
     await withCheckedContinuation { continuation in
-      commit(proposal, to: view, interrupt: interrupt) { continuation.resume(returning: $0) }
+      commit(
+        proposal, to: view, completion: { continuation.resume(returning: $0) },
+        interrupt: interrupt)
     }
   }
 }
@@ -170,7 +172,7 @@ extension SectionedListDataSource {
 /// Proposed sections for a list, and the change that leads to them.
 ///
 /// A proposal changes nothing. You can commit it even if the list has changed in the meantime; see
-/// ``SectionedListDataSource/commit(_:to:interrupt:completion:)``.
+/// ``SectionedListDataSource/commit(_:to:completion:interrupt:)``.
 public struct ProposedSections<Section: DifferentiableSection> {
   /// The sections of the list when the proposal was made.
   package let origin: [Section]

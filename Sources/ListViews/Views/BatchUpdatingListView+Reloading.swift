@@ -44,7 +44,7 @@ extension BatchUpdatingListView {
   ///     batch.
   /// - Returns: `false` if a batch was cut short or the view was released.
   @discardableResult
-  public func reload<Item>(
+  public func reloadAndFinish<Item>(
     using stages: StagedChangeset<Item, Changeset>,
     interrupt: @escaping @MainActor (Changeset) -> Bool = { _ in false },
     setData: @escaping @MainActor ([Item]) -> Void
@@ -96,7 +96,7 @@ extension BatchUpdatingSectionedListView {
   ///     batch.
   /// - Returns: `false` if a batch was cut short or the view was released.
   @discardableResult
-  public func reload<Section>(
+  public func reloadAndFinish<Section>(
     using stages: StagedChangeset<Section, SectionedChangeset>,
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
     setData: @escaping @MainActor ([Section]) -> Void

@@ -55,7 +55,7 @@ private final class OtherExamples: UITableViewController {
 
   func stages(newRows: [Person]) async {
     let stages = StagedChangeset(from: rows, to: newRows)
-    let isFinished = await tableView.reload(
+    let isFinished = await tableView.reloadAndFinish(
       using: stages, interrupt: { $0.changeCount > 100 }
     ) { rows in
       self.rows = rows
