@@ -46,11 +46,58 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
   mutating func update(_ output: CollectionDraft<Element>) {
     guard let change = input.change else { return }
     let changeset = change.changeset
-    let after = change.after
-    if changeset.isSingleUpdate {
-      update(output, changeset, after[changeset.updates[0].to])
-      return
+    if changeset.changeCount > 1 {
+      rebuild(output, change)
+    } else if let update = changeset.updates.first {
+      self.update(output, at: update.to, to: change.after[update.to], changeset)
+    } else if let offset = changeset.insertions.first {
+      let element = change.after[offset]
+      let isPassing = isIncluded(element)
+      if isPassing { output.insert(element, at: rank(of: offset)) }
+      passes.insert(isPassing, at: offset)
+    } else if let offset = changeset.deletions.first {
+      let rank = rank(of: offset)
+      if passes.remove(at: offset) { output.removeSubrange(rank..<rank + 1) }
+    } else if let move = changeset.moves.first {
+      let rank = rank(of: move.from)
+      let isPassing = passes.remove(at: move.from)
+      if isPassing { output.move(from: rank, to: self.rank(of: move.to)) }
+      passes.insert(isPassing, at: move.to)
     }
+  }
+
+  /// Follows the update of one element.
+  @inlinable
+  mutating func update(
+    _ output: CollectionDraft<Element>, at offset: Int, to element: Element, _ changeset: Changeset
+  ) {
+    let (passed, isPassing) = (passes[offset], isIncluded(element))
+    if !passed && !isPassing { return }
+    passes[offset] = isPassing
+    let rank = rank(of: offset)
+    if !isPassing {
+      output.removeSubrange(rank..<rank + 1)
+    } else if !passed {
+      output.insert(element, at: rank)
+    } else if rank == offset {
+      output.apply(changeset) { _ in element }
+    } else {
+      output[rank] = element
+    }
+  }
+
+  /// Returns the number of elements before an offset that pass.
+  @inlinable
+  func rank(of offset: Int) -> Int {
+    var rank = 0
+    for position in 0..<offset where passes[position] { rank += 1 }
+    return rank
+  }
+
+  /// Follows several operations at once.
+  @inlinable
+  mutating func rebuild(_ output: CollectionDraft<Element>, _ change: CollectionChange<Element>) {
+    let (changeset, after) = (change.changeset, change.after)
     // Call the predicate once for each inserted or updated element, even if the output stays the
     // same.
     let updatedPass = changeset.updates.map { isIncluded(after[$0.to]) }
@@ -98,28 +145,6 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     output.write(
       result, over: start, Changeset(origins: kept, oldCount: oldCount) { _, new in isUpdated[new] }
     )
-  }
-
-  /// Follows a change that is one update, the most frequent one.
-  @inlinable
-  mutating func update(
-    _ output: CollectionDraft<Element>, _ changeset: Changeset, _ element: Element
-  ) {
-    let offset = changeset.updates[0].to
-    let (passed, isPassing) = (passes[offset], isIncluded(element))
-    if !passed && !isPassing { return }
-    var rank = 0
-    for position in 0..<offset where passes[position] { rank += 1 }
-    if !isPassing {
-      output.removeSubrange(rank..<rank + 1)
-    } else if !passed {
-      output.insert(element, at: rank)
-    } else if rank == offset {
-      output.apply(changeset) { _ in element }
-    } else {
-      output[rank] = element
-    }
-    passes[offset] = isPassing
   }
 
   /// Follows updates that change nothing in which elements pass.

@@ -1,4 +1,5 @@
 public import Diffing
+public import SwappablePrimitives
 
 extension DataSource {
   /// Derives a collection in sorted order. Elements that compare as equal keep the order of the source.
@@ -73,6 +74,56 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
   @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
     guard let change = input.change else { return }
+    let (changeset, after) = (change.changeset, change.after)
+    if changeset.changeCount > 1 {
+      rebuild(output, change)
+    } else if let offset = changeset.updates.first?.to {
+      let rank = remove(offset)
+      let place = insert(offset, after)
+      output.move(from: rank, to: place)
+      output[place] = after[offset]
+    } else if let offset = changeset.insertions.first {
+      shift(from: offset, by: 1)
+      output.insert(after[offset], at: insert(offset, after))
+    } else if let offset = changeset.deletions.first {
+      let rank = remove(offset)
+      shift(from: offset, by: -1)
+      output.removeSubrange(rank..<rank + 1)
+    } else if let move = changeset.moves.first {
+      let rank = remove(move.from)
+      shift(from: move.from, by: -1)
+      shift(from: move.to, by: 1)
+      output.move(from: rank, to: insert(move.to, after))
+    }
+  }
+
+  /// Removes an offset of the input from the order, and returns the offset in the output that it had.
+  @inlinable
+  mutating func remove(_ offset: Int) -> Int {
+    guard let rank = order.firstIndex(of: offset) else {
+      preconditionFailure("the element at \(offset) is not in the sorted collection")
+    }
+    order.remove(at: rank)
+    return rank
+  }
+
+  /// Inserts an offset of the input into the order at its place, and returns the place.
+  @inlinable
+  mutating func insert(_ offset: Int, _ input: Snapshot<Element>) -> Int {
+    let place = order.partitioningIndex { !precedes($0, offset, input) }
+    order.insert(offset, at: place)
+    return place
+  }
+
+  /// Changes the offsets of the input that are not less than an offset.
+  @inlinable
+  mutating func shift(from offset: Int, by distance: Int) {
+    for rank in 0..<order.count where order[rank] >= offset { order[rank] += distance }
+  }
+
+  /// Follows several operations at once.
+  @inlinable
+  mutating func rebuild(_ output: CollectionDraft<Element>, _ change: CollectionChange<Element>) {
     let (oldCount, start) = (output.count, output.savepoint)
     let changeset = change.changeset
     let input = change.after.array
@@ -100,10 +151,12 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
       ) { _, new in isUpdated[order[new]] })
   }
 
-  /// Returns whether one element is before another. Elements that compare as equal keep the input's
-  /// order.
+  /// Returns whether one element of the input is before another in the output. Elements that compare as equal
+  /// keep the input's order.
   @inlinable
-  func precedes(_ one: Int, _ other: Int, _ input: [Element]) -> Bool {
+  func precedes<Input: RandomAccessCollection>(
+    _ one: Int, _ other: Int, _ input: Input
+  ) -> Bool where Input.Element == Element, Input.Index == Int {
     if areInIncreasingOrder(input[one], input[other]) { return true }
     return one < other && !areInIncreasingOrder(input[other], input[one])
   }
@@ -120,15 +173,10 @@ struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
     var rest = one[...]
     for offset in other {
       // A few elements are merged into many, so find each place by binary search.
-      var low = rest.startIndex
-      var high = rest.endIndex
-      while low < high {
-        let middle = low + (high - low) / 2
-        if precedes(rest[middle], offset, input) { low = middle + 1 } else { high = middle }
-      }
-      merged += rest[..<low]
+      let place = rest.partitioningIndex { !precedes($0, offset, input) }
+      merged += rest[..<place]
       merged.append(offset)
-      rest = rest[low...]
+      rest = rest[place...]
     }
     return merged + rest
   }
