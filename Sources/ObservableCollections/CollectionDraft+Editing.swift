@@ -7,6 +7,7 @@ extension CollectionDraft {
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
   /// - Complexity: O(n).
+  @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
     snapshot.firstIndex(identifiedBy: identifier)
   }
@@ -16,6 +17,7 @@ extension CollectionDraft {
   /// - Parameter index: The offset of the element, in `0..<count`.
   /// - Returns: The removed element.
   @discardableResult
+  @inlinable
   public func remove(at index: Int) -> Element {
     let element = self[index]
     removeSubrange(index..<index + 1)
@@ -26,6 +28,7 @@ extension CollectionDraft {
   ///
   /// - Returns: The removed element, or `nil` if no element has the identity.
   @discardableResult
+  @inlinable
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
     firstIndex(identifiedBy: identifier).map { remove(at: $0) }
   }
@@ -34,6 +37,7 @@ extension CollectionDraft {
   ///
   /// If the predicate throws, no element is removed. Edits that the predicate makes to this draft
   /// are overwritten.
+  @inlinable
   public func removeAll<Failure: Error>(
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
@@ -49,6 +53,7 @@ extension CollectionDraft {
   }
 
   /// Removes all elements.
+  @inlinable
   public func removeAll() {
     removeSubrange(0..<count)
   }
@@ -58,6 +63,7 @@ extension CollectionDraft {
   /// - Parameters:
   ///   - index: The offset of the element, in `0..<count`.
   ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  @inlinable
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
@@ -73,6 +79,7 @@ extension CollectionDraft {
   ///   - body: A closure that changes the element. If it throws, the element stays as it was.
   /// - Returns: `true` if an element has the identity; otherwise, `false`.
   @discardableResult
+  @inlinable
   public func update<Failure: Error>(
     identifiedBy identifier: Element.DifferenceIdentifier,
     _ body: (inout Element) throws(Failure) -> Void

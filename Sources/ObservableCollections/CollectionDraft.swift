@@ -336,18 +336,18 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     withExtendedLifetime(dropped) {}
   }
 
+  /// The current elements, also after `close()`.
+  @inlinable package var contents: Snapshot<Element> { Snapshot(working) }
+
   /// Returns the net change of all edits, or `nil` if the contents are equal in the end.
   ///
   /// - Parameter base: The contents before the first edit.
   @inlinable
-  package func outcome(
-    from base: Snapshot<Element>
-  ) -> (snapshot: Snapshot<Element>, changeset: Changeset)? {
+  package func outcome(from base: Snapshot<Element>) -> Changeset? {
     if record.isEmpty { return nil }
-    let after = Snapshot(working)
+    let after = contents
     let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)
-    if changeset.hasNoEffect(from: base, to: after) { return nil }
-    return (after, changeset)
+    return changeset.hasNoEffect(from: base, to: after) ? nil : changeset
   }
 
   @inlinable

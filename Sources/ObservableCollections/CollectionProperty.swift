@@ -1,6 +1,6 @@
 public import Diffing
-package import ReactiveSignals
-import SwappablePrimitives
+public import ReactiveSignals
+public import SwappablePrimitives
 
 /// A collection that you can edit and observe.
 ///
@@ -14,12 +14,12 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   // Sendable: `openDraft`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
 
   public let collection: LiveCollection<Element>
-  private let gate = RecursiveGate()
-  private var openDraft: CollectionDraft<Element>?
+  @usableFromInline let gate = RecursiveGate()
+  @exclusivity(unchecked) @usableFromInline var openDraft: CollectionDraft<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
-  private var prepared: CollectionUpdate<Element>?
+  @exclusivity(unchecked) @usableFromInline var prepared: CollectionUpdate<Element>?
   /// The draft of the same transaction over several roots, which is released after its commit.
-  private var preparedDraft: CollectionDraft<Element>?
+  @exclusivity(unchecked) @usableFromInline var preparedDraft: CollectionDraft<Element>?
 
   /// Creates a collection.
   ///
@@ -57,6 +57,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   ///
   /// - Parameter body: A closure that edits the draft.
   /// - Returns: The return value of `body`.
+  @inlinable
   @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
@@ -65,6 +66,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   }
 
   /// Like ``transaction(_:)``, but for a closure that cannot fail, which needs no savepoint.
+  @inlinable
   package func edit<Result>(_ body: (CollectionDraft<Element>) -> Result) -> Result {
     perform(canFail: false, body)
   }
@@ -107,7 +109,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     edit { $0.newStatus = status }
   }
 
-  private func perform<Result, Failure: Error>(
+  @inlinable
+  func perform<Result, Failure: Error>(
     canFail: Bool, _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let thread = ThreadID.current
@@ -121,13 +124,12 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     gate.enter(as: thread)
     let draft = CollectionDraft(collection.current.state.snapshot)
     openDraft = draft
-    context.transactionDepth += 1
     if let transaction = context.transaction {
       // The transaction commits or rolls back at its end, and leaves the gate.
       transaction.add(self)
-      context.transactionDepth -= 1
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
+    context.transactionDepth += 1
     context.openTransactions.append(self)
     // Releasing the draft may run code that edits this collection, so this happens after the gate
     // is left.
@@ -144,13 +146,15 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     context.openTransactions.removeLast()
     context.transactionDepth -= 1
     let update = prepare()
-    let released = commit(update, tickets: [])
+    let released = update.map { collection.node.commit($0, tickets: []) }
+    gate.leave(as: thread)
     withExtendedLifetime(released) {}
     if update != nil { domain.deliver() }
     return result
   }
 
-  private func run<Result, Failure: Error>(
+  @inlinable
+  func run<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result,
     on draft: CollectionDraft<Element>, _ savepoint: CollectionDraft<Element>.Savepoint?
   ) throws(Failure) -> Result {
@@ -165,34 +169,26 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
 
 extension CollectionProperty {
   /// Closes the draft, and returns its net change or `nil`.
-  private func prepare() -> CollectionUpdate<Element>? {
+  @inlinable
+  func prepare() -> CollectionUpdate<Element>? {
     guard let draft = openDraft else { return nil }
     openDraft = nil
     // Only the thread inside the gate commits.
     let state = collection.current.state
-    let contents = draft.outcome(from: state.snapshot)
-    let status = draft.newStatus
+    let changeset = draft.outcome(from: state.snapshot)
     draft.close()
-    if contents == nil, status == nil { return nil }
-    return state.advanced(to: contents, status: status ?? state.status)
-  }
-
-  /// Commits an update, if there is one, and leaves the gate.
-  ///
-  /// - Returns: Objects to be released.
-  private func commit(
-    _ update: CollectionUpdate<Element>?, tickets: [Ticket]
-  ) -> (Event?, Event?)? {
-    defer { gate.leave(as: .current) }
-    guard let update else { return nil }
-    return domain.lock.withLock { collection.node.commit(update, tickets: tickets, &$0) }
+    if let status = draft.newStatus {
+      return state.advanced(to: changeset.map { (draft.contents, $0) }, status: status)
+    }
+    return changeset.map { state.changed(to: draft.contents, by: $0) }
   }
 
   /// Discards the draft and leaves the gate.
   ///
   /// - Returns: The draft, which the caller releases last.
   @discardableResult
-  private func rollBack() -> CollectionDraft<Element>? {
+  @usableFromInline
+  func rollBack() -> CollectionDraft<Element>? {
     let draft = openDraft
     openDraft = nil
     draft?.close()
@@ -202,24 +198,30 @@ extension CollectionProperty {
 }
 
 extension CollectionProperty: TransactionParticipant {
-  package var domain: Domain { collection.node.domain }
+  @usableFromInline package var domain: Domain { collection.node.domain }
 
+  @usableFromInline
   package func prepareCommit() -> Bool {
     preparedDraft = openDraft
     prepared = prepare()
     return prepared != nil
   }
 
+  @usableFromInline
   package func commitTransaction(tickets: [Ticket]) -> Any {
     let (update, draft) = (prepared, preparedDraft)
     (prepared, preparedDraft) = (nil, nil)
-    return (draft, commit(update, tickets: tickets))
+    let released = update.map { collection.node.commit($0, tickets: tickets) }
+    gate.leave(as: .current)
+    return (draft, released)
   }
 
+  @usableFromInline
   package func rollBackTransaction() -> Any {
     rollBack() as Any
   }
 
+  @usableFromInline
   package func saveTransaction() -> () -> Any {
     guard let draft = openDraft else { return { () } }
     let savepoint = draft.savepoint
@@ -234,7 +236,7 @@ public protocol EditableDataSource<Element>: DataSource {
 }
 
 extension EditableDataSource {
-  public var collection: LiveCollection<Element> { property.collection }
+  @inlinable public var collection: LiveCollection<Element> { property.collection }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.
   ///
@@ -244,6 +246,7 @@ extension EditableDataSource {
   ///
   /// - Parameter body: A closure that edits the draft.
   /// - Returns: The return value of `body`.
+  @inlinable
   @discardableResult
   public func transaction<Result, Failure: Error>(
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
@@ -252,11 +255,13 @@ extension EditableDataSource {
   }
 
   /// Appends an element.
+  @inlinable
   public func append(_ element: Element) {
     property.edit { $0.append(element) }
   }
 
   /// Appends elements, as one change.
+  @inlinable
   public func append(contentsOf elements: some Collection<Element>) {
     property.edit { $0.append(contentsOf: elements) }
   }
@@ -266,6 +271,7 @@ extension EditableDataSource {
   /// - Parameters:
   ///   - element: The element to insert.
   ///   - index: The offset of the element after the insertion, in `0...count`.
+  @inlinable
   public func insert(_ element: Element, at index: Int) {
     property.edit { $0.insert(element, at: index) }
   }
@@ -275,6 +281,7 @@ extension EditableDataSource {
   /// - Parameters:
   ///   - elements: The elements to insert.
   ///   - index: The offset of the first new element after the insertion, in `0...count`.
+  @inlinable
   public func insert(contentsOf elements: some Collection<Element>, at index: Int) {
     property.edit { $0.insert(contentsOf: elements, at: index) }
   }
@@ -283,6 +290,7 @@ extension EditableDataSource {
   ///
   /// - Parameter index: The offset of the element, in `0..<count`.
   /// - Returns: The removed element.
+  @inlinable
   @discardableResult
   public func remove(at index: Int) -> Element {
     property.edit { $0.remove(at: index) }
@@ -291,6 +299,7 @@ extension EditableDataSource {
   /// Removes the first element with an identity.
   ///
   /// - Returns: The removed element, or `nil` if no element has the identity.
+  @inlinable
   @discardableResult
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
     property.edit { $0.remove(identifiedBy: identifier) }
@@ -299,11 +308,13 @@ extension EditableDataSource {
   /// Removes elements, as one change.
   ///
   /// - Parameter range: The offsets of the elements to remove, within `0..<count`.
+  @inlinable
   public func removeSubrange(_ range: Range<Int>) {
     property.edit { $0.removeSubrange(range) }
   }
 
   /// Removes all elements that satisfy a predicate, as one change.
+  @inlinable
   public func removeAll<Failure: Error>(
     where shouldBeRemoved: (Element) throws(Failure) -> Bool
   ) throws(Failure) {
@@ -313,6 +324,7 @@ extension EditableDataSource {
   }
 
   /// Removes all elements.
+  @inlinable
   public func removeAll() {
     property.edit { $0.removeAll() }
   }
@@ -322,6 +334,7 @@ extension EditableDataSource {
   /// - Parameters:
   ///   - source: The offset of the element, in `0..<count`.
   ///   - destination: The offset of the element after the move, in `0..<count`.
+  @inlinable
   public func move(from source: Int, to destination: Int) {
     property.edit { $0.move(from: source, to: destination) }
   }
@@ -331,6 +344,7 @@ extension EditableDataSource {
   /// - Parameters:
   ///   - index: The offset of the element, in `0..<count`.
   ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  @inlinable
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
@@ -343,6 +357,7 @@ extension EditableDataSource {
   ///   - identifier: The identity.
   ///   - body: A closure that changes the element. If it throws, the element stays as it was.
   /// - Returns: `true` if an element has the identity; otherwise, `false`.
+  @inlinable
   @discardableResult
   public func update<Failure: Error>(
     identifiedBy identifier: Element.DifferenceIdentifier,
@@ -354,11 +369,13 @@ extension EditableDataSource {
   }
 
   /// Replaces all elements. The change is the difference: elements of the same identity are kept.
+  @inlinable
   public func replace(with elements: some Sequence<Element>) {
     property.edit { $0.replace(with: elements) }
   }
 
   /// The newest committed element at an offset. Setting it is an update, even if the identity differs.
+  @inlinable
   public subscript(index: Int) -> Element {
     get { snapshot[index] }
     set { property.edit { $0[index] = newValue } }
@@ -366,5 +383,5 @@ extension EditableDataSource {
 }
 
 extension CollectionProperty: EditableDataSource {
-  public var property: CollectionProperty<Element> { self }
+  @inlinable public var property: CollectionProperty<Element> { self }
 }

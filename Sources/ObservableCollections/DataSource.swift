@@ -1,6 +1,5 @@
 public import Diffing
 public import ReactiveSignals
-import Synchronization
 
 /// A live, ordered, read-only collection that can be observed, and its status.
 ///
@@ -211,10 +210,10 @@ public final class LiveCollection<Element: Differentiable & Sendable>: DataSourc
   }
 
   /// The newest state, delivered or not.
-  package var current: StateBox<Element> { .read(node.current) }
+  @inlinable package var current: StateBox<Element> { .read(node.current) }
 
   /// This collection.
-  public var collection: LiveCollection<Element> { self }
+  @inlinable public var collection: LiveCollection<Element> { self }
 }
 
 extension DataSource {

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// An uncontended pass costs one atomic exchange in each direction. One registry of the process knows
 /// all waiting threads. Therefore, two gates that are entered in opposite orders trap instead of hanging.
+@usableFromInline
 package final class RecursiveGate: Sendable {
   /// The raw `ThreadID` of the owner, or 0. The lowest bit indicates that a thread waits.
   private let owner = Atomic<UInt>(0)
@@ -18,12 +19,14 @@ package final class RecursiveGate: Sendable {
   package init() {}
 
   /// Returns a Boolean value that indicates whether a thread is inside.
+  @usableFromInline
   package func isOwned(by thread: ThreadID) -> Bool {
     // Relaxed: only `thread` itself ever stores or removes its own identity here.
     owner.load(ordering: .relaxed) & ~Self.waitingBit == thread.raw
   }
 
   /// Waits until no other thread is inside, and enters.
+  @usableFromInline
   package func enter(as thread: ThreadID) {
     if tryEnter(thread) { return }
     let semaphore = DispatchSemaphore(value: 0)
@@ -45,6 +48,7 @@ package final class RecursiveGate: Sendable {
   }
 
   /// Leaves, and wakes the thread that has waited longest.
+  @usableFromInline
   package func leave(as thread: ThreadID) {
     let left = owner.compareExchange(
       expected: thread.raw, desired: 0, successOrdering: .releasing, failureOrdering: .relaxed)

@@ -9,6 +9,7 @@
 /// The identity of a thread while the thread lives.
 ///
 /// The lowest bit of `raw` is always 0, and `raw` itself is never 0. Both are free to use as marks.
+@usableFromInline
 package struct ThreadID: Hashable, Sendable {
   package let raw: UInt
 
@@ -17,7 +18,7 @@ package struct ThreadID: Hashable, Sendable {
   }
 
   /// The calling thread.
-  package static var current: ThreadID {
+  @usableFromInline package static var current: ThreadID {
     #if canImport(Darwin)
       ThreadID(raw: UInt(bitPattern: pthread_self()))
     #else

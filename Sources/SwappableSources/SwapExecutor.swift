@@ -221,7 +221,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
         to: contents, status: source.status, hasLoaded: source.hasLoaded)
     else { return [before] }
     let released = root.commit(update, tickets: tickets, &state)
-    return [before, released.0, released.1].compactMap(\.self)
+    return [before, released.1].compactMap(\.self)
   }
 
   /// Computes the difference from the shown contents. They do not change meanwhile.

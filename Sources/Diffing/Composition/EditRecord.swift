@@ -39,11 +39,9 @@ package struct EditRecord: Sendable {
 
   /// The change of the edit if there is exactly one, otherwise `nil`.
   @usableFromInline package var single: Changeset? {
-    switch contents {
-    case .single(.changeset(let changeset)): changeset
-    case .single(let edit): edit.changeset
-    case .nothing, .several: nil
-    }
+    // Most operators pass on a changeset as it is, so it is not copied through `Edit.changeset`.
+    if case .single(.changeset(let changeset)) = contents { return changeset }
+    return if case .single(let edit) = contents { edit.changeset } else { nil }
   }
 
   /// Appends an edit.
@@ -55,19 +53,16 @@ package struct EditRecord: Sendable {
       contents = .single(edit)
       return
     }
-    switch contents {
-    case .nothing: break
-    case .single(let first):
-      var combination = Combination()
-      combination.add(first)
-      combination.add(edit)
-      contents = .several(combination)
-    case .several(var combination):
+    var combination = Combination()
+    if case .several(let earlier) = contents {
+      combination = earlier
       // The arrays must not be copied.
       contents = .nothing
-      combination.add(edit)
-      contents = .several(combination)
+    } else if case .single(let first) = contents {
+      combination.add(first)
     }
+    combination.add(edit)
+    contents = .several(combination)
   }
 
   /// The number of ranges in the record.

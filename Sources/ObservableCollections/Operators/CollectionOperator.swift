@@ -205,53 +205,45 @@ final class OperatorRun<Operator: CollectionOperator> {
   /// Computes the first state, or the update of the current pass.
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
-    guard let published = node.published else { return start() }
-    return update(StateBox<Output>.read(published))
-  }
-
-  @inlinable
-  func start() -> CollectionUpdate<Output> {
-    wrapped.start(draft)
-    let snapshot = draft.snapshot
-    closeDraft(over: snapshot)
-    let (status, hasLoaded) = status
-    return CollectionUpdate(
-      before: Snapshot(), revisionBefore: 0, changeset: .empty,
-      state: CollectionState(snapshot, revision: 0, status: status, hasLoaded: hasLoaded),
-      isStatusStep: false)
-  }
-
-  @inlinable
-  func update(_ published: StateBox<Output>) -> CollectionUpdate<Output>? {
+    guard let state = node.published else { return start() }
+    let published = StateBox<Output>.read(state)
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
       guard let update = inputs[index].update else { continue }
       hasChange = hasChange || update.hasChange
       isStatusStep = isStatusStep || update.isStatusStep
     }
-    var contents: (snapshot: Snapshot<Output>, changeset: Changeset)?
+    var changeset: Changeset?
     if hasChange {
-      draft.reopen()
+      if isKnownUniquelyReferenced(&draft) {
+        draft.reopen()
+      } else {
+        // The operator has kept it.
+        draft = CollectionDraft(published.state.snapshot)
+      }
       wrapped.update(draft)
-      contents = draft.outcome(from: published.state.snapshot)
-      if contents == nil { draft.reset(to: published.state.snapshot) }
-      closeDraft(over: contents?.snapshot ?? published.state.snapshot)
+      changeset = draft.outcome(from: published.state.snapshot)
+      if changeset == nil { draft.reset(to: published.state.snapshot) }
+      draft.close()
     }
     if isStatusStep {
       let (status, hasLoaded) = status
-      return published.state.advanced(to: contents, status: status, hasLoaded: hasLoaded)
+      return published.state.advanced(
+        to: changeset.map { (draft.contents, $0) }, status: status, hasLoaded: hasLoaded)
     }
-    guard let contents else { return nil }
-    return published.state.changed(to: contents.snapshot, by: contents.changeset)
+    guard let changeset else { return nil }
+    return published.state.changed(to: draft.contents, by: changeset)
   }
 
   @inlinable
-  func closeDraft(over snapshot: @autoclosure () -> Snapshot<Output>) {
+  func start() -> CollectionUpdate<Output> {
+    wrapped.start(draft)
     draft.close()
-    if !isKnownUniquelyReferenced(&draft) {
-      draft = CollectionDraft(snapshot())
-      draft.close()
-    }
+    let (status, hasLoaded) = status
+    return CollectionUpdate(
+      before: Snapshot(), revisionBefore: 0, changeset: .empty,
+      state: CollectionState(draft.contents, revision: 0, status: status, hasLoaded: hasLoaded),
+      isStatusStep: false)
   }
 
   /// The worst status of the collections, and whether all have loaded.

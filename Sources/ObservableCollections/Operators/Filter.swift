@@ -49,7 +49,7 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     if changeset.changeCount > 1 {
       rebuild(output, change)
     } else if let update = changeset.updates.first {
-      self.update(output, at: update.to, to: change.after[update.to], changeset)
+      followUpdate(changeset, to: change.after[update.to], output)
     } else if let offset = changeset.insertions.first {
       let element = change.after[offset]
       let isPassing = isIncluded(element)
@@ -59,18 +59,19 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
       let rank = rank(of: offset)
       if passes.remove(at: offset) { output.removeSubrange(rank..<rank + 1) }
     } else if let move = changeset.moves.first {
-      let rank = rank(of: move.from)
+      let origin = rank(of: move.from)
       let isPassing = passes.remove(at: move.from)
-      if isPassing { output.move(from: rank, to: self.rank(of: move.to)) }
+      if isPassing { output.move(from: origin, to: rank(of: move.to)) }
       passes.insert(isPassing, at: move.to)
     }
   }
 
   /// Follows the update of one element.
   @inlinable
-  mutating func update(
-    _ output: CollectionDraft<Element>, at offset: Int, to element: Element, _ changeset: Changeset
+  mutating func followUpdate(
+    _ changeset: Changeset, to element: Element, _ output: CollectionDraft<Element>
   ) {
+    let offset = changeset.updates[0].to
     let (passed, isPassing) = (passes[offset], isIncluded(element))
     if !passed && !isPassing { return }
     passes[offset] = isPassing
@@ -80,6 +81,7 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     } else if !passed {
       output.insert(element, at: rank)
     } else if rank == offset {
+      // The changeset of the input is the one of the output.
       output.apply(changeset) { _ in element }
     } else {
       output[rank] = element
@@ -105,7 +107,7 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
     if hasOnlyUpdates,
       (0..<updatedPass.count).allSatisfy({ passes[changeset.updates[$0].from] == updatedPass[$0] })
     {
-      update(output, after, changeset.updates)
+      followUpdates(changeset.updates, after, output)
       return
     }
     // The offsets in the output of the input's elements, or -1 for elements that are not in the
@@ -149,8 +151,8 @@ struct FilterOperator<Element: Differentiable & Sendable>: CollectionOperator {
 
   /// Follows updates that change nothing in which elements pass.
   @inlinable
-  func update(
-    _ output: CollectionDraft<Element>, _ after: Snapshot<Element>, _ updates: [Changeset.Update]
+  func followUpdates(
+    _ updates: [Changeset.Update], _ after: Snapshot<Element>, _ output: CollectionDraft<Element>
   ) {
     var passing: [Changeset.Update] = []
     var elements: [Element] = []

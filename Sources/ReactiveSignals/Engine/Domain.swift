@@ -176,11 +176,12 @@ extension Domain {
   package var visits: Int { lock.withLock { _ in pass.visits } }
 
   /// The tickets of the current pass, for the delivering thread.
-  package var ticketsOfPass: [Ticket] { pass.tickets }
+  var ticketsOfPass: [Ticket] { pass.tickets }
 
   /// Delivers pending commits until none is left, unless a thread is delivering already.
   ///
   /// - Parameter isClaimed: A Boolean value that indicates whether the caller is the delivering thread already.
+  @usableFromInline
   package func deliver(isClaimed: Bool = false) {
     let thread = ThreadID.current
     var isClaimed = isClaimed
@@ -293,8 +294,8 @@ extension Domain {
       if next.isComplete, !entry.root.hasChildren {
         entry.root.publish(&state)
         next.published = endPublishing(1, &state)
-      } else {
-        if next.isComplete { scheduleChildren(of: entry.root, next.mark, &state) }
+      } else if next.isComplete {
+        scheduleChildren(of: entry.root, next.mark, &state)
       }
       return
     }
@@ -338,15 +339,6 @@ extension Domain {
 
   private func run(_ next: Next) {
     guard let root = next.root else { return }
-    if let number = next.published {
-      pause(at: .published)
-      root.deliverToBoundaries(number)
-      announceTickets()
-      root.deliver(number)
-      pause(at: .delivered)
-      root.endPass()
-      return
-    }
     var (changed, number) = propagate(next, from: root)
     pause(at: .published)
     for node in changed { node.deliverToBoundaries(number) }
@@ -367,6 +359,10 @@ extension Domain {
     let mark = next.mark
     var changed = pass.changed
     pass.changed = []
+    if let number = next.published {
+      changed.append(root)
+      return (changed, number)
+    }
     if next.isComplete {
       changed.append(root)
     } else {
@@ -377,9 +373,9 @@ extension Domain {
     while true {
       while height < pass.scheduled.count {
         // A node schedules only nodes above it.
-        var next = pass.scheduled[height].first.take()
-        while let node = next {
-          next = node.nextScheduled.take()
+        var scheduled = pass.scheduled[height].first.take()
+        while let node = scheduled {
+          scheduled = node.nextScheduled.take()
           pass.visits += 1
           compute(node, mark, &changed)
         }
@@ -390,8 +386,9 @@ extension Domain {
       let (late, number) = lock.withLock { state -> ([Node], UInt64?) in
         let late = state.turnedLive
         state.turnedLive = []
-        if late.isEmpty { return ([], publish(next.taken, changed, &state)) }
-        return (late, nil)
+        if !late.isEmpty { return (late, nil) }
+        for node in changed { node.publish(&state) }
+        return ([], endPublishing(next.taken, &state))
       }
       if let number { return (changed, number) }
       for node in late where node.mark != mark { pass.schedule(node, mark) }
@@ -411,13 +408,6 @@ extension Domain {
     for index in node.children.indices {
       if let child = node.children[index]?.node, child.mark != mark { pass.schedule(child, mark) }
     }
-  }
-
-  private func publish(
-    _ commits: UInt64, _ changed: [Node], _ state: inout State
-  ) -> UInt64 {
-    for node in changed { node.publish(&state) }
-    return endPublishing(commits, &state)
   }
 
   private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {

@@ -218,7 +218,9 @@ package final class Node: @unchecked Sendable {
   // MARK: States
 
   /// The newest state of a root, delivered or not, or the published state of a derived node.
-  package var current: Event? { domain.lock.withLock { _ in committed ?? published } }
+  @usableFromInline package var current: Event? {
+    domain.lock.withLock { _ in committed ?? published }
+  }
 
   /// The newest state of a root, under the lock.
   package func committed(_ state: inout Domain.State) -> Event? { committed }
@@ -238,58 +240,53 @@ package final class Node: @unchecked Sendable {
   // MARK: The way of a commit, in the order of the calls
 
   /// Commits an update and delivers it.
-  @usableFromInline
-  package func send(_ update: any Update) {
-    let released = domain.lock.withLock { commit(update, tickets: [], &$0) }
-    withExtendedLifetime(released) {}
-    domain.deliver()
-  }
-
-  /// Commits an update, under the lock. The caller then calls `deliver()`. After the end, nothing is
-  /// committed.
   ///
   /// - Parameters:
-  ///   - update: The update, which continues from the newest state.
-  ///   - tickets: The tickets of transactions over several domains.
-  /// - Returns: Objects to be released outside the lock.
-  package func commit(
-    _ update: any Update, tickets: [Ticket], _ state: inout Domain.State
-  ) -> (Event?, Event?) {
-    if isFinished { return (nil, nil) }
-    let replaced = committed
-    if remembers { committed = update.state }
-    return (replaced, enqueue(update, tickets: tickets, &state))
+  ///   - update: The update, or `nil` for the end of a signal, which follows all pending values.
+  ///   - tickets: The transactions over several domains that it is part of.
+  @usableFromInline
+  package func send(_ update: (any Update)?, tickets: [Ticket] = []) {
+    let released = commit(update, tickets: tickets)
+    withExtendedLifetime(released) {}
+    domain.deliver()
   }
 
   /// Ends a signal after all pending values.
-  package func finish() {
-    let released = domain.lock.withLock { state -> Event? in
-      if isFinished { return nil }
-      isFinished = true
-      return enqueue(nil, tickets: [], &state)
-    }
-    withExtendedLifetime(released) {}
-    domain.deliver()
+  package func finish() { send(nil) }
+
+  /// Commits an update or the end of a signal. The caller then calls `deliver()`.
+  ///
+  /// - Returns: Objects to be released after the commit.
+  @usableFromInline
+  package func commit(_ update: (any Update)?, tickets: [Ticket]) -> (Event?, Event?) {
+    domain.lock.withLock { commit(update, tickets: tickets, &$0) }
   }
 
-  /// Queues a commit, under the lock. The caller then calls `deliver()`.
+  /// Commits an update or the end of a signal, under the lock. After the end, nothing is committed.
   ///
   /// If too many commits are pending, it becomes part of the latest.
   ///
   /// - Parameters:
-  ///   - commit: The update, or `nil` for the end of a signal.
+  ///   - update: The update, which continues from the newest state, or `nil` for the end.
   ///   - tickets: The transactions over several domains that it is part of.
-  /// - Returns: An object to be released outside the lock.
-  private func enqueue(
-    _ commit: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
-  ) -> Event? {
-    let (isAdded, released) = state.pending.append(commit, to: self, tickets: tickets)
-    if isAdded { state.committed += 1 }
+  /// - Returns: Objects to be released outside the lock.
+  package func commit(
+    _ update: (any Update)?, tickets: [Ticket], _ state: inout Domain.State
+  ) -> (Event?, Event?) {
+    if isFinished { return (nil, nil) }
+    let replaced = committed
+    if let update {
+      if remembers { committed = update.state }
+    } else {
+      isFinished = true
+    }
+    let merged = state.pending.append(update, to: self, tickets: tickets)
+    if merged == nil { state.committed += 1 }
     // The first commit to a root may go ahead of commits that wait.
     if pendingCommits == 1 { state.waitsForTickets = false }
     // A transaction is in flight in the domains of its own roots from its beginning.
     if entrance != nil { for ticket in tickets { ticket.enter(domain) } }
-    return released
+    return (replaced, merged)
   }
 
   /// Takes a commit of the pass that begins, under the lock. A second one is composed with the first.
@@ -335,39 +332,35 @@ package final class Node: @unchecked Sendable {
     if update == nil { tracking.hasChanged() }
   }
 
-  /// Applies the update to the state of a node that cannot be observed yet.
+  /// Applies the update to the state, under the lock.
   func settle(_ state: inout Domain.State) {
     if remembers, let update {
+      // `previous` is nil.
       swap(&previous, &publishedState)
       publishedState = update.state
     }
     if ends { publishEnd(&state) }
   }
 
-  /// Publishes the update and captures the observers that receive it, under the lock.
+  /// Applies the update to the state, and captures the observers that receive it, under the lock.
   func publish(_ state: inout Domain.State) {
     if let update {
-      if remembers {
-        // `previous` is nil.
-        swap(&previous, &publishedState)
-        publishedState = update.state
-      }
       // Most nodes of a long chain have no observers.
       mustDeliver = tracking.isRead
       if boundaryObservers.isInUse {
-        boundaryObservers.publish(update, &state)
+        boundaryObservers.capture(for: update, &state)
         mustDeliver = true
       }
       if observers.isInUse, update.hasChange {
-        observers.publish(update, &state)
+        observers.capture(for: update, &state)
         mustDeliver = true
       }
       if statusObservers.isInUse, update.isStatusStep {
-        statusObservers.publish(update, &state)
+        statusObservers.capture(for: update, &state)
         mustDeliver = true
       }
     }
-    if ends { publishEnd(&state) }
+    settle(&state)
   }
 
   private func publishEnd(_ state: inout Domain.State) {
@@ -440,7 +433,7 @@ package final class Node: @unchecked Sendable {
   package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
-  package var isFollowed: Bool { domain.lock.withLock { !boundaryObservers.isEmpty(&$0) } }
+  package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers.isInUse } }
 
   /// Adds a derived node, under the lock.
   func add(_ child: Node, through input: NodeInput) {
@@ -507,24 +500,19 @@ package final class Node: @unchecked Sendable {
       }
       let observation = boundaryObservers.attach(
         { [weak follower, unowned self] event in
-          let update = event === SignalEnd.shared ? nil : self.update
-          follower?.receive(update, tickets: joinsTransactions ? self.domain.pass.tickets : [])
+          if event === SignalEnd.shared {
+            follower?.finish()
+          } else {
+            // A signal without a memory cannot compose two values, so each has a pass of its own.
+            let joins = joinsTransactions && self.remembers
+            follower?.send(self.update, tickets: joins ? self.domain.ticketsOfPass : [])
+          }
         }, &state)
       return (follower, observation)
     }
     if let observation { follower.observation = Disposable(observation, keeping: nil) }
     follower.openEntrance()
     return follower
-  }
-
-  /// Commits an update or the end of the node that this root follows.
-  private func receive(_ update: (any Update)?, tickets: [Ticket]) {
-    guard let update else { return finish() }
-    // A signal without a memory cannot compose two values, so each has a pass of its own.
-    let tickets = composesCommits ? tickets : []
-    let released = domain.lock.withLock { commit(update, tickets: tickets, &$0) }
-    withExtendedLifetime(released) {}
-    domain.deliver()
   }
 
   /// Calls a closure with each update, before all observers, beginning with the next pass.

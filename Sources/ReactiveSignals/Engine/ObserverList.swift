@@ -29,9 +29,6 @@ package final class ObserverList: @unchecked Sendable {
     self.domain = domain
   }
 
-  /// A Boolean value that indicates whether there is no observer.
-  package func isEmpty(_ state: inout Domain.State) -> Bool { count == 0 }
-
   /// A Boolean value that indicates whether there is an observer or a tracked read, under the lock.
   var isInUse: Bool { count > 0 || tracking.isRead }
 
@@ -162,8 +159,8 @@ package final class ObserverList: @unchecked Sendable {
 
   // MARK: Delivering
 
-  /// Captures the observers that receive `event` in this pass.
-  func publish(_ event: Event, _ state: inout Domain.State) {
+  /// Captures the observers that receive an event in this pass.
+  func capture(for event: Event, _ state: inout Domain.State) {
     if count == 0 { return }
     for observation in joining { observation.addToBacklog(event) }
     self.event = event

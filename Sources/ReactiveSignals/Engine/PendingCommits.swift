@@ -34,26 +34,14 @@ struct PendingCommits: Sendable {
 
   /// Adds a commit, or composes it with the latest of its root if too many are pending.
   ///
-  /// - Returns: `true` if an entry was added, and an event to be released outside the lock.
+  /// - Returns: The update that it was composed with, to be released outside the lock, or `nil`.
   mutating func append(
     _ commit: (any Update)?, to root: Node, tickets: [Ticket]
-  ) -> (isAdded: Bool, released: Event?) {
+  ) -> (any Update)? {
     let (changes, limit) = commit?.size ?? (0, 0)
     root.pendingChanges += changes
     if let commit, isBehind(root, limit: limit) {
-      let index = root.lastPending - base
-      guard var latest = entries[index] else {
-        preconditionFailure("the latest commit of a root is pending, but was taken")
-      }
-      entries[index] = nil
-      let released = latest.commit
-      latest.commit = released?.composed(with: commit)
-      latest.tickets += tickets
-      latest.changes += changes
-      entries[index] = latest
-      for ticket in tickets { note(ticket, at: root.lastPending) }
-      hasReachedLimit = true
-      return (false, released)
+      return composeWithLatest(commit, of: root, tickets, changes)
     }
     let position = base + entries.count
     let previous = root.pendingCommits > 0 ? root.lastPending : -1
@@ -63,7 +51,24 @@ struct PendingCommits: Sendable {
     root.pendingCommits += 1
     root.lastPending = position
     if root.pendingCommits >= Self.limit { hasReachedLimit = true }
-    return (true, nil)
+    return nil
+  }
+
+  private mutating func composeWithLatest(
+    _ commit: any Update, of root: Node, _ tickets: [Ticket], _ changes: Int
+  ) -> (any Update)? {
+    let index = root.lastPending - base
+    guard var latest = entries[index], let replaced = latest.commit else {
+      preconditionFailure("the latest commit of a root is pending, but was taken")
+    }
+    entries[index] = nil
+    latest.commit = replaced.composed(with: commit)
+    latest.tickets += tickets
+    latest.changes += changes
+    entries[index] = latest
+    for ticket in tickets { note(ticket, at: root.lastPending) }
+    hasReachedLimit = true
+    return replaced
   }
 
   private mutating func note(_ ticket: Ticket, at position: Int) {

@@ -10,18 +10,19 @@
 ///
 /// It belongs to the thread and not to the task. A task-local value would leak into child tasks, which
 /// run beside an open transaction and not inside it.
+@usableFromInline
 package final class ThreadContext {
   /// The number of deliveries that this thread is inside of.
   package var deliveryDepth = 0
 
   /// The number of transaction bodies that this thread is inside of.
-  package var transactionDepth = 0
+  @usableFromInline package var transactionDepth = 0
 
   /// The collections that have a transaction of their own open on this thread, the innermost last.
-  package var openTransactions: [any TransactionParticipant] = []
+  @usableFromInline package var openTransactions: [any TransactionParticipant] = []
 
   /// The innermost `withTransaction` on this thread, unless it was set aside for a delivery.
-  package var transaction: Transaction?
+  @usableFromInline package var transaction: Transaction?
 
   /// The transactions inside of which this thread delivers.
   private(set) var transactionsSetAside: [Transaction] = []
@@ -52,7 +53,7 @@ package final class ThreadContext {
   package var rescheduling: AnyObject?
 
   /// The calling thread's context.
-  package static var current: ThreadContext {
+  @usableFromInline package static var current: ThreadContext {
     if let known = pthread_getspecific(key) {
       return Unmanaged<ThreadContext>.fromOpaque(known).takeUnretainedValue()
     }

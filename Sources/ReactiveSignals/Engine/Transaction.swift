@@ -45,6 +45,7 @@ public func withTransaction<Result, Failure: Error>(
 }
 
 /// A root that takes part in a transaction.
+@usableFromInline
 package protocol TransactionParticipant: AnyObject {
   /// The domain of the root.
   var domain: Domain { get }
@@ -73,6 +74,7 @@ package protocol TransactionParticipant: AnyObject {
 }
 
 /// One `withTransaction` on a thread's stack.
+@usableFromInline
 package final class Transaction {
   private let outer: Transaction?
   /// The participants that were edited first inside this transaction.
@@ -92,6 +94,7 @@ package final class Transaction {
   private var participants: [any TransactionParticipant] { opened + (outer?.participants ?? []) }
 
   /// Adds a participant, which this thread has begun to edit.
+  @usableFromInline
   package func add(_ participant: any TransactionParticipant) {
     opened.append(participant)
   }
@@ -124,6 +127,7 @@ package final class Transaction {
 /// domains downstream. A domain that joins several others waits with its part of the transaction until the
 /// transaction is in flight in none of the domains upstream. So its observers receive one event for the
 /// transaction, whichever threads deliver, and no thread blocks.
+@usableFromInline
 package final class Ticket: Sendable {
   private let state: Locked<State>
 

@@ -63,11 +63,6 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     return SignalValue<Value>.read(state)
   }
 
-  private func commit(_ value: Value, tickets: [Ticket] = []) -> (Event?, Event?) {
-    let update = SignalValue(value)
-    return domain.lock.withLock { signal.node.commit(update, tickets: tickets, &$0) }
-  }
-
   /// The value inside a transaction of the calling thread.
   var openDraft: Value? {
     guard hasDraft.load(ordering: .relaxed) else { return nil }
@@ -105,7 +100,8 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     }
     isModifying = false
     // Another thread may have delivered the value meanwhile, so the returned references may be the last ones.
-    withExtendedLifetime(commit(value)) { gate.leave(as: thread) }
+    let released = signal.node.commit(SignalValue(value), tickets: [])
+    withExtendedLifetime(released) { gate.leave(as: thread) }
     domain.deliver()
     return result
   }
@@ -146,18 +142,21 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
 }
 
 extension Property: TransactionParticipant {
-  package var domain: Domain { signal.node.domain }
+  @usableFromInline package var domain: Domain { signal.node.domain }
 
+  @usableFromInline
   package func prepareCommit() -> Bool { draft != nil }
 
+  @usableFromInline
   package func commitTransaction(tickets: [Ticket]) -> Any {
     defer { gate.leave(as: .current) }
     hasDraft.store(false, ordering: .relaxed)
     guard let value = draft else { return () }
     draft = nil
-    return (value, commit(value, tickets: tickets))
+    return (value, signal.node.commit(SignalValue(value), tickets: tickets))
   }
 
+  @usableFromInline
   package func rollBackTransaction() -> Any {
     let dropped = draft
     draft = nil
@@ -166,6 +165,7 @@ extension Property: TransactionParticipant {
     return dropped as Any
   }
 
+  @usableFromInline
   package func saveTransaction() -> () -> Any {
     let saved = draft
     return { [self] in

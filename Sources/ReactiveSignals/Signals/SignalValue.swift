@@ -1,5 +1,3 @@
-import SwappablePrimitives
-
 /// A value of a signal: the state of its node, and the update that brings it.
 @usableFromInline
 package final class SignalValue<Value: Sendable>: Update {
