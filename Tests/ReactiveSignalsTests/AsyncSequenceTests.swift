@@ -194,7 +194,7 @@ import Testing
     let back = Signal(input.signal.values(policy: .everything))
     var values = back.values(policy: .everything).makeAsyncIterator()
     // The task subscribes later.
-    while input.signal.node.domain.lock.withLock({ input.signal.node.observers.isEmpty(&$0) }) {
+    while input.signal.node.domain.lock.withLock({ _ in !input.signal.node.observers.isInUse }) {
       await Task.yield()
     }
     for value in 0..<100 { input.send(value) }

@@ -30,7 +30,7 @@ package final class ObserverList: @unchecked Sendable {
   }
 
   /// A Boolean value that indicates whether there is an observer or a tracked read, under the lock.
-  var isInUse: Bool { count > 0 || tracking.isRead }
+  package var isInUse: Bool { count > 0 || tracking.isRead }
 
   // MARK: Subscribing
 
