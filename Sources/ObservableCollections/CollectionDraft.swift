@@ -314,17 +314,17 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return dropped
   }
 
-  /// Ends the draft. Using it afterwards traps.
+  /// Ends the draft, and drops the record of its edits. Using it afterwards traps.
   @inlinable
   package func close() {
     isOpen = false
+    if !record.isEmpty { record = EditRecord() }
   }
 
-  /// Opens the draft again, with the contents that it had when it was closed and no recorded edit.
+  /// Opens the draft again, with the contents that it had when it was closed.
   @inlinable
   func reopen() {
     isOpen = true
-    if !record.isEmpty { record = EditRecord() }
   }
 
   /// Discards all edits.

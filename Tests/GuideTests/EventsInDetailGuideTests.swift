@@ -99,7 +99,9 @@ import Testing
           }
         }
         guard isInside, line.hasPrefix("  "), !line.hasPrefix("   ") else { continue }
-        guard let match = line.firstMatch(of: /^  (?:@\w+ )?public (?:var|let|func) (\w+)/) else { continue }
+        guard let match = line.firstMatch(of: /^  (?:@\w+ )?public (?:var|let|func) (\w+)/) else {
+          continue
+        }
         members.insert(String(match.1))
       }
     }
