@@ -166,14 +166,17 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// - Parameters:
   ///   - changeset: The changeset. Its offsets must fit the current elements.
   ///   - element: A closure that returns the element at an offset after the change. It is called once for each
-  ///     insertion and each update. An updated element that is equal to the current one is not stored.
+  ///     insertion and each update, before anything is applied, and should not edit this draft. An updated
+  ///     element that is equal to the current one is not stored.
   /// - Complexity: O(k log n) for k operations on n elements.
   @inlinable
   public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
     checkOpen()
-    if changeset.isSingleUpdate, record.isEmpty {
-      applyUpdate(changeset, element(changeset.updates[0].to))
-      return
+    if changeset.isSingleUpdate {
+      let new = element(changeset.updates[0].to)
+      // The closure may have edited this draft.
+      if record.isEmpty { return applyUpdate(changeset, new) }
+      return apply(changeset, inserted: [], updated: [new])
     }
     apply(
       changeset, inserted: changeset.insertions.map(element),
@@ -183,10 +186,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
   @inlinable
   func applyUpdate(_ changeset: Changeset, _ new: Element) {
-    let (start, offset) = (working, changeset.updates[0].from)
-    if isSame(start[offset], new) { return reset(to: Snapshot(start)) }
+    let (start, update) = (working, changeset.updates[0])
+    if isSame(start[update.from], new) { return reset(to: Snapshot(start)) }
     var next = start
-    let replaced = next.exchangeElement(at: offset, with: new)
+    let replaced = next.exchangeElement(at: update.to, with: new)
     // Comparing the elements may have edited this draft.
     reset(to: Snapshot(start))
     working = next
@@ -339,11 +342,14 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// The current elements, also after `close()`.
   @inlinable package var contents: Snapshot<Element> { Snapshot(working) }
 
-  /// Returns the net change of all edits, or `nil` if the contents are equal in the end.
+  /// Ends the draft, and returns the net change of all edits, or `nil` if the contents are equal in the end.
+  ///
+  /// Comparing the elements may call code that edits this draft. It traps.
   ///
   /// - Parameter base: The contents before the first edit.
   @inlinable
   package func outcome(from base: Snapshot<Element>) -> Changeset? {
+    isOpen = false
     if record.isEmpty { return nil }
     let after = contents
     let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)

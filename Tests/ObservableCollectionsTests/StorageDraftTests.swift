@@ -163,6 +163,32 @@ import Testing
     try recorder.check(against: items)
   }
 
+  @Test(arguments: [[0], [0, 1]], [0, 1])
+  func `what the closure of an applied changeset edits is told`(
+    updated: [Int], content: Int
+  ) throws {
+    let recorder = RecordingObserver(items)
+    items.transaction { draft in
+      draft.apply(Changeset(updates: updated.map { .init(from: $0, to: $0) })) { offset in
+        draft.append(TestElement(10_000 + offset))
+        return TestElement(offset, content)
+      }
+    }
+    #expect(items.count == 1_000 + updated.count)
+    try recorder.check(against: items)
+  }
+
+  @Test func `a comparison that edits a draft that was kept traps`() async {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([ComparingElement(id: 1), ComparingElement(id: 2)])
+      items.transaction { draft in
+        draft.remove(at: 0)
+        draft.append(ComparingElement(id: 1, version: 2))
+        ComparingElement.whenCompared = { draft.removeAll() }
+      }
+    }
+  }
+
   @Test func elementsThatDoNotFitTheChangesetTrap() async {
     await #expect(processExitsWith: .failure) {
       CollectionProperty([1, 2]).publish(
@@ -185,5 +211,18 @@ import Testing
       }
       try recorder.check(against: items)
     }
+  }
+}
+
+/// An element that calls a closure when it is compared.
+private struct ComparingElement: Identifiable, Differentiable, Sendable {
+  nonisolated(unsafe) static var whenCompared: (() -> Void)?
+
+  let id: Int
+  var version = 1
+
+  func isContentEqual(to source: ComparingElement) -> Bool {
+    Self.whenCompared?()
+    return true
   }
 }

@@ -53,13 +53,14 @@ package struct EditRecord: Sendable {
       contents = .single(edit)
       return
     }
-    var combination = Combination()
+    var combination: Combination
     if case .several(let earlier) = contents {
       combination = earlier
       // The arrays must not be copied.
       contents = .nothing
-    } else if case .single(let first) = contents {
-      combination.add(first)
+    } else {
+      combination = Combination()
+      if case .single(let first) = contents { combination.add(first) }
     }
     combination.add(edit)
     contents = .several(combination)

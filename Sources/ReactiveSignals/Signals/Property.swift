@@ -100,8 +100,9 @@ public final class Property<Value: Sendable>: SignalSource, @unchecked Sendable 
     }
     isModifying = false
     // Another thread may have delivered the value meanwhile, so the returned references may be the last ones.
-    let released = signal.node.commit(SignalValue(value), tickets: [])
-    withExtendedLifetime(released) { gate.leave(as: thread) }
+    withExtendedLifetime(signal.node.commit(SignalValue(value), tickets: [])) {
+      gate.leave(as: thread)
+    }
     domain.deliver()
     return result
   }
