@@ -189,6 +189,19 @@ import Testing
     }
   }
 
+  @Test
+  func `a deinitializer that edits an operator's draft after its changes were discarded traps`()
+    async
+  {
+    await #expect(processExitsWith: .failure) {
+      let items = CollectionProperty([1])
+      let rows = items.transformed { DiscardingOperator(input: $0) }
+      let observation = rows.observe { _ in }
+      items.append(2)
+      withExtendedLifetime(observation) {}
+    }
+  }
+
   @Test func elementsThatDoNotFitTheChangesetTrap() async {
     await #expect(processExitsWith: .failure) {
       CollectionProperty([1, 2]).publish(
@@ -225,4 +238,37 @@ private struct ComparingElement: Identifiable, Differentiable, Sendable {
     Self.whenCompared?()
     return true
   }
+}
+
+/// An operator that replaces an element by an equal one, which edits the draft when it is released.
+private struct DiscardingOperator: CollectionOperator {
+  let input: CollectionInput<Int>
+
+  func start(_ output: CollectionDraft<ReleasedElement>) {
+    output.append(ReleasedElement())
+  }
+
+  func update(_ output: CollectionDraft<ReleasedElement>) {
+    nonisolated(unsafe) weak let kept = output
+    output.remove(at: 0)
+    output.append(ReleasedElement(token: Token { kept?.removeAll() }))
+  }
+}
+
+private struct ReleasedElement: Identifiable, Differentiable, Sendable {
+  let id = 1
+  var token = Token {}
+
+  func isContentEqual(to source: ReleasedElement) -> Bool { true }
+}
+
+/// An object that calls a closure when it is released.
+private final class Token: Sendable {
+  private let whenReleased: @Sendable () -> Void
+
+  init(_ whenReleased: @escaping @Sendable () -> Void) {
+    self.whenReleased = whenReleased
+  }
+
+  deinit { whenReleased() }
 }
