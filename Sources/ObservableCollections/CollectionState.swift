@@ -80,7 +80,8 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
 {
   // Sendable: an update that has `recorded` was composed for one domain, whose lock guards it while the
   // update is pending. The delivering thread owns it from then on, and publishes no update that has it.
-  // In all other updates, `recorded` is nil and is only read.
+  // In all other updates, `recorded` is nil and is only read. It is read and written whole, so access is not
+  // checked for exclusivity at run time.
 
   @usableFromInline package let before: Snapshot<Element>
   @usableFromInline package let revisionBefore: Int

@@ -137,7 +137,7 @@ package final class NodeInput: @unchecked Sendable {
     @usableFromInline var ends = false
   }
 
-  /// What was recorded for an input while its derived node joins.
+  /// The steps that were recorded for an input while its derived node joins.
   @usableFromInline
   package final class Replay {
     /// Guarded by the domain's lock.

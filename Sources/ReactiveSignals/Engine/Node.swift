@@ -50,8 +50,8 @@ package typealias Kernel = (Node) -> (any Update)?
 @usableFromInline
 package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `vacantChildren`,
-  // `followers` and the counts of pending commits. It also guards `published` and `hasEnded`, which only the
-  // delivering thread writes, so that thread reads them without the lock. The delivering thread owns `update`,
+  // `followers` and the counts of pending commits. It also guards `publishedState` and `hasEnded`, which
+  // only the delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
   // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
   // derived node owns all of them until the node is live. `observation` is set once, by the creator or by
   // `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity at

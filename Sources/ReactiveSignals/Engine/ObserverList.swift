@@ -10,7 +10,7 @@ package final class ObserverList: @unchecked Sendable {
   // of the instructions of a late subscription (`valgrind --tool=callgrind`).
 
   package let domain: Domain
-  /// Tracks reads of what the observers receive.
+  /// Tracks reads of the value, the contents or the status that the observers receive.
   package let tracking = ObservationTracker()
   @exclusivity(unchecked) private var slots: [Observation?] = []
   @exclusivity(unchecked) private var vacant = 0
