@@ -126,7 +126,8 @@ private final class FileWatchCore: Sendable {
   /// A resolved path and the registrations of its watches.
   private struct Armed {
     var resolution: PathResolution
-    var tokens: [WatchSystem.Token]
+    /// New registrations, or `nil` to keep those that exist.
+    var tokens: [WatchSystem.Token]?
     var diagnostic: String?
   }
 
@@ -162,7 +163,7 @@ private final class FileWatchCore: Sendable {
       if armed.diagnostic != nil { state.recheck = RecheckBackoff() }
       // The registrations may have sent signals before they were stored.
       state.isScheduled = !state.pending.isEmpty
-      return (Self.swapTokens(armed.tokens, in: &state), state.isScheduled)
+      return (swapTokens(armed.tokens, in: &state), state.isScheduled)
     }
     system.unwatch(stale)
     if isDue { queue.async { self.deliver() } }
@@ -247,18 +248,17 @@ private final class FileWatchCore: Sendable {
     {
       var after = before
       after.state = .file(stamp)
-      let armed = Armed(resolution: after, tokens: [], diagnostic: diagnostic)
-      report(signal, before: before, after: armed, keepsTokens: true)
+      report(
+        signal, before: before,
+        after: Armed(resolution: after, tokens: nil, diagnostic: diagnostic))
       return
     }
     let resolution = PathResolution(absolutePath: path, in: system.files)
     if signal == .poll, diagnostic == nil, resolution == before { return }
-    report(signal, before: before, after: arm(resolution), keepsTokens: false)
+    report(signal, before: before, after: arm(resolution))
   }
 
-  private func report(
-    _ signal: FileSignal, before: PathResolution, after: Armed, keepsTokens: Bool
-  ) {
+  private func report(_ signal: FileSignal, before: PathResolution, after: Armed) {
     let (handler, stale, isDiagnosticNew) = state.withLock { state in
       let isDiagnosticNew = state.diagnostic != after.diagnostic
       let isNotified = after.diagnostic == nil && !signal.isSubset(of: [.poll, .recheck])
@@ -267,7 +267,7 @@ private final class FileWatchCore: Sendable {
       }
       state.resolution = after.resolution
       state.diagnostic = after.diagnostic
-      let stale = keepsTokens ? [] : Self.swapTokens(after.tokens, in: &state)
+      let stale = swapTokens(after.tokens, in: &state)
       return (state.handler, stale, isDiagnosticNew)
     }
     system.unwatch(stale)
@@ -279,9 +279,10 @@ private final class FileWatchCore: Sendable {
 
   /// Stores new registrations and returns the registrations to remove. After the end, these are the
   /// new ones.
-  private static func swapTokens(
-    _ tokens: [WatchSystem.Token], in state: inout State
+  private func swapTokens(
+    _ tokens: [WatchSystem.Token]?, in state: inout State
   ) -> [WatchSystem.Token] {
+    guard let tokens else { return [] }
     guard state.handler != nil else { return tokens }
     defer { state.tokens = tokens }
     return state.tokens

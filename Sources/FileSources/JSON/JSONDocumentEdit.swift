@@ -53,21 +53,14 @@ extension JSONDocument {
     var edit = JSONDocumentEdit(
       text: text, replaced: start..<end, elements: first..<last, spans: [], origins: [])
     let textEnd = isInside ? text.count - 1 : nil
-    let isInStep = edit.match(self) { (matcher, scanner) throws(JSONScanner.ScanError) in
-      try matcher.run(&scanner, upTo: textEnd)
-    }
-    return isInStep ? edit : nil
+    return edit.match(self, upTo: textEnd) ? edit : nil
   }
 
   /// Computes an edit that replaces the whole text.
   private func wholeEdit(_ text: [UInt8]) throws(JSONError) -> JSONDocumentEdit {
     var edit = JSONDocumentEdit(
       text: text, replaced: nil, elements: spans.indices, spans: [], origins: [])
-    let isValid = edit.match(self) { (matcher, scanner) throws(JSONScanner.ScanError) in
-      guard try JSONDocument.scanOpening(&scanner) else { return true }
-      return try matcher.run(&scanner, upTo: nil)
-    }
-    if isValid { return edit }
+    if edit.match(self, upTo: nil) { return edit }
     // Report the same error as for a new file.
     let document = try JSONDocument(text, key: key)
     edit.spans = document.spans
@@ -79,11 +72,11 @@ extension JSONDocument {
 extension JSONDocumentEdit {
   /// Splits the text and finds old elements in it.
   ///
-  /// - Returns: `true` if the whole text is valid.
-  fileprivate mutating func match(
-    _ old: JSONDocument,
-    _ body: (inout JSONElementMatcher, inout JSONScanner) throws(JSONScanner.ScanError) -> Bool
-  ) -> Bool {
+  /// - Parameters:
+  ///   - old: The document that is edited.
+  ///   - limit: The start of an element that is known to follow, or `nil` for the end of the array.
+  /// - Returns: `true` if the text is valid up to there.
+  fileprivate mutating func match(_ old: JSONDocument, upTo limit: Int?) -> Bool {
     let isWindow = replaced != nil
     let result: (spans: [Range<Int>], origins: [Int])? = old.bytes.withUnsafeBytes { oldBytes in
       text.withUnsafeBytes { newBytes in
@@ -92,7 +85,8 @@ extension JSONDocumentEdit {
         do throws(JSONError) {
           let isInStep = try JSONDocument.parse(text, capacity: 0, isWhole: !isWindow) {
             (scanner) throws(JSONScanner.ScanError) in
-            try body(&matcher, &scanner)
+            if !isWindow, !(try JSONDocument.scanOpening(&scanner)) { return true }
+            return try matcher.run(&scanner, upTo: limit)
           }
           guard isInStep else { return nil }
         } catch {

@@ -164,46 +164,41 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
   }
 
-  private func publish(_ new: LoadedContents<Element>) {
-    if case .same = new { return contents.setStatus(status(.loaded)) }
-    contents.edit { draft in
-      edit(draft, to: new)
-      draft.newStatus = status(.loaded)
-    }
-  }
-
   /// Edits the contents, and looks for duplicate identities.
-  private func edit(_ draft: CollectionDraft<Element>, to new: LoadedContents<Element>) {
-    switch new {
-    case .same:
-      break
-    case .whole(let elements):
-      identities = IdentityCounts()
-      identities.update(removed: [], added: elements)
-      draft.replace(with: elements)
-      duplicate = identities.diagnostic(for: elements)
-    case .changed(let changeset, let inserted, let updated):
-      let old = draft.snapshot
-      identities.update(removed: changeset.deletions.map { old[$0] }, added: inserted)
-      draft.apply(changeset, inserted: inserted, updated: updated)
-      duplicate = identities.diagnostic(for: draft.snapshot)
-    case .appended(let elements, let replacesLast):
-      let last = replacesLast ? draft[draft.count - 1] : nil
-      identities.update(removed: last.map { [$0] } ?? [], added: elements)
-      var added = elements[...]
-      if let last, let first = added.first,
-        last.differenceIdentifier == first.differenceIdentifier
-      {
-        draft[draft.count - 1] = first
-        added = added.dropFirst()
-      } else if last != nil {
-        draft.removeSubrange(draft.count - 1..<draft.count)
-      }
-      draft.append(contentsOf: added)
-      // While elements are only added, the first duplicate stays the same.
-      if duplicate == nil || last != nil || !identities.hasDuplicates {
+  private func publish(_ new: LoadedContents<Element>) {
+    contents.edit { draft in
+      switch new {
+      case .same:
+        break
+      case .whole(let elements):
+        identities = IdentityCounts()
+        identities.update(removed: [], added: elements)
+        draft.replace(with: elements)
+        duplicate = identities.diagnostic(for: elements)
+      case .changed(let changeset, let inserted, let updated):
+        let old = draft.snapshot
+        identities.update(removed: changeset.deletions.map { old[$0] }, added: inserted)
+        draft.apply(changeset, inserted: inserted, updated: updated)
         duplicate = identities.diagnostic(for: draft.snapshot)
+      case .appended(let elements, let replacesLast):
+        let last = replacesLast ? draft[draft.count - 1] : nil
+        identities.update(removed: last.map { [$0] } ?? [], added: elements)
+        var added = elements[...]
+        if let last, let first = added.first,
+          last.differenceIdentifier == first.differenceIdentifier
+        {
+          draft[draft.count - 1] = first
+          added = added.dropFirst()
+        } else if last != nil {
+          draft.removeSubrange(draft.count - 1..<draft.count)
+        }
+        draft.append(contentsOf: added)
+        // While elements are only added, the first duplicate stays the same.
+        if duplicate == nil || last != nil || !identities.hasDuplicates {
+          duplicate = identities.diagnostic(for: draft.snapshot)
+        }
       }
+      draft.newStatus = status(.loaded)
     }
   }
 

@@ -10,6 +10,9 @@ package import SwappablePrimitives
 /// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
 /// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering
 /// thread also delivers the commits that an observer or another thread queues meanwhile.
+///
+/// A commit takes this way: `Node.commit`, `deliver`, `takeNext`, `run`, `propagate` (which computes nodes by
+/// height, and then publishes them), `Node.deliver`, the observers.
 @usableFromInline
 package final class Domain: Sendable {
   /// A closure that lets a test hold a thread, or `nil`.

@@ -323,15 +323,6 @@ package final class Node: @unchecked Sendable {
     }
   }
 
-  /// Reports commits that had no effect in the end to those who have read what one of them committed.
-  func reportDroppedChange() {
-    if !hasDroppedChange { return }
-    hasDroppedChange = false
-    observers.tracking.hasChanged()
-    // Otherwise, `deliver(_:)` reports it.
-    if update == nil { tracking.hasChanged() }
-  }
-
   /// Applies the update to the state, under the lock.
   func settle(_ state: inout Domain.State) {
     if remembers, let update {
@@ -372,6 +363,15 @@ package final class Node: @unchecked Sendable {
   /// Calls the observers in other domains.
   func deliverToBoundaries(_ pass: UInt64) {
     if mustDeliver { boundaryObservers.deliver(pass) }
+  }
+
+  /// Reports commits that had no effect in the end to those who have read what one of them committed.
+  func reportDroppedChange() {
+    if !hasDroppedChange { return }
+    hasDroppedChange = false
+    observers.tracking.hasChanged()
+    // Otherwise, `deliver(_:)` reports it.
+    if update == nil { tracking.hasChanged() }
   }
 
   /// Calls the observers that were captured when the pass was published.

@@ -238,17 +238,14 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   private func publish(_ change: ResultChange<Element>) {
+    let status = SourceStatus(.loaded, diagnostics: diagnostics)
     switch change {
     case .unchanged:
       show(.loaded)
     case .replaced(let elements):
-      contents.publish(elements, status: SourceStatus(.loaded, diagnostics: diagnostics))
+      contents.publish(elements, status: status)
     case .changed(let changeset, let inserted, let updated):
-      let status = SourceStatus(.loaded, diagnostics: diagnostics)
-      contents.edit { draft in
-        draft.apply(changeset, inserted: inserted, updated: updated)
-        draft.newStatus = status
-      }
+      contents.publish(changeset, inserted: inserted, updated: updated, status: status)
     }
   }
 
