@@ -114,6 +114,32 @@ extension [Int] {
     rank + indices.partitioningIndex { self[$0] - $0 > rank }
   }
 
+  /// Returns the elements of this ascending list that are in a range.
+  func listed(in range: Range<Int>) -> ArraySlice<Int> {
+    self[ascendingCount(below: range.lowerBound)..<ascendingCount(below: range.upperBound)]
+  }
+
+  /// Returns the ranks, among the offsets that are not in this ascending list, of those in a range.
+  func unlistedRanks(in range: Range<Int>) -> Range<Int> {
+    range.lowerBound - ascendingCount(below: range.lowerBound)..<range.upperBound
+      - ascendingCount(below: range.upperBound)
+  }
+
+  /// Returns the offsets that have ranks among the offsets that are not in this ascending list.
+  ///
+  /// - Parameters:
+  ///   - ranks: The ranks.
+  ///   - exception: Ranks to leave out.
+  func offsets(ofUnlistedRanks ranks: Range<Int>, outside exception: Range<Int>) -> [Int] {
+    let before =
+      ranks
+      .lowerBound..<Swift.min(ranks.upperBound, Swift.max(ranks.lowerBound, exception.lowerBound))
+    let after = Swift.max(before.upperBound, exception.upperBound)
+    return before.map { offset(ofUnlistedRank: $0) }
+      + (after < ranks.upperBound
+        ? (after..<ranks.upperBound).map { offset(ofUnlistedRank: $0) } : [])
+  }
+
   /// Returns a Boolean value that indicates whether this ascending list contains a value.
   func hasAscending(_ value: Int) -> Bool {
     let position = ascendingCount(below: value)

@@ -70,6 +70,13 @@ extension Changeset {
 }
 
 extension Changeset {
+  /// This change with as few moves as possible.
+  ///
+  /// - Complexity: O(*k* log *k*) in the *k* offsets.
+  @usableFromInline package var withLeastMoves: Changeset {
+    moves.isEmpty ? self : PartialInjection(self).changeset
+  }
+
   /// Returns this change as a change of a larger collection, which has additional elements before
   /// it.
   ///
@@ -86,6 +93,40 @@ extension Changeset {
         moves: moves.map { Move(from: $0.from + oldBy, to: $0.to + newBy) },
         updates: updates.map { Update(from: $0.from + oldBy, to: $0.to + newBy) }
       ))
+  }
+
+  /// Returns the change of a part of the collection.
+  ///
+  /// An element that is in both versions of the part is kept. One that is only in the old version leaves it, and
+  /// one that is only in the new version enters.
+  ///
+  /// - Parameters:
+  ///   - old: The offsets of the part in the old version.
+  ///   - new: The offsets of the part in the new version.
+  /// - Complexity: O(*k* log *k* + *w* log *k*) for *k* offsets and *w* elements that leave or enter.
+  @usableFromInline
+  package func clipped(from old: Range<Int>, to new: Range<Int>) -> Changeset {
+    if isEmpty && old == new { return self }
+    let (removals, arrivals) = (removals, arrivals)
+    // Elements that are neither removed nor moved are in the same order in both versions. Number them.
+    let oldStayed = removals.unlistedRanks(in: old)
+    let newStayed = arrivals.unlistedRanks(in: new)
+    let leaving = removals.offsets(ofUnlistedRanks: oldStayed, outside: newStayed)
+    let entering = arrivals.offsets(ofUnlistedRanks: newStayed, outside: oldStayed)
+    let leavingMoves = moves.filter { old.contains($0.from) && !new.contains($0.to) }
+    let enteringMoves = moves.filter { !old.contains($0.from) && new.contains($0.to) }
+    let deletions = deletions.listed(in: old) + leaving + leavingMoves.map(\.from)
+    let insertions = insertions.listed(in: new) + entering + enteringMoves.map(\.to)
+    return Changeset(
+      deletions: deletions.sorted().map { $0 - old.lowerBound },
+      insertions: insertions.sorted().map { $0 - new.lowerBound },
+      moves: moves.filter { old.contains($0.from) && new.contains($0.to) }.map {
+        Move(from: $0.from - old.lowerBound, to: $0.to - new.lowerBound)
+      },
+      updates: updates.filter { old.contains($0.from) && new.contains($0.to) }.map {
+        Update(from: $0.from - old.lowerBound, to: $0.to - new.lowerBound)
+      }
+    ).withLeastMoves
   }
 
   /// Returns the change of two concatenated collections.

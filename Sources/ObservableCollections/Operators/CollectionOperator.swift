@@ -129,21 +129,14 @@ public final class OperatorInputs {
 
   /// Adds a property.
   ///
-  /// - Parameter property: The property.
+  /// - Parameter property: The property, or a view of one.
   /// - Returns: An input that provides the value of the property.
-  public func property<Value>(_ property: ReadOnlyProperty<Value>) -> PropertyInput<Value> {
+  public func property<Value>(_ property: some PropertySource<Value>) -> PropertyInput<Value> {
+    let property = property.readOnly
     let input = NodeInput(property.signal.node, keeping: property.signal)
     inputs.append(input)
     sources.append(property.signal)
     return PropertyInput(input, property)
-  }
-
-  /// Adds a property.
-  ///
-  /// - Parameter property: The property.
-  /// - Returns: An input that provides the value of the property.
-  public func property<Value>(_ property: Property<Value>) -> PropertyInput<Value> {
-    self.property(property.readOnly)
   }
 
   /// Connects all inputs in one domain.

@@ -1,4 +1,5 @@
 public import Diffing
+public import ReactiveSignals
 public import SwappablePrimitives
 
 extension DataSource {
@@ -13,171 +14,348 @@ extension DataSource {
   ///
   /// - Parameter areInIncreasingOrder: A closure that returns whether one element is before another: a
   ///   strict weak ordering.
-  /// - Complexity: O(n + k log k) for a change of k elements.
+  /// - Complexity: O(k log n) for a change of k of n elements.
   @inlinable
   public func sorted(
     by areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
   ) -> LiveCollection<Element> {
-    transformed { SortOperator(input: $0, areInIncreasingOrder: areInIncreasingOrder) }
+    sorted(by: ElementOrder(by: areInIncreasingOrder))
   }
-}
 
-extension DataSource {
   /// Derives a collection in ascending order of a key. Elements with equal keys keep the order of the source.
   ///
   ///     let byTitle = todos.sorted(by: \.title)
   ///
-  /// - Parameter key: A key path or closure that returns the key of an element.
-  /// - Complexity: O(n + k log k) for a change of k elements.
+  /// - Parameter key: A key path or closure that returns the key of an element. It is called once for each
+  ///   inserted or updated element.
+  /// - Complexity: O(k log n) for a change of k of n elements.
   @inlinable
-  public func sorted<Key: Comparable & SendableMetatype>(
+  public func sorted<Key: Comparable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveCollection<Element> {
-    sorted { key($0) < key($1) }
+    transformed {
+      SortOperator(input: $0, order: ElementOrder { $0 < $1 }, parameter: nil, key: key)
+    }
+  }
+
+  /// Derives a collection in an order of its elements.
+  ///
+  ///     let byDate = todos.sorted(by: .descending(\.date).then(.ascending(\.title)))
+  ///
+  /// Elements that compare as equal keep the order of the source.
+  ///
+  /// - Parameter order: The order.
+  /// - Complexity: O(k log n) for a change of k of n elements.
+  @inlinable
+  public func sorted(by order: ElementOrder<Element>) -> LiveCollection<Element> {
+    transformed { SortOperator(input: $0, order: order, parameter: nil, key: { $0 }) }
+  }
+
+  /// Derives a collection in an order that may change.
+  ///
+  ///     let order = Property(ElementOrder<Todo>.ascending(\.title))
+  ///     let sorted = todos.sorted(by: order)
+  ///     order.value = order.value.reversed
+  ///
+  /// A change of the order causes at most one event, with as few moves as possible.
+  ///
+  /// - Parameter order: The order: a property, or a view of one.
+  /// - Complexity: O(k log n) for a change of k of n elements. A new order is O(n log n), and less if the elements
+  ///   are nearly in order. The reversal of an order is O(n).
+  @inlinable
+  public func sorted(
+    by order: some PropertySource<ElementOrder<Element>>
+  ) -> LiveCollection<Element> {
+    LiveCollection { inputs in
+      let order = inputs.property(order)
+      return SortOperator(
+        input: inputs.collection(self), order: order.value, parameter: order, key: { $0 })
+    }
   }
 }
 
 extension DataSource where Element: Comparable {
   /// Derives a collection in ascending order. Elements that compare as equal keep the order of the source.
   ///
-  /// - Complexity: O(n + k log k) for a change of k elements.
+  /// - Complexity: O(k log n) for a change of k of n elements.
   @inlinable
   public func sorted() -> LiveCollection<Element> {
     sorted { $0 < $1 }
   }
 }
 
+/// An operator that keeps its output sorted by keys of the elements.
+///
+/// Each element of the input has a *row*: a number that stays the same as long as the element is in the input.
 @usableFromInline
-struct SortOperator<Element: Differentiable & Sendable>: CollectionOperator {
+struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: CollectionOperator {
   @usableFromInline let input: CollectionInput<Element>
-  @usableFromInline let areInIncreasingOrder: @Sendable (Element, Element) -> Bool
-  /// The offset in the input of each element of the output.
-  @usableFromInline var order: [Int] = []
+  /// The order of the keys.
+  @usableFromInline var order: ElementOrder<Key>
+  @usableFromInline let parameter: PropertyInput<ElementOrder<Key>>?
+  @usableFromInline let key: @Sendable (Element) -> Key
+  /// The key of each row, or `nil` for a free row.
+  @usableFromInline var keys: [Key?] = []
+  @usableFromInline var freeRows: [UInt32] = []
+  /// The rows in the order of the input.
+  @usableFromInline var source = RowTree()
+  /// The rows in the order of the output.
+  @usableFromInline var sorted = RowTree()
 
   @inlinable
   init(
-    input: CollectionInput<Element>,
-    areInIncreasingOrder: @escaping @Sendable (Element, Element) -> Bool
+    input: CollectionInput<Element>, order: ElementOrder<Key>,
+    parameter: PropertyInput<ElementOrder<Key>>?, key: @escaping @Sendable (Element) -> Key
   ) {
     self.input = input
-    self.areInIncreasingOrder = areInIncreasingOrder
+    self.order = order
+    self.parameter = parameter
+    self.key = key
   }
 
   @inlinable
   mutating func start(_ output: CollectionDraft<Element>) {
+    if let parameter { order = parameter.value }
     let elements = input.snapshot.array
-    order = Array(elements.indices)
-    sort(&order, elements)
-    output.append(contentsOf: order.map { elements[$0] })
+    keys = elements.map(key)
+    var rows = Array(0..<UInt32(elements.count))
+    source = RowTree(rows)
+    sort(&rows, positions: rows)
+    sorted = RowTree(rows)
+    output.append(contentsOf: rows.map { elements[Int($0)] })
   }
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
-    guard let change = input.change else { return }
+    if let change = input.change {
+      if change.changeset.changeCount > max(4, source.count / 32) {
+        rebuild(change, output)
+      } else {
+        follow(change, output)
+      }
+    }
+    if let parameter, parameter.isSet {
+      order = parameter.value
+      reorder(output)
+    }
+  }
+
+  // MARK: A few changes
+
+  /// A row that stays, with its offset in the output before the change.
+  @usableFromInline
+  struct StayingRow {
+    @usableFromInline let row: UInt32
+    @usableFromInline let rank: Int
+
+    @inlinable
+    init(row: UInt32, rank: Int) {
+      self.row = row
+      self.rank = rank
+    }
+  }
+
+  /// Follows a change.
+  @inlinable
+  mutating func follow(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
     let (changeset, after) = (change.changeset, change.after)
-    if changeset.changeCount > 1 {
-      rebuild(output, change)
-    } else if let offset = changeset.updates.first?.to {
-      let rank = remove(offset)
-      let place = insert(offset, after)
-      output.move(from: rank, to: place)
-      output[place] = after[offset]
-    } else if let offset = changeset.insertions.first {
-      shift(from: offset, by: 1)
-      output.insert(after[offset], at: insert(offset, after))
-    } else if let offset = changeset.deletions.first {
-      let rank = remove(offset)
-      shift(from: offset, by: -1)
-      output.removeSubrange(rank..<rank + 1)
-    } else if let move = changeset.moves.first {
-      let rank = remove(move.from)
-      shift(from: move.from, by: -1)
-      shift(from: move.to, by: 1)
-      output.move(from: rank, to: insert(move.to, after))
+    let deleted = changeset.deletions.map { staying(at: $0) }
+    let moved = changeset.moves.map { staying(at: $0.from) }
+    let updated = changeset.updates.map { staying(at: $0.from) }
+
+    // Rows leave their places before any row looks for one. Comparing with a key that has changed, or with a
+    // row that is about to move, would lead astray.
+    for row in deleted { sorted.remove(row.row) }
+    for row in moved { sorted.remove(row.row) }
+    var placed = moved
+    for (position, row) in updated.enumerated() {
+      let new = key(after[changeset.updates[position].to])
+      if sorted.contains(row.row), !isEquivalent(new, key(of: row.row)) {
+        sorted.remove(row.row)
+        placed.append(row)
+      }
+      keys[Int(row.row)] = new
+    }
+
+    for offset in changeset.removals.reversed() { source.remove(at: offset) }
+    var inserted: [UInt32] = []
+    var move = 0
+    for offset in changeset.insertions {
+      while move < moved.count, changeset.moves[move].to < offset {
+        source.insert(moved[move].row, at: changeset.moves[move].to)
+        move += 1
+      }
+      let row = makeRow(key(after[offset]))
+      source.insert(row, at: offset)
+      inserted.append(row)
+    }
+    while move < moved.count {
+      source.insert(moved[move].row, at: changeset.moves[move].to)
+      move += 1
+    }
+    for row in inserted { place(row) }
+    for row in placed { place(row.row) }
+
+    let moves = placed.map { Changeset.Move(from: $0.rank, to: sorted.offset(of: $0.row)) }
+    let updates = updated.map { Changeset.Update(from: $0.rank, to: sorted.offset(of: $0.row)) }
+    let result = Changeset(
+      deletions: deleted.map(\.rank).sorted(),
+      insertions: inserted.map { sorted.offset(of: $0) }.sorted(),
+      moves: moves.sorted { $0.to < $1.to }, updates: updates.sorted { $0.to < $1.to })
+    for row in deleted { free(row.row) }
+    output.apply(result.withLeastMoves) { after[source.offset(of: sorted[$0])] }
+  }
+
+  @inlinable
+  func staying(at offset: Int) -> StayingRow {
+    let row = source[offset]
+    return StayingRow(row: row, rank: sorted.offset(of: row))
+  }
+
+  /// Inserts a row at its place in the output.
+  @inlinable
+  mutating func place(_ row: UInt32) {
+    let (keys, source, order) = (keys, source, order)
+    guard let new = keys[Int(row)] else { return }
+    var offset: Int?
+    sorted.insert(row) { other in
+      guard let key = keys[Int(other)] else { return true }
+      if order.precedes(new, key) { return true }
+      if order.precedes(key, new) { return false }
+      let place = offset ?? source.offset(of: row)
+      offset = place
+      return place < source.offset(of: other)
     }
   }
 
-  /// Removes an offset of the input from the order, and returns the offset in the output that it had.
   @inlinable
-  mutating func remove(_ offset: Int) -> Int {
-    guard let rank = order.firstIndex(of: offset) else {
-      preconditionFailure("the element at \(offset) is not in the sorted collection")
+  func isEquivalent(_ one: Key, _ other: Key) -> Bool {
+    !order.precedes(one, other) && !order.precedes(other, one)
+  }
+
+  // MARK: Rows
+
+  @inlinable
+  func key(of row: UInt32) -> Key {
+    guard let key = keys[Int(row)] else { preconditionFailure("row \(row) is free") }
+    return key
+  }
+
+  @inlinable
+  mutating func makeRow(_ key: Key) -> UInt32 {
+    guard let row = freeRows.popLast() else {
+      keys.append(key)
+      return UInt32(keys.count - 1)
     }
-    order.remove(at: rank)
-    return rank
+    keys[Int(row)] = key
+    return row
   }
 
-  /// Inserts an offset of the input into the order at its place, and returns the place.
   @inlinable
-  mutating func insert(_ offset: Int, _ input: Snapshot<Element>) -> Int {
-    let place = order.partitioningIndex { !precedes($0, offset, input) }
-    order.insert(offset, at: place)
-    return place
+  mutating func free(_ row: UInt32) {
+    keys[Int(row)] = nil
+    freeRows.append(row)
   }
 
-  /// Changes the offsets of the input that are not less than an offset.
-  @inlinable
-  mutating func shift(from offset: Int, by distance: Int) {
-    for rank in 0..<order.count where order[rank] >= offset { order[rank] += distance }
-  }
+  // MARK: Many changes
 
-  /// Follows several operations at once.
+  /// Follows a change of so many elements that visiting all of them takes less time.
   @inlinable
-  mutating func rebuild(_ output: CollectionDraft<Element>, _ change: CollectionChange<Element>) {
-    let (oldCount, start) = (output.count, output.savepoint)
-    let changeset = change.changeset
-    let input = change.after.array
-    let origins = changeset.origins(oldCount: change.before.count)
+  mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Element>) {
+    let (changeset, after) = (change.changeset, change.after.array)
+    let (start, oldCount) = (output.savepoint, source.count)
+    let oldRows = Array(source.rows)
+    var ranks = Array(repeating: -1, count: keys.count)
+    for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = rank }
+    for update in changeset.updates { keys[Int(oldRows[update.from])] = key(after[update.to]) }
 
-    // The elements that were not inserted, updated or moved are still in order.
-    var isTouched = Array(repeating: false, count: input.count)
+    let origins = changeset.origins(oldCount: oldCount)
+    let rows = origins.indices.map { offset in
+      origins[offset] < 0 ? makeRow(key(after[offset])) : oldRows[origins[offset]]
+    }
+    var positions = Array(repeating: UInt32.max, count: keys.count)
+    for (offset, row) in rows.enumerated() { positions[Int(row)] = UInt32(offset) }
+    var isTouched = Array(repeating: false, count: rows.count)
     for offset in changeset.insertions { isTouched[offset] = true }
     for update in changeset.updates { isTouched[update.to] = true }
     let isUpdated = isTouched
     for move in changeset.moves { isTouched[move.to] = true }
-    var destinations = Array(repeating: -1, count: change.before.count)
-    for (offset, origin) in origins.enumerated() where origin >= 0 { destinations[origin] = offset }
-    let settled = order.lazy.map { destinations[$0] }.filter { $0 >= 0 && !isTouched[$0] }
-    var touched = input.indices.filter { isTouched[$0] }
-    sort(&touched, input)
 
-    var ranks = Array(repeating: -1, count: change.before.count)
-    for (rank, offset) in order.enumerated() { ranks[offset] = rank }
-    order = merge(Array(settled), touched, input)
-    output.write(
-      order.map { input[$0] }, over: start,
-      Changeset(
-        origins: order.map { origins[$0] < 0 ? -1 : ranks[origins[$0]] }, oldCount: oldCount
-      ) { _, new in isUpdated[order[new]] })
-  }
-
-  /// Returns whether one element of the input is before another in the output. Elements that compare as equal
-  /// keep the input's order.
-  @inlinable
-  func precedes<Input: RandomAccessCollection>(
-    _ one: Int, _ other: Int, _ input: Input
-  ) -> Bool where Input.Element == Element, Input.Index == Int {
-    if areInIncreasingOrder(input[one], input[other]) { return true }
-    return one < other && !areInIncreasingOrder(input[other], input[one])
-  }
-
-  @inlinable
-  func sort(_ offsets: inout [Int], _ input: [Element]) {
-    offsets.sort { precedes($0, $1, input) }
-  }
-
-  @inlinable
-  func merge(_ one: [Int], _ other: [Int], _ input: [Element]) -> [Int] {
-    var merged: [Int] = []
-    merged.reserveCapacity(one.count + other.count)
-    var rest = one[...]
-    for offset in other {
-      // A few elements are merged into many, so find each place by binary search.
-      let place = rest.partitioningIndex { !precedes($0, offset, input) }
-      merged += rest[..<place]
-      merged.append(offset)
-      rest = rest[place...]
+    // The rows that were not inserted, updated or moved are still in order.
+    let settled = sorted.rows.filter { row in
+      let position = positions[Int(row)]
+      return position != .max && !isTouched[Int(position)]
     }
-    return merged + rest
+    var touched = isTouched.indices.filter { isTouched[$0] }.map { rows[$0] }
+    sort(&touched, positions: positions)
+    let merged = merge(settled, touched, positions)
+    (source, sorted) = (RowTree(rows), RowTree(merged))
+    output.write(
+      merged.map { after[Int(positions[Int($0)])] }, over: start,
+      Changeset(
+        origins: merged.map { row in
+          let origin = origins[Int(positions[Int(row)])]
+          return origin < 0 ? -1 : ranks[Int(oldRows[origin])]
+        }, oldCount: oldCount
+      ) { _, new in isUpdated[Int(positions[Int(merged[new])])] })
+    for offset in changeset.deletions { free(oldRows[offset]) }
+  }
+
+  /// Follows a change of the order.
+  @inlinable
+  mutating func reorder(_ output: CollectionDraft<Element>) {
+    let (start, old) = (output.savepoint, output.elements)
+    var positions = Array(repeating: UInt32(0), count: keys.count)
+    for (offset, row) in source.rows.enumerated() { positions[Int(row)] = UInt32(offset) }
+    var ranks = positions
+    for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = UInt32(rank) }
+    // Begin with the old order: sorting is faster if parts are in order, or in the opposite order.
+    var rows = Array(sorted.rows)
+    sort(&rows, positions: positions)
+    sorted = RowTree(rows)
+    let origins = rows.map { Int(ranks[Int($0)]) }
+    output.write(
+      origins.map { old[$0] }, over: start,
+      Changeset(origins: origins, oldCount: old.count) { _, _ in false })
+  }
+
+  /// Sorts rows. Rows with equivalent keys are sorted by their positions in the input.
+  @inlinable
+  func sort(_ rows: inout [UInt32], positions: [UInt32]) {
+    keys.withUnsafeBufferPointer { keys in
+      positions.withUnsafeBufferPointer { positions in
+        rows.sort { one, other in precedes(Int(one), Int(other), keys, positions) }
+      }
+    }
+  }
+
+  /// Merges rows that are sorted, few into many.
+  @inlinable
+  func merge(_ many: [UInt32], _ few: [UInt32], _ positions: [UInt32]) -> [UInt32] {
+    var merged: [UInt32] = []
+    merged.reserveCapacity(many.count + few.count)
+    keys.withUnsafeBufferPointer { keys in
+      positions.withUnsafeBufferPointer { positions in
+        var rest = many[...]
+        for row in few {
+          let place = rest.partitioningIndex { precedes(Int(row), Int($0), keys, positions) }
+          merged += rest[..<place]
+          merged.append(row)
+          rest = rest[place...]
+        }
+        merged += rest
+      }
+    }
+    return merged
+  }
+
+  @inlinable
+  func precedes(
+    _ one: Int, _ other: Int, _ keys: UnsafeBufferPointer<Key?>,
+    _ positions: UnsafeBufferPointer<UInt32>
+  ) -> Bool {
+    guard let key = keys[one], let otherKey = keys[other] else { return false }
+    if order.precedes(key, otherKey) { return true }
+    return positions[one] < positions[other] && !order.precedes(otherKey, key)
   }
 }

@@ -21,9 +21,9 @@ package final class BitTree: @unchecked Sendable {
   /// The number of levels above the leaves.
   @exclusivity(unchecked) var height = 0
   /// The number of bits.
-  @exclusivity(unchecked) package internal(set) var count = 0
+  @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
   /// The number of set bits.
-  @exclusivity(unchecked) package internal(set) var setCount = 0
+  @exclusivity(unchecked) @usableFromInline package internal(set) var setCount = 0
   /// The nodes from the root to the edited leaf: the node at a height, and the position of the child.
   @exclusivity(unchecked) var path: UnsafeMutablePointer<(node: Int, child: Int)>
   /// The maximum number of bits of a leaf.

@@ -19,7 +19,7 @@ package final class RowTree: @unchecked Sendable {
   /// The number of levels above the leaves.
   @exclusivity(unchecked) @usableFromInline var height = 0
   /// The number of rows.
-  @exclusivity(unchecked) package internal(set) var count = 0
+  @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
   /// The slot of the leaf of each row, or -1.
   @exclusivity(unchecked) var leaves: UnsafeMutablePointer<Int32>
   /// The number of rows that ``leaves`` has space for.
