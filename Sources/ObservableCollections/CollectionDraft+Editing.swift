@@ -6,10 +6,23 @@ extension CollectionDraft {
 
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
-  /// - Complexity: O(n).
+  /// The first search in a long collection creates an index of all identities, which follows later edits.
+  ///
+  /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
-    snapshot.firstIndex(identifiedBy: identifier)
+    checkOpen()
+    if working.count < IdentityIndex<Element>.minimumCount {
+      return snapshot.firstIndex(identifiedBy: identifier)
+    }
+    if index == nil || index?.isStale == true {
+      let contents = working
+      index = IdentityIndex(Snapshot(contents))
+      // Hashing or comparing the identities may have edited this draft.
+      if !working.isIdentical(to: contents) { index?.invalidate() }
+    }
+    let offset = index?.firstIndex(identifiedBy: identifier)
+    return index?.isStale == false ? offset : snapshot.firstIndex(identifiedBy: identifier)
   }
 
   /// Removes the element at an offset.

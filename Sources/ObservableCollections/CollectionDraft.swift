@@ -11,6 +11,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var record = EditRecord()
   @exclusivity(unchecked) @usableFromInline var isOpen = true
+  /// The index of identities, if elements of a long collection have been looked up.
+  @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The status that the transaction sets, or `nil` to keep the status.
   @usableFromInline package var newStatus: SourceStatus?
 
@@ -85,6 +87,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     guard !elements.isEmpty else { return }
     record.append(.insertion(index..<index + elements.count))
     working.replaceSubrange(index..<index, with: elements)
+    self.index?.insert(elements, at: index)
   }
 
   /// Removes the elements in a range.
@@ -102,6 +105,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     // Release the removed elements after the edit: a deinitializer may read this draft.
     let removed = working.elements(in: range)
     working.replaceSubrange(range, with: [])
+    index?.remove(removed, at: range.lowerBound)
     withExtendedLifetime(removed) {}
   }
 
@@ -124,6 +128,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       guard !isSame(working[index], newValue) else { return }
       record.append(.update(index))
       let replaced = working.exchangeElement(at: index, with: newValue)
+      self.index?.update(replaced, to: newValue, at: index)
       withExtendedLifetime(replaced) {}
     }
   }
@@ -142,6 +147,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     guard source != destination else { return }
     record.append(.move(from: source, to: destination))
     working.move(from: source, to: destination)
+    index?.move(from: source, to: destination)
   }
 
   /// Replaces all elements, and records the difference.
@@ -194,6 +200,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     reset(to: Snapshot(start))
     working = next
     record.append(.changeset(changeset))
+    index?.update(replaced, to: new, at: update.to)
     withExtendedLifetime(replaced) {}
   }
 
@@ -263,6 +270,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     record = start.record
     working = changeset.isEmpty ? start.working : new
     if !changeset.isEmpty { record.append(.changeset(changeset)) }
+    if let index {
+      if !replaced.isIdentical(to: start.working) { index.invalidate() }
+      index.follow(changeset, from: start.snapshot, to: Snapshot(working))
+    }
     withExtendedLifetime(replaced) {}
   }
 
@@ -311,6 +322,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   package func restore(_ savepoint: Savepoint) -> Snapshot<Element> {
     let dropped = Snapshot(working)
+    if !working.isIdentical(to: savepoint.working) { index?.invalidate() }
     working = savepoint.working
     record = savepoint.record
     newStatus = savepoint.status
@@ -335,6 +347,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   func reset(to base: Snapshot<Element>) {
     if record.isEmpty { return }
     let dropped = working
+    index?.invalidate()
     (working, record) = (base.storage, EditRecord())
     withExtendedLifetime(dropped) {}
   }

@@ -18,6 +18,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
   public let collection: LiveCollection<Element>
   @usableFromInline let gate = RecursiveGate()
   @exclusivity(unchecked) @usableFromInline var openDraft: CollectionDraft<Element>?
+  /// The index of identities, while no draft is open.
+  @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The net change of a transaction over several roots, between its preparation and its commit.
   @exclusivity(unchecked) @usableFromInline var prepared: CollectionUpdate<Element>?
   /// The draft of the same transaction over several roots, which is released after its commit.
@@ -125,6 +127,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     gate.enter(as: thread)
     let draft = CollectionDraft(collection.current.state.snapshot)
+    (draft.index, index) = (index, nil)
     openDraft = draft
     if let transaction = context.transaction {
       // The transaction commits or rolls back at its end, and leaves the gate.
@@ -179,6 +182,7 @@ extension CollectionProperty {
     let state = collection.current.state
     let changeset = draft.outcome(from: state.snapshot)
     draft.close()
+    index = draft.index
     if let status = draft.newStatus {
       return state.advanced(to: changeset.map { (draft.contents, $0) }, status: status)
     }
@@ -194,6 +198,8 @@ extension CollectionProperty {
     let draft = openDraft
     openDraft = nil
     draft?.close()
+    // The next search creates another index.
+    draft?.index?.invalidate()
     gate.leave(as: .current)
     return draft
   }
@@ -298,9 +304,20 @@ extension EditableDataSource {
     property.edit { $0.remove(at: index) }
   }
 
+  /// Returns the offset of the first element with an identity, or `nil` if there is none.
+  ///
+  /// Inside a transaction, this is the offset after the edits so far.
+  ///
+  /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
+  @inlinable
+  public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
+    property.edit { $0.firstIndex(identifiedBy: identifier) }
+  }
+
   /// Removes the first element with an identity.
   ///
   /// - Returns: The removed element, or `nil` if no element has the identity.
+  /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable
   @discardableResult
   public func remove(identifiedBy identifier: Element.DifferenceIdentifier) -> Element? {
@@ -359,6 +376,7 @@ extension EditableDataSource {
   ///   - identifier: The identity.
   ///   - body: A closure that changes the element. If it throws, the element stays as it was.
   /// - Returns: `true` if an element has the identity; otherwise, `false`.
+  /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable
   @discardableResult
   public func update<Failure: Error>(

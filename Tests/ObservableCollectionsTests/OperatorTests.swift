@@ -52,6 +52,36 @@ private final class CallCounter: Sendable {
       seeds: 0..<60, calls: { counter.count })
   }
 
+  @Test func compactMapFollowsItsInputWhateverIsDoneToIt() throws {
+    let counter = CallCounter()
+    let transform = counter.counting { (element: TestElement) in
+      element.content > 0 ? TestElement(element.id, element.content / 2) : nil
+    }
+    try checkOperator(
+      { $0.compactMap(transform) },
+      is: { $0.compactMap { $0.content > 0 ? TestElement($0.id, $0.content / 2) : nil } },
+      seeds: 0..<60, calls: { counter.count })
+  }
+
+  @Test func reversedFollowsItsInputWhateverIsDoneToIt() throws {
+    try checkOperator({ $0.reversed() }, is: { $0.reversed() }, seeds: 0..<60)
+  }
+
+  @Test func prefixSuffixAndDropFirstFollowTheirInputWhateverIsDoneToIt() throws {
+    for length in [0, 1, 5, 100] {
+      try checkOperator({ $0.prefix(length) }, is: { Array($0.prefix(length)) })
+      try checkOperator({ $0.suffix(length) }, is: { Array($0.suffix(length)) })
+      try checkOperator({ $0.dropFirst(length) }, is: { Array($0.dropFirst(length)) })
+    }
+  }
+
+  @Test func sortedByAKeyFollowsItsInputAndReadsEachKeyOnce() throws {
+    let counter = CallCounter()
+    let key = counter.counting { (element: TestElement) in element.content }
+    try checkOperator(
+      { $0.sorted(by: key) }, is: sortedByContent, seeds: 0..<60, calls: { counter.count })
+  }
+
   @Test func sortedFollowsItsInputWhateverIsDoneToIt() throws {
     try checkOperator(
       { $0.sorted { $0.content < $1.content } }, is: sortedByContent, seeds: 0..<60)

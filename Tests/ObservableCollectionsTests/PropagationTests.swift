@@ -144,6 +144,18 @@ import Testing
     try events.check(against: both)
   }
 
+  @Test func `a parameter that enters a list directly and through a view causes one event`() throws {
+    let (items, others) = (Items([1, 2, 3]), Items([4, 5, 6]))
+    let limit = Property(4)
+    // A list of two roots has a domain of its own, into which both the property and its view lead.
+    let shown = items.concatenated(with: others).filter(by: limit) { $0.id <= $1 }
+      .dropFirst(limit.map { $0 - 4 })
+    let events = RecordingObserver(shown)
+    limit.value = 6
+    #expect(events.changes.map(\.changeset) == [Changeset(deletions: [0, 1], insertions: [2, 3])])
+    try events.check(against: shown)
+  }
+
   @Test func `a parameter and a collection that change in one transaction cause one event`() {
     let items = Items((0..<10).map { TestElement($0, $0) })
     let limit = Property(5)

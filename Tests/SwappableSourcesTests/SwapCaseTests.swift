@@ -412,4 +412,15 @@ final class LazySource: DataSource {
       try recorder.check(against: container)
     }
   }
+
+  @Test func `a list that enters another one through two containers causes one event`() throws {
+    let items = Items([1, 2, 3])
+    let small = Container(items.filter { $0.id < 10 })
+    let even = Container(items.filter { $0.id % 2 == 0 })
+    let both = small.concatenated(with: even)
+    let events = RecordingObserver(both)
+    items.append(4)
+    #expect(events.changes.map(\.changeset) == [Changeset(insertions: [3, 5])])
+    try events.check(against: both)
+  }
 }

@@ -95,6 +95,37 @@ extension Changeset {
       ))
   }
 
+  /// Returns this change as a change of the same collection in the opposite order.
+  ///
+  /// - Parameters:
+  ///   - oldCount: The number of elements in the old version.
+  ///   - newCount: The number of elements in the new version.
+  @usableFromInline
+  package func mirrored(oldCount: Int, newCount: Int) -> Changeset {
+    Changeset(
+      unchecked: (
+        deletions: deletions.reversed().map { oldCount - 1 - $0 },
+        insertions: insertions.reversed().map { newCount - 1 - $0 },
+        moves: moves.reversed().map {
+          Move(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to)
+        },
+        updates: updates.reversed().map {
+          Update(from: oldCount - 1 - $0.from, to: newCount - 1 - $0.to)
+        }
+      ))
+  }
+
+  /// Returns the new offset of the element at an old offset, or of the nearest kept element if it was deleted.
+  ///
+  /// - Parameters:
+  ///   - old: The old offset.
+  ///   - count: The number of elements in the old version.
+  /// - Returns: The new offset, or `nil` if no element was kept.
+  @usableFromInline
+  package func nearestOffset(to old: Int, count: Int) -> Int? {
+    OffsetMap(self).nearest(to: old, count: count)
+  }
+
   /// Returns the change of a part of the collection.
   ///
   /// An element that is in both versions of the part is kept. One that is only in the old version leaves it, and

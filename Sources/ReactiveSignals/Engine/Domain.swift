@@ -344,6 +344,9 @@ extension Domain {
     guard let root = next.root else { return }
     var (changed, number) = propagate(next, from: root)
     pause(at: .published)
+    // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
+    if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
+    pass.exits = 0
     for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
     root.reportDroppedChange()
@@ -463,6 +466,8 @@ final class PassStorage: @unchecked Sendable {
   /// The tickets of the commits that the current pass delivers. A ticket occurs once for each of
   /// its commits.
   @exclusivity(unchecked) var tickets: [Ticket] = []
+  /// The number of observers in other domains that receive an update of the current pass.
+  @exclusivity(unchecked) var exits = 0
   /// A Boolean value that indicates whether the domain waits for tickets. If it does, a change of
   /// the dependency graph makes it recheck them.
   @exclusivity(unchecked) var isWaiting = false

@@ -341,6 +341,7 @@ package final class Node: @unchecked Sendable {
       if boundaryObservers.isInUse {
         boundaryObservers.capture(for: update, &state)
         mustDeliver = true
+        domain.pass.exits += boundaryObservers.count
       }
       if observers.isInUse, update.hasChange {
         observers.capture(for: update, &state)

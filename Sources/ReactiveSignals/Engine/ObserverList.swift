@@ -15,7 +15,7 @@ package final class ObserverList: @unchecked Sendable {
   @exclusivity(unchecked) private var slots: [Observation?] = []
   @exclusivity(unchecked) private var vacant = 0
   /// The number of observers.
-  @exclusivity(unchecked) private var count = 0
+  @exclusivity(unchecked) private(set) var count = 0
   @exclusivity(unchecked) private var joining: [Observation] = []
   /// The end of a signal, after it was published. Late observers receive it.
   @exclusivity(unchecked) private var ending: Event?

@@ -1,0 +1,178 @@
+public import Diffing
+
+/// An index of the identities of a list, which finds the first element with an identity in O(log *n*).
+///
+/// It is created when an element is first looked up in a long list, and follows each edit from then on.
+///
+/// Hashing and comparing identities may call code that edits or searches the list again. The index is *stale* then,
+/// and its owner creates another one.
+@usableFromInline
+final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: only the thread inside the gate of a collection, or the thread that delivers, uses it.
+
+  @usableFromInline typealias Identifier = Element.DifferenceIdentifier
+
+  /// The number of elements from which on an index takes less time than a search.
+  @inlinable static var minimumCount: Int { 256 }
+
+  /// The rows in the order of the list. An element keeps its row as long as it is in the list.
+  private let rows: RowTree
+  private var freeRows: [UInt32] = []
+  /// The number of rows that were ever used at once.
+  private var rowCount: UInt32 = 0
+  /// A row of each identity.
+  private var rowsByIdentifier: [Identifier: UInt32]
+  /// The further rows of identities that occur more than once.
+  private var duplicates: [Identifier: Set<UInt32>] = [:]
+  /// A Boolean value that indicates whether the index is being used now.
+  private var isBusy = false
+  /// A Boolean value that indicates whether the index no longer describes the list.
+  @usableFromInline private(set) var isStale = false
+
+  /// Creates the index of a list.
+  ///
+  /// - Complexity: O(*n*)
+  @usableFromInline
+  init(_ elements: Snapshot<Element>) {
+    rows = RowTree(0..<UInt32(elements.count))
+    rowsByIdentifier = Dictionary(minimumCapacity: elements.count)
+    for element in elements {
+      add(element.differenceIdentifier, rowCount)
+      rowCount += 1
+    }
+  }
+
+  /// Returns the offset of the first element with an identity.
+  ///
+  /// - Complexity: O(log *n*) for an identity that occurs once.
+  @usableFromInline
+  func firstIndex(identifiedBy identifier: Identifier) -> Int? {
+    var offset: Int?
+    use {
+      guard let row = rowsByIdentifier[identifier] else { return }
+      let others = duplicates.isEmpty ? nil : duplicates[identifier]
+      offset =
+        others?.reduce(rows.offset(of: row)) { min($0, rows.offset(of: $1)) }
+        ?? rows.offset(of: row)
+    }
+    return offset
+  }
+
+  // MARK: Following edits
+
+  /// Follows the insertion of elements.
+  @usableFromInline
+  func insert(_ elements: [Element], at offset: Int) {
+    use {
+      for (position, element) in elements.enumerated() {
+        insert(element.differenceIdentifier, at: offset + position)
+      }
+    }
+  }
+
+  /// Follows the removal of elements.
+  @usableFromInline
+  func remove(_ elements: [Element], at offset: Int) {
+    use {
+      for element in elements { remove(element.differenceIdentifier, rows.remove(at: offset)) }
+    }
+  }
+
+  /// Follows the move of an element.
+  @usableFromInline
+  func move(from source: Int, to destination: Int) {
+    use { rows.insert(rows.remove(at: source), at: destination) }
+  }
+
+  /// Follows the update of an element.
+  @usableFromInline
+  func update(_ old: Element, to new: Element, at offset: Int) {
+    use { replace(old.differenceIdentifier, by: new.differenceIdentifier, at: offset) }
+  }
+
+  /// Follows a change.
+  ///
+  /// - Parameters:
+  ///   - changeset: The change. If it is large, the index becomes stale.
+  ///   - old: The list before the change.
+  ///   - new: The list after the change.
+  /// - Complexity: O(*k* log *n*) in the *k* operations.
+  @usableFromInline
+  func follow(_ changeset: Changeset, from old: Snapshot<Element>, to new: Snapshot<Element>) {
+    if changeset.changeCount > Self.minimumCount / 16 + old.count / 16 { return invalidate() }
+    use {
+      let origins = changeset.moves.map { rows[$0.from] }
+      let removed = Dictionary(
+        uniqueKeysWithValues: changeset.deletions.map { ($0, old[$0].differenceIdentifier) })
+      for offset in changeset.removals.reversed() {
+        let row = rows.remove(at: offset)
+        if let identifier = removed[offset] { remove(identifier, row) }
+      }
+      var move = 0
+      for offset in changeset.insertions {
+        while move < origins.count, changeset.moves[move].to < offset {
+          rows.insert(origins[move], at: changeset.moves[move].to)
+          move += 1
+        }
+        insert(new[offset].differenceIdentifier, at: offset)
+      }
+      for move in move..<origins.count {
+        rows.insert(origins[move], at: changeset.moves[move].to)
+      }
+      for update in changeset.updates {
+        replace(
+          old[update.from].differenceIdentifier, by: new[update.to].differenceIdentifier,
+          at: update.to)
+      }
+    }
+  }
+
+  /// Marks the index as stale, because the list is edited without it.
+  @usableFromInline
+  func invalidate() { isStale = true }
+
+  private func use(_ body: () -> Void) {
+    if isBusy { isStale = true }
+    if isStale { return }
+    isBusy = true
+    body()
+    isBusy = false
+  }
+
+  // MARK: Single elements
+
+  private func insert(_ identifier: Identifier, at offset: Int) {
+    let row = freeRows.popLast() ?? rowCount
+    if row == rowCount { rowCount += 1 }
+    rows.insert(row, at: offset)
+    add(identifier, row)
+  }
+
+  private func add(_ identifier: Identifier, _ row: UInt32) {
+    if let first = rowsByIdentifier.updateValue(row, forKey: identifier) {
+      duplicates[identifier, default: []].insert(first)
+    }
+  }
+
+  /// Removes an identity, after its row was removed from the list.
+  private func remove(_ identifier: Identifier, _ row: UInt32) {
+    freeRows.append(row)
+    let isRepeated = !duplicates.isEmpty && duplicates[identifier] != nil
+    if !isRepeated {
+      rowsByIdentifier[identifier] = nil
+    } else {
+      var others = duplicates[identifier] ?? []
+      if others.remove(row) == nil, let other = others.popFirst() {
+        rowsByIdentifier[identifier] = other
+      }
+      duplicates[identifier] = others.isEmpty ? nil : others
+    }
+  }
+
+  private func replace(_ old: Identifier, by new: Identifier, at offset: Int) {
+    if old == new { return }
+    let row = rows.remove(at: offset)
+    remove(old, row)
+    insert(new, at: offset)
+  }
+}
