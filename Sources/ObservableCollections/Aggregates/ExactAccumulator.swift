@@ -1,6 +1,6 @@
 /// An exact sum, to which numbers are added and from which they are subtracted in any order.
 @usableFromInline
-protocol ExactAccumulator<Number>: Sendable {
+package protocol ExactAccumulator<Number>: Sendable {
   /// The type of the numbers.
   associatedtype Number: Equatable & Sendable
   /// The type of an average.
@@ -23,7 +23,9 @@ protocol ExactAccumulator<Number>: Sendable {
 
 /// An exact sum of integers. It has 64 bits more than the integers.
 @usableFromInline
-struct IntegerSum<Number: FixedWidthInteger & Sendable>: ExactAccumulator, @unchecked Sendable {
+package struct IntegerSum<Number: FixedWidthInteger & Sendable>: ExactAccumulator,
+  @unchecked Sendable
+{
   // Sendable: one thread at a time uses a sum, and `low` shares nothing.
 
   /// The low part of the sum, and the rest in units of two to the power of the width of `low`.
@@ -31,31 +33,31 @@ struct IntegerSum<Number: FixedWidthInteger & Sendable>: ExactAccumulator, @unch
   @usableFromInline var high = 0
 
   @inlinable
-  init() {}
+  package init() {}
 
   @inlinable
-  mutating func add(_ number: Number) {
+  package mutating func add(_ number: Number) {
     let carry: Bool
     (low, carry) = low.addingReportingOverflow(Number.Magnitude(truncatingIfNeeded: number))
     high &+= (carry ? 1 : 0) &- (number < 0 ? 1 : 0)
   }
 
   @inlinable
-  mutating func subtract(_ number: Number) {
+  package mutating func subtract(_ number: Number) {
     let borrow: Bool
     (low, borrow) = low.subtractingReportingOverflow(Number.Magnitude(truncatingIfNeeded: number))
     high &-= (borrow ? 1 : 0) &- (number < 0 ? 1 : 0)
   }
 
   /// The sum, or the nearest number of the type if the sum is out of its range.
-  @inlinable var sum: Number {
+  @inlinable package var sum: Number {
     let number = Number(truncatingIfNeeded: low)
     if high == (number < 0 ? -1 : 0) { return number }
     return high < 0 ? .min : .max
   }
 
   @inlinable
-  func average(of count: Int) -> Double {
+  package func average(of count: Int) -> Double {
     // If the quotient is not zero, it has more than 53 bits, because the count has less than 64.
     let point = 128
     let width = Number.Magnitude.bitWidth
@@ -75,7 +77,7 @@ struct IntegerSum<Number: FixedWidthInteger & Sendable>: ExactAccumulator, @unch
 
 /// An exact sum of floating-point numbers, which is rounded once when it is read.
 @usableFromInline
-struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAccumulator {
+package struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAccumulator {
   /// The sum of the finite numbers, in units of the least positive number.
   @usableFromInline var finite: FixedPointNumber
   @usableFromInline var nanCount = 0
@@ -83,7 +85,7 @@ struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAccumulato
   @usableFromInline var negativeInfinityCount = 0
 
   @inlinable
-  init() {
+  package init() {
     precondition(
       Number.significandBitCount < 64 && Number.exponentBitCount <= 16,
       "a significand may have at most 64 bits, and an exponent 16, but \(Number.self) has more")
@@ -93,10 +95,10 @@ struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAccumulato
   }
 
   @inlinable
-  mutating func add(_ number: Number) { add(number, isNegative: false, count: 1) }
+  package mutating func add(_ number: Number) { add(number, isNegative: false, count: 1) }
 
   @inlinable
-  mutating func subtract(_ number: Number) { add(number, isNegative: true, count: -1) }
+  package mutating func subtract(_ number: Number) { add(number, isNegative: true, count: -1) }
 
   @inlinable
   mutating func add(_ number: Number, isNegative: Bool, count: Int) {
@@ -117,10 +119,10 @@ struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAccumulato
     }
   }
 
-  @inlinable var sum: Number { quotient(by: 1) }
+  @inlinable package var sum: Number { quotient(by: 1) }
 
   @inlinable
-  func average(of count: Int) -> Number { quotient(by: UInt64(count)) }
+  package func average(of count: Int) -> Number { quotient(by: UInt64(count)) }
 
   @inlinable
   func quotient(by divisor: UInt64) -> Number {

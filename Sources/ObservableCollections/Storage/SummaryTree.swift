@@ -6,10 +6,10 @@
 ///
 /// Edits change the tree in place. It is not shared with observers.
 @usableFromInline
-final class SummaryTree<Value: Sendable>: @unchecked Sendable {
+package final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   // Sendable: the operator that owns the tree uses it on one thread at a time.
 
-  @usableFromInline typealias Combine = @Sendable (Value, Value) -> Value
+  @usableFromInline package typealias Combine = @Sendable (Value, Value) -> Value
 
   @usableFromInline let empty: Value
   @usableFromInline let combine: Combine
@@ -23,22 +23,22 @@ final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   ///   - combine: An associative function that combines the values of two adjacent parts.
   /// - Complexity: O(*n*).
   @inlinable
-  init(_ values: some Collection<Value>, empty: Value, combine: @escaping Combine) {
+  package init(_ values: some Collection<Value>, empty: Value, combine: @escaping Combine) {
     self.empty = empty
     self.combine = combine
     root = SummaryNode(values, combine)
   }
 
   /// The number of values.
-  @inlinable var count: Int { root.count }
+  @inlinable package var count: Int { root.count }
 
   /// The combination of all values.
-  @inlinable var total: Value { root.combined(combine) ?? empty }
+  @inlinable package var total: Value { root.combined(combine) ?? empty }
 
   /// All values.
   ///
   /// - Complexity: O(*n*).
-  @inlinable var values: [Value] {
+  @inlinable package var values: [Value] {
     var values: [Value] = []
     values.reserveCapacity(count)
     root.appendValues(to: &values)
@@ -49,7 +49,7 @@ final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   ///
   /// - Complexity: O(*n*) for the new values.
   @inlinable
-  func replaceAll(with values: some Collection<Value>) {
+  package func replaceAll(with values: some Collection<Value>) {
     root = SummaryNode(values, combine)
   }
 
@@ -60,7 +60,7 @@ final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   ///   - offset: The offset of the value after the insertion, in `0...count`.
   /// - Complexity: O(log *n*) calls of `combine`.
   @inlinable
-  func insert(_ value: Value, at offset: Int) {
+  package func insert(_ value: Value, at offset: Int) {
     precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     let split = root.insert(value, at: offset, isAppending: offset == count, combine)
     if let split { root = SummaryNode(children: [.init(root, combine), .init(split, combine)]) }
@@ -72,7 +72,7 @@ final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   /// - Returns: The removed value.
   /// - Complexity: O(log *n*) calls of `combine`.
   @inlinable
-  func remove(at offset: Int) -> Value {
+  package func remove(at offset: Int) -> Value {
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
     let value = root.remove(at: offset, combine)
     while root.children.count == 1 { root = root.children[0].node }
@@ -88,7 +88,7 @@ final class SummaryTree<Value: Sendable>: @unchecked Sendable {
   /// - Complexity: O(log *n*) calls of `combine`.
   @inlinable
   @discardableResult
-  func replace(at offset: Int, with value: Value) -> Value {
+  package func replace(at offset: Int, with value: Value) -> Value {
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
     return root.replace(at: offset, with: value, combine)
   }
