@@ -129,7 +129,7 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
     combine: @escaping @Sendable (Value, Value) -> Value
   ) -> ReadOnlyProperty<Value> {
     summary(
-      empty: empty, value, combine, result: { $0 },
+      empty: empty, value, combine, result: { tree, _ in tree.total },
       areEqual: { $0 == $1 || ($0 != $0 && $1 != $1) })
   }
 
@@ -149,7 +149,9 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
     empty: Value, value: @escaping @Sendable (Element) -> Value,
     combine: @escaping @Sendable (Value, Value) -> Value
   ) -> ReadOnlyProperty<Value> {
-    summary(empty: empty, value, combine, result: { $0 }, areEqual: { _, _ in false })
+    summary(
+      empty: empty, value, combine, result: { tree, _ in tree.total },
+      areEqual: { _, _ in false })
   }
 }
 
@@ -165,12 +167,19 @@ extension LiveAggregates {
     }
   }
 
-  /// Derives a property from the combined values of all elements.
+  /// Derives a property from the combined parts of all elements.
+  ///
+  /// - Parameters:
+  ///   - empty: The part without elements.
+  ///   - part: A closure that returns the part of an element.
+  ///   - combine: A closure that combines two adjacent parts.
+  ///   - result: A closure that returns the value, from the combined parts and the contents.
+  ///   - areEqual: A closure that returns whether two values are equal.
   @inlinable
   func summary<Part: Sendable, Value: Sendable>(
     empty: Part, _ part: @escaping @Sendable (Element) -> Part,
     _ combine: @escaping @Sendable (Part, Part) -> Part,
-    result: @escaping @Sendable (Part) -> Value,
+    result: @escaping @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value,
     areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> ReadOnlyProperty<Value> {
     ReadOnlyProperty { inputs in
@@ -227,13 +236,14 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let part: @Sendable (Element) -> Part
   @usableFromInline let tree: SummaryTree<Part>
-  @usableFromInline let result: @Sendable (Part) -> Value
+  @usableFromInline let result: @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value
   @usableFromInline let areValuesEqual: @Sendable (Value, Value) -> Bool
 
   @inlinable
   init(
     input: CollectionInput<Element>, part: @escaping @Sendable (Element) -> Part,
-    tree: SummaryTree<Part>, result: @escaping @Sendable (Part) -> Value,
+    tree: SummaryTree<Part>,
+    result: @escaping @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value,
     areValuesEqual: @escaping @Sendable (Value, Value) -> Bool
   ) {
     self.input = input
@@ -246,7 +256,7 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
   @inlinable
   func start() -> Value {
     tree.replaceAll(with: input.snapshot.map(part))
-    return result(tree.total)
+    return result(tree, input.snapshot)
   }
 
   @inlinable
@@ -254,7 +264,7 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
     if let change = input.change {
       tree.follow(change, part, removed: { _ in }, added: { _ in })
     }
-    return result(tree.total)
+    return result(tree, input.snapshot)
   }
 
   @inlinable

@@ -16,8 +16,8 @@ extension SummaryTree {
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
     let (changeset, after) = (change.changeset, change.after)
-    // Many edits take longer than a new tree.
-    if changeset.changeCount > 8, 32 * changeset.changeCount > after.count {
+    // Many edits take longer than a new tree: more than a twentieth of 10,000 values, and a tenth of a million.
+    if changeset.changeCount > 8, 16 * changeset.changeCount > after.count {
       rebuild(change, value, removed: removed, added: added)
       return
     }
@@ -89,18 +89,18 @@ extension SummaryTree {
     var updates = changeset.updates[...]
     var new: [Value] = []
     new.reserveCapacity(origins.count)
-    for (offset, element) in change.after.enumerated() {
-      if updates.first?.to == offset {
-        updates.removeFirst()
-        removed(old[origins[offset]])
-        new.append(value(element))
-        added(new[offset])
-      } else if origins[offset] < 0 {
-        new.append(value(element))
-        added(new[offset])
-      } else {
-        new.append(old[origins[offset]])
+    for (offset, origin) in origins.enumerated() {
+      let isUpdated = updates.first?.to == offset
+      if origin >= 0, !isUpdated {
+        new.append(old[origin])
+        continue
       }
+      if isUpdated {
+        updates.removeFirst()
+        removed(old[origin])
+      }
+      new.append(value(change.after[offset]))
+      added(new[offset])
     }
     replaceAll(with: new)
   }

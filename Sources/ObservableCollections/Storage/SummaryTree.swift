@@ -45,6 +45,26 @@ package final class SummaryTree<Value: Sendable>: @unchecked Sendable {
     return values
   }
 
+  /// Returns the offset of the first value that satisfies a predicate, or `nil` if there is none.
+  ///
+  /// - Parameter predicate: A closure that must return `true` for the combination of several values exactly if it
+  ///   does so for one of them.
+  /// - Complexity: O(log *n*) calls of `predicate`.
+  @inlinable
+  package func firstOffset(where predicate: (Value) -> Bool) -> Int? {
+    var (node, start) = (root, 0)
+    while !node.children.isEmpty {
+      var index = 0
+      while !predicate(node.children[index].total) {
+        start += node.children[index].count
+        index += 1
+        if index == node.children.count { return nil }
+      }
+      node = node.children[index].node
+    }
+    return node.values.firstIndex(where: predicate).map { start + $0 }
+  }
+
   /// Replaces all values.
   ///
   /// - Complexity: O(*n*) for the new values.
