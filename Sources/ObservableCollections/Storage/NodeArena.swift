@@ -23,8 +23,8 @@ struct NodeArena<Word: FixedWidthInteger> {
 
   init(stride: Int, capacity: Int) {
     self.stride = stride
-    self.capacity = max(capacity, 1)
-    words = Self.memory(wordCount: stride * self.capacity)
+    self.capacity = capacity
+    words = Self.memory(wordCount: stride * capacity)
   }
 
   private static func memory(wordCount: Int) -> UnsafeMutablePointer<Word> {
@@ -68,4 +68,14 @@ struct NodeArena<Word: FixedWidthInteger> {
     deallocate()
     (words, capacity) = (new, newCapacity)
   }
+}
+
+/// Returns the number of nodes above leaves, if each of them has up to a number of children.
+func innerNodeCount(above leafCount: Int, fan: Int) -> Int {
+  var (total, level) = (0, leafCount)
+  while level > 1 {
+    level = (level + fan - 1) / fan
+    total += level
+  }
+  return total
 }

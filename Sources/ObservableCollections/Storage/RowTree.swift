@@ -19,7 +19,7 @@ package final class RowTree: @unchecked Sendable {
   /// The number of levels above the leaves.
   @exclusivity(unchecked) @usableFromInline var height = 0
   /// The number of rows.
-  @exclusivity(unchecked) package internal(set) var count = 0
+  @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
   /// The slot of the leaf of each row, or -1.
   @exclusivity(unchecked) var leaves: UnsafeMutablePointer<Int32>
   /// The number of rows that ``leaves`` has space for.
@@ -28,6 +28,9 @@ package final class RowTree: @unchecked Sendable {
   let leafLimit: Int
   /// The maximum number of children of an inner node.
   let fanLimit: Int
+
+  /// The maximum number of rows of a list.
+  static var maximumCount: Int { Int(RowNode.unused) / 2 }
 
   /// Creates an empty list.
   @usableFromInline
@@ -52,12 +55,13 @@ package final class RowTree: @unchecked Sendable {
     self.fanLimit = fanLimit
     let leafCount = expectedCount / Self.filled(leafLimit) + 1
     nodes = NodeArena(
-      stride: RowNode.stride, capacity: leafCount + leafCount / max(2, Self.filled(fanLimit) - 1))
+      stride: RowNode.stride,
+      capacity: leafCount + innerNodeCount(above: leafCount, fan: Self.filled(fanLimit)))
     leavesCapacity = max(expectedCount, 8)
     leaves = .allocate(capacity: leavesCapacity)
     leaves.initialize(repeating: -1, count: leavesCapacity)
     root = nodes.allocate()
-    node(root).clear()
+    node(root).clearRows(from: 0)
   }
 
   deinit {
