@@ -106,7 +106,7 @@ extension SummaryTree {
     return slot
   }
 
-  /// Makes memory as large as the arena of its nodes.
+  /// Enlarges memory to the size of the arena of its nodes.
   @inlinable
   func reserve(
     _ memory: inout UnsafeMutablePointer<Value>, _ capacity: inout Int, _ newCapacity: Int,
@@ -128,20 +128,24 @@ extension SummaryTree {
   func moveEntries(
     of slot: Int, _ range: Range<Int>, to other: Int, at position: Int, level: Int
   ) {
-    if slot == other, position == range.lowerBound { return }
+    let (start, count) = (range.lowerBound, range.count)
+    if count == 0 || (slot == other && position == start) { return }
     let (source, target) = (entries(of: slot, level: level), entries(of: other, level: level))
-    let isForward = position <= range.lowerBound
-    for step in 0..<range.count {
-      let index = isForward ? step : range.count - 1 - step
-      let (from, to) = (range.lowerBound + index, position + index)
-      target[to] = source[from]
-      source[from] = empty
-      if level > 0 {
-        let (fromCounts, toCounts) = (counts(of: slot), counts(of: other))
-        toCounts[to] = fromCounts[from]
-        toCounts[fanLimit + to] = fromCounts[fanLimit + from]
-      }
+    (target + position).update(from: source + start, count: count)
+    if level > 0 {
+      let (sourceCounts, targetCounts) = (counts(of: slot), counts(of: other))
+      (targetCounts + position).update(from: sourceCounts + start, count: count)
+      (targetCounts + (fanLimit + position)).update(
+        from: sourceCounts + (fanLimit + start), count: count)
     }
+    var vacated = range
+    if slot == other {
+      vacated =
+        position > start
+        ? start..<min(position, range.upperBound)
+        : max(position + count, start)..<range.upperBound
+    }
+    (source + vacated.lowerBound).update(repeating: empty, count: vacated.count)
   }
 
   /// Adds an entry to a node, which is split if it is full.

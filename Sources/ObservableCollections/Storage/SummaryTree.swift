@@ -60,7 +60,8 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   /// - Parameters:
   ///   - leafLimit: The maximum number of values of a leaf, at least 2.
   ///   - fanLimit: The maximum number of children of an inner node, at least 4.
-  // Measured with sums of integers: among a million values, leaves of 8 values or nodes of 16 children take longer.
+  // Measured with sums of integers: among a million values, leaves of 8 values or nodes of 4 children take a tenth to a half
+  // longer. Larger nodes save no time, and call the closure more often.
   @inlinable
   package init(
     leafLimit: Int, fanLimit: Int, _ values: some Collection<Value>, empty: Value,
