@@ -1,0 +1,156 @@
+/// A node of a ``RowTree``: a leaf, which has rows, or an inner node, which has children.
+///
+/// For each child, an inner node has the number of rows in the children before it, and the first row below it.
+@usableFromInline
+struct RowNode {
+  @usableFromInline let words: UnsafeMutablePointer<Int32>
+
+  @inlinable
+  init(words: UnsafeMutablePointer<Int32>) {
+    self.words = words
+  }
+
+  /// The number of words of a node.
+  @inlinable static var stride: Int { 64 }
+  /// The maximum number of rows of a leaf.
+  @inlinable static var rowCapacity: Int { 62 }
+  /// The maximum number of children of an inner node.
+  @inlinable static var childCapacity: Int { 16 }
+
+  /// The number of rows or children.
+  @inlinable var count: Int {
+    get { Int(words[0]) }
+    nonmutating set { words[0] = Int32(truncatingIfNeeded: newValue) }
+  }
+  /// The slot of the parent. It is undefined for the root.
+  @inlinable var parent: Int {
+    get { Int(words[1]) }
+    nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
+  }
+  /// The rows of a leaf. The unused ones are ``noRow``.
+  @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
+  /// The number of rows in the children before each child. The unused ones are about ``unused``.
+  @inlinable var starts: UnsafeMutablePointer<Int32> { words + 16 }
+  /// The slots of the children. The unused ones are ``noRow``.
+  @inlinable var children: UnsafeMutablePointer<Int32> { words + 32 }
+  /// The first row below each child.
+  @inlinable var firsts: UnsafeMutablePointer<Int32> { words + 48 }
+
+  /// The value of counts that are not in use. A list has at most half as many rows.
+  static var unused: Int32 { 1 << 30 }
+  /// A number that no row and no child has.
+  static var noRow: Int32 { .max }
+
+  /// Removes the rows of a leaf from a position.
+  func clearRows(from position: Int) {
+    count = position
+    (rows + position).update(repeating: Self.noRow, count: Self.rowCapacity - position)
+  }
+
+  /// Removes the children of an inner node from a position.
+  func clearChildren(from position: Int) {
+    count = position
+    (starts + position).update(repeating: Self.unused, count: Self.childCapacity - position)
+    (children + position).update(repeating: Self.noRow, count: Self.childCapacity - position)
+  }
+
+  // The following searches compare numbers by the signs of differences, without branches, in a form that the
+  // compiler turns into vector instructions.
+
+  /// Returns the position of the child that has the row at an offset, or -1 for a negative offset.
+  func child(at offset: Int32) -> Int {
+    var (position, index): (Int32, Int) = (-1, 0)
+    while index < 16 {
+      position &-= (starts[index] &- offset &- 1) &>> 31
+      index &+= 1
+    }
+    return Int(position)
+  }
+
+  /// Returns the position of a child.
+  func position(ofChild slot: Int) -> Int {
+    let child = Int32(truncatingIfNeeded: slot)
+    var (position, index): (Int32, Int32) = (0, 0)
+    while index < 16 {
+      position |= ((children[Int(index)] ^ child) &- 1) &>> 31 & index
+      index &+= 1
+    }
+    return Int(position)
+  }
+
+  /// Returns the position of a row of a leaf.
+  func position(of row: UInt32) -> Int {
+    let row = Int32(bitPattern: row)
+    var (found, index): (Int32, Int32) = (0, 2)
+    while index < 16 {
+      found |= ((words[Int(index)] ^ row) &- 1) &>> 31 & index
+      index &+= 1
+    }
+    var block: Int32 = 0
+    while found == 0 {
+      block &+= 16
+      index = 0
+      while index < 16 {
+        found |= ((words[Int(block &+ index)] ^ row) &- 1) &>> 31 & (block &+ index)
+        index &+= 1
+      }
+    }
+    return Int(found) &- 2
+  }
+
+  /// Adds to the number of rows of the child at a position.
+  ///
+  /// This also changes the unused counts, which stay greater than all counts that are in use.
+  func add(_ count: Int32, at position: Int) {
+    let position = Int32(truncatingIfNeeded: position)
+    var index: Int32 = 0
+    while index < 16 {
+      starts[Int(index)] &+= count & (position &- index) &>> 31
+      index &+= 1
+    }
+  }
+
+  /// Inserts a row into a leaf.
+  func insert(_ row: UInt32, at position: Int) {
+    let oldCount = count
+    let place = rows + position
+    (place + 1).update(from: place, count: oldCount - position)
+    place.pointee = Int32(bitPattern: row)
+    count = oldCount + 1
+  }
+
+  /// Removes a row of a leaf.
+  func removeRow(at position: Int) {
+    let newCount = count - 1
+    let place = rows + position
+    place.update(from: place + 1, count: newCount - position)
+    rows[newCount] = Self.noRow
+    count = newCount
+  }
+
+  /// Inserts a child. The counts of the others stay the same.
+  func insertChild(_ child: Int, start: Int32, first: Int32, at position: Int) {
+    var index = count
+    while index > position {
+      starts[index] = starts[index - 1]
+      children[index] = children[index - 1]
+      firsts[index] = firsts[index - 1]
+      index -= 1
+    }
+    (starts[position], children[position], firsts[position]) = (start, Int32(child), first)
+    count += 1
+  }
+
+  /// Removes a child. The counts of the others stay the same.
+  func removeChild(at position: Int) {
+    var index = position
+    while index < count - 1 {
+      starts[index] = starts[index + 1]
+      children[index] = children[index + 1]
+      firsts[index] = firsts[index + 1]
+      index += 1
+    }
+    (starts[index], children[index]) = (Self.unused, Self.noRow)
+    count -= 1
+  }
+}
