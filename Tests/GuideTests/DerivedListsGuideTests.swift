@@ -9,9 +9,14 @@ import Testing
     let text: String
   }
 
+  struct Order: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var price: Double
+  }
+
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("DerivedLists")
-    #expect(guide.code.count == 4)
+    #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -56,6 +61,16 @@ import Testing
     }
     print(all.snapshot.map(\.title))
     joined.dispose()
+
+    let orders = ArrayDataSource([Order(id: 1, price: 1.5), Order(id: 2, price: 2)])
+    let count = orders.live.count
+    let dearest = orders.live.max(by: \.price)
+    let totals = orders.live.sum(of: \.price).observe { print("\(count.value) orders: \($0)") }
+    orders.append(Order(id: 3, price: 2.25))
+    orders.move(from: 0, to: 2)  // the sum stays the same: no value
+    print("the dearest is", dearest.value?.id ?? 0)
+    orders.removeAll()
+    totals.dispose()
     #expect(try print.lines == Guide("DerivedLists").output)
   }
 }

@@ -110,6 +110,17 @@ struct ConvertedOrders: CollectionOperator {
   }
 }
 
+struct ConvertedShare: PropertyOperator {
+  let orders: CollectionInput<Order>
+  let converted: CollectionInput<Order>
+
+  func start() -> Double { update() }
+
+  func update() -> Double {
+    orders.snapshot.isEmpty ? 1 : Double(converted.snapshot.count) / Double(orders.snapshot.count)
+  }
+}
+
 private func order(_ element: TestElement) -> Order {
   Order(id: element.id, country: country(element), amount: element.content)
 }
@@ -120,7 +131,7 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
 @Suite struct YourOwnOperatorGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("YourOwnOperator")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -140,6 +151,12 @@ private func country(_ element: TestElement) -> String { "Country \(element.id %
         limit: inputs.property(limit))
     }
     print(converted.snapshot.map(\.amount))
+
+    let share = ReadOnlyProperty { inputs in
+      ConvertedShare(orders: inputs.collection(orders), converted: inputs.collection(converted))
+    }
+    orders.append(Order(id: 4, country: "Chad", amount: 1))
+    print(share.value)
     #expect(try print.lines == Guide("YourOwnOperator").output)
   }
 

@@ -8,7 +8,7 @@ import Testing
   private static let limits = [(2, 4), (3, 4), (4, 5), (7, 6), (70, 4), (960, 16)]
 
   @Test(arguments: 0..<6) func randomEditsOfASmallListAreRight(_ index: Int) {
-    for seed in UInt64(0)..<10 {
+    for seed in UInt64(0)..<5 {
       var random = SeededGenerator(seed: seed)
       let list = ModelledBits(Self.limits[index])
       for step in 0..<300 {
@@ -31,9 +31,8 @@ import Testing
     }
   }
 
-  /// All sequences of five insertions, removals and replacements, and the removal of all bits afterwards.
   @Test func everySequenceOfAFewEditsIsRight() {
-    for start in [0, 3, 5] {
+    for (start, depth) in [(0, 4), (3, 3), (6, 3), (11, 2)] {
       var sequences = 0
       var open: [[Edit]] = [[]]
       while let edits = open.popLast() {
@@ -44,10 +43,74 @@ import Testing
           Issue.record("\(start), \(edits): \(violation)")
           return
         }
-        if edits.count < 4 { open += list.possibleEdits.map { edits + [$0] } }
+        if edits.count < depth { open += list.possibleEdits.map { edits + [$0] } }
       }
-      #expect(sequences > 1_000)
+      #expect(sequences > 500)
     }
+  }
+
+  @Test func `a list that grows at random and shrinks to nothing is right`() {
+    var random = SeededGenerator(seed: 1)
+    let list = ModelledBits((960, 16))
+    let bits = (0..<100_000).map { _ in random.oneIn(3) }
+    for bit in bits { list.apply(.insert(bit, random.below(list.model.count + 1))) }
+    #expect(list.violation == nil)
+    let byteCount = list.tree.byteCount
+    #expect(byteCount < 40_000)
+    while !list.model.isEmpty {
+      list.apply(.remove(random.below(list.model.count)))
+      if list.model.count % 5_000 == 0 { #expect(list.tree.violation == nil) }
+    }
+    // The slots of freed nodes are used again.
+    for bit in bits { list.apply(.insert(bit, list.model.count)) }
+    #expect(list.violation == nil)
+    #expect(list.tree.byteCount == byteCount)
+  }
+
+  @Test(arguments: [true, false])
+  func `leaves that are filled from one end are nearly full`(isAtEnd: Bool) {
+    let list = ModelledBits((960, 16))
+    for offset in 0..<50_000 { list.apply(.insert(offset % 3 == 0, isAtEnd ? offset : 0)) }
+    #expect(list.violation == nil)
+    #expect(list.tree.byteCount < 15_000)
+    while !list.model.isEmpty { list.apply(.remove(isAtEnd ? list.model.count - 1 : 0)) }
+    #expect(list.violation == nil)
+  }
+
+  @Test func `a bit is found by its rank in every kind of word`() {
+    var random = SeededGenerator(seed: 2)
+    for round in 0..<300 {
+      let word =
+        round < 64 ? 1 << UInt64(round) : random.next() & (round % 2 == 0 ? random.next() : ~0)
+      let list = ModelledBits((960, 16), (0..<64).map { word >> UInt64($0) & 1 != 0 })
+      #expect(list.violation == nil)
+    }
+  }
+
+  @Test func `bits are asked for once each, in order`() {
+    var asked: [Int] = []
+    let tree = BitTree(count: 3_000) { offset in
+      asked.append(offset)
+      return offset % 2 == 0
+    }
+    #expect(asked == Array(0..<3_000))
+    asked = []
+    tree.insert(count: 500, at: 700) { offset in
+      asked.append(offset)
+      return true
+    }
+    #expect(asked == Array(700..<1_200))
+    #expect(tree.setCount == 2_000)
+  }
+
+  @Test func `an offset or a rank that is out of range is a programmer's error`() async {
+    await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }[3] }
+    await #expect(processExitsWith: .failure) {
+      BitTree(count: 3) { _ in true }.insert(true, at: 4)
+    }
+    await #expect(processExitsWith: .failure) { BitTree(count: 3) { _ in true }.remove(at: -1) }
+    await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }.rank(of: 4) }
+    await #expect(processExitsWith: .failure) { _ = BitTree(count: 3) { _ in true }.select(3) }
   }
 }
 

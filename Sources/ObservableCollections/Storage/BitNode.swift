@@ -9,10 +9,12 @@ struct BitNode {
   static var capacity: Int { 16 }
   /// The number of words of a node.
   static var stride: Int { 64 }
+  /// The value of counts that are not in use. A list has at most half as many elements.
+  static var unused: Int32 { 1 << 30 }
 
-  /// The number of bits in the children before each child. The unused ones are `Int32.max`.
+  /// The number of bits in the children before each child. The unused ones are about ``unused``.
   var starts: UnsafeMutablePointer<Int32> { words }
-  /// The number of set bits in the children before each child. The unused ones are `Int32.max`.
+  /// The number of set bits in the children before each child. The unused ones are about ``unused``.
   var ones: UnsafeMutablePointer<Int32> { words + 16 }
   /// The slots of the children.
   var children: UnsafeMutablePointer<Int32> { words + 32 }
@@ -30,28 +32,32 @@ struct BitNode {
 
   /// Returns the last position whose number is not greater than a number.
   private static func position(of number: Int32, in starts: UnsafeMutablePointer<Int32>) -> Int {
+    // Counts the smaller numbers by their signs, in a form that the compiler turns into vector instructions.
     var (position, index): (Int32, Int) = (-1, 0)
     while index < 16 {
-      position &+= starts[index] <= number ? 1 : 0
+      position &-= (starts[index] &- number &- 1) &>> 31
       index &+= 1
     }
     return Int(position)
   }
 
   /// Adds to the counts of the child at a position.
+  ///
+  /// This also changes the unused counts, which stay greater than all counts that are in use.
   func add(_ count: Int32, ones addedOnes: Int32, at position: Int) {
-    let end = self.count
-    var index = position &+ 1
-    while index < end {
-      starts[index] &+= count
-      ones[index] &+= addedOnes
+    let position = Int32(truncatingIfNeeded: position)
+    var index: Int32 = 0
+    while index < 16 {
+      let mask = (position &- index) &>> 31
+      starts[Int(index)] &+= count & mask
+      ones[Int(index)] &+= addedOnes & mask
       index &+= 1
     }
   }
 
   /// Removes all children.
   func clear() {
-    starts.update(repeating: .max, count: 32)
+    starts.update(repeating: Self.unused, count: 32)
     count = 0
   }
 
@@ -83,7 +89,7 @@ struct BitNode {
       children[index] = children[index + 1]
       index += 1
     }
-    (starts[index], ones[index]) = (.max, .max)
+    (starts[index], ones[index]) = (Self.unused, Self.unused)
     count -= 1
   }
 
@@ -95,7 +101,7 @@ struct BitNode {
     for index in position..<count {
       other.append(
         Int(children[index]), start: starts[index] - base.start, ones: ones[index] - base.ones)
-      (starts[index], ones[index]) = (.max, .max)
+      (starts[index], ones[index]) = (Self.unused, Self.unused)
     }
     count = position
     return base
@@ -125,7 +131,7 @@ struct BitNode {
         next.children[index - moved] = next.children[index]
       }
       for index in next.count - moved..<next.count {
-        (next.starts[index], next.ones[index]) = (.max, .max)
+        (next.starts[index], next.ones[index]) = (Self.unused, Self.unused)
       }
       next.count -= moved
       guard let base else { return nil }
@@ -142,7 +148,7 @@ struct BitNode {
       next.starts[index] = starts[count + index] - base.start
       next.ones[index] = ones[count + index] - base.ones
       next.children[index] = children[count + index]
-      (starts[count + index], ones[count + index]) = (.max, .max)
+      (starts[count + index], ones[count + index]) = (Self.unused, Self.unused)
     }
     next.count += moved
     self.count = count

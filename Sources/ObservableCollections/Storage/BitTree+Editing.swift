@@ -6,7 +6,7 @@ extension BitTree {
   package func set(_ bit: Bool, at offset: Int) {
     checkOffset(offset)
     let leafOffset = descend(to: offset)
-    let bits = bits(of: path[0].node)
+    let bits = bits(of: step(0).node)
     if bits[leafOffset] == bit { return }
     bits.words[leafOffset >> 6] ^= 1 &<< UInt64(leafOffset & 63)
     addToPath(0, ones: bit ? 1 : -1)
@@ -55,10 +55,10 @@ extension BitTree {
   func insert(_ new: UInt64, count newCount: Int, at offset: Int) {
     precondition(
       offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
-    precondition(count < 1 << 30, "a list has at most \(1 << 30) bits")
+    precondition(count < Self.maximumCount, "a list has at most \(Self.maximumCount) bits")
     let leafOffset = descend(to: offset)
     addToPath(newCount, ones: new.nonzeroBitCount)
-    let leaf = path[0].node
+    let leaf = step(0).node
     let oldCount = bitCount(of: leaf)
     if oldCount + newCount > leafLimit {
       insertSplitting(leaf, new, newCount, at: leafOffset)
@@ -76,7 +76,7 @@ extension BitTree {
   package func remove(at offset: Int) -> Bool {
     checkOffset(offset)
     let leafOffset = descend(to: offset)
-    let leaf = path[0].node
+    let leaf = step(0).node
     let (bits, oldCount) = (bits(of: leaf), bitCount(of: leaf))
     let bit = bits[leafOffset]
     addToPath(-1, ones: bit ? -1 : 0)
@@ -95,13 +95,19 @@ extension BitTree {
     while level > 0 {
       let node = self.node(slot)
       let child = node.child(at: rest)
-      path[level] = (slot, child)
+      path[level] = (Int32(truncatingIfNeeded: slot), Int32(truncatingIfNeeded: child))
       rest &-= node.starts[child]
       slot = Int(node.children[child])
       level &-= 1
     }
-    path[0] = (slot, 0)
+    path[0] = (Int32(truncatingIfNeeded: slot), 0)
     return Int(rest)
+  }
+
+  /// The node at a height on the path, and the position of its child on the path.
+  private func step(_ level: Int) -> (node: Int, child: Int) {
+    let (node, child) = path[level]
+    return (Int(node), Int(child))
   }
 
   /// Adds to the counts of all nodes on the path and of the list.
@@ -109,7 +115,7 @@ extension BitTree {
     let (added, addedOnes) = (Int32(truncatingIfNeeded: newCount), Int32(truncatingIfNeeded: ones))
     var level = height
     while level > 0 {
-      let (slot, child) = path[level]
+      let (slot, child) = step(level)
       node(slot).add(added, ones: addedOnes, at: child)
       level &-= 1
     }
@@ -165,7 +171,7 @@ extension BitTree {
       (root, height) = (slot, level)
       return
     }
-    let (slot, child) = path[level]
+    let (slot, child) = step(level)
     var (node, position) = (self.node(slot), child + 1)
     let (newStart, newOnes) = (
       node.starts[child] + Int32(start), node.ones[child] + Int32(ones)
@@ -208,7 +214,7 @@ extension BitTree {
 
   /// Merges the leaf at the end of the path with a neighbor, or takes bits from the neighbor.
   private func balanceLeaf() {
-    let (slot, child) = path[1]
+    let (slot, child) = step(1)
     let parent = node(slot)
     let position = child + 1 < parent.count ? child : child - 1
     let (leaf, next) = (Int(parent.children[position]), Int(parent.children[position + 1]))
@@ -241,7 +247,7 @@ extension BitTree {
   /// Merges the node on the path at a level with a neighbor, or takes children from the neighbor, if it has too
   /// few children.
   private func balanceNode(level: Int) {
-    let slot = path[level].node
+    let slot = step(level).node
     let node = self.node(slot)
     if level == height {
       guard node.count == 1 else { return }
@@ -251,7 +257,7 @@ extension BitTree {
       return
     }
     if node.count >= nodeMinimum { return }
-    let (parentSlot, child) = path[level + 1]
+    let (parentSlot, child) = step(level + 1)
     let parent = self.node(parentSlot)
     let position = child + 1 < parent.count ? child : child - 1
     let left = self.node(Int(parent.children[position]))

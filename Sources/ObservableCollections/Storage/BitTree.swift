@@ -25,7 +25,7 @@ package final class BitTree: @unchecked Sendable {
   /// The number of set bits.
   @exclusivity(unchecked) @usableFromInline package internal(set) var setCount = 0
   /// The nodes from the root to the edited leaf: the node at a height, and the position of the child.
-  @exclusivity(unchecked) var path: UnsafeMutablePointer<(node: Int, child: Int)>
+  @exclusivity(unchecked) var path: UnsafeMutablePointer<(node: Int32, child: Int32)>
   /// The maximum number of bits of a leaf.
   let leafLimit: Int
   /// The maximum number of children of an inner node.
@@ -35,6 +35,9 @@ package final class BitTree: @unchecked Sendable {
   @inlinable static var leafStride: Int { 16 }
   /// The number of bits that a leaf has space for.
   package static var leafCapacity: Int { 15 * 64 }
+
+  /// The maximum number of bits of a list.
+  static var maximumCount: Int { Int(BitNode.unused) / 2 - 64 }
 
   /// Creates an empty list.
   @usableFromInline
@@ -58,8 +61,10 @@ package final class BitTree: @unchecked Sendable {
     self.fanLimit = fanLimit
     let leafCount = expectedCount / Self.filled(leafLimit) + 1
     leaves = NodeArena(stride: Self.leafStride, capacity: leafCount)
-    nodes = NodeArena(stride: BitNode.stride, capacity: leafCount / Self.filled(fanLimit) + 1)
-    path = .allocate(capacity: 64)
+    nodes = NodeArena(
+      stride: BitNode.stride,
+      capacity: innerNodeCount(above: leafCount, fan: Self.filled(fanLimit)))
+    path = .allocate(capacity: 32)
     root = leaves.allocate()
     clear(root)
   }
@@ -115,7 +120,9 @@ package final class BitTree: @unchecked Sendable {
   /// Allocates leaves with consecutive numbers from 0 for a number of bits, and returns their number.
   @usableFromInline
   func allocateLeaves(bitCount: Int) -> Int {
-    precondition(bitCount >= 0, "the number of bits must be at least 0, but is \(bitCount)")
+    precondition(
+      bitCount >= 0 && bitCount <= Self.maximumCount,
+      "the number of bits must be in 0...\(Self.maximumCount), but is \(bitCount)")
     let leafCount = max(1, (bitCount + Self.filled(leafLimit) - 1) / Self.filled(leafLimit))
     for _ in 1..<max(leafCount, 1) { _ = leaves.allocate() }
     for leaf in 0..<leafCount { clear(leaf) }

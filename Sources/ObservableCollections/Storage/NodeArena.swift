@@ -6,42 +6,46 @@
 @usableFromInline
 struct NodeArena<Word: FixedWidthInteger> {
   /// The words of all nodes. An allocation may replace this pointer.
-  @usableFromInline private(set) var words: UnsafeMutablePointer<Word>
+  @usableFromInline var words: UnsafeMutablePointer<Word>
   /// The number of words of a node.
-  let stride: Int
+  @usableFromInline let stride: Int
   /// The number of nodes that the memory has space for.
-  private(set) var capacity: Int
+  @usableFromInline var capacity: Int
   /// The number of slots that have been in use.
-  private var usedCount = 0
+  @usableFromInline var usedCount = 0
   /// The number of slots that are free again.
-  private var freeCount = 0
+  @usableFromInline var freeCount = 0
   /// The slot that was freed last. The first word of a free slot is the number of the next one.
-  private var firstFree = 0
+  @usableFromInline var firstFree = 0
 
   /// The alignment of nodes, which is the size of a cache line.
-  private static var alignment: Int { 64 }
+  @inlinable static var alignment: Int { 64 }
 
+  @inlinable
   init(stride: Int, capacity: Int) {
     self.stride = stride
-    self.capacity = max(capacity, 1)
-    words = Self.memory(wordCount: stride * self.capacity)
+    self.capacity = capacity
+    words = Self.memory(wordCount: stride * capacity)
   }
 
-  private static func memory(wordCount: Int) -> UnsafeMutablePointer<Word> {
+  @inlinable
+  static func memory(wordCount: Int) -> UnsafeMutablePointer<Word> {
     UnsafeMutableRawPointer.allocate(
       byteCount: wordCount * MemoryLayout<Word>.stride, alignment: alignment
     ).bindMemory(to: Word.self, capacity: wordCount)
   }
 
   /// Frees the memory. Do not use the arena afterwards.
+  @inlinable
   func deallocate() {
     UnsafeMutableRawPointer(words).deallocate()
   }
 
   /// The number of nodes in use.
-  var nodeCount: Int { usedCount - freeCount }
+  @inlinable var nodeCount: Int { usedCount - freeCount }
 
   /// Returns a slot for a node, whose contents are undefined.
+  @inlinable
   mutating func allocate() -> Int {
     if freeCount > 0 {
       let slot = firstFree
@@ -55,17 +59,30 @@ struct NodeArena<Word: FixedWidthInteger> {
   }
 
   /// Frees the slot of a node.
+  @inlinable
   mutating func free(_ slot: Int) {
     words[slot * stride] = Word(firstFree)
     firstFree = slot
     freeCount += 1
   }
 
-  private mutating func grow() {
+  @inlinable
+  mutating func grow() {
     let newCapacity = capacity + capacity / 2 + 1
     let new = Self.memory(wordCount: newCapacity * stride)
     new.update(from: words, count: usedCount * stride)
     deallocate()
     (words, capacity) = (new, newCapacity)
   }
+}
+
+/// Returns the number of nodes above leaves, if each of them has up to a number of children.
+@usableFromInline
+func innerNodeCount(above leafCount: Int, fan: Int) -> Int {
+  var (total, level) = (0, leafCount)
+  while level > 1 {
+    level = (level + fan - 1) / fan
+    total += level
+  }
+  return total
 }

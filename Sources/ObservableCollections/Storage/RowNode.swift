@@ -27,32 +27,41 @@ struct RowNode {
     get { Int(words[1]) }
     nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
   }
-  /// The rows of a leaf.
+  /// The rows of a leaf. The unused ones are ``noRow``.
   @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
-  /// The number of rows in the children before each child. The unused ones are `Int32.max`.
+  /// The number of rows in the children before each child. The unused ones are about ``unused``.
   @inlinable var starts: UnsafeMutablePointer<Int32> { words + 16 }
-  /// The slots of the children. The unused ones are -1.
+  /// The slots of the children. The unused ones are ``noRow``.
   @inlinable var children: UnsafeMutablePointer<Int32> { words + 32 }
   /// The first row below each child.
   @inlinable var firsts: UnsafeMutablePointer<Int32> { words + 48 }
 
-  /// Removes all rows of a leaf.
-  func clear() {
-    count = 0
+  /// The value of counts that are not in use. A list has at most half as many rows.
+  static var unused: Int32 { 1 << 30 }
+  /// A number that no row and no child has.
+  static var noRow: Int32 { .max }
+
+  /// Removes the rows of a leaf from a position.
+  func clearRows(from position: Int) {
+    count = position
+    (rows + position).update(repeating: Self.noRow, count: Self.rowCapacity - position)
   }
 
-  /// Removes all children of an inner node.
-  func clearChildren() {
-    count = 0
-    starts.update(repeating: .max, count: 16)
-    children.update(repeating: -1, count: 16)
+  /// Removes the children of an inner node from a position.
+  func clearChildren(from position: Int) {
+    count = position
+    (starts + position).update(repeating: Self.unused, count: Self.childCapacity - position)
+    (children + position).update(repeating: Self.noRow, count: Self.childCapacity - position)
   }
 
-  /// Returns the position of the child that has the row at an offset.
+  // The following searches compare numbers by the signs of differences, without branches, in a form that the
+  // compiler turns into vector instructions.
+
+  /// Returns the position of the child that has the row at an offset, or -1 for a negative offset.
   func child(at offset: Int32) -> Int {
     var (position, index): (Int32, Int) = (-1, 0)
     while index < 16 {
-      position &+= starts[index] <= offset ? 1 : 0
+      position &-= (starts[index] &- offset &- 1) &>> 31
       index &+= 1
     }
     return Int(position)
@@ -63,7 +72,7 @@ struct RowNode {
     let child = Int32(truncatingIfNeeded: slot)
     var (position, index): (Int32, Int32) = (0, 0)
     while index < 16 {
-      position |= children[Int(index)] == child ? index : 0
+      position |= ((children[Int(index)] ^ child) &- 1) &>> 31 & index
       index &+= 1
     }
     return Int(position)
@@ -72,17 +81,31 @@ struct RowNode {
   /// Returns the position of a row of a leaf.
   func position(of row: UInt32) -> Int {
     let row = Int32(bitPattern: row)
-    var position = 0
-    while rows[position] != row { position &+= 1 }
-    return position
+    var (found, index): (Int32, Int32) = (0, 2)
+    while index < 16 {
+      found |= ((words[Int(index)] ^ row) &- 1) &>> 31 & index
+      index &+= 1
+    }
+    var block: Int32 = 0
+    while found == 0 {
+      block &+= 16
+      index = 0
+      while index < 16 {
+        found |= ((words[Int(block &+ index)] ^ row) &- 1) &>> 31 & (block &+ index)
+        index &+= 1
+      }
+    }
+    return Int(found) &- 2
   }
 
   /// Adds to the number of rows of the child at a position.
+  ///
+  /// This also changes the unused counts, which stay greater than all counts that are in use.
   func add(_ count: Int32, at position: Int) {
-    let end = self.count
-    var index = position &+ 1
-    while index < end {
-      starts[index] &+= count
+    let position = Int32(truncatingIfNeeded: position)
+    var index: Int32 = 0
+    while index < 16 {
+      starts[Int(index)] &+= count & (position &- index) &>> 31
       index &+= 1
     }
   }
@@ -101,6 +124,7 @@ struct RowNode {
     let newCount = count - 1
     let place = rows + position
     place.update(from: place + 1, count: newCount - position)
+    rows[newCount] = Self.noRow
     count = newCount
   }
 
@@ -126,7 +150,7 @@ struct RowNode {
       firsts[index] = firsts[index + 1]
       index += 1
     }
-    (starts[index], children[index]) = (.max, -1)
+    (starts[index], children[index]) = (Self.unused, Self.noRow)
     count -= 1
   }
 }

@@ -12,7 +12,9 @@ struct RowTreeBuilder {
   /// Creates a builder for an empty list that has reserved memory for a number of rows.
   @usableFromInline
   init(_ tree: RowTree, count: Int) {
-    precondition(count < 1 << 30, "a list has at most \(1 << 30) rows")
+    precondition(
+      count <= RowTree.maximumCount,
+      "a list has at most \(RowTree.maximumCount) rows, not \(count)")
     self.tree = tree
     self.count = count
     let filled = RowTree.filled(tree.leafLimit)
@@ -34,7 +36,7 @@ struct RowTreeBuilder {
     leaf += 1
     if leaf > 0 { _ = tree.nodes.allocate() }
     let node = tree.node(leaf)
-    node.count = count * (leaf + 1) / leafCount - count * leaf / leafCount
+    node.clearRows(from: count * (leaf + 1) / leafCount - count * leaf / leafCount)
     (rows, position, end) = (node.rows, 0, node.count)
   }
 
@@ -53,7 +55,7 @@ struct RowTreeBuilder {
       level = evenParts(of: level.count, fan).map { range in
         let slot = tree.nodes.allocate()
         let node = tree.node(slot)
-        node.clearChildren()
+        node.clearChildren(from: 0)
         var count = 0
         for child in level[range] {
           node.insertChild(child.slot, start: Int32(count), first: child.first, at: node.count)

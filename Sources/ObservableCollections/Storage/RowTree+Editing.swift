@@ -72,7 +72,7 @@ extension RowTree {
 
   /// Reserves memory for the leaf of a row that is not in the list.
   func reserve(_ row: UInt32) {
-    precondition(row < 1 << 30, "row \(row) is out of range 0..<\(1 << 30)")
+    precondition(row < Self.maximumCount, "row \(row) is out of range 0..<\(Self.maximumCount)")
     if Int(row) >= leavesCapacity {
       let newCapacity = max(Int(row) + 1, leavesCapacity + leavesCapacity / 2)
       let new = UnsafeMutablePointer<Int32>.allocate(capacity: newCapacity)
@@ -132,9 +132,9 @@ extension RowTree {
     let next = nodes.allocate()
     let (left, right) = (node(place.leaf), node(next))
     let split = Self.splitPoint(left.count, insertingAt: place.position, leafLimit / 4)
-    right.count = left.count - split
+    right.clearRows(from: left.count - split)
     right.rows.update(from: left.rows + split, count: right.count)
-    left.count = split
+    left.clearRows(from: split)
     if place.position <= split {
       left.insert(row, at: place.position)
       leaves[Int(row)] = Int32(place.leaf)
@@ -176,7 +176,7 @@ extension RowTree {
     if level > height {
       let slot = nodes.allocate()
       let node = self.node(slot)
-      node.clearChildren()
+      node.clearChildren(from: 0)
       node.insertChild(old, start: 0, first: firstRow(of: old, level: level - 1), at: 0)
       node.insertChild(new, start: start, first: first, at: 1)
       setParent(slot, ofChildrenFrom: 0)
@@ -193,11 +193,11 @@ extension RowTree {
     }
     let next = nodes.allocate()
     let (left, right) = (node(slot), node(next))
-    right.clearChildren()
+    right.clearChildren(from: 0)
     let split = Self.splitPoint(left.count, insertingAt: position, nodeMinimum)
     let base = left.starts[split]
     moveChildren(of: left, split..<left.count, to: right, at: 0, adding: -base)
-    clearChildren(of: left, from: split)
+    left.clearChildren(from: split)
     if position > split {
       position -= split
       right.insertChild(new, start: newStart - base, first: first, at: position)
@@ -224,12 +224,6 @@ extension RowTree {
     (other.firsts + position).update(from: node.firsts + from, count: count)
     for index in position..<position + count { other.starts[index] &+= adding }
     other.count = max(other.count, position + count)
-  }
-
-  /// Removes the children from a position.
-  private func clearChildren(of node: RowNode, from position: Int) {
-    for index in position..<node.count { (node.starts[index], node.children[index]) = (.max, -1) }
-    node.count = position
   }
 
   // MARK: Balancing
@@ -261,13 +255,15 @@ extension RowTree {
       let moved = newCount - count
       (left.rows + count).update(from: right.rows, count: moved)
       right.rows.update(from: right.rows + moved, count: right.count - moved)
-      (left.count, right.count) = (newCount, total - newCount)
+      left.count = newCount
+      right.clearRows(from: total - newCount)
       setLeaf(leaf, ofRowsFrom: count)
     } else {
       let moved = count - newCount
       (right.rows + moved).update(from: right.rows, count: right.count)
       right.rows.update(from: left.rows + newCount, count: moved)
-      (left.count, right.count) = (newCount, total - newCount)
+      left.clearRows(from: newCount)
+      right.count = total - newCount
       for index in 0..<moved { leaves[Int(right.rows[index])] = Int32(next) }
     }
     if newCount == total {
@@ -314,14 +310,14 @@ extension RowTree {
       }
       let base = right.starts[moved]
       moveChildren(of: right, moved..<nextCount, to: right, at: 0, adding: -base)
-      clearChildren(of: right, from: nextCount - moved)
+      right.clearChildren(from: nextCount - moved)
       parent.starts[position + 1] += base
     } else {
       let moved = count - newCount
       let base = left.starts[newCount]
       moveChildren(of: right, 0..<nextCount, to: right, at: moved, adding: start - base)
       moveChildren(of: left, newCount..<count, to: right, at: 0, adding: -base)
-      clearChildren(of: left, from: newCount)
+      left.clearChildren(from: newCount)
       setParent(next, ofChildrenFrom: 0)
       parent.starts[position + 1] = parent.starts[position] + base
     }

@@ -12,6 +12,10 @@ extension RowTree {
         for position in 0..<node.count where leaves[Int(node.rows[position])] != Int32(slot) {
           return (0, 0, "the leaf of row \(node.rows[position]) is wrong")
         }
+        for position in node.count..<RowNode.rowCapacity where node.rows[position] != RowNode.noRow
+        {
+          return (0, 0, "a leaf has rows behind its end")
+        }
         return (node.count, node.rows[0], nil)
       }
       if node.count > fanLimit || node.count < (level == height ? 2 : nodeMinimum) {
@@ -20,7 +24,8 @@ extension RowTree {
       var count = 0
       for position in 0..<RowNode.childCapacity {
         if position >= node.count {
-          if node.starts[position] != .max || node.children[position] != -1 {
+          if node.starts[position] <= RowNode.unused / 2 || node.children[position] != RowNode.noRow
+          {
             return (0, 0, "a node has children behind its end")
           }
           continue

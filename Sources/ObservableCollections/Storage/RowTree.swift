@@ -29,6 +29,9 @@ package final class RowTree: @unchecked Sendable {
   /// The maximum number of children of an inner node.
   let fanLimit: Int
 
+  /// The maximum number of rows of a list.
+  static var maximumCount: Int { Int(RowNode.unused) / 2 }
+
   /// Creates an empty list.
   @usableFromInline
   package convenience init() {
@@ -52,12 +55,13 @@ package final class RowTree: @unchecked Sendable {
     self.fanLimit = fanLimit
     let leafCount = expectedCount / Self.filled(leafLimit) + 1
     nodes = NodeArena(
-      stride: RowNode.stride, capacity: leafCount + leafCount / max(2, Self.filled(fanLimit) - 1))
+      stride: RowNode.stride,
+      capacity: leafCount + innerNodeCount(above: leafCount, fan: Self.filled(fanLimit)))
     leavesCapacity = max(expectedCount, 8)
     leaves = .allocate(capacity: leavesCapacity)
     leaves.initialize(repeating: -1, count: leavesCapacity)
     root = nodes.allocate()
-    node(root).clear()
+    node(root).clearRows(from: 0)
   }
 
   deinit {

@@ -19,6 +19,23 @@ public struct ReadOnlyProperty<Value: Sendable>: SignalSource {
     isEdited = { property.openDraft != nil }
   }
 
+  /// Creates a property of the values of a derived signal with a memory.
+  ///
+  /// Its value is the value that observers have received, or are receiving.
+  ///
+  /// - Parameter signal: A signal that has a value already, and never ends.
+  @usableFromInline
+  package init(derived signal: Signal<Value>) {
+    self.init(
+      signal, willRead: { signal.node.observers.tracking.willRead() }, isEdited: { false }
+    ) {
+      guard let state = signal.node.current else {
+        preconditionFailure("the node of a derived property has no state")
+      }
+      return SignalValue<Value>.read(state)
+    }
+  }
+
   private init(
     _ signal: Signal<Value>, willRead: @escaping @Sendable () -> Void,
     isEdited: @escaping @Sendable () -> Bool, _ read: @escaping @Sendable () -> Value

@@ -138,7 +138,8 @@ let all: [Benchmark] = [
 nonisolated(unsafe) var kept: [[Disposable]] = []
 
 let everything =
-  all + Graphs.benchmarks + MillionRows.benchmarks + SharedStructure.benchmarks
+  all + Graphs.benchmarks + MillionRows.benchmarks + Aggregates.benchmarks
+  + SharedStructure.benchmarks
 let benchmarks = everything.filter { benchmark in
   CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
 }
