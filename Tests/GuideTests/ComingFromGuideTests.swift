@@ -142,15 +142,14 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
   final class SearchModel: Sendable {
     let text = Property("")
     let cities = ArrayDataSource<City>()
-    let results: SwappableContainer<City>
+    let results: LiveCollection<City>
     private let bag = DisposeBag()
 
     init(clock: any Clock<Duration> = ContinuousClock()) {
-      results = SwappableContainer(cities)
+      let query = Property("")
+      results = cities.filter(by: query) { $1.isEmpty || $0.name.contains($1) }
       text.signal.debounce(for: .milliseconds(300), clock: clock)
-        .observe { [cities, results] text in
-          results.swap(to: cities.filter { text.isEmpty || $0.name.contains(text) })
-        }
+        .observe { query.value = $0 }
         .store(in: bag)
     }
   }

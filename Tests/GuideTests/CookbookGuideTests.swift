@@ -29,17 +29,14 @@ import Testing
     todos.append(Todo(id: 4, title: "Rest"))
     counting.dispose()
 
-    let found = SwappableContainer<Todo>(todos)
-    func search(for text: String) {
-      let result: any DataSource<Todo> =
-        text.isEmpty ? todos : todos.filter { $0.title.contains(text) }
-      found.swap(to: result)
-    }
-    search(for: "es")
+    let query = Property("")
+    let found = todos.filter(by: query) { $1.isEmpty || $0.title.contains($1) }
+    query.value = "es"
     print(found.snapshot.map(\.title))
 
-    let ordered = SwappableContainer<Todo>(todos)
-    ordered.swap(to: todos.sorted { $0.title < $1.title })
+    let order = Property(ElementOrder<Todo>.ascending(\.id))
+    let ordered = todos.sorted(by: order)
+    order.value = .ascending(\.title)
     print(ordered.snapshot.map(\.title))
 
     let favorites: Set<Int> = [3]

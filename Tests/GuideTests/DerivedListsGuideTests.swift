@@ -2,7 +2,7 @@ import Swappable
 import TestSupport
 import Testing
 
-/// The code of the guide "Filter, sort and join lists".
+/// The code of the guides about derived lists.
 @Suite struct DerivedListsGuideTests {
   struct Line: Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
@@ -14,18 +14,22 @@ import Testing
     var price: Double
   }
 
-  @Test func `the guide's code is compiled here`() throws {
-    let guide = try Guide("DerivedLists")
-    #expect(guide.code.count == 5)
+  @Test(arguments: [
+    ("DerivedLists", 7), ("FilteringLists", 3), ("SortingLists", 3), ("ListWindows", 4),
+    ("ListAggregates", 1),
+  ])
+  func `the guides' code is compiled here`(name: String, count: Int) throws {
+    let guide = try Guide(name)
+    #expect(guide.code.count == count)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
-  @Test func `it prints what the guide says`() throws {
+  @Test func `a derived list prints what the guide says`() throws {
     let print = Printed()
     let todos = ArrayDataSource([
       Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
     ])
-    let short = todos.filter { $0.title.count < 5 }.sorted { $0.title < $1.title }
+    let short = todos.filter { $0.title.count < 5 }.sorted(by: \.title)
     let observation = short.observe { event in
       switch event {
       case .initial(let contents, _): print("initial:", contents.map(\.title))
@@ -37,19 +41,31 @@ import Testing
     todos.update(identifiedBy: 1) { $0.title = "Edit" }  // short only now
     observation.dispose()
 
-    let lines = todos.map { Line(id: $0.id, text: "\($0.id). \($0.title)") }
-    #expect(lines.snapshot.map(\.text) == ["1. Edit", "2. Test", "3. Zip", "4. Celebrate"])
-
-    let found = SwappableContainer<Todo>(todos)
+    let query = Property("")
+    let found = todos.filter(by: query) { todo, query in
+      query.isEmpty || todo.title.contains(query)
+    }
     let search = found.observe { event in
       if case .change(let change) = event { print(change.changeset.summary) }
     }
-    for text in ["i", "ip"] {
-      found.swap(to: todos.filter { $0.title.contains(text) })
-    }
-    found.swap(to: todos)
-    found.swap(to: todos.sorted { $0.title > $1.title })  // an order from the user
+    query.value = "i"
+    query.value = "it"
+    query.value = ""
     search.dispose()
+
+    let newest = todos.sorted(by: .descending(\.id)).prefix(10)
+    #expect(newest.snapshot.map(\.id) == [4, 3, 2, 1])
+
+    let letters = todos.live.sum(of: \.title.count)
+    print(letters.value)
+
+    let selected = Property<Int?>(nil)
+    let page = todos.window(around: selected, before: 1, after: 1)
+    selected.value = 3
+    print(page.snapshot.map(\.title))
+
+    let lines = todos.map { Line(id: $0.id, text: "\($0.id). \($0.title)") }
+    #expect(lines.snapshot.map(\.text) == ["1. Edit", "2. Test", "3. Zip", "4. Celebrate"])
 
     let urgent = ArrayDataSource([Todo(id: 9, title: "Sleep")])
     let all = urgent.concatenated(with: todos)
@@ -61,7 +77,100 @@ import Testing
     }
     print(all.snapshot.map(\.title))
     joined.dispose()
+    #expect(try print.lines == Guide("DerivedLists").output)
+  }
 
+  @Test func `a filter prints what the guide says`() throws {
+    let print = Printed()
+    let todos = ArrayDataSource([
+      Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
+    ])
+    let short = todos.filter { $0.title.count < 5 }
+    let initials = todos.compactMap { todo in
+      todo.title.count < 5 ? Todo(id: todo.id, title: String(todo.title.prefix(1))) : nil
+    }
+    todos.update(identifiedBy: 2) { $0.title = "Testing" }
+    print(short.snapshot.map(\.title), initials.snapshot.map(\.title))
+
+    let query = Property("")
+    let found = todos.filter(by: query) { todo, query in
+      query.isEmpty || todo.title.contains(query)
+    }
+    query.value = "h"
+    print(found.snapshot.map(\.title))
+
+    let typed = Property("")
+    let matching = todos.filter(
+      by: typed,
+      effect: { old, new in
+        new.hasPrefix(old) ? .narrowing : old.hasPrefix(new) ? .widening : .any
+      }
+    ) { todo, text in text.isEmpty || todo.title.contains(text) }
+    typed.value = "S"
+    typed.value = "Sh"
+    print(matching.snapshot.map(\.title))
+    #expect(try print.lines == Guide("FilteringLists").output)
+  }
+
+  @Test func `a sort prints what the guide says`() throws {
+    let print = Printed()
+    let todos = ArrayDataSource([
+      Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test"), Todo(id: 3, title: "Ship"),
+    ])
+    let byTitle = todos.sorted(by: \.title)
+    let byLength = todos.sorted { $0.title.count > $1.title.count }
+    print(byTitle.snapshot.map(\.title), byLength.snapshot.map(\.title))
+
+    let order = ElementOrder<Todo>.descending { $0.title.count }.then(.ascending(\.title))
+    let ordered = todos.sorted(by: order)
+    print(ordered.snapshot.map(\.title))
+
+    let chosen = Property(ElementOrder<Todo>.ascending(\.title))
+    let shown = todos.sorted(by: chosen)
+    let observation = shown.observe { event in
+      if case .change(let change) = event {
+        print(change.changeset.summary, change.after.map(\.title))
+      }
+    }
+    chosen.value = chosen.value.reversed
+    chosen.value = .ascending(\.id)
+    observation.dispose()
+    #expect(try print.lines == Guide("SortingLists").output)
+  }
+
+  @Test func `windows print what the guide says`() throws {
+    let print = Printed()
+    let todos = ArrayDataSource((1...9).map { Todo(id: $0, title: "Task \($0)") })
+    let top = todos.prefix(2)
+    let observation = top.observe { event in
+      if case .change(let change) = event {
+        print(change.changeset.summary, change.after.map(\.title))
+      }
+    }
+    todos.insert(Todo(id: 10, title: "Urgent"), at: 0)
+    todos.append(Todo(id: 11, title: "Later"))  // outside: no event
+    observation.dispose()
+
+    let limit = Property(2)
+    let shown = todos.prefix(limit)
+    limit.value += 2
+    print(shown.snapshot.map(\.title))
+
+    let range = Property(0..<3)
+    let page = todos.window(range)
+    range.value = 3..<6
+    print(page.snapshot.map(\.title))
+
+    let anchor = Property<Int?>(5)
+    let around = todos.window(around: anchor, before: 1, after: 2)
+    todos.insert(Todo(id: 12, title: "News"), at: 0)
+    todos.remove(identifiedBy: 5)
+    print(around.snapshot.map(\.title))
+    #expect(try print.lines == Guide("ListWindows").output)
+  }
+
+  @Test func `aggregates print what the guide says`() throws {
+    let print = Printed()
     let orders = ArrayDataSource([Order(id: 1, price: 1.5), Order(id: 2, price: 2)])
     let count = orders.live.count
     let dearest = orders.live.max(by: \.price)
@@ -71,6 +180,6 @@ import Testing
     print("the dearest is", dearest.value?.id ?? 0)
     orders.removeAll()
     totals.dispose()
-    #expect(try print.lines == Guide("DerivedLists").output)
+    #expect(try print.lines == Guide("ListAggregates").output)
   }
 }

@@ -30,21 +30,16 @@ import Testing
     let draft = ArrayDataSource([Todo(id: 1, title: "Write"), Todo(id: 2, title: "Test")])
     let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
     let source = SwappableContainer<Todo>(draft)
-    let found = SwappableContainer<Todo>(source)  // the container that the list shows
-    var text = ""
-
-    func find(_ newText: String) {
-      text = newText
-      found.swap(to: source.filter { newText.isEmpty || $0.title.contains(newText) })
-    }
+    let text = Property("")
+    let found = source.filter(by: text) { $1.isEmpty || $0.title.contains($1) }  // the list shows it
 
     let list = TerminalListView(found, columns: [TerminalColumn("Title") { $0.title }]) { _ in }
     func press(_ key: TerminalKey) {
       switch key {
       case .function(1): source.swap(to: draft)
       case .function(2): source.swap(to: file)
-      case .character(let letter): find(text + String(letter))
-      case .backspace: find(String(text.dropLast()))
+      case .character(let letter): text.value.append(letter)
+      case .backspace: text.value = String(text.value.dropLast())
       default: list.press(key)
       }
     }
