@@ -31,7 +31,8 @@ import Testing
     let file = ArrayDataSource([Todo(id: 2, title: "Test"), Todo(id: 3, title: "Rest")])
     let source = SwappableContainer<Todo>(draft)
     let text = Property("")
-    let found = source.filter(by: text) { $1.isEmpty || $0.title.contains($1) }  // the list shows it
+    // The list shows this filter.
+    let found = source.filter(by: text) { $1.isEmpty || $0.title.contains($1) }
 
     let list = TerminalListView(found, columns: [TerminalColumn("Title") { $0.title }]) { _ in }
     func press(_ key: TerminalKey) {

@@ -144,7 +144,8 @@ import Testing
     try events.check(against: both)
   }
 
-  @Test func `a parameter that enters a list directly and through a view causes one event`() throws {
+  @Test func `a parameter that enters a list directly and through a view causes one event`() throws
+  {
     let (items, others) = (Items([1, 2, 3]), Items([4, 5, 6]))
     let limit = Property(4)
     // A list of two roots has a domain of its own, into which both the property and its view lead.

@@ -135,7 +135,7 @@ package struct FloatingPointSum<Number: BinaryFloatingPoint & Sendable>: ExactAc
     // Zero is positive, whatever was rounded to it.
     if rounded.significand == 0 { return 0 }
     let leadingBit: UInt64 = 1 &<< UInt64(Number.significandBitCount)
-    // A number without the leading bit is subnormal. Its exponent is that of the least normal number.
+    // A number without the leading bit is subnormal. It has the unit of the least normal numbers.
     let exponent = rounded.significand & leadingBit == 0 ? 0 : rounded.exponent + 1
     let magnitude =
       exponent >= 1 << Number.exponentBitCount - 1

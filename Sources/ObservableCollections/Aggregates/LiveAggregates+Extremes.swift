@@ -79,12 +79,12 @@ extension LiveAggregates {
         guard let one else { return other }
         guard let other else { return one }
         return precedes(other, one) ? other : one
-      }, result: { tree, _ in tree.total }, areEqual: Self.areSame)
+      }, result: { elements, _ in elements.total }, areEqual: Self.areSame)
   }
 
   /// Derives the first element whose key no other key precedes.
   ///
-  /// The tree has only the keys, which are smaller than elements and faster to combine (`EngineBenchmarks
+  /// Only the keys are kept, which are smaller than elements and faster to combine (`EngineBenchmarks
   /// aggregate`).
   @inlinable
   func extreme<Key: Comparable & Sendable>(
@@ -102,9 +102,9 @@ extension LiveAggregates {
         guard let other else { return one }
         return isBefore(other, one) ? other : one
       },
-      result: { tree, snapshot in
-        guard let extreme = tree.total else { return nil }
-        let offset = tree.firstOffset { key in key.map { !isBefore(extreme, $0) } ?? false }
+      result: { keys, snapshot in
+        guard let extreme = keys.total else { return nil }
+        let offset = keys.tree.firstOffset { key in key.map { !isBefore(extreme, $0) } ?? false }
         return offset.map { snapshot[$0] }
       }, areEqual: Self.areSame)
   }

@@ -1,7 +1,7 @@
 public import Diffing
 public import ReactiveSignals
 
-// The numbers of elements are remembered, at about 14 bytes an element for numbers of 8 bytes. A number
+// The numbers of elements are remembered, at about 12 bytes an element for numbers of 8 bytes. A number
 // that leaves the sum is then exactly the number that entered it, even if the closure would now return
 // another one, and the closure is not called again for the old element.
 
@@ -102,7 +102,7 @@ struct SumOperator<
   @usableFromInline let result: @Sendable (_ sum: Accumulator, _ count: Int) -> Value
   @usableFromInline var sum: Accumulator
   /// The numbers of the elements. Their combination is not used.
-  @usableFromInline let numbers: SummaryTree<Number>
+  @usableFromInline let numbers: ElementValues<Number>
 
   @inlinable
   init(
@@ -113,7 +113,7 @@ struct SumOperator<
     self.number = number
     self.sum = sum
     self.result = result
-    numbers = SummaryTree([], empty: sum.sum, combine: { first, _ in first })
+    numbers = ElementValues(empty: sum.sum, combine: { first, _ in first })
   }
 
   @inlinable

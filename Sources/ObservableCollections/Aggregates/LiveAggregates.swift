@@ -26,8 +26,8 @@ extension DataSource {
 /// property, which computes the value of all elements again. A property keeps the collection alive.
 ///
 /// A property has no status. A collection that has not loaded has the same aggregates as an empty one:
-/// the count and the sum are zero, and the average, the minimum and the first element are `nil`. To tell
-/// the two apart, observe the status of the collection.
+/// the count and the sum are zero, and the average, the minimum and the first element are `nil`. To
+/// distinguish the two, observe the status of the collection.
 public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
   @usableFromInline let source: any DataSource<Element>
 
@@ -129,7 +129,7 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
     combine: @escaping @Sendable (Value, Value) -> Value
   ) -> ReadOnlyProperty<Value> {
     summary(
-      empty: empty, value, combine, result: { tree, _ in tree.total },
+      empty: empty, value, combine, result: { parts, _ in parts.total },
       areEqual: { $0 == $1 || ($0 != $0 && $1 != $1) })
   }
 
@@ -150,7 +150,7 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
     combine: @escaping @Sendable (Value, Value) -> Value
   ) -> ReadOnlyProperty<Value> {
     summary(
-      empty: empty, value, combine, result: { tree, _ in tree.total },
+      empty: empty, value, combine, result: { parts, _ in parts.total },
       areEqual: { _, _ in false })
   }
 }
@@ -179,13 +179,13 @@ extension LiveAggregates {
   func summary<Part: Sendable, Value: Sendable>(
     empty: Part, _ part: @escaping @Sendable (Element) -> Part,
     _ combine: @escaping @Sendable (Part, Part) -> Part,
-    result: @escaping @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value,
+    result: @escaping @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value,
     areEqual: @escaping @Sendable (Value, Value) -> Bool
   ) -> ReadOnlyProperty<Value> {
     ReadOnlyProperty { inputs in
       SummaryOperator(
         input: inputs.collection(source), part: part,
-        tree: SummaryTree([], empty: empty, combine: combine), result: result,
+        parts: ElementValues(empty: empty, combine: combine), result: result,
         areValuesEqual: areEqual)
     }
   }
@@ -235,36 +235,36 @@ struct SummaryOperator<Element: Differentiable & Sendable, Part: Sendable, Value
 {
   @usableFromInline let input: CollectionInput<Element>
   @usableFromInline let part: @Sendable (Element) -> Part
-  @usableFromInline let tree: SummaryTree<Part>
-  @usableFromInline let result: @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value
+  @usableFromInline let parts: ElementValues<Part>
+  @usableFromInline let result: @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value
   @usableFromInline let areValuesEqual: @Sendable (Value, Value) -> Bool
 
   @inlinable
   init(
     input: CollectionInput<Element>, part: @escaping @Sendable (Element) -> Part,
-    tree: SummaryTree<Part>,
-    result: @escaping @Sendable (SummaryTree<Part>, Snapshot<Element>) -> Value,
+    parts: ElementValues<Part>,
+    result: @escaping @Sendable (ElementValues<Part>, Snapshot<Element>) -> Value,
     areValuesEqual: @escaping @Sendable (Value, Value) -> Bool
   ) {
     self.input = input
     self.part = part
-    self.tree = tree
+    self.parts = parts
     self.result = result
     self.areValuesEqual = areValuesEqual
   }
 
   @inlinable
   func start() -> Value {
-    tree.replaceAll(with: input.snapshot.map(part))
-    return result(tree, input.snapshot)
+    parts.replaceAll(with: input.snapshot.map(part))
+    return result(parts, input.snapshot)
   }
 
   @inlinable
   func update() -> Value {
     if let change = input.change {
-      tree.follow(change, part, removed: { _ in }, added: { _ in })
+      parts.follow(change, part, removed: { _ in }, added: { _ in })
     }
-    return result(tree, input.snapshot)
+    return result(parts, input.snapshot)
   }
 
   @inlinable

@@ -54,8 +54,8 @@ extension DataSource {
   ///
   /// - Parameters:
   ///   - parameter: The parameter: a property, or a view of one.
-  ///   - effect: A closure that tells what a new value of the parameter can do. If it is known that fewer elements
-  ///     pass, only those that pass are tested again.
+  ///   - effect: A closure that returns the effect that a new value of the parameter can have. If fewer elements can
+  ///     pass, only elements that pass are tested again.
   ///   - isIncluded: A closure that is called once for each inserted or updated element, and after a change of the
   ///     parameter, once for each element that it can affect.
   /// - Complexity: O(k log n) for a change of k of n elements, O(n) for a change of the parameter.
@@ -90,7 +90,7 @@ extension DataSource {
   }
 }
 
-/// What a new value of a filter's parameter can do.
+/// The effect that a new value of a parameter can have on a filter.
 public enum FilterEffect: Sendable {
   /// Other elements may pass.
   case any

@@ -187,14 +187,16 @@ package final class SummaryTree<Value>: @unchecked Sendable {
     total = summary(of: root, level: height)
   }
 
-  /// Replaces the value at an offset.
+  /// Replaces the value at an offset, and returns the replaced one.
   ///
   /// - Complexity: O(log *n*) calls of the operation
   @inlinable
-  package func replace(at offset: Int, with value: Value) {
+  @discardableResult
+  package func replace(at offset: Int, with value: Value) -> Value {
     precondition(offset >= 0 && offset < count, "offset \(offset) is out of range 0..<\(count)")
-    let position = descend(to: offset)
-    values[path[0].node * leafLimit + position] = value
+    let place = descend(to: offset) + path[0].node * leafLimit
+    let replaced = values[place]
+    values[place] = value
     var level = 1
     while level <= height {
       let (slot, child) = path[level]
@@ -202,6 +204,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
       level += 1
     }
     total = summary(of: root, level: height)
+    return replaced
   }
 
   /// Removes the value at an offset, and returns it.

@@ -1,14 +1,50 @@
 public import Diffing
 
-extension SummaryTree {
+/// A value of each element of a collection, and the combination of all of them.
+@usableFromInline
+final class ElementValues<Value: Sendable>: @unchecked Sendable {
+  // Sendable: an operator owns the values, and only one thread at a time calls an operator.
+
+  @usableFromInline typealias Combine = @Sendable (Value, Value) -> Value
+
+  @usableFromInline let empty: Value
+  @usableFromInline let combine: Combine
+  @exclusivity(unchecked) @usableFromInline var tree: SummaryTree<Value>
+
+  /// Creates the values of an empty collection.
+  ///
+  /// - Parameters:
+  ///   - empty: The combination of no values.
+  ///   - combine: An associative function that combines the values of two adjacent parts.
+  @inlinable
+  init(empty: Value, combine: @escaping Combine) {
+    self.empty = empty
+    self.combine = combine
+    tree = SummaryTree([], empty: empty, combine: combine)
+  }
+
+  /// The number of values.
+  @inlinable var count: Int { tree.count }
+
+  /// The combination of all values.
+  @inlinable var total: Value { tree.total }
+
+  /// Replaces all values.
+  ///
+  /// - Complexity: O(*n*) for the new values.
+  @inlinable
+  func replaceAll(with values: [Value]) {
+    tree = SummaryTree(values, empty: empty, combine: combine)
+  }
+
   /// Follows a change of the collection that the values are computed from.
   ///
   /// - Parameters:
   ///   - change: The change.
   ///   - value: A closure that computes the value of an element. It is called once for each inserted or
   ///     updated element.
-  ///   - removed: A closure that receives each value that leaves the tree.
-  ///   - added: A closure that receives each value that enters the tree.
+  ///   - removed: A closure that receives each value that is dropped.
+  ///   - added: A closure that receives each new value.
   /// - Complexity: O(*k* log *n*) for *k* changed elements.
   @inlinable
   func follow<Element>(
@@ -22,10 +58,10 @@ extension SummaryTree {
       return
     }
     if changeset.moves.isEmpty {
-      for offset in changeset.deletions.reversed() { removed(remove(at: offset)) }
+      for offset in changeset.deletions.reversed() { removed(tree.remove(at: offset)) }
       for offset in changeset.insertions {
         let new = value(after[offset])
-        insert(new, at: offset)
+        tree.insert(new, at: offset)
         added(new)
       }
     } else {
@@ -33,7 +69,7 @@ extension SummaryTree {
     }
     for update in changeset.updates {
       let new = value(after[update.to])
-      removed(replace(at: update.to, with: new))
+      removed(tree.replace(at: update.to, with: new))
       added(new)
     }
   }
@@ -49,7 +85,7 @@ extension SummaryTree {
     var moved: [Int: Value] = [:]
     var deletions = changeset.deletions[...]
     for offset in changeset.removals.reversed() {
-      let old = remove(at: offset)
+      let old = tree.remove(at: offset)
       if deletions.last == offset {
         deletions.removeLast()
         removed(old)
@@ -62,7 +98,7 @@ extension SummaryTree {
       while let offset = insertions.first, offset < end {
         insertions.removeFirst()
         let new = value(after[offset])
-        self.insert(new, at: offset)
+        tree.insert(new, at: offset)
         added(new)
       }
     }
@@ -71,7 +107,7 @@ extension SummaryTree {
       guard let value = moved[move.from] else {
         preconditionFailure("the value that is moved from \(move.from) was not removed there")
       }
-      self.insert(value, at: move.to)
+      tree.insert(value, at: move.to)
     }
     insert(before: .max)
   }
@@ -83,7 +119,7 @@ extension SummaryTree {
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
     let changeset = change.changeset
-    let old = values
+    let old = tree.array
     for offset in changeset.deletions { removed(old[offset]) }
     let origins = changeset.origins(oldCount: old.count)
     var updates = changeset.updates[...]

@@ -1,0 +1,46 @@
+extension SummaryTree {
+  /// All values in their order.
+  ///
+  /// - Complexity: O(*n*)
+  @inlinable
+  package var array: [Value] {
+    var array: [Value] = []
+    array.reserveCapacity(count)
+    // The nodes to visit, the next one last.
+    var open = [(slot: root, level: height)]
+    while let (slot, level) = open.popLast() {
+      let end = entryCount(of: slot, level: level)
+      if level == 0 {
+        array.append(contentsOf: UnsafeBufferPointer(start: values + slot * leafLimit, count: end))
+      } else {
+        for position in (0..<end).reversed() {
+          open.append((child(of: slot, at: position), level - 1))
+        }
+      }
+    }
+    return array
+  }
+
+  /// Returns the offset of the first value that satisfies a predicate, or `nil` if there is none.
+  ///
+  /// - Parameter predicate: A closure that must return `true` for the combination of several values exactly if it
+  ///   does so for one of them.
+  /// - Complexity: O(log *n*) calls of the closure
+  @inlinable
+  package func firstOffset(where predicate: (Value) -> Bool) -> Int? {
+    var (slot, level, offset) = (root, height, 0)
+    while true {
+      let entries = entries(of: slot, level: level)
+      let end = entryCount(of: slot, level: level)
+      var position = 0
+      while position < end, !predicate(entries[position]) {
+        offset += level == 0 ? 1 : Int(counts(of: slot)[position])
+        position += 1
+      }
+      if position == end { return nil }
+      if level == 0 { return offset }
+      slot = child(of: slot, at: position)
+      level -= 1
+    }
+  }
+}
