@@ -1,8 +1,8 @@
 /// The memory of the nodes of one tree. All nodes have the same size, and the slot of a freed node is reused.
 ///
 /// The owner of the arena calls ``deallocate()`` once.
-// Raw memory: with arrays, `BitTree` takes twice as long to insert, because each write of a word checks
-// that the array is not shared.
+// Raw memory: with an array, which checks that it is not shared, reading a bit or a row at an offset takes twice as long, and
+// most edits take a tenth longer (measured with 1,000 and 100,000 elements).
 @usableFromInline
 struct NodeArena<Word: FixedWidthInteger> {
   /// The words of all nodes. An allocation may replace this pointer.
