@@ -118,7 +118,7 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
   /// `combine(a, combine(b, c))`. It need not be commutative.
   ///
   /// - Parameters:
-  ///   - empty: The value without elements. Combining it with another value must return the other value.
+  ///   - empty: The value without elements. It is not passed to `combine`.
   ///   - value: A closure that returns the value of an element. It is called once for each inserted or
   ///     updated element.
   ///   - combine: A closure that combines the values of two adjacent parts of the collection.
@@ -139,7 +139,7 @@ public struct LiveAggregates<Element: Differentiable & Sendable>: Sendable {
   /// Otherwise, this method does the same as the method for equatable values.
   ///
   /// - Parameters:
-  ///   - empty: The value without elements. Combining it with another value must return the other value.
+  ///   - empty: The value without elements. It is not passed to `combine`.
   ///   - value: A closure that returns the value of an element. It is called once for each inserted or
   ///     updated element.
   ///   - combine: A closure that combines the values of two adjacent parts of the collection.
