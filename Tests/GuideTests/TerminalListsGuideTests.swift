@@ -1,6 +1,7 @@
 import Diffing
 import Foundation
 import ObservableCollections
+import ReactiveSignals
 import SwappableSources
 import TerminalViews
 import TestSupport
