@@ -80,7 +80,7 @@ import Testing
   @Test func randomEditsOfALargeTreeAreRight() {
     for seed in UInt64(0)..<3 {
       var random = SeededGenerator(seed: seed)
-      var tree = ModelledArray(Array(0..<20_000), .standard)
+      var tree = ModelledArray(Array(0..<20_000), .standard(for: Int.self))
       var versions: [ModelledArray<Int>] = []
       for step in 0..<2_000 {
         randomEdit(&tree, step, upTo: random.oneIn(100) ? 3_000 : 3, size: 30_000, &random)
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func `a removal may leave less than one leaf of three`() {
-    let limits = NodeLimits.standard
+    let limits = NodeLimits.standard(for: Int.self)
     var list = PersistentArray(Array(0..<960))
     list.replaceSubrange(0..<1, with: [])
     // The third last leaf is half full, and the last two are nearly empty.
