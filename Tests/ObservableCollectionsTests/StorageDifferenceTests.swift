@@ -277,7 +277,7 @@ import Testing
     #expect(higher.height > list.height)
     let comparison = try Self.comparison(list, higher)
     #expect(comparison.gaps.count == 1)
-    #expect(comparison.gapElementCount < 1_000 + 6 * NodeLimits.standard(for: TestElement.self).leaf)
+    #expect(comparison.gapElementCount < 1_000 + 6 * limits.leaf)
     #expect(
       Snapshot(list).changeset(to: Snapshot(higher)) == Changeset(insertions: Array(0..<1_000)))
     #expect(

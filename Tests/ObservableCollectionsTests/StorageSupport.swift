@@ -5,6 +5,7 @@ struct ModelledArray<Element: Equatable> {
   var list: PersistentArray<Element>
   var model: [Element]
   let limits: NodeLimits
+  private var returnedWrongElement = false
 
   init(_ elements: [Element], _ limits: NodeLimits) {
     list = PersistentArray(elements)
@@ -22,14 +23,15 @@ struct ModelledArray<Element: Equatable> {
     model.insert(new, at: offset)
   }
 
-  mutating func remove(at offset: Int) -> Bool {
-    list.remove(at: offset, limits: limits) == model.remove(at: offset)
+  mutating func remove(at offset: Int) {
+    let removed = list.remove(at: offset, limits: limits)
+    if removed != model.remove(at: offset) { returnedWrongElement = true }
   }
 
-  mutating func exchange(at offset: Int, with new: Element) -> Bool {
+  mutating func exchange(at offset: Int, with new: Element) {
     let old = list.exchangeElement(at: offset, with: new, limits: limits)
-    defer { model[offset] = new }
-    return old == model[offset]
+    if old != model[offset] { returnedWrongElement = true }
+    model[offset] = new
   }
 
   mutating func move(from source: Int, to destination: Int) {
@@ -38,6 +40,7 @@ struct ModelledArray<Element: Equatable> {
   }
 
   var violation: String? {
+    if returnedWrongElement { return "an edit returned another element than the edited one" }
     if list.count != model.count { return "it counts \(list.count) of \(model.count)" }
     if list.flattened() != model { return "it holds \(list.flattened()), not \(model)" }
     for offset in model.indices where list[offset] != model[offset] {

@@ -137,7 +137,9 @@ extension PersistentArray {
   ///
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   @inlinable
-  package mutating func remove(at offset: Int, limits: NodeLimits = .standard(for: Element.self)) -> Element {
+  package mutating func remove(
+    at offset: Int, limits: NodeLimits = .standard(for: Element.self)
+  ) -> Element {
     if staysFlat(count: count, effort: 1, limits) {
       return editFlat { $0.remove(at: offset) }
     }
@@ -197,8 +199,8 @@ extension PersistentArray {
     if staysFlat(count: max(count, count + new.count - range.count), effort: effort, limits) {
       return editFlat { $0.replaceSubrange(range, with: new) }
     }
-    // Few elements are edited in place.
-    if new.count + range.count <= 4 {
+    // A few elements are edited in place, which costs less than to build new nodes.
+    if new.count + range.count <= 12 {
       for _ in range { _ = remove(at: range.lowerBound, limits: limits) }
       for (position, element) in new.enumerated() {
         insert(element, at: range.lowerBound + position, limits: limits)

@@ -65,9 +65,13 @@ package struct TreeComparison {
 
     /// Replaces the nodes by their children.
     mutating func descend() {
-      siblings = siblings[positions].flatMap { child in
-        child.node._withUnsafeGuaranteedRef { Array($0.childBuffer) }
+      var children: [TreeChild] = []
+      for position in positions {
+        siblings[position].node._withUnsafeGuaranteedRef {
+          children.append(contentsOf: $0.childBuffer)
+        }
       }
+      siblings = children
       positions = siblings.indices
       height -= 1
     }
