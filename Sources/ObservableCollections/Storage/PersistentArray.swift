@@ -32,9 +32,7 @@ package enum PersistentArray<Element> {
     case .flat(let elements):
       return elements[offset]
     case .tree(let root):
-      precondition(
-        offset >= 0 && offset < root.count,
-        "there is no element at \(offset): the offsets are 0..<\(root.count)")
+      checkOffset(offset)
       var offset = offset
       return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
     }
@@ -91,6 +89,22 @@ package enum PersistentArray<Element> {
     }
   }
 
+  // Nodes do not check offsets.
+
+  @inlinable
+  func checkOffset(_ offset: Int) {
+    precondition(
+      offset >= 0 && offset < count,
+      "there is no element at \(offset): the offsets are 0..<\(count)")
+  }
+
+  @inlinable
+  func checkRange(_ range: Range<Int>) {
+    precondition(
+      range.lowerBound >= 0 && range.upperBound <= count,
+      "the range \(range) is not within 0..<\(count)")
+  }
+
   /// Returns whether this list shares all of its memory with another one. They are equal then.
   ///
   /// - Complexity: O(1).
@@ -130,6 +144,7 @@ extension PersistentArray {
     if staysFlat(count: count + 1, effort: 1, limits) {
       return editFlat { $0.insert(element, at: offset) }
     }
+    checkRange(offset..<offset)
     editTree(limits) { $0.insert(element, at: offset, limits) }
   }
 
@@ -143,6 +158,7 @@ extension PersistentArray {
     if staysFlat(count: count, effort: 1, limits) {
       return editFlat { $0.remove(at: offset) }
     }
+    checkOffset(offset)
     return editTree(limits) { $0.remove(at: offset, Element.self, limits) }
   }
 
@@ -161,6 +177,7 @@ extension PersistentArray {
         return old
       }
     }
+    checkOffset(offset)
     return editTree(limits) { $0.exchange(at: offset, with: new) }
   }
 
@@ -178,6 +195,8 @@ extension PersistentArray {
     if staysFlat(count: count, effort: 1, limits) {
       return editFlat { $0.insert($0.remove(at: source), at: destination) }
     }
+    checkOffset(source)
+    checkOffset(destination)
     editTree(limits) { root in
       root.insert(root.remove(at: source, Element.self, limits), at: destination, limits)
     }
@@ -199,6 +218,7 @@ extension PersistentArray {
     if staysFlat(count: max(count, count + new.count - range.count), effort: effort, limits) {
       return editFlat { $0.replaceSubrange(range, with: new) }
     }
+    checkRange(range)
     // A few elements are edited in place, which costs less than to build new nodes.
     if new.count + range.count <= 12 {
       for _ in range { _ = remove(at: range.lowerBound, limits: limits) }

@@ -168,28 +168,27 @@ extension TreeNode {
   /// Divides a child that has one element or child too many into two.
   @inlinable
   final func splitChild<Element>(_ index: Int, _: Element.Type, _ limits: NodeLimits) {
-    let isLeaf = height == 1
-    let left = child(index)
-    let width = left.width
-    let half = width / 2
-    let right =
-      isLeaf
-      ? LeafNode<Element>.make(capacity: width - half + leafReserve)
-      : InnerNode.make(capacity: limits.inner + 1, height: height - 1)
-    if isLeaf {
-      right.elements(Element.self).moveInitialize(
-        from: left.elements(Element.self) + half, count: width - half)
-      right.count = width - half
+    // The first half moves to a new node, so the free memory stays at the end, where lists grow.
+    let right = child(index)
+    let left: TreeNode
+    let (half, rest) = (right.width / 2, right.width - right.width / 2)
+    if right.isLeaf {
+      left = LeafNode<Element>.make(capacity: half)
+      let elements = right.elements(Element.self)
+      left.elements(Element.self).moveInitialize(from: elements, count: half)
+      elements.moveInitialize(from: elements + half, count: rest)
       left.count = half
     } else {
-      right.children.moveInitialize(from: left.children + half, count: width - half)
-      right.headerPointer.pointee.childCount = UInt16(width - half)
+      left = InnerNode.make(capacity: limits.inner + 1, height: height - 1)
+      left.children.moveInitialize(from: right.children, count: half)
+      right.children.moveInitialize(from: right.children + half, count: rest)
       left.headerPointer.pointee.childCount = UInt16(half)
-      right.countChildren()
-      left.count -= right.count
+      right.headerPointer.pointee.childCount = UInt16(rest)
+      left.countChildren()
     }
-    children[index].count = left.count
-    replaceChildren(index + 1..<index + 1, with: [right])
+    right.count -= left.count
+    children[index].count = right.count
+    replaceChildren(index..<index, with: [left])
   }
 
   /// Joins a child that is too narrow with a neighbor, and divides both evenly if they are too wide for one node.
