@@ -73,7 +73,7 @@ package class TreeNode: ManagedBuffer<NodeHeader, UInt> {
     }
   }
 
-  /// Replaces a child by another node with the same elements or with other ones.
+  /// Replaces a child. The caller updates the number of its elements.
   @inlinable
   final func setChild(_ index: Int, _ node: TreeNode) {
     let old = children[index].node
@@ -88,6 +88,7 @@ package struct NodeHeader {
   @usableFromInline var count: Int
   /// The number of children of an inner node.
   @usableFromInline var childCount: UInt16
+  /// The number of children or elements for which there is memory.
   @usableFromInline let capacity: UInt16
   @usableFromInline let height: UInt16
 
@@ -117,7 +118,7 @@ package struct TreeChild {
   }
 }
 
-/// A node with children of equal height.
+/// A node with children of equal height. It has memory for one child more than the limits allow.
 @usableFromInline
 final class InnerNode: TreeNode {
   deinit {
@@ -128,8 +129,12 @@ final class InnerNode: TreeNode {
   @inlinable
   static func make(capacity: Int, height: Int) -> TreeNode {
     let size = capacity * MemoryLayout<TreeChild>.size / MemoryLayout<UInt>.size
-    let node = create(minimumCapacity: size) { _ in NodeHeader(capacity: capacity, height: height) }
-    return unsafeDowncast(node, to: TreeNode.self)
+    let buffer = create(minimumCapacity: size) { _ in
+      NodeHeader(capacity: capacity, height: height)
+    }
+    let node = unsafeDowncast(buffer, to: TreeNode.self)
+    UnsafeMutableRawPointer(node.children).bindMemory(to: TreeChild.self, capacity: capacity)
+    return node
   }
 }
 
@@ -146,10 +151,13 @@ final class LeafNode<Element>: TreeNode {
     let padding = max(0, MemoryLayout<Element>.alignment - MemoryLayout<UInt>.alignment)
     let size = capacity * MemoryLayout<Element>.stride + padding
     let wordSize = MemoryLayout<UInt>.size
-    let node = create(minimumCapacity: (size + wordSize - 1) / wordSize) { _ in
+    let buffer = create(minimumCapacity: (size + wordSize - 1) / wordSize) { _ in
       NodeHeader(capacity: capacity, height: 0)
     }
-    return unsafeDowncast(node, to: TreeNode.self)
+    let leaf = unsafeDowncast(buffer, to: TreeNode.self)
+    UnsafeMutableRawPointer(leaf.elements(Element.self))
+      .bindMemory(to: Element.self, capacity: capacity)
+    return leaf
   }
 }
 
