@@ -32,9 +32,10 @@ extension CollectionDraft {
   @discardableResult
   @inlinable
   public func remove(at index: Int) -> Element {
-    let element = self[index]
-    removeSubrange(index..<index + 1)
-    return element
+    checkOpen()
+    precondition(index >= 0 && index < working.count, missing(index))
+    record.append(.removal(index..<index + 1))
+    return working.remove(at: index)
   }
 
   /// Removes the first element with an identity.

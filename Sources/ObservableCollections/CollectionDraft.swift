@@ -49,7 +49,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// Appends an element.
   @inlinable
   public func append(_ element: Element) {
-    insert(contentsOf: CollectionOfOne(element), at: count)
+    insert(element, at: count)
   }
 
   /// Appends elements.
@@ -67,7 +67,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   ///   - index: The offset of the element after the insertion, in `0...count`.
   @inlinable
   public func insert(_ element: Element, at index: Int) {
-    insert(contentsOf: CollectionOfOne(element), at: index)
+    checkOpen()
+    checkInsertion(at: index)
+    record.append(.insertion(index..<index + 1))
+    working.insert(element, at: index)
   }
 
   /// Inserts elements.
@@ -81,9 +84,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkOpen()
     // Reading lazy elements may read this draft, so read all of them before the edit.
     let elements = Array(elements)
-    precondition(
-      index >= 0 && index <= working.count,
-      "insert at \(index), which is not in 0...\(working.count)")
+    checkInsertion(at: index)
     guard !elements.isEmpty else { return }
     record.append(.insertion(index..<index + elements.count))
     working.replaceSubrange(index..<index, with: elements)
@@ -372,6 +373,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   func checkOpen() {
     precondition(isOpen, "a draft is used after its transaction has ended")
+  }
+
+  @inlinable
+  func checkInsertion(at index: Int) {
+    precondition(
+      index >= 0 && index <= working.count,
+      "insert at \(index), which is not in 0...\(working.count)")
   }
 
   @usableFromInline

@@ -41,12 +41,11 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
     var start = 0
     while start < count {
-      var offset = start
-      let chunk = storage.chunk(at: &offset)
-      if let index = chunk.firstIndex(where: { $0.differenceIdentifier == identifier }) {
-        return start + index
+      let (index, end) = storage.withChunk(at: start) { chunk, _ in
+        (chunk.firstIndex { $0.differenceIdentifier == identifier }, start + chunk.count)
       }
-      start += chunk.count
+      if let index { return start + index }
+      start = end
     }
     return nil
   }
@@ -84,38 +83,46 @@ extension Snapshot: RandomAccessCollection {
   }
 
   /// An iterator over the elements of a snapshot.
-  public struct Iterator: IteratorProtocol {
-    // Keep the current leaf, because the next element is usually in the same leaf.
-    @usableFromInline var chunk: [Element]
-    @usableFromInline var position = 0
-    /// The offset after the last element of the current leaf.
-    @usableFromInline var end: Int
+  public struct Iterator: IteratorProtocol, @unchecked Sendable {
+    // Sendable: a leaf is not edited while `storage` retains its tree.
+
     @usableFromInline let storage: PersistentArray<Element>
+    /// All elements if they are one array. Otherwise, the array is empty.
+    @usableFromInline let array: [Element]
+    // Keep the current leaf, because the next element is usually in the same leaf.
+    @usableFromInline var leaf: UnsafePointer<Element>?
+    /// The number of elements of the current leaf, or of the array.
+    @usableFromInline var length: Int
+    /// The position of the next element in the current leaf, or in the array.
+    @usableFromInline var position = 0
+    /// The offset after the last element of the current leaf, or of the array.
+    @usableFromInline var end: Int
 
     @inlinable
     init(_ storage: PersistentArray<Element>) {
       self.storage = storage
-      chunk = storage.array ?? []
-      end = chunk.count
+      array = storage.array ?? []
+      length = array.count
+      end = array.count
     }
 
     /// Returns the next element, or `nil` at the end.
     @inlinable
     public mutating func next() -> Element? {
-      if position == chunk.count {
-        if end == storage.count { return nil }
+      if position == length {
+        guard case .tree(let root) = storage, end < root.count else { return nil }
         var offset = end
-        chunk = storage.chunk(at: &offset)
+        let elements = root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
+        leaf = elements.baseAddress
+        length = elements.count
         position = 0
-        end += chunk.count
+        end += length
       }
       defer { position += 1 }
-      return chunk[position]
+      return if let leaf { leaf[position] } else { array[position] }
     }
   }
 }
-
-extension Snapshot.Iterator: Sendable {}
 
 extension Snapshot: ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: Element...) {

@@ -252,7 +252,7 @@ import Testing
         let comparison = try Self.comparison(list, new)
         #expect(Double(comparison.visitCount) <= 8 * paths * levels, "\(kind), \(times)")
         // An edit may merge a leaf with a neighbor or split it.
-        let limit = Int(paths) * 6 * NodeLimits.standard.leaf
+        let limit = Int(paths) * 6 * NodeLimits.standard(for: TestElement.self).leaf
         #expect(comparison.gapElementCount <= limit, "\(kind), \(times)")
         let (old, changed) = (Snapshot(list), Snapshot(new))
         #expect(
@@ -270,13 +270,14 @@ import Testing
   }
 
   @Test func `trees of different heights share deeper nodes`() throws {
-    let list = Self.list(64 * 16 * 16 * 16 - 100)
+    let limits = NodeLimits.standard(for: TestElement.self)
+    let list = Self.list(limits.leaf * limits.inner * limits.inner * limits.inner - 100)
     var higher = list
     for _ in 0..<1_000 { higher.replaceSubrange(0..<0, with: [TestElement(-1)]) }
     #expect(higher.height > list.height)
     let comparison = try Self.comparison(list, higher)
     #expect(comparison.gaps.count == 1)
-    #expect(comparison.gapElementCount < 1_000 + 6 * NodeLimits.standard.leaf)
+    #expect(comparison.gapElementCount < 1_000 + 6 * limits.leaf)
     #expect(
       Snapshot(list).changeset(to: Snapshot(higher)) == Changeset(insertions: Array(0..<1_000)))
     #expect(

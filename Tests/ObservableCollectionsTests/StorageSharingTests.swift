@@ -64,7 +64,8 @@ import Testing
         draft.snapshot.storage.ownNodeCount(beside: appended.storage)
           <= nodesOfAnEdit(before.storage))
     }
-    let limit = 2 * 1_000 / (NodeLimits.standard.leaf / 2) + 3 * nodesOfAnEdit(before.storage)
+    let leaf = NodeLimits.standard(for: TestElement.self).leaf
+    let limit = 2 * 1_000 / (leaf / 2) + 3 * nodesOfAnEdit(before.storage)
     #expect(items.snapshot.storage.ownNodeCount(beside: before.storage) <= limit)
   }
 

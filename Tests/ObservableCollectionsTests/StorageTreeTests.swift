@@ -44,15 +44,36 @@ import Testing
       let start = Self.tree(count, limits)
       for source in 0..<count {
         var tree = start
-        let old = tree.list.exchangeElement(at: source, with: -1, limits: limits)
-        #expect(old == start.model[source])
-        tree.model[source] = -1
+        tree.exchange(at: source, with: -1)
         #expect(tree.violation == nil)
         for destination in 0..<count {
           var tree = start
           tree.move(from: source, to: destination)
           #expect(tree.violation == nil)
         }
+      }
+      #expect(start.violation == nil)
+    }
+  }
+
+  @Test(arguments: 0..<4)
+  func `every insertion and removal of one element of a small tree is right`(_ index: Int) {
+    let limits = Self.tiny[index]
+    for count in 0...40 {
+      let start = Self.tree(count, limits)
+      for offset in 0...count {
+        var tree = start
+        tree.insert(-1, at: offset)
+        #expect(tree.violation == nil)
+        tree.remove(at: offset)
+        #expect(tree.violation == nil)
+        if offset == count { continue }
+        var shorter = start
+        shorter.remove(at: offset)
+        #expect(shorter.violation == nil)
+        // The nodes of the first edit are edited in place.
+        shorter.insert(-1, at: offset)
+        #expect(shorter.violation == nil)
       }
       #expect(start.violation == nil)
     }
@@ -80,7 +101,7 @@ import Testing
   @Test func randomEditsOfALargeTreeAreRight() {
     for seed in UInt64(0)..<3 {
       var random = SeededGenerator(seed: seed)
-      var tree = ModelledArray(Array(0..<20_000), .standard)
+      var tree = ModelledArray(Array(0..<20_000), .standard(for: Int.self))
       var versions: [ModelledArray<Int>] = []
       for step in 0..<2_000 {
         randomEdit(&tree, step, upTo: random.oneIn(100) ? 3_000 : 3, size: 30_000, &random)
@@ -104,9 +125,11 @@ import Testing
     if count > 1, random.oneIn(4) {
       tree.move(from: random.below(count), to: random.below(count))
     } else if count > 0, random.oneIn(4) {
-      let offset = random.below(count)
-      _ = tree.list.exchangeElement(at: offset, with: -step, limits: tree.limits)
-      tree.model[offset] = -step
+      tree.exchange(at: random.below(count), with: -step)
+    } else if count > 0, random.oneIn(4) {
+      tree.remove(at: random.below(count))
+    } else if count < size, random.oneIn(4) {
+      tree.insert(step, at: random.below(count + 1))
     } else {
       let lower = random.below(count + 1)
       let upper = min(count, lower + random.below(length))
@@ -140,7 +163,7 @@ import Testing
   }
 
   @Test func `a removal may leave less than one leaf of three`() {
-    let limits = NodeLimits.standard
+    let limits = NodeLimits.standard(for: Int.self)
     var list = PersistentArray(Array(0..<960))
     list.replaceSubrange(0..<1, with: [])
     // The third last leaf is half full, and the last two are nearly empty.

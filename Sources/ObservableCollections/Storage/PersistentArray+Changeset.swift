@@ -13,7 +13,7 @@ extension PersistentArray {
   @inlinable
   package mutating func apply(
     _ changeset: Changeset, inserted: [Element], updated: [Element],
-    limits: NodeLimits = .standard
+    limits: NodeLimits = .standard(for: Element.self)
   ) {
     if changeset.changeCount == 1 {
       applySingle(changeset, inserted: inserted, updated: updated, limits)
@@ -41,9 +41,9 @@ extension PersistentArray {
     if let update = changeset.updates.first {
       _ = exchangeElement(at: update.to, with: updated[0], limits: limits)
     } else if let offset = changeset.insertions.first {
-      replaceSubrange(offset..<offset, with: inserted, limits: limits)
+      insert(inserted[0], at: offset, limits: limits)
     } else if let offset = changeset.deletions.first {
-      replaceSubrange(offset..<offset + 1, with: [], limits: limits)
+      _ = remove(at: offset, limits: limits)
     } else if let move = changeset.moves.first {
       self.move(from: move.from, to: move.to, limits: limits)
     }

@@ -5,8 +5,8 @@
 @usableFromInline
 package enum PersistentArray<Element> {
   case flat([Element])
-  /// Has at least two children.
-  case tree(InnerNode)
+  /// The root of a tree. It has at least two children.
+  case tree(TreeNode)
 
   /// Creates a list that shares an array.
   @inlinable
@@ -32,12 +32,9 @@ package enum PersistentArray<Element> {
     case .flat(let elements):
       return elements[offset]
     case .tree(let root):
-      precondition(
-        offset >= 0 && offset < root.count,
-        "there is no element at \(offset): the offsets are 0..<\(root.count)")
+      checkOffset(offset)
       var offset = offset
-      let leaf = root.leaf(at: &offset)
-      return Self.leaf(leaf).elements[offset]
+      return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
     }
   }
 
@@ -64,35 +61,48 @@ package enum PersistentArray<Element> {
     case .tree(let root):
       var result: [Element] = []
       result.reserveCapacity(range.count)
-      root.forEachLeaf(in: range) { leaf, part in
-        let elements = Self.leaf(leaf).elements
-        if part.count == elements.count {
-          result.append(contentsOf: elements)
-        } else {
-          result.append(contentsOf: elements[part])
-        }
-      }
+      root.forEachLeaf(in: range) { result.append(contentsOf: $0) }
       return result
     }
   }
 
-  /// Returns the elements around an offset that are contiguous in memory, and makes the offset relative to the
-  /// first of them.
+  /// Calls a closure with the elements around an offset that are contiguous in memory, and with the position of
+  /// the offset among them.
+  ///
+  /// The memory is borrowed. The closure must not keep or change it.
   ///
   /// - Complexity: O(log *n*) in a tree, O(1) in one array.
   @inlinable
-  package func chunk(at offset: inout Int) -> [Element] {
+  package func withChunk<Result>(
+    at offset: Int, _ body: (_ chunk: UnsafeBufferPointer<Element>, _ position: Int) -> Result
+  ) -> Result {
     switch self {
-    case .flat(let elements): elements
-    case .tree(let root): Self.leaf(root.leaf(at: &offset)).elements
+    case .flat(let elements):
+      return elements.withUnsafeBufferPointer { body($0, offset) }
+    case .tree(let root):
+      var position = offset
+      let leaf = root.leaf(at: &position)
+      // The closure may release this list.
+      return withExtendedLifetime(root) {
+        body(leaf._withUnsafeGuaranteedRef { $0.buffer(Element.self) }, position)
+      }
     }
   }
 
-  /// Returns a node that is known to be a leaf, with its type.
-  // Not a method of `LeafNode`: finding the metadata of the class takes longer than finding the leaf.
+  // Nodes do not check offsets.
+
   @inlinable
-  package static func leaf(_ node: TreeNode) -> LeafNode<Element> {
-    unsafeDowncast(node, to: LeafNode<Element>.self)
+  func checkOffset(_ offset: Int) {
+    precondition(
+      offset >= 0 && offset < count,
+      "there is no element at \(offset): the offsets are 0..<\(count)")
+  }
+
+  @inlinable
+  func checkRange(_ range: Range<Int>) {
+    precondition(
+      range.lowerBound >= 0 && range.upperBound <= count,
+      "the range \(range) is not within 0..<\(count)")
   }
 
   /// Returns whether this list shares all of its memory with another one. They are equal then.
@@ -108,7 +118,8 @@ package enum PersistentArray<Element> {
   }
 }
 
-extension PersistentArray: Sendable where Element: Sendable {}
+// Sendable: a node is written only by the owner of the only reference to it.
+extension PersistentArray: @unchecked Sendable where Element: Sendable {}
 
 /// Returns whether two arrays share their memory.
 @inlinable
@@ -123,26 +134,32 @@ func hasSameStorage<Element>(_ one: [Element], _ other: [Element]) -> Bool {
 // run code that reads the list.
 
 extension PersistentArray {
-  /// Replaces the elements in a range.
+  /// Inserts an element.
   ///
-  /// - Parameters:
-  ///   - range: The offsets of the elements to replace, within `0..<count`.
-  ///   - new: The new elements.
-  ///   - limits: The sizes of nodes.
-  /// - Complexity: O(log *n*), plus the time for the removed and the new elements. The first edit
-  ///   of a list that is one long array takes O(*n*).
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   @inlinable
-  package mutating func replaceSubrange(
-    _ range: Range<Int>, with new: [Element], limits: NodeLimits = .standard
+  package mutating func insert(
+    _ element: Element, at offset: Int, limits: NodeLimits = .standard(for: Element.self)
   ) {
-    let effort = max(new.count, range.count)
-    if staysFlat(count: max(count, count + new.count - range.count), effort: effort, limits) {
-      editFlat { $0.replaceSubrange(range, with: new) }
-      return
+    if staysFlat(count: count + 1, effort: 1, limits) {
+      return editFlat { $0.insert(element, at: offset) }
     }
-    let root = takeRoot(limits)
-    root.replaceSubrange(range, with: new.isEmpty ? nil : LeafNode(new), limits)
-    put(root, limits)
+    checkRange(offset..<offset)
+    editTree(limits) { $0.insert(element, at: offset, limits) }
+  }
+
+  /// Removes an element, and returns it.
+  ///
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
+  @inlinable
+  package mutating func remove(
+    at offset: Int, limits: NodeLimits = .standard(for: Element.self)
+  ) -> Element {
+    if staysFlat(count: count, effort: 1, limits) {
+      return editFlat { $0.remove(at: offset) }
+    }
+    checkOffset(offset)
+    return editTree(limits) { $0.remove(at: offset, Element.self, limits) }
   }
 
   /// Replaces one element.
@@ -151,7 +168,7 @@ extension PersistentArray {
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   @inlinable
   package mutating func exchangeElement(
-    at offset: Int, with new: Element, limits: NodeLimits = .standard
+    at offset: Int, with new: Element, limits: NodeLimits = .standard(for: Element.self)
   ) -> Element {
     if staysFlat(count: count, effort: 1, limits) {
       return editFlat { elements in
@@ -160,13 +177,8 @@ extension PersistentArray {
         return old
       }
     }
-    let root = takeRoot(limits)
-    defer { put(root, limits) }
-    var offset = offset
-    let leaf = root.ownLeaf(at: &offset, Element.self)
-    let old = leaf.elements[offset]
-    leaf.elements[offset] = new
-    return old
+    checkOffset(offset)
+    return editTree(limits) { $0.exchange(at: offset, with: new) }
   }
 
   /// Moves one element.
@@ -177,19 +189,49 @@ extension PersistentArray {
   /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
   @inlinable
   package mutating func move(
-    from source: Int, to destination: Int, limits: NodeLimits = .standard
+    from source: Int, to destination: Int, limits: NodeLimits = .standard(for: Element.self)
   ) {
     if source == destination { return }
     if staysFlat(count: count, effort: 1, limits) {
-      editFlat { $0.insert($0.remove(at: source), at: destination) }
+      return editFlat { $0.insert($0.remove(at: source), at: destination) }
+    }
+    checkOffset(source)
+    checkOffset(destination)
+    editTree(limits) { root in
+      root.insert(root.remove(at: source, Element.self, limits), at: destination, limits)
+    }
+  }
+
+  /// Replaces the elements in a range.
+  ///
+  /// - Parameters:
+  ///   - range: The offsets of the elements to replace, within `0..<count`.
+  ///   - new: The new elements.
+  ///   - limits: The sizes of nodes.
+  /// - Complexity: O(log *n*), plus the time for the removed and the new elements. The first edit
+  ///   of a list that is one long array takes O(*n*).
+  @inlinable
+  package mutating func replaceSubrange(
+    _ range: Range<Int>, with new: [Element], limits: NodeLimits = .standard(for: Element.self)
+  ) {
+    let effort = max(new.count, range.count)
+    if staysFlat(count: max(count, count + new.count - range.count), effort: effort, limits) {
+      return editFlat { $0.replaceSubrange(range, with: new) }
+    }
+    checkRange(range)
+    // A few elements are edited in place, which costs less than to build new nodes.
+    if new.count + range.count <= 12 {
+      for _ in range { _ = remove(at: range.lowerBound, limits: limits) }
+      for (position, element) in new.enumerated() {
+        insert(element, at: range.lowerBound + position, limits: limits)
+      }
       return
     }
     let root = takeRoot(limits)
-    var offset = source
-    let element = Self.leaf(root.leaf(at: &offset)).elements[offset]
-    root.replaceSubrange(source..<source + 1, with: nil as LeafNode<Element>?, limits)
-    root.replaceSubrange(destination..<destination, with: LeafNode([element]), limits)
-    put(root, limits)
+    let nodes = new.withUnsafeBufferPointer {
+      TreeNode.nodes(root, upTo: range.lowerBound, $0, root, from: range.upperBound, limits)
+    }
+    put(TreeNode.root(of: nodes, limits), limits)
   }
 
   /// Returns whether the list is one array and stays one array after an edit.
@@ -211,31 +253,48 @@ extension PersistentArray {
     return body(&elements)
   }
 
-  /// Takes the root out of the list to edit it. No other list has the returned node.
+  /// Edits a list that is a tree, or makes it one.
+  ///
+  /// - Parameter body: A closure that edits the root, which no other list has. Afterwards, the root may have one
+  ///   child more than the limits allow, or only one child.
   @inlinable
-  mutating func takeRoot(_ limits: NodeLimits) -> InnerNode {
+  mutating func editTree<Result>(_ limits: NodeLimits, _ body: (TreeNode) -> Result) -> Result {
+    var root = takeRoot(limits)
+    if !isKnownUniquelyReferenced(&root) { root = root.copyOfInner() }
+    let result = body(root)
+    put(root, limits)
+    return result
+  }
+
+  /// Takes the root out of the list to edit it.
+  @inlinable
+  mutating func takeRoot(_ limits: NodeLimits) -> TreeNode {
     switch self {
     case .flat(let elements):
-      return InnerNode(LeafNode.nodes(of: elements, limits), height: 1)
-    case .tree(var root):
+      let leaves = elements.withUnsafeBufferPointer { TreeNode.leaves(of: [$0[...]], limits) }
+      return TreeNode.root(of: TreeNode.parents(of: leaves, limits), limits)
+    case .tree(let root):
       self = .flat([])
-      return isKnownUniquelyReferenced(&root) ? root : InnerNode(root.children, height: root.height)
+      return root
     }
   }
 
   /// Puts the root back, and adds or removes levels as necessary.
   @inlinable
-  mutating func put(_ root: InnerNode, _ limits: NodeLimits) {
+  mutating func put(_ root: TreeNode, _ limits: NodeLimits) {
+    if root.width > 1 && root.width <= limits.inner && root.count > limits.flat / 2 {
+      self = .tree(root)
+      return
+    }
     var root = root
-    while root.children.count > limits.inner {
-      root = InnerNode(root.split(limits), height: root.height + 1)
+    if root.width > limits.inner {
+      root = TreeNode.parents(of: [root], limits)[0]
+      root.splitChild(0, Element.self, limits)
     }
-    while root.children.count == 1 && root.height > 1 {
-      root = unsafeDowncast(root.children[0].node, to: InnerNode.self)
-    }
+    while root.width == 1 && root.height > 1 { root = root.child(0) }
     let tree = PersistentArray.tree(root)
     self =
-      root.children.count < 2 || root.count <= limits.flat / 2
+      root.width == 1 || root.count <= limits.flat / 2
       ? .flat(tree.elements(in: 0..<root.count)) : tree
   }
 }
@@ -251,11 +310,16 @@ extension PersistentArray {
     in range: Range<Int>, _ body: (UnsafeBufferPointer<Element>) -> Result
   ) -> Result {
     if range.isEmpty { return body(UnsafeBufferPointer(start: nil, count: 0)) }
-    var offset = range.lowerBound
-    let chunk = chunk(at: &offset)
-    if offset + range.count <= chunk.count {
-      return chunk.withUnsafeBufferPointer {
-        body(UnsafeBufferPointer(rebasing: $0[offset..<offset + range.count]))
+    if case .flat(let elements) = self {
+      return elements.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+    var position = range.lowerBound
+    if case .tree(let root) = self {
+      let leaf = root.leaf(at: &position)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
+      if position + range.count <= leaf.count {
+        return withExtendedLifetime(root) {
+          body(UnsafeBufferPointer(rebasing: leaf[position..<position + range.count]))
+        }
       }
     }
     // Values that depend on their address, such as weak references, need true copies.
@@ -270,15 +334,10 @@ extension PersistentArray {
     // retains it.
     defer { memory.deallocate() }
     var end = 0
-    root.forEachLeaf(in: range) { leaf, part in
-      Self.leaf(leaf).elements.withUnsafeBytes { bytes in
-        let stride = MemoryLayout<Element>.stride
-        let bytes = UnsafeRawBufferPointer(
-          rebasing: bytes[part.lowerBound * stride..<part.upperBound * stride])
-        UnsafeMutableRawBufferPointer(rebasing: memory[end..<end + bytes.count]).copyMemory(
-          from: bytes)
-        end += bytes.count
-      }
+    root.forEachLeaf(in: range) { (elements: UnsafeBufferPointer<Element>) in
+      let bytes = UnsafeRawBufferPointer(elements)
+      UnsafeMutableRawBufferPointer(rebasing: memory[end...]).copyMemory(from: bytes)
+      end += bytes.count
     }
     return withExtendedLifetime(root) {
       body(UnsafeBufferPointer(memory.bindMemory(to: Element.self)))

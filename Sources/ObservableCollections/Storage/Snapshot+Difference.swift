@@ -37,29 +37,36 @@ extension Snapshot {
     guard count == other.count else { return false }
     if storage.isIdentical(to: other.storage) { return true }
     if case .tree(let one) = storage, case .tree(let two) = other.storage {
-      var pairs = ParallelLeaves(one, two)
-      while let pair = pairs.next() {
-        let one = PersistentArray<Element>.leaf(pair.one).elements
-        let other = PersistentArray<Element>.leaf(pair.other).elements
-        if !areSame(one, pair.oneStart, other, pair.otherStart, count: pair.count) { return false }
+      return withExtendedLifetime((one, two)) {
+        var pairs = ParallelLeaves(one, two)
+        while let pair = pairs.next() {
+          let mine = pair.one._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
+          let theirs = pair.other._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
+          if !areSame(mine, pair.oneStart, theirs, pair.otherStart, count: pair.count) {
+            return false
+          }
+        }
+        return true
       }
-      return true
     }
     var start = 0
     while start < count {
-      var (oneStart, otherStart) = (start, start)
-      let one = storage.chunk(at: &oneStart)
-      let two = other.storage.chunk(at: &otherStart)
-      let length = Swift.min(one.count - oneStart, two.count - otherStart)
-      if !areSame(one, oneStart, two, otherStart, count: length) { return false }
+      let length = storage.withChunk(at: start) { mine, oneStart in
+        other.storage.withChunk(at: start) { theirs, otherStart in
+          let length = Swift.min(mine.count - oneStart, theirs.count - otherStart)
+          return areSame(mine, oneStart, theirs, otherStart, count: length) ? length : nil
+        }
+      }
+      guard let length else { return false }
       start += length
     }
     return true
   }
 
-  /// Returns whether two parts of arrays have the same identities and contents.
+  /// Returns whether two parts of lists have the same identities and contents.
   private func areSame(
-    _ one: [Element], _ oneStart: Int, _ other: [Element], _ otherStart: Int, count: Int
+    _ one: UnsafeBufferPointer<Element>, _ oneStart: Int,
+    _ other: UnsafeBufferPointer<Element>, _ otherStart: Int, count: Int
   ) -> Bool {
     (0..<count).allSatisfy { isSame(one[oneStart + $0], other[otherStart + $0]) }
   }
@@ -91,12 +98,14 @@ extension PersistentArray where Element: Differentiable {
     while true {
       let limit = min(gap.old.count, gap.new.count)
       if limit == 0 { return gap }
-      var (oldStart, newStart) = (gap.old.lowerBound, gap.new.lowerBound)
-      let oldChunk = chunk(at: &oldStart)
-      let newChunk = new.chunk(at: &newStart)
-      let count = min(limit, oldChunk.count - oldStart, newChunk.count - newStart)
-      let prefix = identicalCount(
-        oldChunk, oldStart, newChunk, newStart, step: 1, upTo: count)
+      let (count, prefix) = withChunk(at: gap.old.lowerBound) { oldChunk, oldStart in
+        new.withChunk(at: gap.new.lowerBound) { newChunk, newStart in
+          let count = min(limit, oldChunk.count - oldStart, newChunk.count - newStart)
+          return (
+            count, identicalCount(oldChunk, oldStart, newChunk, newStart, step: 1, upTo: count)
+          )
+        }
+      }
       gap.old = gap.old.lowerBound + prefix..<gap.old.upperBound
       gap.new = gap.new.lowerBound + prefix..<gap.new.upperBound
       if prefix < count { break }
@@ -104,12 +113,14 @@ extension PersistentArray where Element: Differentiable {
     while true {
       let limit = min(gap.old.count, gap.new.count)
       if limit == 0 { return gap }
-      var (oldLast, newLast) = (gap.old.upperBound - 1, gap.new.upperBound - 1)
-      let oldChunk = chunk(at: &oldLast)
-      let newChunk = new.chunk(at: &newLast)
-      let count = min(limit, oldLast + 1, newLast + 1)
-      let suffix = identicalCount(
-        oldChunk, oldLast, newChunk, newLast, step: -1, upTo: count)
+      let (count, suffix) = withChunk(at: gap.old.upperBound - 1) { oldChunk, oldLast in
+        new.withChunk(at: gap.new.upperBound - 1) { newChunk, newLast in
+          let count = min(limit, oldLast + 1, newLast + 1)
+          return (
+            count, identicalCount(oldChunk, oldLast, newChunk, newLast, step: -1, upTo: count)
+          )
+        }
+      }
       gap.old = gap.old.lowerBound..<gap.old.upperBound - suffix
       gap.new = gap.new.lowerBound..<gap.new.upperBound - suffix
       if suffix < count { return gap }
@@ -124,20 +135,15 @@ extension PersistentArray where Element: Differentiable {
   }
 }
 
-/// Returns how many elements of two arrays have identical bytes, one by one from given positions.
+/// Returns how many elements of two buffers have identical bytes, one by one from given positions.
 private func identicalCount<Element>(
-  _ one: [Element], _ oneStart: Int, _ other: [Element], _ otherStart: Int, step: Int,
-  upTo limit: Int
+  _ one: UnsafeBufferPointer<Element>, _ oneStart: Int,
+  _ other: UnsafeBufferPointer<Element>, _ otherStart: Int, step: Int, upTo limit: Int
 ) -> Int {
-  one.withUnsafeBytes { one in
-    other.withUnsafeBytes { other in
-      guard let one = one.baseAddress, let other = other.baseAddress else { return 0 }
-      let stride = MemoryLayout<Element>.stride
-      return identicalCount(
-        one + oneStart * stride, other + otherStart * stride,
-        size: MemoryLayout<Element>.size, stride: step * stride, upTo: limit)
-    }
-  }
+  guard let one = one.baseAddress, let other = other.baseAddress else { return 0 }
+  return identicalCount(
+    UnsafeRawPointer(one + oneStart), UnsafeRawPointer(other + otherStart),
+    size: MemoryLayout<Element>.size, stride: step * MemoryLayout<Element>.stride, upTo: limit)
 }
 
 // Not generic: unspecialized code for the type of the elements takes several times as long.

@@ -15,8 +15,9 @@ package struct TreeComparison {
   /// Compares two trees.
   ///
   /// - Complexity: O(*k* log *n*) for *k* edits between two trees of *n* elements.
-  package init(_ old: InnerNode, _ new: InnerNode) {
-    compare(Nodes(root: old), Nodes(root: new))
+  package init(_ old: TreeNode, _ new: TreeNode) {
+    // The roots keep all nodes alive.
+    withExtendedLifetime((old, new)) { compare(Nodes(root: old), Nodes(root: new)) }
   }
 
   /// The number of elements in all gaps, in both trees together.
@@ -34,8 +35,8 @@ package struct TreeComparison {
     /// The offset of the first element.
     var start: Int
 
-    init(root: InnerNode) {
-      siblings = [TreeChild(count: root.count, node: root)]
+    init(root: TreeNode) {
+      siblings = [TreeChild(count: root.count, node: .passUnretained(root))]
       positions = 0..<1
       height = root.height
       start = 0
@@ -64,18 +65,19 @@ package struct TreeComparison {
 
     /// Replaces the nodes by their children.
     mutating func descend() {
-      func children(_ position: Int) -> [TreeChild] {
-        unsafeDowncast(siblings[position].node, to: InnerNode.self).children
+      var children: [TreeChild] = []
+      for position in positions {
+        siblings[position].node._withUnsafeGuaranteedRef {
+          children.append(contentsOf: $0.childBuffer)
+        }
       }
-      siblings =
-        positions.count == 1
-        ? children(positions.lowerBound) : positions.flatMap(children)
+      siblings = children
       positions = siblings.indices
       height -= 1
     }
 
     var identifiers: [ObjectIdentifier] {
-      positions.map { ObjectIdentifier(siblings[$0].node) }
+      siblings[positions].map(\.identifier)
     }
   }
 
@@ -86,8 +88,8 @@ package struct TreeComparison {
       let limit = min(old.positions.count, new.positions.count)
       var prefix = 0
       while prefix < limit,
-        old.siblings[old.positions.lowerBound + prefix].node
-          === new.siblings[new.positions.lowerBound + prefix].node
+        old.siblings[old.positions.lowerBound + prefix].identifier
+          == new.siblings[new.positions.lowerBound + prefix].identifier
       {
         prefix += 1
       }
@@ -95,8 +97,8 @@ package struct TreeComparison {
       new.removeFirst(prefix)
       var suffix = 0
       while suffix < limit - prefix,
-        old.siblings[old.positions.upperBound - 1 - suffix].node
-          === new.siblings[new.positions.upperBound - 1 - suffix].node
+        old.siblings[old.positions.upperBound - 1 - suffix].identifier
+          == new.siblings[new.positions.upperBound - 1 - suffix].identifier
       {
         suffix += 1
       }
@@ -158,12 +160,13 @@ package struct TreeComparison {
 /// A pass over two trees of equal count that stops at leaves that are not shared.
 ///
 /// It skips each node that both trees have at the same offset. Where a tree has more or fewer elements
-/// before a shared node than the other tree, the node's elements are at other offsets, and are compared.
+/// before a shared node than the other tree, the node's elements are at other offsets, and are compared. The
+/// caller keeps both trees alive.
 struct ParallelLeaves: IteratorProtocol {
   /// Two ranges of equal length, at the same offset of the list.
   struct Pair {
-    let one: TreeNode
-    let other: TreeNode
+    let one: Unmanaged<TreeNode>
+    let other: Unmanaged<TreeNode>
     /// The first position in the leaf.
     let oneStart: Int
     let otherStart: Int
@@ -175,7 +178,7 @@ struct ParallelLeaves: IteratorProtocol {
   private var offset = 0
   private let count: Int
 
-  init(_ one: InnerNode, _ other: InnerNode) {
+  init(_ one: TreeNode, _ other: TreeNode) {
     self.one = Cursor(one)
     self.other = Cursor(other)
     count = one.count
@@ -184,7 +187,7 @@ struct ParallelLeaves: IteratorProtocol {
   mutating func next() -> Pair? {
     while offset < count {
       let (height, otherHeight) = (one.height, other.height)
-      if one.start == other.start, one.child.node === other.child.node {
+      if one.start == other.start, one.child.identifier == other.child.identifier {
         move(to: one.end)
       } else if height == 0, otherHeight == 0 {
         let start = offset
@@ -214,10 +217,10 @@ struct ParallelLeaves: IteratorProtocol {
     private(set) var height: Int
     /// The offset of the first element.
     private(set) var start = 0
-    private var path: [(node: InnerNode, position: Int)] = []
+    private var path: [(node: Unmanaged<TreeNode>, position: Int)] = []
 
-    init(_ root: InnerNode) {
-      child = TreeChild(count: root.count, node: root)
+    init(_ root: TreeNode) {
+      child = TreeChild(count: root.count, node: .passUnretained(root))
       height = root.height
     }
 
@@ -225,12 +228,13 @@ struct ParallelLeaves: IteratorProtocol {
 
     /// Goes to the child that contains an offset.
     mutating func descend(to offset: Int) {
-      let node = unsafeDowncast(child.node, to: InnerNode.self)
       var rest = offset - start
-      let position = node.position(of: &rest)
-      path.append((node, position))
+      child.node._withUnsafeGuaranteedRef { node in
+        let position = node.position(of: &rest)
+        path.append((child.node, position))
+        child = node.childBuffer[position]
+      }
       start = offset - rest
-      child = node.children[position]
       height -= 1
     }
 
@@ -240,10 +244,11 @@ struct ParallelLeaves: IteratorProtocol {
       start = end
       child.count = 0
       while let (node, position) = path.popLast() {
-        if position + 1 < node.children.count {
+        let siblings = node._withUnsafeGuaranteedRef { $0.childBuffer }
+        if position + 1 < siblings.count {
           path.append((node, position + 1))
-          child = node.children[position + 1]
-          height = node.height - 1
+          child = siblings[position + 1]
+          height = node._withUnsafeGuaranteedRef { $0.height - 1 }
           return
         }
       }

@@ -1,38 +1,164 @@
-/// A node of a counted B+ tree: an ``InnerNode`` or a ``LeafNode``.
+/// A node of a counted B+ tree. Its children or elements are in the memory of the same object.
 ///
-/// Only leaves know the type of the elements. The height above the leaves determines the class of a
-/// node. Inner nodes that depend on the type of the elements would take ten times as long to find
-/// an offset, because their code is not specialized.
-///
-/// Trees share nodes. An edit copies the shared nodes on the path to the edited elements, and changes
-/// nodes of its own tree in place.
+/// Only leaves know the type of their elements. Trees share nodes. An edit copies the shared nodes on the path
+/// to the edited elements, and changes nodes of its own tree in place.
+// One object for each node, because half of the time of an edit was spent on counting references and on
+// allocating (`EngineBenchmarks "1,000,000"`).
 @usableFromInline
-package class TreeNode: @unchecked Sendable {
-  // Sendable: a node is written only by the owner of the only reference to it.
-
+package class TreeNode: ManagedBuffer<NodeHeader, UInt> {
   @inlinable
-  init() {}
-}
+  final var headerPointer: UnsafeMutablePointer<NodeHeader> {
+    withUnsafeMutablePointerToHeader { $0 }
+  }
 
-/// A node with the number of elements in it or below it, which can be added up without reading the node.
-@usableFromInline
-package struct TreeChild: Sendable {
-  @usableFromInline package var count: Int
-  @usableFromInline package var node: TreeNode
+  /// The number of elements in the node or below it.
+  @inlinable package final var count: Int {
+    get { headerPointer.pointee.count }
+    set { headerPointer.pointee.count = newValue }
+  }
 
+  /// The number of children, or the number of elements of a leaf.
+  @inlinable package final var width: Int {
+    isLeaf ? count : Int(headerPointer.pointee.childCount)
+  }
+
+  /// The number of levels below the node; 0 for a leaf.
+  @inlinable package final var height: Int { Int(headerPointer.pointee.height) }
+
+  @inlinable package final var isLeaf: Bool { headerPointer.pointee.height == 0 }
+
+  /// The number of children or elements for which there is memory.
+  @inlinable final var room: Int { Int(headerPointer.pointee.capacity) }
+
+  /// The children of an inner node. The node retains them.
+  @inlinable final var children: UnsafeMutablePointer<TreeChild> {
+    withUnsafeMutablePointerToElements {
+      UnsafeMutableRawPointer($0).assumingMemoryBound(to: TreeChild.self)
+    }
+  }
+
+  /// The elements of a leaf.
   @inlinable
-  init(count: Int, node: TreeNode) {
-    self.count = count
-    self.node = node
+  final func elements<Element>(_: Element.Type) -> UnsafeMutablePointer<Element> {
+    withUnsafeMutablePointerToElements {
+      UnsafeMutableRawPointer($0).alignedUp(for: Element.self)
+        .assumingMemoryBound(to: Element.self)
+    }
+  }
+
+  /// The elements of a leaf, which are valid as long as the leaf is neither edited nor released.
+  @inlinable
+  final func buffer<Element>(_: Element.Type) -> UnsafeBufferPointer<Element> {
+    UnsafeBufferPointer(start: elements(Element.self), count: count)
+  }
+
+  /// The children of an inner node, which are valid as long as the node is neither edited nor released.
+  package final var childBuffer: UnsafeBufferPointer<TreeChild> {
+    UnsafeBufferPointer(start: children, count: width)
+  }
+
+  /// Returns a child.
+  @inlinable
+  package final func child(_ index: Int) -> TreeNode {
+    children[index].node.takeUnretainedValue()
+  }
+
+  /// Returns whether no other node and no list has a child. The node itself is not shared.
+  @inlinable
+  final func isOnlyOwner(of index: Int) -> Bool {
+    withUnsafeMutablePointer(to: &children[index].node) {
+      $0.withMemoryRebound(to: TreeNode.self, capacity: 1) {
+        isKnownUniquelyReferenced(&$0.pointee)
+      }
+    }
+  }
+
+  /// Replaces a child. The caller updates the number of its elements.
+  @inlinable
+  final func setChild(_ index: Int, _ node: TreeNode) {
+    let old = children[index].node
+    children[index].node = .passRetained(node)
+    old.release()
   }
 }
 
-/// Divides a count into ranges of about equal length, none longer than a limit. There is at least
-/// one range.
+/// The fixed part of a node.
 @usableFromInline
-func evenParts(of count: Int, _ limit: Int) -> [Range<Int>] {
-  let parts = max(1, (count + limit - 1) / limit)
-  return (0..<parts).map { count * $0 / parts..<count * ($0 + 1) / parts }
+package struct NodeHeader {
+  @usableFromInline var count: Int
+  /// The number of children of an inner node.
+  @usableFromInline var childCount: UInt16
+  /// The number of children or elements for which there is memory.
+  @usableFromInline let capacity: UInt16
+  @usableFromInline let height: UInt16
+
+  @inlinable
+  init(capacity: Int, height: Int) {
+    count = 0
+    childCount = 0
+    self.capacity = UInt16(capacity)
+    self.height = UInt16(height)
+  }
+}
+
+/// A child with the number of elements in it or below it, which can be added up without reading the child.
+@usableFromInline
+package struct TreeChild {
+  @usableFromInline package var count: Int
+  @usableFromInline package var node: Unmanaged<TreeNode>
+
+  @inlinable
+  init(count: Int, node: Unmanaged<TreeNode>) {
+    self.count = count
+    self.node = node
+  }
+
+  package var identifier: ObjectIdentifier {
+    node._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
+  }
+}
+
+/// A node with children of equal height. It has memory for one child more than the limits allow.
+@usableFromInline
+final class InnerNode: TreeNode {
+  deinit {
+    for index in 0..<width { children[index].node.release() }
+  }
+
+  /// Creates a node without children.
+  @inlinable
+  static func make(capacity: Int, height: Int) -> TreeNode {
+    let size = capacity * MemoryLayout<TreeChild>.size / MemoryLayout<UInt>.size
+    let buffer = create(minimumCapacity: size) { _ in
+      NodeHeader(capacity: capacity, height: height)
+    }
+    let node = unsafeDowncast(buffer, to: TreeNode.self)
+    UnsafeMutableRawPointer(node.children).bindMemory(to: TreeChild.self, capacity: capacity)
+    return node
+  }
+}
+
+/// A leaf.
+@usableFromInline
+final class LeafNode<Element>: TreeNode {
+  deinit {
+    elements(Element.self).deinitialize(count: count)
+  }
+
+  /// Creates a leaf without elements.
+  @inlinable
+  static func make(capacity: Int) -> TreeNode {
+    let padding = max(0, MemoryLayout<Element>.alignment - MemoryLayout<UInt>.alignment)
+    let size = capacity * MemoryLayout<Element>.stride + padding
+    let wordSize = MemoryLayout<UInt>.size
+    let buffer = create(minimumCapacity: (size + wordSize - 1) / wordSize) { _ in
+      NodeHeader(capacity: capacity, height: 0)
+    }
+    let leaf = unsafeDowncast(buffer, to: TreeNode.self)
+    UnsafeMutableRawPointer(leaf.elements(Element.self))
+      .bindMemory(to: Element.self, capacity: capacity)
+    return leaf
+  }
 }
 
 /// The sizes of arrays and of the nodes of a tree.
@@ -56,218 +182,25 @@ package struct NodeLimits: Sendable {
     self.bulk = bulk
   }
 
-  /// The sizes of all collections.
-  // Measured with rows of strings and with integers. Among a million elements, leaves of half the size and
-  // inner nodes of twice the size change the times by a tenth: faster for rows, slower for integers, or the
-  // other way around. With 256 rows, an array takes twice as long as a tree. With 256 integers, a tree takes a
-  // fifth longer.
-  @inlinable package static var standard: NodeLimits {
-    NodeLimits(leaf: 64, inner: 16, flat: 256, bulk: 32)
+  /// The sizes of all collections of a type of elements.
+  // Measured with integers and with rows of strings. Copying an element with references retains them, so few of
+  // these elements share an array or a leaf: with 64 rows, an array takes twice as long as a tree, and among a
+  // million rows, leaves of 32 take a fifth longer. With 192 integers, an array and a tree take equally long.
+  @inlinable
+  package static func standard<Element>(for _: Element.Type) -> NodeLimits {
+    let isPlain = _isPOD(Element.self)
+    let leaf = isPlain ? min(max(512 / MemoryLayout<Element>.stride, 16), 64) : 16
+    return NodeLimits(leaf: leaf, inner: 12, flat: isPlain ? 4 * leaf : 2 * leaf, bulk: 32)
   }
 }
 
-/// A leaf of a tree: some elements in contiguous memory.
-@usableFromInline
-package final class LeafNode<Element>: TreeNode, @unchecked Sendable {
-  // Sendable: like all nodes. Lists use it only for elements that are Sendable.
+extension TreeNode {
+  // MARK: Finding elements
 
-  // Not checked: see `InnerNode`. The caller of an edit holds removed elements until the edit is over.
-  @exclusivity(unchecked) @usableFromInline package var elements: [Element]
-
+  /// Returns the position of the child that contains an offset, and makes the offset relative to that child.
   @inlinable
-  init(_ elements: [Element]) {
-    self.elements = elements
-  }
-
-  @inlinable
-  func copy() -> LeafNode { LeafNode(elements) }
-
-  /// Replaces elements by the elements of another leaf, if any.
-  @inlinable
-  func replaceSubrange(_ range: Range<Int>, with new: LeafNode?) {
-    if let new {
-      elements.replaceSubrange(range, with: new.elements)
-    } else {
-      elements.removeSubrange(range)
-    }
-  }
-
-  /// Appends the elements of the next leaf.
-  @inlinable
-  func append(_ next: LeafNode) {
-    elements += next.elements
-  }
-
-  /// Distributes the elements over as few leaves as can hold them.
-  @inlinable
-  func split(_ limits: NodeLimits) -> [TreeChild] {
-    Self.nodes(of: elements, limits)
-  }
-
-  /// Distributes elements over as few leaves as can hold them.
-  @inlinable
-  static func nodes(of elements: [Element], _ limits: NodeLimits) -> [TreeChild] {
-    evenParts(of: elements.count, limits.leaf).map {
-      TreeChild(count: $0.count, node: LeafNode(Array(elements[$0])))
-    }
-  }
-}
-
-/// A node with children of equal height.
-@usableFromInline
-package final class InnerNode: TreeNode, @unchecked Sendable {
-  // Sendable: like all nodes.
-
-  // Not checked: no other code runs while a node is written, and a node never reads an array that it
-  // writes. The check takes a sixth of "EngineBenchmarks 2,000 updates in one transaction".
-  @exclusivity(unchecked) @usableFromInline package var children: [TreeChild]
-  /// The number of elements below the node.
-  @exclusivity(unchecked) @usableFromInline package var count: Int
-  /// The number of levels below the node; 1 if the children are leaves.
-  @usableFromInline package let height: Int
-
-  @inlinable
-  init(_ children: [TreeChild], height: Int) {
-    self.children = children
-    count = children.reduce(0) { $0 + $1.count }
-    self.height = height
-  }
-
-  @inlinable
-  func copy() -> InnerNode { InnerNode(children, height: height) }
-
-  // MARK: Editing
-
-  /// Replaces elements by the elements of a leaf, if any.
-  ///
-  /// Afterwards, this node itself may have more or fewer children than the limits allow. All nodes below
-  /// it are within the limits, except for an only child. No other tree has this node.
-  ///
-  /// - Complexity: O(log *n*) for *n* elements, plus the time for the removed and the new elements.
-  @inlinable
-  func replaceSubrange<Element>(
-    _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
-  ) {
-    count += (new?.elements.count ?? 0) - range.count
-    // An insertion between two children goes to the first of them.
-    var first = 0
-    var start = 0
-    while start + children[first].count < range.lowerBound {
-      start += children[first].count
-      first += 1
-    }
-    if range.upperBound <= start + children[first].count {
-      edit(first, range.lowerBound - start..<range.upperBound - start, with: new, limits)
-      repair(at: first, Element.self, limits)
-      return
-    }
-    var last = first
-    var lastStart = start
-    while lastStart + children[last].count < range.upperBound {
-      lastStart += children[last].count
-      last += 1
-    }
-    edit(first, range.lowerBound - start..<children[first].count, with: new, limits)
-    edit(last, 0..<range.upperBound - lastStart, with: nil as LeafNode<Element>?, limits)
-    children.removeSubrange(first + 1..<last)
-    repair(at: first + 1, Element.self, limits)
-    // The first child may have been merged into the child before it, and may have been the last one.
-    if first < children.count { repair(at: first, Element.self, limits) }
-  }
-
-  @inlinable
-  func edit<Element>(
-    _ index: Int, _ range: Range<Int>, with new: LeafNode<Element>?, _ limits: NodeLimits
-  ) {
-    own(index, Element.self)
-    if height == 1 {
-      leaf(index, Element.self).replaceSubrange(range, with: new)
-    } else {
-      inner(index).replaceSubrange(range, with: new, limits)
-    }
-    children[index].count += (new?.elements.count ?? 0) - range.count
-  }
-
-  /// Replaces a child that other trees have by a copy.
-  @inlinable
-  func own<Element>(_ index: Int, _: Element.Type) {
-    if !isKnownUniquelyReferenced(&children[index].node) {
-      children[index].node = height == 1 ? leaf(index, Element.self).copy() : inner(index).copy()
-    }
-  }
-
-  /// Brings a child within the limits, together with its neighbors.
-  @inlinable
-  func repair<Element>(at index: Int, _: Element.Type, _ limits: NodeLimits) {
-    let child = children[index]
-    let width = height == 1 ? child.count : inner(index).children.count
-    let maximum = height == 1 ? limits.leaf : limits.inner
-    if child.count == 0 {
-      children.remove(at: index)
-    } else if width > maximum {
-      let parts =
-        height == 1 ? leaf(index, Element.self).split(limits) : inner(index).split(limits)
-      children.replaceSubrange(index...index, with: parts)
-    } else if width < maximum / 2 && children.count > 1 {
-      let left = max(index - 1, 0)
-      let right = children.remove(at: left + 1)
-      if children[left].count == 0 {
-        // The current edit has removed all of its elements.
-        children[left] = right
-      } else {
-        append(right, to: left, Element.self, limits)
-      }
-      repair(at: left, Element.self, limits)
-    }
-  }
-
-  /// Appends the contents of the next child to a child.
-  @inlinable
-  func append<Element>(
-    _ next: TreeChild, to index: Int, _: Element.Type, _ limits: NodeLimits
-  ) {
-    own(index, Element.self)
-    children[index].count += next.count
-    if height == 1 {
-      leaf(index, Element.self).append(PersistentArray<Element>.leaf(next.node))
-      return
-    }
-    let (left, right) = (inner(index), unsafeDowncast(next.node, to: InnerNode.self))
-    let border = left.children.count
-    left.count += right.count
-    left.children += right.children
-    // An only child may have had fewer elements or children than the limits allow.
-    left.repair(at: border, Element.self, limits)
-    left.repair(at: border - 1, Element.self, limits)
-  }
-
-  /// Distributes the children over as few nodes as can hold them.
-  @inlinable
-  func split(_ limits: NodeLimits) -> [TreeChild] {
-    evenParts(of: children.count, limits.inner).map {
-      let node = InnerNode(Array(children[$0]), height: height)
-      return TreeChild(count: node.count, node: node)
-    }
-  }
-
-  /// A child that is a leaf.
-  @inlinable
-  func leaf<Element>(_ index: Int, _: Element.Type) -> LeafNode<Element> {
-    PersistentArray<Element>.leaf(children[index].node)
-  }
-
-  /// A child that is not a leaf.
-  @inlinable
-  func inner(_ index: Int) -> InnerNode {
-    unsafeDowncast(children[index].node, to: InnerNode.self)
-  }
-
-  // MARK: Finding leaves
-
-  /// Returns the position of the child that contains an offset, and makes the offset relative to
-  /// that child.
-  @inlinable
-  func position(of offset: inout Int) -> Int {
+  package final func position(of offset: inout Int) -> Int {
+    let children = children
     var index = 0
     while offset >= children[index].count {
       offset -= children[index].count
@@ -276,47 +209,50 @@ package final class InnerNode: TreeNode, @unchecked Sendable {
     return index
   }
 
-  /// Returns the leaf that contains an offset, and makes the offset relative to that leaf.
+  /// Returns the position of the child in which an insertion takes place, and makes the offset relative to that
+  /// child. An insertion between two children goes to the end of the first of them.
   @inlinable
-  package func leaf(at offset: inout Int) -> TreeNode {
-    var node = self
-    while node.height > 1 {
-      node = unsafeDowncast(node.children[node.position(of: &offset)].node, to: InnerNode.self)
+  final func insertionPosition(of offset: inout Int) -> Int {
+    let children = children
+    var index = 0
+    while offset > children[index].count {
+      offset -= children[index].count
+      index += 1
     }
-    return node.children[node.position(of: &offset)].node
+    return index
   }
 
   /// Returns the leaf that contains an offset, and makes the offset relative to that leaf.
-  ///
-  /// If other trees have the leaf or nodes on the path to it, the method first replaces them by
-  /// copies. No other tree has this node.
   @inlinable
-  func ownLeaf<Element>(at offset: inout Int, _: Element.Type) -> LeafNode<Element> {
-    var node = self
+  final func leaf(at offset: inout Int) -> Unmanaged<TreeNode> {
+    var node = Unmanaged.passUnretained(self)
+    // Nothing is retained on the way, because the root keeps all nodes alive.
     while true {
-      let index = node.position(of: &offset)
-      node.own(index, Element.self)
-      if node.height == 1 { return node.leaf(index, Element.self) }
-      node = node.inner(index)
+      let (child, isLeaf) = node._withUnsafeGuaranteedRef {
+        ($0.children[$0.position(of: &offset)].node, $0.height == 1)
+      }
+      if isLeaf { return child }
+      node = child
     }
   }
 
-  /// Calls a closure with each leaf that overlaps a range, and with the overlapping part.
+  /// Calls a closure with the elements of a range, leaf by leaf.
   @inlinable
-  package func forEachLeaf(in range: Range<Int>, _ body: (TreeNode, Range<Int>) -> Void) {
+  final func forEachLeaf<Element>(
+    in range: Range<Int>, _ body: (UnsafeBufferPointer<Element>) -> Void
+  ) {
+    if isLeaf { return body(UnsafeBufferPointer(rebasing: buffer(Element.self)[range])) }
     var start = 0
-    for child in children {
+    for index in 0..<width {
       if start >= range.upperBound { return }
-      let part = range.clamped(to: start..<start + child.count)
+      let end = start + children[index].count
+      let part = range.clamped(to: start..<end)
       if !part.isEmpty {
-        let part = part.lowerBound - start..<part.upperBound - start
-        if height == 1 {
-          body(child.node, part)
-        } else {
-          unsafeDowncast(child.node, to: InnerNode.self).forEachLeaf(in: part, body)
+        children[index].node._withUnsafeGuaranteedRef {
+          $0.forEachLeaf(in: part.lowerBound - start..<part.upperBound - start, body)
         }
       }
-      start += child.count
+      start = end
     }
   }
 }
