@@ -113,6 +113,7 @@ let package = Package(
     page("Signals"),
     page("Properties"),
     page("Collections"),
+    page("DerivedLists"),
     page("Differences"),
     page("Swapping"),
     page("Files"),
