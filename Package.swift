@@ -210,7 +210,12 @@ let package = Package(
         "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
-    tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
+    tests(
+      "LivelistTests",
+      [
+        "livelist", "ObservableCollections", "FileSources", "TerminalViews", "DataSourceTesting",
+        "TestHelper", "TestSupport",
+      ]),
     tests(
       "PlaygroundTests",
       [

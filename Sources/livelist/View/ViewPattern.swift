@@ -31,6 +31,7 @@ struct ViewPattern: Sendable {
   /// Returns a Boolean value that indicates whether the visible text of an element contains the
   /// pattern.
   func matches(_ element: JSONElement) -> Bool {
+    if text.isEmpty { return true }
     // The bytes decide for most elements, without parsing them.
     if let bytes, let isMatch = ViewPattern.matches(bytes, element) { return isMatch }
     guard let members = element.members else { return matches(ViewColumns.text(of: element)) }
@@ -71,7 +72,6 @@ struct ViewPattern: Sendable {
     let isString = bytes[value.lowerBound] == UInt8(ascii: "\"")
     let text = isString ? value.lowerBound + 1..<value.upperBound - 1 : value
     guard let start = offset(of: pattern, in: bytes, text) else { return false }
-    if pattern.isEmpty { return true }
     // The bytes can be a part of an escape, or belong to a character with a combining mark.
     if isString, bytes[text].contains(UInt8(ascii: "\\")) { return nil }
     let end = start + pattern.count

@@ -14,8 +14,6 @@ let peaks = ArrayDataSource([
   Peak(id: "Monte Rosa", height: 4634), Peak(id: "Dom", height: 4546),
 ])
 
-// MARK: Parameters
-
 // The list is derived once. The text and the order are properties that can change.
 let text = Property("")
 let order = Property(ElementOrder<Peak>.ascending(\.id))
