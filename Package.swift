@@ -113,6 +113,7 @@ let package = Package(
     page("Signals"),
     page("Properties"),
     page("Collections"),
+    page("DerivedLists"),
     page("Differences"),
     page("Swapping"),
     page("Files"),
@@ -209,7 +210,12 @@ let package = Package(
         "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
         "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
-    tests("LivelistTests", ["livelist", "DataSourceTesting", "TestHelper", "TestSupport"]),
+    tests(
+      "LivelistTests",
+      [
+        "livelist", "ObservableCollections", "FileSources", "TerminalViews", "DataSourceTesting",
+        "TestHelper", "TestSupport",
+      ]),
     tests(
       "PlaygroundTests",
       [

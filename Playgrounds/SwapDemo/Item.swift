@@ -8,6 +8,28 @@ struct Item: Identifiable, Hashable, Codable, Sendable, Differentiable {
   var shelf: String
 }
 
+/// An order in which the list can be shown.
+enum ItemOrder: String, CaseIterable {
+  case stored = "as stored"
+  case name = "by name"
+  case count = "by count"
+
+  var elementOrder: ElementOrder<Item> {
+    switch self {
+    case .stored: ElementOrder { _, _ in false }
+    case .name: .ascending(\.name)
+    case .count: .descending(\.count)
+    }
+  }
+
+  /// The next order, or the first one after the last one.
+  var next: ItemOrder {
+    let all = ItemOrder.allCases
+    let offset = all.firstIndex(of: self) ?? 0
+    return all[(offset + 1) % all.count]
+  }
+}
+
 extension Item {
   private static let names = [
     "Apples", "Bread", "Coffee", "Honey", "Lemons", "Rice", "Tea", "Salt", "Olives", "Walnuts",

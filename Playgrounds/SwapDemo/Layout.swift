@@ -93,14 +93,14 @@ struct Layout {
     case .failed(let error): line.append("failed: \(error)", red)
     case .missing(let error): line.append("missing: \(error)", red)
     }
-    line.append(", \(Words.rows(count)), revision \(revision)")
+    line.append(", \(Words.rows(count)) \(model.order.rawValue), revision \(revision)")
     if let error = model.editError { line.append("; cannot edit \(error)", red) }
     return line
   }
 
   private var keys: TerminalLine {
     let swaps = names.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "   ")
-    let long = "Keys:  \(swaps)   ↑ ↓ move   q quit"
+    let long = "Keys:  \(swaps)   ↑ ↓ move   s sort   q quit"
     return TerminalLine(
       TerminalText.width(long) <= size.columns ? long : "1 2 3 swap  q quit",
       TerminalStyle(isBold: true))

@@ -12,10 +12,18 @@ struct ListModel {
   private(set) var revisions: [Int: Int] = [:]
   /// The name of the store that is shown.
   private(set) var sourceName: String
+  /// The order of the list.
+  private(set) var order = ItemOrder.stored
   /// The error of the demo's last edit, if it failed.
   var editError: String?
-  /// The store whose swap causes the next change, or `nil` if an edit causes it.
-  private var swapTarget: String?
+  /// The cause of the next change.
+  private var cause = Cause.edit
+
+  private enum Cause {
+    case edit
+    case swap(to: String)
+    case order(ItemOrder)
+  }
 
   init(sourceName: String) {
     self.sourceName = sourceName
@@ -31,13 +39,29 @@ struct ListModel {
       for item in change.deleted { revisions[item.element.id] = nil }
       for item in change.inserted { revisions[item.element.id] = change.revision }
       let description = Words.describe(change)
-      if let swapTarget {
-        swapSentence = "swapped to \(swapTarget): \(description)"
+      switch cause {
+      case .edit: editSentence = "\(sourceName) edited: \(description)"
+      case .swap(let name):
+        swapSentence = "swapped to \(name): \(description)"
         editSentence = ""
-      } else {
-        editSentence = "\(sourceName) edited: \(description)"
+      case .order(let order): editSentence = "sorted \(order.rawValue): \(description)"
       }
-      swapTarget = nil
+      cause = .edit
+    }
+  }
+
+  /// Updates the state after a change of the order.
+  ///
+  /// - Parameters:
+  ///   - order: The new order.
+  ///   - isChange: A Boolean value that indicates whether the list changed. The next change then
+  ///     describes the difference.
+  mutating func sorted(_ order: ItemOrder, isChange: Bool) {
+    self.order = order
+    if isChange {
+      cause = .order(order)
+    } else {
+      editSentence = "sorted \(order.rawValue): the rows are in this order already, no event"
     }
   }
 
@@ -46,7 +70,7 @@ struct ListModel {
     switch outcome {
     case .swapped, nil:
       sourceName = name
-      swapTarget = name
+      cause = .swap(to: name)
     case .unchanged:
       if name == sourceName {
         editSentence = "\(name) is already shown"

@@ -1,12 +1,16 @@
 import Swappable
 import TerminalViews
 
-/// The live list in the terminal. Keys swap its source.
+/// The live list in the terminal. Keys swap its source and change its order.
 @MainActor
 final class LiveView {
   private let stores: Stores
   private let screen: TerminalScreen
   private let container: SwappableContainer<Item>
+  /// The order of the list: a parameter, which the user changes.
+  private let order = Property(ItemOrder.stored.elementOrder)
+  /// The list that is shown. It is derived once, and follows each swap and each new order.
+  private let shown: LiveCollection<Item>
   private var model: ListModel
   private var list: TerminalListView<Item>?
 
@@ -14,14 +18,15 @@ final class LiveView {
     self.stores = stores
     self.screen = screen
     container = SwappableContainer(stores.array.source)
+    shown = container.sorted(by: order)
     model = ListModel(sourceName: stores.array.name)
   }
 
   /// Shows the list and edits the stores, until the user quits or the terminal is gone.
   func run() async throws {
     for store in stores.all { try await store.source.loaded() }
-    // The list observes the container. It needs no code for swaps.
-    let list = TerminalListView(container, columns: model.columns) { [weak self] _ in self?.draw() }
+    // The view observes the list. It needs no code for swaps and for orders.
+    let list = TerminalListView(shown, columns: model.columns) { [weak self] _ in self?.draw() }
     list.onEvent = { [weak self] event in self?.show(event) }
     self.list = list
 
@@ -42,6 +47,7 @@ final class LiveView {
     case .key(.character("1")): swap(to: stores.array)
     case .key(.character("2")): swap(to: stores.json)
     case .key(.character("3")): swap(to: stores.sqlite)
+    case .key(.character("s")), .key(.character("S")): sort(model.order.next)
     case .key(.control("z")): screen.suspend()
     case .key(.character("q")), .key(.character("Q")), .key(.control("c")), .ended: return false
     case .key(let key): list?.press(key)
@@ -51,8 +57,17 @@ final class LiveView {
   }
 
   private func swap(to store: some Store) {
+    let revision = shown.revision
     let handle = container.swap(to: store.source)
-    model.swapped(to: store.name, handle.outcomeIfKnown)
+    // In the current order, the rows of both sources can be equal although the sources differ.
+    let isUnchanged = handle.outcomeIfKnown == .swapped && shown.revision == revision
+    model.swapped(to: store.name, isUnchanged ? .unchanged : handle.outcomeIfKnown)
+  }
+
+  private func sort(_ next: ItemOrder) {
+    let revision = shown.revision
+    order.value = next.elementOrder
+    model.sorted(next, isChange: shown.revision != revision)
   }
 
   private func show(_ event: CollectionEvent<Item>) {

@@ -259,6 +259,56 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a filter takes effect while it is typed, and Escape undoes it`() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    func expectRows(_ count: Int) throws {
+      try terminal.wait(until: "\(count) rows are shown") { terminal in
+        terminal.display.lines[1...10].count { !$0.isEmpty } == count
+          && terminal.display.lines[11].hasPrefix("filter: ")
+      }
+    }
+    try terminal.type("frow 7")
+    try expectLine(1, ">  7  row 7")
+    try terminal.type("5")
+    try expectRows(1)
+    try expectLine(1, "> 75  row 75")
+    try terminal.type("x")
+    try expectRows(0)
+    // The selected row is selected again when it is shown again.
+    try terminal.type("\u{7F}\u{7F}\u{7F}49")
+    try expectLine(1, "> 49  row 49")
+    try terminal.type("\u{1B}")
+    try expectStatus("50/100")
+    try terminal.type("f9\r")
+    try expectStatus("/19")
+    try expectStatus("filter: 9")
+    try terminal.type("f8")
+    try expectLine(1, "> 98  row 98")
+    try terminal.type("\u{1B}")
+    try expectStatus("/19")
+    try quit(program)
+  }
+
+  @Test func `changes are shown in order while a filter is in effect`() throws {
+    let source = try place.json("list.json", rows(0..<300))
+    let program = try start(["--key", "id", source])
+    try terminal.type(":sort id desc\rf7\r")
+    try expectStatus("/57")
+    try terminal.type("g")
+    try expectLine(1, ">297  row 297")
+    try place.json("list.json", rows(0..<300, #",{"id":777,"name":"new"},{"id":888,"name":"no"}"#))
+    try expectStatus("/58")
+    try terminal.type("g")
+    try terminal.wait(until: "the new row is first") {
+      $0.display.lines[1].hasSuffix("777  new") && $0.display.lines[2].hasSuffix("297  row 297")
+    }
+    try terminal.type(":filter\r")
+    try expectStatus("/302")
+    try quit(program)
+  }
+
   @Test func `the help is shown and invalid commands are errors`() throws {
     let program = try start([place.json("list.json", rows(0..<3))])
     try terminal.type("?")

@@ -75,6 +75,37 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `a new order is described, also if it changes nothing`() {
+    let order = Property(ItemOrder.stored.elementOrder)
+    let source = ArrayDataSource(Item.list([3, 1, 2]))
+    let list = source.sorted(by: order)
+    let shown = Shared(Shown())
+    let observation = list.observe { event in shown.modify { $0.apply(event) } }
+    func sort(_ next: ItemOrder, isChange: Bool) {
+      shown.modify { $0.model.sorted(next, isChange: isChange) }
+      order.value = next.elementOrder
+      #expect(shown.value.model.order == next)
+    }
+    sort(.name, isChange: true)
+    #expect(shown.value.list.contents.map(\.name) == ["Apples", "Bread", "Coffee"])
+    let sentence = "sorted by name: 1 moved (Coffee from 1 to 3); 3 rows stay"
+    #expect(shown.value.model.editSentence == sentence)
+    source.update(identifiedBy: 2) { $0.count = 7 }
+    #expect(shown.value.model.editSentence.hasPrefix("old edited: 1 updated (Bread 9 -> 7)"))
+    source.replace(with: Item.list([1, 2, 3]))
+    sort(.stored, isChange: false)
+    #expect(shown.value.model.editSentence.hasSuffix("in this order already, no event"))
+    source.remove(identifiedBy: 1)
+    #expect(shown.value.model.editSentence.hasPrefix("old edited: 1 deleted"))
+    observation.dispose()
+  }
+
+  @Test func `orders follow each other in a circle`() {
+    #expect(ItemOrder.stored.next == .name)
+    #expect(ItemOrder.name.next == .count)
+    #expect(ItemOrder.count.next == .stored)
+  }
+
   @Test func `every size is filled with the keys in the last line`() {
     var shown = shown(Item.list([1, 2, 3]), Item.list(Array(1...9)))
     for rows in 1...40 {

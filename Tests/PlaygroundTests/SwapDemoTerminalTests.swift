@@ -46,7 +46,8 @@ import Testing
     #expect(try terminal.modes != modes)
     let lines = terminal.display.lines
     #expect(lines.first == "A live list whose source you can swap")
-    #expect(lines.last == "Keys:  1 array   2 JSON file   3 SQLite database   ↑ ↓ move   q quit")
+    let keys = "Keys:  1 array   2 JSON file   3 SQLite database   ↑ ↓ move   s sort   q quit"
+    #expect(lines.last == keys)
     #expect(lines.contains { $0.contains("Source: [array]") })
     #expect(lines.contains { $0.contains("Item") && $0.contains("Count") })
     #expect(lines.contains { $0.contains("Coffee") && $0.contains("revision 0") })
@@ -59,6 +60,32 @@ import Testing
     for (key, name) in [("2", "JSON file"), ("3", "SQLite database"), ("1", "array")] {
       try swap(by: key, to: name)
     }
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func `a key changes the order, which stays through swaps`() throws {
+    let program = try start()
+    /// Waits until the named column of the shown rows is in order.
+    func waitUntilSorted(
+      _ order: String, by areInOrder: @escaping (_ row: [Substring], _ next: [Substring]) -> Bool
+    ) throws {
+      try terminal.wait(until: "the rows are sorted \(order)") { terminal in
+        let rows = terminal.display.lines.filter { $0.contains(#/ [A-C][0-9] +revision /#) }
+          .map { $0.drop { !$0.isLetter }.split(separator: " ") }
+        return terminal.display.text.contains("rows \(order), revision") && !rows.isEmpty
+          && zip(rows, rows.dropFirst()).allSatisfy(areInOrder)
+      }
+    }
+    try waitUntilShown("rows as stored, revision")
+    try terminal.type("s")
+    try waitUntilSorted("by name") { $0[0] < $1[0] }
+    try swap(by: "3", to: "SQLite database")
+    try waitUntilSorted("by name") { $0[0] < $1[0] }
+    try terminal.type("s")
+    try waitUntilSorted("by count") { Int($0[1]) ?? 0 >= Int($1[1]) ?? 0 }
+    try terminal.type("s")
+    try waitUntilShown("rows as stored, revision")
     try terminal.type("q")
     try expectEnd(program)
   }

@@ -73,6 +73,36 @@ import Testing
       """
     ),
     (
+      "DerivedLists",
+      """
+      at first: [Dom, Elbrus, Mont Blanc, Monte Rosa]
+      1 deleted -> [Dom, Mont Blanc, Monte Rosa]
+      1 moved -> [Mont Blanc, Monte Rosa, Dom]
+      2 moved -> [Dom, Monte Rosa, Mont Blanc]
+      1 inserted -> [Weisshorn, Dom, Monte Rosa, Mont Blanc]
+      2 inserted, 1 deleted, 2 moved -> [Eiger, Elbrus, Mont Blanc, Monte Rosa, Weisshorn]
+        test Elbrus
+        test Mont Blanc
+        test Monte Rosa
+        test Weisshorn
+        test Eiger
+      M: [Mont Blanc, Monte Rosa]
+        test Mont Blanc
+        test Monte Rosa
+      Monte: [Monte Rosa]
+        test Elbrus
+        test Mont Blanc
+        test Weisshorn
+        test Eiger
+      M: [Mont Blanc, Monte Rosa]
+      first page: [Eiger, Elbrus]
+      second page: [Mont Blanc, Monte Rosa]
+      around Mont Blanc: [Elbrus, Mont Blanc, Monte Rosa]
+      page of offsets: [Elbrus, Mont Blanc] around it: [Elbrus, Mont Blanc, Monte Rosa]
+
+      """
+    ),
+    (
       "Differences",
       """
       Changeset(deletions: [1], insertions: [2], moves: [0->1], updates: [0->1])

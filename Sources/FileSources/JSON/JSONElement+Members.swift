@@ -63,10 +63,12 @@ extension JSONElement {
   public subscript(name: String) -> JSONElement? {
     guard kind == .object else { return nil }
     let quoted = Self.quoted(name)
-    let match = JSONText.children(of: storage.bytes).last { child in
-      child.name.map { storage.bytes[$0] == quoted[...] } ?? false
+    var match: Range<Int>?
+    for member in JSONMemberRanges(storage.bytes) {
+      guard let name = member.name, name.count == quoted.count else { continue }
+      if storage.bytes[name] == quoted[...] { match = member.value }
     }
-    return match.map { part($0.value) }
+    return match.map(part)
   }
 
   /// The members in order, or `nil` if the element is not an object.

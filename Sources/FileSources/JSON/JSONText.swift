@@ -74,23 +74,7 @@ enum JSONText {
   static func children(
     of bytes: [UInt8]
   ) -> [(name: Range<Int>?, value: Range<Int>)] {
-    guard let first = bytes.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "["),
-      bytes.count > 2
-    else { return [] }
-    var children: [(name: Range<Int>?, value: Range<Int>)] = []
-    var position = 1
-    while position < bytes.count - 1 {
-      var name: Range<Int>?
-      if first == UInt8(ascii: "{") {
-        let end = endOfString(in: bytes, at: position)
-        name = position..<end
-        position = end + 1
-      }
-      let end = endOfValue(in: bytes, at: position)
-      children.append((name, position..<end))
-      position = end + 1
-    }
-    return children
+    Array(JSONMemberRanges(bytes))
   }
 
   /// Decodes a string, whose quotes are included in the bytes.
@@ -198,5 +182,34 @@ enum JSONText {
       sorted += result[members[index].whole]
     }
     result.replaceSubrange(start..., with: sorted)
+  }
+}
+
+/// The ranges of an array's values, or of an object's names and values, in canonical text.
+package struct JSONMemberRanges: Sequence, IteratorProtocol {
+  private let bytes: [UInt8]
+  private let isObject: Bool
+  private var position = 1
+
+  package init(_ element: JSONElement) {
+    self.init(element.storage.bytes)
+  }
+
+  init(_ bytes: [UInt8]) {
+    isObject = bytes.first == UInt8(ascii: "{")
+    self.bytes = isObject || bytes.first == UInt8(ascii: "[") ? bytes : []
+  }
+
+  package mutating func next() -> (name: Range<Int>?, value: Range<Int>)? {
+    guard position < bytes.count - 1 else { return nil }
+    var name: Range<Int>?
+    if isObject {
+      let end = JSONText.endOfString(in: bytes, at: position)
+      name = position..<end
+      position = end + 1
+    }
+    let end = JSONText.endOfValue(in: bytes, at: position)
+    defer { position = end + 1 }
+    return (name, position..<end)
   }
 }

@@ -31,8 +31,8 @@ struct View {
     let contents = source.snapshot
     var columns = ViewColumns()
     for element in contents { columns.record(element) }
-    var state = TerminalListState<JSONElement>(columns: columns.columns(nil))
-    state.apply(.initial(contents, revision: source.revision))
+    var state = TerminalListState<ViewRow>(columns: columns.columns(nil))
+    state.apply(.initial(Snapshot(contents.map { ViewRow($0) }), revision: source.revision))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }
   }
 }

@@ -40,19 +40,19 @@ struct ViewColumns: Equatable {
   /// Returns the columns of the list.
   ///
   /// - Parameter order: The order of the list, which the heading of its column shows.
-  func columns(_ order: ViewOrder?) -> [TerminalColumn<JSONElement>] {
+  func columns(_ order: ViewOrder?) -> [TerminalColumn<ViewRow>] {
     func heading(_ title: String) -> String {
       guard let order, order.column == title else { return title }
       return title + (order.isDescending ? " ▼" : " ▲")
     }
-    let value = TerminalColumn<JSONElement>(heading(Self.valueTitle)) { element in
-      element.kind == .object ? "" : ViewColumns.text(of: element)
+    let value = TerminalColumn<ViewRow>(heading(Self.valueTitle)) { row in
+      row.element.kind == .object ? "" : ViewColumns.text(of: row.element)
     }
     let members = names.map { name in
-      TerminalColumn<JSONElement>(
+      TerminalColumn<ViewRow>(
         heading(name), alignment: numeric.contains(name) ? .trailing : .leading
-      ) { element in
-        element[name].map(ViewColumns.text) ?? ""
+      ) { row in
+        row.element[name].map(ViewColumns.text) ?? ""
       }
     }
     return (hasValues || names.isEmpty ? [value] : []) + members

@@ -8,10 +8,10 @@ import TerminalViews
 struct ViewModel {
   /// An action that the user requests.
   enum Action: Equatable {
-    case perform(TerminalListState<JSONElement>.Command)
+    case perform(TerminalListState<ViewRow>.Command)
     case select(row: Int)
     case search(String, isBackward: Bool)
-    /// Apply the current filter and order.
+    /// Apply the current parameters.
     case arrange
     case swap(String)
     case redraw
@@ -30,6 +30,7 @@ struct ViewModel {
   var columns = ViewColumns()
   private(set) var mode = Mode.list
   private(set) var order: ViewOrder?
+  /// The text of the filter. While the user types another one, this is the text to go back to.
   private(set) var filter = ""
   private(set) var lastSearch = ""
   /// A message to show until the next key.
@@ -44,6 +45,19 @@ struct ViewModel {
   /// Shows an error until the next key.
   mutating func showError(_ text: String) { message = (text, true) }
 
+  /// A Boolean value that indicates whether the user is typing a filter.
+  var isTypingFilter: Bool { typedFilter != nil }
+
+  /// The filter and the order of the list. A filter takes effect while the user types it.
+  var parameters: ViewArrangement.Parameters {
+    ViewArrangement.Parameters(filter: typedFilter ?? filter, order: order)
+  }
+
+  private var typedFilter: String? {
+    guard case .prompt(let prompt) = mode, prompt.kind == .filter else { return nil }
+    return prompt.text
+  }
+
   /// Handles a key.
   ///
   /// - Returns: The action to perform, if any.
@@ -52,7 +66,10 @@ struct ViewModel {
     case .help:
       mode = .list
       return key == .control("c") ? .quit : nil
-    case .prompt(let prompt): return press(key, in: prompt)
+    case .prompt(let prompt):
+      let old = parameters
+      let action = press(key, in: prompt)
+      return action ?? (parameters == old ? nil : .arrange)
     case .list:
       message = nil
       return pressInList(key)
@@ -145,40 +162,32 @@ struct ViewModel {
       if prompt.text.isEmpty { return searchAgain(isBackward: false) }
       lastSearch = prompt.text
       return .search(prompt.text, isBackward: false)
-    case .filter: return show(only: prompt.text)
+    case .filter:
+      filter = prompt.text
+      return nil
     case .command:
       do throws(LivelistError) {
         switch try ViewCommand(prompt.text, titles: columns.titles) {
         case .swap(let source): return .swap(source)
-        case .sort(let order):
-          self.order = order
-          return .arrange
-        case .filter(let text): return show(only: text)
+        case .sort(let order): self.order = order
+        case .filter(let text): filter = text
         case .row(let row): return .select(row: row - 1)
-        case .help:
-          mode = .help
-          return nil
+        case .help: mode = .help
         case .quit: return .quit
-        case nil: return nil
+        case nil: break
         }
       } catch {
         showError(error.message)
-        return nil
       }
+      return nil
     }
-  }
-
-  private mutating func show(only text: String) -> Action? {
-    guard text != filter else { return nil }
-    filter = text
-    return .arrange
   }
 }
 
 extension ViewModel {
   /// Returns the last line of the screen, and the column of the cursor in it.
   func statusLine(
-    _ list: TerminalListState<JSONElement>, _ status: SourceStatus, columns: Int
+    _ list: TerminalListState<ViewRow>, _ status: SourceStatus, columns: Int
   ) -> (line: TerminalLine, cursorColumn: Int?) {
     if case .prompt(let prompt) = mode {
       let line = TerminalLine(prompt.kind.rawValue + prompt.text)

@@ -28,41 +28,46 @@ struct ViewOrder: Sendable, Equatable {
   }
 }
 
-/// An element with its sort key, which is computed once.
-private struct SortableElement: Differentiable, Sendable {
+/// A column that a list is sorted by.
+final class ViewSortColumn: Sendable {
+  let title: String
+
+  init(_ title: String) {
+    self.title = title
+  }
+
+  /// The ascending order of the values in the column.
+  var order: ElementOrder<ViewRow> {
+    ElementOrder { one, other in one.key(in: self) < other.key(in: self) }
+  }
+}
+
+/// A row of a view: an element, and its sort key.
+///
+/// The key is computed once for each column that the list is sorted by, because a comparison that
+/// reads JSON takes much longer than a comparison of keys.
+final class ViewRow: Differentiable, @unchecked Sendable {
+  // Sendable: only comparisons of one sorted collection access `column` and `key`. They run in
+  // propagation passes, which never run concurrently.
   let element: JSONElement
-  let key: ViewOrder.Key
+  /// The column of the key.
+  @exclusivity(unchecked) private var column: ViewSortColumn?
+  @exclusivity(unchecked) private var key = ViewOrder.Key.nothing
+
+  init(_ element: JSONElement) {
+    self.element = element
+  }
 
   var differenceIdentifier: JSONElement.Identifier { element.differenceIdentifier }
 
-  func isContentEqual(to source: SortableElement) -> Bool { element == source.element }
-}
+  func isContentEqual(to source: ViewRow) -> Bool { element == source.element }
 
-extension DataSource<JSONElement> {
-  /// Returns the part of this list that contains a text, in an order.
-  ///
-  /// - Parameters:
-  ///   - filter: The text that the elements contain, or an empty string for all elements.
-  ///   - order: The order, or `nil` for the order of this list.
-  func arranged(filter: String, order: ViewOrder?) -> any DataSource<JSONElement> {
-    var arranged: any DataSource<JSONElement> = self
-    if !filter.isEmpty { arranged = arranged.filtered(by: filter) }
-    if let order { arranged = arranged.sorted(by: order) }
-    return arranged
-  }
-
-  private func filtered(by text: String) -> LiveCollection<JSONElement> {
-    let pattern = ViewPattern(text)
-    return filter { pattern.matches($0) }
-  }
-
-  private func sorted(by order: ViewOrder) -> LiveCollection<JSONElement> {
-    let keyed = map { element in
-      SortableElement(
-        element: element, key: ViewOrder.Key(ViewColumns.value(of: element, in: order.column)))
+  /// Returns the sort key of the row in a column.
+  fileprivate func key(in column: ViewSortColumn) -> ViewOrder.Key {
+    if self.column !== column {
+      key = ViewOrder.Key(ViewColumns.value(of: element, in: column.title))
+      self.column = column
     }
-    let sorted =
-      order.isDescending ? keyed.sorted { $0.key > $1.key } : keyed.sorted { $0.key < $1.key }
-    return sorted.map(\.element)
+    return key
   }
 }

@@ -6,32 +6,35 @@ import TerminalViews
 
 /// A session of a list in the terminal, from the first frame to the last key.
 ///
-/// There are two containers. The first one has the source, which the user can swap. The second one
-/// has the first container with a filter and an order, and the screen shows it. A new filter or
-/// order is a swap of the second container. Therefore, the selected row stays on its line.
+/// The container has the source, which the user can swap. The screen shows a list that is derived
+/// from the container, with a filter and an order as parameters. A swap and a new parameter are
+/// changes of that list. Therefore, the selected row stays on its line.
 @MainActor
 final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
 
   private let container: SwappableContainer<JSONElement>
-  private let arranged: SwappableContainer<JSONElement>
+  private let arrangement: ViewArrangement
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
-  private var list: TerminalListView<JSONElement>?
+  private var list: TerminalListView<ViewRow>?
   /// The columns of the list, and the order that their headings show.
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
   private var search: Task<Void, Never>?
-  /// The number of the latest arrangement.
-  private var arrangement = 0
+  /// The parameters of the shown list.
+  private var parameters = ViewArrangement.Parameters()
+  private var isArranging = false
+  /// The row that was selected when the user began to type a filter.
+  private var filteredRow: JSONElement.Identifier?
 
   init(
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
     title: String
   ) {
     container = SwappableContainer(source)
-    arranged = SwappableContainer(container)
+    arrangement = ViewArrangement(container)
     self.sources = sources
     self.screen = screen
     model = ViewModel(source: title)
@@ -41,17 +44,29 @@ final class ViewSession {
   /// Shows the list until the user quits or the terminal is gone.
   func run() async {
     list = TerminalListView(
-      arranged, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
+      arrangement.rows, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
     ) { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
       case .key(let key):
-        guard perform(model.press(key)) else { return }
+        guard press(key) else { return }
       case .resized: break
       case .ended: return
       }
       draw()
     }
+  }
+
+  /// Handles a key.
+  ///
+  /// - Returns: A Boolean value that indicates whether the view continues.
+  private func press(_ key: TerminalKey) -> Bool {
+    let wasTypingFilter = model.isTypingFilter
+    let action = model.press(key)
+    if !wasTypingFilter {
+      filteredRow = model.isTypingFilter ? list?.state.selectedElement?.differenceIdentifier : nil
+    }
+    return perform(action)
   }
 
   /// Performs an action.
@@ -78,7 +93,7 @@ final class ViewSession {
     guard let list else { return }
     let size = screen.size
     if model.mode == .help { return screen.show(ViewHelp.frame(for: size)) }
-    for row in list.state.visibleRows { model.columns.record(list.state.contents[row]) }
+    for row in list.state.visibleRows { model.columns.record(list.state.contents[row].element) }
     if shownColumns?.columns != model.columns || shownColumns?.order != model.order {
       shownColumns = (model.columns, model.order)
       list.columns = model.columns.columns(model.order)
@@ -96,22 +111,39 @@ final class ViewSession {
 
   /// Applies the filter and the order that the user requested.
   private func arrange() {
-    arrangement += 1
-    let number = arrangement
+    // The running task applies the latest request. Requests in between are skipped.
+    guard !isArranging else { return }
+    isArranging = true
     model.activity = "arranging"
     // Do not mark the rows: they move because the user requested it.
     list?.markDuration = .zero
-    Task { [container, arranged, filter = model.filter, order = model.order] in
-      // Run outside the main actor, because the operation visits all rows.
-      await Task.detached {
-        _ = await arranged.swap(to: container.arranged(filter: filter, order: order)).outcome
-        await arranged.flush()
-      }.value
-      guard number == arrangement else { return }
+    Task {
+      while model.parameters != parameters {
+        let (old, new) = (parameters, model.parameters)
+        parameters = new
+        // Run outside the main actor, because the operation visits all rows.
+        await Task.detached { [arrangement] in
+          arrangement.change(from: old, to: new)
+          await arrangement.rows.flush()
+        }.value
+        await selectFilteredRow()
+      }
+      isArranging = false
       list?.markDuration = ViewSession.markDuration
       model.activity = nil
       draw()
     }
+  }
+
+  /// Selects the row that was selected before the user began to type a filter, if it is shown.
+  ///
+  /// The selection moves to another row if the typed text hides the selected one.
+  private func selectFilteredRow() async {
+    guard let row = filteredRow, let list else { return }
+    guard list.state.selectedElement?.differenceIdentifier != row else { return }
+    let contents = list.state.contents
+    let found = await Task.detached { contents.firstIndex(identifiedBy: row) }.value
+    if let found, let offset = offset(of: row, near: found) { list.select(offset) }
   }
 
   private func swap(to text: String) {
@@ -160,55 +192,16 @@ final class ViewSession {
     guard let list else { return }
     guard let found else { return model.showError("no row contains \(text)") }
     // The list may have changed during the search.
-    let contents = list.state.contents
-    let identity = found.element.differenceIdentifier
-    let isUnmoved =
-      found.offset < contents.count && contents[found.offset].differenceIdentifier == identity
-    guard let offset = isUnmoved ? found.offset : contents.firstIndex(identifiedBy: identity) else {
+    guard let offset = offset(of: found.element.differenceIdentifier, near: found.offset) else {
       return model.showError("the row that contains \(text) was deleted; search again")
     }
     list.select(offset)
     if found.isWrapped { model.message = ("the search continued at the other end", false) }
   }
-}
-
-/// The help that `?` shows.
-private enum ViewHelp {
-  private static let lines: [(keys: String, meaning: String)] = [
-    ("↑ ↓  k j", "select the row above or below"),
-    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F and Space"),
-    ("Home End  g G", "select the first or last row"),
-    ("← →  h l", "scroll by a column"),
-    ("/ n N", "search for a text; find the next or the previous match"),
-    ("f", "show only rows that contain a text; an empty text shows all"),
-    ("< >", "sort by the previous or next column"),
-    ("r  u", "reverse the order; do not sort"),
-    (":swap SOURCE", "swap to json:PATH, jsonl:PATH, sqlite:PATH?SQL or lines:-"),
-    (":sort COLUMN", "sort by a column; add desc for descending order"),
-    (":filter TEXT", "the same as f"),
-    (":NUMBER", "select a row by its number"),
-    ("Ctrl-L  Ctrl-Z", "redraw the screen; stop the program (continue with fg)"),
-    ("q  Ctrl-C", "quit"),
-  ]
-
-  static func frame(for size: TerminalSize) -> TerminalFrame {
-    let bold = TerminalStyle(isBold: true)
-    let width = lines.map { TerminalText.width($0.keys) }.max() ?? 0
-    var shown = [
-      TerminalLine("livelist view: the selected row stays in place", bold), TerminalLine(),
-    ]
-    shown += lines.map { keys, meaning in
-      var line = TerminalLine("  ")
-      let space = String(repeating: " ", count: width - TerminalText.width(keys) + 3)
-      line.append(keys + space, bold)
-      line.append(meaning)
-      return line
-    }
-    shown += [
-      TerminalLine(),
-      TerminalLine("Changed rows are marked for a moment: + inserted, ~ updated, ^ moved."),
-      TerminalLine("Press any key to return."),
-    ]
-    return TerminalFrame(size: size, lines: shown)
+  /// Returns the offset of a row that was at an offset before.
+  private func offset(of row: JSONElement.Identifier, near offset: Int) -> Int? {
+    guard let contents = list?.state.contents else { return nil }
+    let isUnmoved = offset < contents.count && contents[offset].differenceIdentifier == row
+    return isUnmoved ? offset : contents.firstIndex(identifiedBy: row)
   }
 }

@@ -1,0 +1,100 @@
+import FileSources
+import ObservableCollections
+
+/// A text to find in the visible text of elements, without regard to case.
+struct ViewPattern: Sendable {
+  private let text: String
+  /// The lowercase bytes that the JSON of each matching element contains, or `nil` if JSON can
+  /// escape them.
+  private let bytes: [UInt8]?
+
+  init(_ text: String) {
+    self.text = text.lowercased()
+    let bytes = Array(text.utf8)
+    let isPlain = bytes.allSatisfy {
+      (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+    }
+    self.bytes = isPlain ? bytes.map(ViewPattern.lowercase) : nil
+  }
+
+  /// Returns the effect if a filter by this pattern becomes a filter by another one.
+  func effect(of new: ViewPattern) -> FilterEffect {
+    if text.isEmpty { return .narrowing }
+    if new.text.isEmpty { return .widening }
+    // A pattern with bytes does not find letters that only the conversion to lowercase makes equal,
+    // such as the sign of the unit kelvin.
+    guard (bytes == nil) == (new.bytes == nil) else { return .any }
+    if new.text.contains(text) { return .narrowing }
+    return text.contains(new.text) ? .widening : .any
+  }
+
+  /// Returns a Boolean value that indicates whether the visible text of an element contains the
+  /// pattern.
+  func matches(_ element: JSONElement) -> Bool {
+    if text.isEmpty { return true }
+    // The bytes decide for most elements, without parsing them.
+    if let bytes, let isMatch = ViewPattern.matches(bytes, element) { return isMatch }
+    guard let members = element.members else { return matches(ViewColumns.text(of: element)) }
+    return members.contains { matches(ViewColumns.text(of: $0.value)) }
+  }
+
+  private func matches(_ text: String) -> Bool { text.lowercased().contains(self.text) }
+
+  private static func lowercase(_ byte: UInt8) -> UInt8 {
+    (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+  }
+
+  /// Returns a Boolean value that indicates whether the values of an element contain a pattern, or
+  /// `nil` if their bytes are not sufficient to tell.
+  private static func matches(_ pattern: [UInt8], _ element: JSONElement) -> Bool? {
+    let bytes = element.utf8
+    return bytes.withUnsafeBufferPointer { bytes in
+      pattern.withUnsafeBufferPointer { pattern in
+        // Most elements do not contain the bytes at all.
+        guard offset(of: pattern, in: bytes, 0..<bytes.count) != nil else { return false }
+        guard element.kind == .object else {
+          return matches(pattern, bytes, value: 0..<bytes.count)
+        }
+        var result: Bool? = false
+        for member in JSONMemberRanges(element) {
+          let isMatch = matches(pattern, bytes, value: member.value)
+          if isMatch == true { return true }
+          if isMatch == nil { result = nil }
+        }
+        return result
+      }
+    }
+  }
+
+  private static func matches(
+    _ pattern: UnsafeBufferPointer<UInt8>, _ bytes: UnsafeBufferPointer<UInt8>, value: Range<Int>
+  ) -> Bool? {
+    let isString = bytes[value.lowerBound] == UInt8(ascii: "\"")
+    let text = isString ? value.lowerBound + 1..<value.upperBound - 1 : value
+    guard let start = offset(of: pattern, in: bytes, text) else { return false }
+    // The bytes can be a part of an escape, or belong to a character with a combining mark.
+    if isString, bytes[text].contains(UInt8(ascii: "\\")) { return nil }
+    let end = start + pattern.count
+    let isSeparate =
+      (start == text.lowerBound || bytes[start - 1] < 0x80)
+      && (end == text.upperBound || bytes[end] < 0x80)
+    return isSeparate ? true : nil
+  }
+
+  private static func offset(
+    of pattern: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>,
+    _ range: Range<Int>
+  ) -> Int? {
+    guard let first = pattern.first else { return range.lowerBound }
+    guard range.count >= pattern.count else { return nil }
+    for start in range.lowerBound...range.upperBound - pattern.count
+    where lowercase(bytes[start]) == first {
+      var length = 1
+      while length < pattern.count, lowercase(bytes[start + length]) == pattern[length] {
+        length += 1
+      }
+      if length == pattern.count { return start }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,178 @@
+import DataSourceTesting
+import FileSources
+import ObservableCollections
+import TerminalViews
+import TestSupport
+import Testing
+
+@testable import livelist
+
+@Suite struct ViewArrangementTests {
+  private typealias Parameters = ViewArrangement.Parameters
+
+  private static let names = [
+    "alpha", "Alphabet", "be\u{301}ta", "beta", "ALP", "a\"b", "c:\\\\alp", "line\nalp", "ärger",
+    "", "kelvin", "\u{212A}elvin", "al\u{301}p", "漢字",
+  ]
+  private static let texts = [
+    "", "a", "al", "alp", "ALPHA", "alphabet", "e", "be", "k", "kelvin", "ä", "är", "\"", "a\"",
+    "\\", "n", "l\u{301}", "漢", "7", "true", "x", "ke", "\u{212A}e", "name",
+  ]
+
+  private static func element(_ id: Int, _ name: String, _ size: Int?) throws -> JSONElement {
+    try JSONElement(
+      members: [
+        ("id", .integer(id)), ("name", .string(name)), ("size", size.map { .integer($0) } ?? .null),
+        ("isShort", .bool(name.count < 4)),
+      ], key: "id")
+  }
+
+  /// Returns the elements that contain a text, in an order.
+  private static func arranged(
+    _ elements: some Sequence<JSONElement>, _ parameters: Parameters
+  ) -> [JSONElement] {
+    let pattern = ViewPattern(parameters.filter)
+    let matching = elements.filter(pattern.matches)
+    guard let order = parameters.order else { return matching }
+    let keyed = matching.enumerated().map { offset, element in
+      let value = ViewColumns.value(of: element, in: order.column)
+      return (offset: offset, element: element, key: ViewOrder.Key(value))
+    }
+    return keyed.sorted { one, other in
+      if one.key == other.key { return one.offset < other.offset }
+      return order.isDescending ? one.key > other.key : one.key < other.key
+    }.map(\.element)
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `the list follows random edits and parameters`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let source = ArrayDataSource<JSONElement>()
+    let arrangement = ViewArrangement(source)
+    let folded = Shared<[JSONElement]>([])
+    let observation = arrangement.rows.observe { event in
+      folded.value = event.snapshot.map(\.element)
+    }
+    var parameters = Parameters()
+    var next = 0
+    for _ in 0..<60 {
+      try source.transaction { draft in
+        for _ in 0..<Int.random(in: 0..<6, using: &random) {
+          let name = Self.names.randomElement(using: &random) ?? ""
+          let size = Bool.random(using: &random) ? nil : Int.random(in: -3..<3, using: &random)
+          switch Int.random(in: 0..<(draft.isEmpty ? 1 : 5), using: &random) {
+          case 0, 1:
+            let offset = Int.random(in: 0...draft.count, using: &random)
+            draft.insert(try Self.element(next, name, size), at: offset)
+            next += 1
+          case 2: draft.remove(at: Int.random(in: 0..<draft.count, using: &random))
+          case 3:
+            let offset = Int.random(in: 0..<draft.count, using: &random)
+            draft[offset] = try Self.element(draft[offset]["id"]?.integer ?? 0, name, size)
+          default:
+            draft.move(
+              from: Int.random(in: 0..<draft.count, using: &random),
+              to: Int.random(in: 0..<draft.count, using: &random))
+          }
+        }
+      }
+      var new = parameters
+      if Bool.random(using: &random) {
+        new.filter = Self.texts.randomElement(using: &random) ?? ""
+      }
+      if Bool.random(using: &random) {
+        let column = ["id", "name", "size", "isShort", "none"].randomElement(using: &random)
+        new.order = column.map {
+          ViewOrder(column: $0, isDescending: Bool.random(using: &random))
+        }
+      } else if Int.random(in: 0..<4, using: &random) == 0 {
+        new.order = nil
+      }
+      let revision = arrangement.rows.revision
+      arrangement.change(from: parameters, to: new)
+      #expect(arrangement.rows.revision <= revision + 1, "seed \(seed)")
+      parameters = new
+      let expected = Self.arranged(source.snapshot, parameters)
+      #expect(arrangement.rows.snapshot.map(\.element) == expected, "seed \(seed)")
+      #expect(folded.value == expected, "seed \(seed)")
+    }
+    observation.dispose()
+  }
+
+  // MARK: Patterns
+
+  @Test func `a pattern finds the visible text of values`() throws {
+    for name in Self.names {
+      let element = try Self.element(17, name, 3)
+      for text in Self.texts {
+        let values = ["17", name, "3", name.count < 4 ? "true" : "false"]
+        var isMatch = values.contains { $0.lowercased().contains(text.lowercased()) }
+        // A letter that is ASCII only in lowercase is not found by a text in ASCII.
+        if name.hasPrefix("\u{212A}"), ["k", "ke", "kelvin"].contains(text) { isMatch = false }
+        #expect(ViewPattern(text).matches(element) == isMatch, "\(text) in \(name)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (#"[1,"alp"]"#, "ALP", true), (#"[1,"alp"]"#, "name", false), (#""alp""#, "lp", true),
+    ("12.5", "2.", true), ("null", "ul", true), (#"{"alp":1}"#, "alp", false),
+    (#"{"a":{"alp":[2]}}"#, "alp", true), ("{}", "a", false), ("{}", "", true), ("5", "", true),
+    (#"{"a":""}"#, "", true),
+  ])
+  func `a pattern finds text in all kinds of values`(
+    json: String, text: String, isMatch: Bool
+  ) throws {
+    #expect(try ViewPattern(text).matches(JSONElement(parsing: json)) == isMatch)
+  }
+
+  @Test func `the effect of a new pattern is true for all texts`() throws {
+    let elements = try Self.names.enumerated().map { try Self.element($0, $1, 7) }
+    for one in Self.texts {
+      for other in Self.texts {
+        let (old, new) = (ViewPattern(one), ViewPattern(other))
+        for element in elements {
+          switch old.effect(of: new) {
+          case .any: break
+          case .narrowing:
+            #expect(!new.matches(element) || old.matches(element), "\(one) to \(other): \(element)")
+          case .widening:
+            #expect(!old.matches(element) || new.matches(element), "\(one) to \(other): \(element)")
+          }
+        }
+      }
+    }
+    #expect(ViewPattern("Al").effect(of: ViewPattern("aLp")) == .narrowing)
+    #expect(ViewPattern("alp").effect(of: ViewPattern("al")) == .widening)
+    #expect(ViewPattern("").effect(of: ViewPattern("al")) == .narrowing)
+    #expect(ViewPattern("al").effect(of: ViewPattern("")) == .widening)
+    #expect(ViewPattern("al").effect(of: ViewPattern("la")) == .any)
+    #expect(ViewPattern("l").effect(of: ViewPattern("l\u{301}")) == .any)
+  }
+
+  // MARK: Keys
+
+  @Test func `a typed filter is a parameter until the prompt is closed`() {
+    var model = ViewModel(source: "")
+    func press(_ text: String) -> [Bool] {
+      text.map { model.press(.character($0)) == .arrange }
+    }
+    #expect(press("fab") == [false, true, true])
+    #expect(model.parameters.filter == "ab" && model.isTypingFilter)
+    #expect(model.press(.escape) == .arrange)
+    #expect(model.parameters.filter == "" && !model.isTypingFilter)
+    #expect(press("fa") == [false, true])
+    #expect(model.press(.enter) == nil)
+    #expect(model.parameters.filter == "a" && model.filter == "a")
+    #expect(press("f") == [false])
+    #expect(model.press(.backspace) == .arrange)
+    #expect(model.parameters.filter == "")
+    #expect(model.press(.backspace) == .arrange)
+    #expect(model.parameters.filter == "a" && model.mode == .list)
+    #expect(press("/b") == [false, false])
+    #expect(model.press(.enter) == .search("b", isBackward: false))
+    #expect(press(":filter c") == Array(repeating: false, count: 9))
+    #expect(model.press(.enter) == .arrange)
+    #expect(model.parameters.filter == "c")
+  }
+}
