@@ -35,7 +35,9 @@ extension CollectionDraft {
     checkOpen()
     precondition(index >= 0 && index < working.count, missing(index))
     record.append(.removal(index..<index + 1))
-    return working.remove(at: index)
+    let removed = working.remove(at: index)
+    self.index?.remove([removed], at: index)
+    return removed
   }
 
   /// Removes the first element with an identity.

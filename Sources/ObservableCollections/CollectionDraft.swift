@@ -71,6 +71,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkInsertion(at: index)
     record.append(.insertion(index..<index + 1))
     working.insert(element, at: index)
+    self.index?.insert([element], at: index)
   }
 
   /// Inserts elements.
