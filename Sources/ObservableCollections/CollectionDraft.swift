@@ -164,48 +164,6 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
   }
 
-  /// Applies a changeset.
-  ///
-  ///     output.apply(change.changeset) { offset in row(of: change.after[offset]) }
-  ///
-  /// Comparing the elements that are updated, or both deleted and inserted, may call code that edits this
-  /// draft. Such edits are overwritten.
-  ///
-  /// - Parameters:
-  ///   - changeset: The changeset. Its offsets must fit the current elements.
-  ///   - element: A closure that returns the element at an offset after the change. It is called once for each
-  ///     insertion and each update, before anything is applied, and should not edit this draft. An updated
-  ///     element that is equal to the current one is not stored.
-  /// - Complexity: O(k log n) for k operations on n elements.
-  @inlinable
-  public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
-    checkOpen()
-    if changeset.isSingleUpdate {
-      let new = element(changeset.updates[0].to)
-      // The closure may have edited this draft.
-      if record.isEmpty { return applyUpdate(changeset, new) }
-      return apply(changeset, inserted: [], updated: [new])
-    }
-    apply(
-      changeset, inserted: changeset.insertions.map(element),
-      updated: changeset.updates.map { element($0.to) })
-  }
-
-  /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
-  @inlinable
-  func applyUpdate(_ changeset: Changeset, _ new: Element) {
-    let (start, update) = (working, changeset.updates[0])
-    if isSame(start[update.from], new) { return reset(to: Snapshot(start)) }
-    var next = start
-    let replaced = next.exchangeElement(at: update.to, with: new)
-    // Comparing the elements may have edited this draft.
-    reset(to: Snapshot(start))
-    working = next
-    record.append(.changeset(changeset))
-    index?.update(replaced, to: new, at: update.to)
-    withExtendedLifetime(replaced) {}
-  }
-
   /// Applies a changeset, with its elements in arrays.
   ///
   /// - Parameters:

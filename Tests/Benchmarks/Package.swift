@@ -30,6 +30,12 @@ let package = Package(
         "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "PipelineBenchmarks",
+      dependencies: [
+        "AllocationMeter", "Measuring", .product(name: "Swappable", package: "Swappable"),
+      ],
+      swiftSettings: settings),
     .target(
       name: "DifferenceWorkloads",
       dependencies: [.product(name: "Swappable", package: "Swappable")],

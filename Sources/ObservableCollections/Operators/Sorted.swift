@@ -128,7 +128,9 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   mutating func update(_ output: CollectionDraft<Element>) {
     if let change = input.change {
-      if change.changeset.changeCount > max(4, source.count / 32) {
+      if change.changeset.changeCount == 1 {
+        followSingle(change, output)
+      } else if change.changeset.changeCount > max(4, source.count / 32) {
         rebuild(change, output)
       } else {
         follow(change, output)
@@ -152,6 +154,41 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     init(row: UInt32, rank: Int) {
       self.row = row
       self.rank = rank
+    }
+  }
+
+  /// Follows one insertion, deletion, move or update. This is the most frequent change.
+  @inlinable
+  mutating func followSingle(
+    _ change: CollectionChange<Element>, _ output: CollectionDraft<Element>
+  ) {
+    let (changeset, after) = (change.changeset, change.after)
+    if let update = changeset.updates.first {
+      let (row, element) = (source[update.to], after[update.to])
+      let new = key(element)
+      if isEquivalent(new, key(of: row)) {
+        keys[Int(row)] = new
+        output[sorted.offset(of: row)] = element
+      } else {
+        let rank = sorted.remove(row)
+        keys[Int(row)] = new
+        output.move(from: rank, to: place(row), replacingWith: element)
+      }
+    } else if let offset = changeset.insertions.first {
+      let element = after[offset]
+      let row = makeRow(key(element))
+      source.insert(row, at: offset)
+      output.insert(element, at: place(row))
+    } else if let offset = changeset.deletions.first {
+      let row = source.remove(at: offset)
+      let rank = sorted.remove(row)
+      free(row)
+      output.removeSubrange(rank..<rank + 1)
+    } else if let move = changeset.moves.first {
+      let row = source.remove(at: move.from)
+      let rank = sorted.remove(row)
+      source.insert(row, at: move.to)
+      output.move(from: rank, to: place(row))
     }
   }
 
@@ -199,7 +236,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     let moves = placed.map { Changeset.Move(from: $0.rank, to: sorted.offset(of: $0.row)) }
     let updates = updated.map { Changeset.Update(from: $0.rank, to: sorted.offset(of: $0.row)) }
     let result = Changeset(
-      deletions: deleted.map(\.rank).sorted(),
+      deletions: deleted.map { $0.rank }.sorted(),
       insertions: inserted.map { sorted.offset(of: $0) }.sorted(),
       moves: moves.sorted { $0.to < $1.to }, updates: updates.sorted { $0.to < $1.to })
     for row in deleted { free(row.row) }
@@ -212,13 +249,13 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     return StayingRow(row: row, rank: sorted.offset(of: row))
   }
 
-  /// Inserts a row at its place in the output.
+  /// Inserts a row at its place in the output, and returns its offset.
   @inlinable
-  mutating func place(_ row: UInt32) {
-    let (keys, source, order) = (keys, source, order)
-    guard let new = keys[Int(row)] else { return }
+  @discardableResult
+  mutating func place(_ row: UInt32) -> Int {
+    let (keys, source, order, new) = (keys, source, order, key(of: row))
     var offset: Int?
-    sorted.insert(row) { other in
+    return sorted.insert(row) { other in
       guard let key = keys[Int(other)] else { return true }
       if order.precedes(new, key) { return true }
       if order.precedes(key, new) { return false }

@@ -82,6 +82,11 @@ size_t allocation_meter_stop(void) {
 
 size_t allocation_meter_blocks(void) { return (size_t)blocks; }
 
+size_t allocator_bytes_in_use(void) {
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
 void allocator_keep_freed_memory(void) {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 0x7fffffff);
@@ -94,6 +99,7 @@ void allocator_return_freed_memory(void) { malloc_trim(0); }
 void allocation_meter_start(void) {}
 size_t allocation_meter_stop(void) { return 0; }
 size_t allocation_meter_blocks(void) { return 0; }
+size_t allocator_bytes_in_use(void) { return 0; }
 void allocator_keep_freed_memory(void) {}
 void allocator_return_freed_memory(void) {}
 

@@ -16,6 +16,9 @@ size_t allocation_meter_stop(void);
 /// allocator cannot be replaced.
 size_t allocation_meter_blocks(void);
 
+/// The bytes in all blocks that are allocated now, with the allocator's rounding; 0 without glibc.
+size_t allocator_bytes_in_use(void);
+
 /// From now on, keeps freed memory in the process, so that the same scratch is not faulted in twice.
 void allocator_keep_freed_memory(void);
 

@@ -1,0 +1,88 @@
+import Swappable
+
+/// A list that is derived from rows, with an observer.
+struct Derived {
+  let observation: Disposable
+  /// The number of elements, or 0 for a property.
+  let count: () -> Int
+  var parameterChanges: [ParameterChange] = []
+
+  init<Element>(_ list: LiveCollection<Element>, _ parameterChanges: [ParameterChange] = []) {
+    observation = list.observe { _ in }
+    count = { list.count }
+    self.parameterChanges = parameterChanges
+  }
+
+  init<Value>(_ property: ReadOnlyProperty<Value>) {
+    observation = property.observe { _ in }
+    count = { 0 }
+  }
+}
+
+/// A change of a parameter, which is measured.
+struct ParameterChange {
+  let name: String
+  /// Sets the parameter before the measured change.
+  var prepare: () -> Void = {}
+  let run: () -> Void
+}
+
+/// Operators that are measured.
+struct Pipeline: Sendable {
+  let name: String
+  let target: Target?
+  let derive: @Sendable (CollectionProperty<Row>) -> Derived
+
+  /// Creates a pipeline with a collection at its end.
+  init<Element>(
+    _ name: String, _ target: Target? = nil,
+    _ derive: @escaping @Sendable (CollectionProperty<Row>) -> LiveCollection<Element>
+  ) {
+    (self.name, self.target) = (name, target)
+    self.derive = { Derived(derive($0)) }
+  }
+
+  /// Creates a pipeline with a property at its end.
+  init<Value>(
+    _ name: String, _ target: Target? = nil,
+    _ derive: @escaping @Sendable (CollectionProperty<Row>) -> ReadOnlyProperty<Value>
+  ) {
+    (self.name, self.target) = (name, target)
+    self.derive = { Derived(derive($0)) }
+  }
+
+  /// Creates a pipeline with a parameter.
+  init<Element, Value>(
+    _ name: String, _ target: Target? = nil,
+    parameter: @escaping @Sendable (_ rows: CollectionProperty<Row>) -> Property<Value>,
+    changes: @escaping @Sendable (_ parameter: Property<Value>, _ count: Int) -> [ParameterChange],
+    _ derive:
+      @escaping @Sendable (CollectionProperty<Row>, Property<Value>) -> LiveCollection<Element>
+  ) {
+    (self.name, self.target) = (name, target)
+    self.derive = { rows in
+      let parameter = parameter(rows)
+      return Derived(derive(rows, parameter), changes(parameter, rows.count))
+    }
+  }
+}
+
+/// A pipeline over a list of its own.
+final class Subject {
+  let pipeline: Pipeline
+  let rows: CollectionProperty<Row>
+  private(set) var derived: Derived?
+
+  init(_ pipeline: Pipeline, _ rows: [Row]) {
+    self.pipeline = pipeline
+    self.rows = CollectionProperty(rows)
+  }
+
+  func derive() {
+    derived = pipeline.derive(rows)
+  }
+
+  func release() {
+    derived = nil
+  }
+}
