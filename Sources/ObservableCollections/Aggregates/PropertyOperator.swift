@@ -18,8 +18,8 @@ public import ReactiveSignals
 ///       Progress(open: inputs.collection(open), all: inputs.collection(todos))
 ///     }
 ///
-/// For a value that is combined from the elements of one collection,
-/// ``LiveAggregates/aggregate(empty:value:combine:)`` is simpler.
+/// For a value that is combined from the elements of one collection, `aggregate(empty:value:combine:)` of
+/// ``LiveAggregates`` is simpler.
 public protocol PropertyOperator<Value>: Sendable {
   /// The type of the value.
   associatedtype Value: Sendable

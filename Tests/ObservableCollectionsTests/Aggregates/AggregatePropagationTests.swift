@@ -152,6 +152,38 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `closures of aggregates may read, edit and derive`() {
+    let isArmed = Shared(true)
+    let made = Shared<[ReadOnlyProperty<Int>]>([])
+    let sum = items.live.sum { [items] element in
+      _ = items.snapshot.count
+      if isArmed.exchange(false) {
+        items.append(TestElement(9, 100))
+        made.append(items.live.count)
+      }
+      return element.content
+    }
+    #expect(sum.value == 105 && made.value[0].value == 3)
+    isArmed.value = true
+    items.append(TestElement(3, 20))
+    #expect(sum.value == 225 && made.value.map(\.value) == [5, 5])
+  }
+
+  @Test func `an element that a minimum releases may edit its collection`() {
+    let isArmed = Shared(true)
+    let meddlers = CollectionProperty([Meddler(id: 5)])
+    let least = meddlers.live.min { $0.id < $1.id }
+    meddlers.append(
+      Meddler(
+        id: 1,
+        token: Token {
+          if isArmed.exchange(false) { meddlers.append(Meddler(id: 0)) }
+        }))
+    #expect(least.value?.id == 1)
+    meddlers.remove(at: 1)
+    #expect(least.value?.id == 0 && meddlers.snapshot.map(\.id) == [5, 0])
+  }
+
   @Test func `a read of an aggregate is tracked`() {
     let log = Log<String>([])
     let count = items.live.count
