@@ -18,6 +18,7 @@ extension CollectionDraft {
   public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
     checkOpen()
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
+    if changeset.isReplacement { return applyReplacement(changeset, element) }
     apply(
       changeset, inserted: changeset.insertions.map(element),
       updated: changeset.updates.map { element($0.to) })
@@ -71,6 +72,26 @@ extension CollectionDraft {
     withExtendedLifetime(replaced) {}
   }
 
+  /// Applies a changeset of one deletion and one insertion, which is the change of a range of fixed length.
+  // Without this method, `PipelineBenchmarks window insert` takes 0.5 µs longer.
+  @inlinable
+  func applyReplacement(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) {
+    let (deletion, insertion) = (changeset.deletions[0], changeset.insertions[0])
+    let new = element(insertion)
+    guard record.isEmpty else { return apply(changeset, inserted: [new], updated: []) }
+    let start = working
+    let removed = start[deletion]
+    let isKept = sameIdentity(removed.differenceIdentifier, new.differenceIdentifier)
+    // Comparing the elements may have edited this draft.
+    reset(to: Snapshot(start))
+    if isKept { return apply(changeset, inserted: [new], updated: []) }
+    record.append(.changeset(changeset))
+    _ = working.remove(at: deletion)
+    index?.remove([removed], at: deletion)
+    working.insert(new, at: insertion)
+    index?.insert([new], at: insertion)
+  }
+
   /// Moves one element, and replaces it, as one edit. Only drafts of operators, which have no index, are edited
   /// with this method.
   ///
@@ -99,5 +120,12 @@ extension CollectionDraft {
       working.insert(new, at: destination)
       withExtendedLifetime(replaced) {}
     }
+  }
+}
+
+extension Changeset {
+  /// A Boolean value that indicates whether there are one deletion, one insertion and nothing else.
+  @inlinable var isReplacement: Bool {
+    deletions.count == 1 && insertions.count == 1 && moves.isEmpty && updates.isEmpty
   }
 }

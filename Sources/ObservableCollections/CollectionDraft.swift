@@ -374,10 +374,18 @@ extension Changeset {
     // Without moves and insertions, each deletion and each update has an effect.
     if moves.isEmpty && insertions.isEmpty { return isEmpty }
     guard before.count == after.count else { return false }
-    var affected = deletions + insertions
-    for move in moves { affected += [move.from, move.to] }
-    for update in updates { affected += [update.from, update.to] }
-    guard let first = affected.min(), let last = affected.max() else { return true }
+    // Deletions and insertions are in ascending order.
+    var first = min(deletions.first ?? .max, insertions.first ?? .max)
+    var last = max(deletions.last ?? -1, insertions.last ?? -1)
+    for move in moves {
+      first = min(first, move.from, move.to)
+      last = max(last, move.from, move.to)
+    }
+    for update in updates {
+      first = min(first, update.from, update.to)
+      last = max(last, update.from, update.to)
+    }
+    if last < first { return true }
     return (first...last).allSatisfy { isSame(before[$0], after[$0]) }
   }
 }

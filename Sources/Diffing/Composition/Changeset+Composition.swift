@@ -144,19 +144,28 @@ extension Changeset {
     let newStayed = arrivals.unlistedRanks(in: new)
     let leaving = removals.offsets(ofUnlistedRanks: oldStayed, outside: newStayed)
     let entering = arrivals.offsets(ofUnlistedRanks: newStayed, outside: oldStayed)
-    let leavingMoves = moves.filter { old.contains($0.from) && !new.contains($0.to) }
-    let enteringMoves = moves.filter { !old.contains($0.from) && new.contains($0.to) }
-    let deletions = deletions.listed(in: old) + leaving + leavingMoves.map(\.from)
-    let insertions = insertions.listed(in: new) + entering + enteringMoves.map(\.to)
-    return Changeset(
-      deletions: deletions.sorted().map { $0 - old.lowerBound },
-      insertions: insertions.sorted().map { $0 - new.lowerBound },
-      moves: moves.filter { old.contains($0.from) && new.contains($0.to) }.map {
-        Move(from: $0.from - old.lowerBound, to: $0.to - new.lowerBound)
-      },
-      updates: updates.filter { old.contains($0.from) && new.contains($0.to) }.map {
-        Update(from: $0.from - old.lowerBound, to: $0.to - new.lowerBound)
+    var deletions = deletions.listed(in: old) + leaving
+    var insertions = insertions.listed(in: new) + entering
+    var moves: [Move] = []
+    for move in self.moves {
+      switch (old.contains(move.from), new.contains(move.to)) {
+      case (true, true):
+        moves.append(Move(from: move.from - old.lowerBound, to: move.to - new.lowerBound))
+      case (true, false): deletions.append(move.from)
+      case (false, true): insertions.append(move.to)
+      case (false, false): break
       }
+    }
+    deletions.sort()
+    insertions.sort()
+    for position in deletions.indices { deletions[position] -= old.lowerBound }
+    for position in insertions.indices { insertions[position] -= new.lowerBound }
+    var updates: [Update] = []
+    for update in self.updates where old.contains(update.from) && new.contains(update.to) {
+      updates.append(Update(from: update.from - old.lowerBound, to: update.to - new.lowerBound))
+    }
+    return Changeset(
+      deletions: Array(deletions), insertions: Array(insertions), moves: moves, updates: updates
     ).withLeastMoves
   }
 
