@@ -213,8 +213,8 @@ let package = Package(
     tests(
       "LivelistTests",
       [
-        "livelist", "ObservableCollections", "FileSources", "TerminalViews", "DataSourceTesting",
-        "TestHelper", "TestSupport",
+        "livelist", "ReactiveSignals", "ObservableCollections", "FileSources", "TerminalViews",
+        "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "PlaygroundTests",

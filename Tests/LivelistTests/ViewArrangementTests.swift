@@ -1,6 +1,7 @@
 import DataSourceTesting
 import FileSources
 import ObservableCollections
+import ReactiveSignals
 import TerminalViews
 import TestSupport
 import Testing
@@ -47,11 +48,11 @@ import Testing
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `the list follows random edits and parameters`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let source = ArrayDataSource<JSONElement>()
+    let source = CollectionProperty<JSONElement>()
     let arrangement = ViewArrangement(source)
     let folded = Shared<[JSONElement]>([])
     let observation = arrangement.rows.observe { event in
-      folded.value = event.snapshot.map(\.element)
+      folded.value = event.snapshot.map { $0.element }
     }
     var parameters = Parameters()
     var next = 0
@@ -93,7 +94,7 @@ import Testing
       #expect(arrangement.rows.revision <= revision + 1, "seed \(seed)")
       parameters = new
       let expected = Self.arranged(source.snapshot, parameters)
-      #expect(arrangement.rows.snapshot.map(\.element) == expected, "seed \(seed)")
+      #expect(arrangement.rows.snapshot.map { $0.element } == expected, "seed \(seed)")
       #expect(folded.value == expected, "seed \(seed)")
     }
     observation.dispose()

@@ -49,10 +49,11 @@ final class ViewSortColumn: Sendable {
 final class ViewRow: Differentiable, @unchecked Sendable {
   // Sendable: only comparisons of one sorted collection access `column` and `key`. They run in
   // propagation passes, which never run concurrently.
-  let element: JSONElement
+  // The key is first because comparisons read it, and then nothing else of most rows.
+  @exclusivity(unchecked) private var key = ViewOrder.Key.nothing
   /// The column of the key.
   @exclusivity(unchecked) private var column: ViewSortColumn?
-  @exclusivity(unchecked) private var key = ViewOrder.Key.nothing
+  let element: JSONElement
 
   init(_ element: JSONElement) {
     self.element = element
