@@ -87,9 +87,8 @@ extension CollectionDraft {
     if isKept { return apply(changeset, inserted: [new], updated: []) }
     record.append(.changeset(changeset))
     _ = working.remove(at: deletion)
-    index?.remove([removed], at: deletion)
     working.insert(new, at: insertion)
-    index?.insert([new], at: insertion)
+    index?.follow(changeset, from: Snapshot(start), to: contents)
   }
 
   /// Moves one element, and replaces it, as one edit. Only drafts of operators, which have no index, are edited
