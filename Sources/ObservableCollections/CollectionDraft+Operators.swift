@@ -27,7 +27,7 @@ extension CollectionDraft {
   /// Applies a changeset of one operation, or returns `false` if it must be applied like the others.
   ///
   /// Such changesets are the most frequent edits of operators.
-  // Without this method, `PipelineBenchmarks map insert` takes 0.5 µs longer.
+  // Faster than arrays of all elements and operations (`PipelineBenchmarks map insert`).
   @inlinable
   func applySingle(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) -> Bool {
     if let update = changeset.updates.first {
@@ -73,7 +73,7 @@ extension CollectionDraft {
   }
 
   /// Applies a changeset of one deletion and one insertion, which is the change of a range of fixed length.
-  // Without this method, `PipelineBenchmarks window insert` takes 0.5 µs longer.
+  // Faster than the normal form of any changeset (`PipelineBenchmarks window insert`).
   @inlinable
   func applyReplacement(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) {
     let (deletion, insertion) = (changeset.deletions[0], changeset.insertions[0])
