@@ -1,0 +1,132 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Tests of the order and the filter of a view in a terminal.
+@Suite(.timeLimit(.minutes(10))) struct ViewParametersTests {
+  private let place: Workplace
+  private let terminal: PseudoTerminal
+
+  init() throws {
+    place = try Workplace()
+    terminal = try PseudoTerminal(rows: 12, columns: 60)
+  }
+
+  private func start(_ arguments: [String]) throws -> Program {
+    let program = try Program(
+      "livelist", ["view"] + arguments, environment: ["NO_COLOR": nil], terminal: terminal)
+    try terminal.wait(until: "the list is drawn") { !$0.display.lines[11].isEmpty }
+    return program
+  }
+
+  private func quit(_ program: Program) throws {
+    try terminal.type("q")
+    #expect(try program.waitForEnd() == 0)
+    #expect(try terminal.leftovers.isEmpty)
+  }
+
+  private func expectLine(_ line: Int, _ text: String) throws {
+    try terminal.wait(until: "line \(line) is \"\(text)\"") { $0.display.lines[line] == text }
+  }
+
+  private func expectStatus(_ text: String) throws {
+    try terminal.wait(until: "the last line holds \"\(text)\"") {
+      $0.display.lines.last?.contains(text) == true
+    }
+  }
+
+  private func rows(_ range: Range<Int>, _ more: String = "") -> String {
+    let rows = range.map { #"{"id":\#($0),"name":"row \#($0)"}"# }
+    return "[\n" + rows.joined(separator: ",\n") + more + "]\n"
+  }
+
+  @Test func `a view sorts by a column and filters`() throws {
+    let source = try place.json(
+      "list.json",
+      #"""
+      [{"id":1,"size":10,"name":"b"},{"id":2,"size":9,"name":"c"},{"id":3,"size":-1.5,"name":"a"},
+       {"id":4,"size":null,"name":"d"}]
+      """#)
+    let program = try start(["--key", "id", source])
+    func expectOrder(_ names: String) throws {
+      try terminal.wait(until: "the order is \(names)") { terminal in
+        terminal.display.lines[1...].prefix { !$0.isEmpty }.map { String($0.suffix(1)) }.joined()
+          == names
+      }
+    }
+    try terminal.type(":sort size\r")
+    try expectOrder("dacb")
+    #expect(terminal.display.lines[0].contains("size ▲"))
+    try terminal.type("r")
+    try expectOrder("bcad")
+    try terminal.type(">")
+    try expectOrder("dcba")
+    // Changed rows move to their places.
+    try place.json("list.json", #"[{"id":1,"name":"b"},{"id":5,"name":"c"},{"id":3,"name":"z"}]"#)
+    try expectOrder("zcb")
+    try terminal.type("u")
+    try expectOrder("bcz")
+    try terminal.type("fC\r")
+    try expectOrder("c")
+    try expectStatus("filter: C")
+    try terminal.type("f\u{7F}\r")
+    try expectOrder("bcz")
+    try terminal.type(":sort nothing\r")
+    try expectStatus("there is no column")
+    try quit(program)
+  }
+
+  @Test func `a filter takes effect while it is typed, and Escape undoes it`() throws {
+    let program = try start(["--key", "id", place.json("list.json", rows(0..<100))])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    func expectRows(_ count: Int) throws {
+      try terminal.wait(until: "\(count) rows are shown") { terminal in
+        terminal.display.lines[1...10].count { !$0.isEmpty } == count
+          && terminal.display.lines[11].hasPrefix("filter: ")
+      }
+    }
+    try terminal.type("frow 9")
+    try terminal.wait(until: "the next row is selected") { terminal in
+      terminal.display.lines.contains("> 90  row 90")
+    }
+    try terminal.type("\u{7F}75")
+    try expectRows(1)
+    try expectLine(1, "> 75  row 75")
+    try terminal.type("x")
+    try expectRows(0)
+    // The selected row is selected again when it is shown again.
+    try terminal.type("\u{7F}\u{7F}\u{7F}49")
+    try expectLine(1, "> 49  row 49")
+    try terminal.type("\u{1B}")
+    try expectStatus("50/100")
+    try terminal.type("f9\r")
+    try expectStatus("/19")
+    try expectStatus("filter: 9")
+    try terminal.type("f8")
+    try expectLine(1, "> 98  row 98")
+    try terminal.type("\u{1B}")
+    try expectStatus("/19")
+    try quit(program)
+  }
+
+  @Test func `changes are shown in order while a filter is in effect`() throws {
+    let source = try place.json("list.json", rows(0..<300))
+    let program = try start(["--key", "id", source])
+    try terminal.type(":sort id desc\rf7\r")
+    try expectStatus("/57")
+    try terminal.type("g")
+    try terminal.wait(until: "the first row is selected") {
+      $0.display.lines[1].hasPrefix(">") && $0.display.lines[1].hasSuffix("297  row 297")
+    }
+    try place.json("list.json", rows(0..<300, #",{"id":777,"name":"new"},{"id":888,"name":"no"}"#))
+    try expectStatus("/58")
+    try terminal.type("g")
+    try terminal.wait(until: "the new row is first") {
+      $0.display.lines[1].hasSuffix("777  new") && $0.display.lines[2].hasSuffix("297  row 297")
+    }
+    try terminal.type(":filter\r")
+    try expectStatus("/302")
+    try quit(program)
+  }
+}
