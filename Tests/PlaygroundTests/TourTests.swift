@@ -98,7 +98,6 @@ import Testing
       first page: [Eiger, Elbrus]
       second page: [Mont Blanc, Monte Rosa]
       around Mont Blanc: [Elbrus, Mont Blanc, Monte Rosa]
-        test Denali
       page of offsets: [Elbrus, Mont Blanc] around it: [Elbrus, Mont Blanc, Monte Rosa]
 
       """

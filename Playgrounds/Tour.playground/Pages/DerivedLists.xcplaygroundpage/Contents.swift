@@ -60,6 +60,7 @@ for value in ["M", "Monte", "M"] {
   typed.value = value
   print("\(value):", Array(matches.snapshot))
 }
+typed.value = ""
 
 // MARK: Pages
 
