@@ -120,7 +120,7 @@ where Element.DifferenceIdentifier: Sendable {
     isFound = isFound && !isDeleted && after[anchor].differenceIdentifier == identifier
     if isFound { return }
     // Of the elements that were there before, none has the identity.
-    let arrivals = changeset.insertions + changeset.updates.map(\.to)
+    let arrivals = changeset.insertions + changeset.updates.map { $0.to }
     let found = arrivals.filter { after[$0].differenceIdentifier == identifier }.min()
     if let found { (anchor, isFound) = (found, true) }
   }

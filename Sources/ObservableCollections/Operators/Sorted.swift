@@ -94,9 +94,8 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @usableFromInline var order: ElementOrder<Key>
   @usableFromInline let parameter: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let key: @Sendable (Element) -> Key
-  /// The key of each row, or `nil` for a free row.
-  @usableFromInline var keys: [Key?] = []
-  @usableFromInline var freeRows: [UInt32] = []
+  /// The keys of the rows.
+  @usableFromInline var keys = RowValues<Key>()
   /// The rows in the order of the input.
   @usableFromInline var source = RowTree()
   /// The rows in the order of the output.
@@ -117,7 +116,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   mutating func start(_ output: CollectionDraft<Element>) {
     if let parameter { order = parameter.value }
     let elements = input.snapshot.array
-    keys = elements.map(key)
+    keys = RowValues(elements.map(key))
     var rows = Array(0..<UInt32(elements.count))
     source = RowTree(rows)
     sort(&rows, positions: rows)
@@ -166,23 +165,23 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     if let update = changeset.updates.first {
       let (row, element) = (source[update.to], after[update.to])
       let new = key(element)
-      if isEquivalent(new, key(of: row)) {
-        keys[Int(row)] = new
+      if isEquivalent(new, keys[row]) {
+        keys[row] = new
         output[sorted.offset(of: row)] = element
       } else {
         let rank = sorted.remove(row)
-        keys[Int(row)] = new
+        keys[row] = new
         output.move(from: rank, to: place(row), replacingWith: element)
       }
     } else if let offset = changeset.insertions.first {
       let element = after[offset]
-      let row = makeRow(key(element))
+      let row = keys.insert(key(element))
       source.insert(row, at: offset)
       output.insert(element, at: place(row))
     } else if let offset = changeset.deletions.first {
       let row = source.remove(at: offset)
       let rank = sorted.remove(row)
-      free(row)
+      keys.remove(row)
       output.removeSubrange(rank..<rank + 1)
     } else if let move = changeset.moves.first {
       let row = source.remove(at: move.from)
@@ -207,11 +206,11 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     var placed = moved
     for (position, row) in updated.enumerated() {
       let new = key(after[changeset.updates[position].to])
-      if sorted.contains(row.row), !isEquivalent(new, key(of: row.row)) {
+      if sorted.contains(row.row), !isEquivalent(new, keys[row.row]) {
         sorted.remove(row.row)
         placed.append(row)
       }
-      keys[Int(row.row)] = new
+      keys[row.row] = new
     }
 
     for offset in changeset.removals.reversed() { source.remove(at: offset) }
@@ -222,7 +221,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
         source.insert(moved[move].row, at: changeset.moves[move].to)
         move += 1
       }
-      let row = makeRow(key(after[offset]))
+      let row = keys.insert(key(after[offset]))
       source.insert(row, at: offset)
       inserted.append(row)
     }
@@ -239,7 +238,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
       deletions: deleted.map { $0.rank }.sorted(),
       insertions: inserted.map { sorted.offset(of: $0) }.sorted(),
       moves: moves.sorted { $0.to < $1.to }, updates: updates.sorted { $0.to < $1.to })
-    for row in deleted { free(row.row) }
+    for row in deleted { keys.remove(row.row) }
     output.apply(result.withLeastMoves) { after[source.offset(of: sorted[$0])] }
   }
 
@@ -253,10 +252,10 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   @discardableResult
   mutating func place(_ row: UInt32) -> Int {
-    let (keys, source, order, new) = (keys, source, order, key(of: row))
+    let (keys, source, order, new) = (keys, source, order, keys[row])
     var offset: Int?
     return sorted.insert(row) { other in
-      guard let key = keys[Int(other)] else { return true }
+      let key = keys[other]
       if order.precedes(new, key) { return true }
       if order.precedes(key, new) { return false }
       let place = offset ?? source.offset(of: row)
@@ -270,30 +269,6 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     !order.precedes(one, other) && !order.precedes(other, one)
   }
 
-  // MARK: Rows
-
-  @inlinable
-  func key(of row: UInt32) -> Key {
-    guard let key = keys[Int(row)] else { preconditionFailure("row \(row) is free") }
-    return key
-  }
-
-  @inlinable
-  mutating func makeRow(_ key: Key) -> UInt32 {
-    guard let row = freeRows.popLast() else {
-      keys.append(key)
-      return UInt32(keys.count - 1)
-    }
-    keys[Int(row)] = key
-    return row
-  }
-
-  @inlinable
-  mutating func free(_ row: UInt32) {
-    keys[Int(row)] = nil
-    freeRows.append(row)
-  }
-
   // MARK: Many changes
 
   /// Follows a change of so many elements that visiting all of them takes less time.
@@ -302,15 +277,15 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
     let (changeset, after) = (change.changeset, change.after.array)
     let (start, oldCount) = (output.savepoint, source.count)
     let oldRows = Array(source.rows)
-    var ranks = Array(repeating: -1, count: keys.count)
+    var ranks = Array(repeating: -1, count: keys.rowCount)
     for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = rank }
-    for update in changeset.updates { keys[Int(oldRows[update.from])] = key(after[update.to]) }
+    for update in changeset.updates { keys[oldRows[update.from]] = key(after[update.to]) }
 
     let origins = changeset.origins(oldCount: oldCount)
     let rows = origins.indices.map { offset in
-      origins[offset] < 0 ? makeRow(key(after[offset])) : oldRows[origins[offset]]
+      origins[offset] < 0 ? keys.insert(key(after[offset])) : oldRows[origins[offset]]
     }
-    var positions = Array(repeating: UInt32.max, count: keys.count)
+    var positions = Array(repeating: UInt32.max, count: keys.rowCount)
     for (offset, row) in rows.enumerated() { positions[Int(row)] = UInt32(offset) }
     var isTouched = Array(repeating: false, count: rows.count)
     for offset in changeset.insertions { isTouched[offset] = true }
@@ -335,14 +310,14 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
           return origin < 0 ? -1 : ranks[Int(oldRows[origin])]
         }, oldCount: oldCount
       ) { _, new in isUpdated[Int(positions[Int(merged[new])])] })
-    for offset in changeset.deletions { free(oldRows[offset]) }
+    for offset in changeset.deletions { keys.remove(oldRows[offset]) }
   }
 
   /// Follows a change of the order.
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Element>) {
     let (start, old) = (output.savepoint, output.elements)
-    var positions = Array(repeating: UInt32(0), count: keys.count)
+    var positions = Array(repeating: UInt32(0), count: keys.rowCount)
     for (offset, row) in source.rows.enumerated() { positions[Int(row)] = UInt32(offset) }
     var ranks = positions
     for (rank, row) in sorted.rows.enumerated() { ranks[Int(row)] = UInt32(rank) }
@@ -359,10 +334,8 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   /// Sorts rows. Rows with equivalent keys are sorted by their positions in the input.
   @inlinable
   func sort(_ rows: inout [UInt32], positions: [UInt32]) {
-    keys.withUnsafeBufferPointer { keys in
-      positions.withUnsafeBufferPointer { positions in
-        rows.sort { one, other in precedes(Int(one), Int(other), keys, positions) }
-      }
+    positions.withUnsafeBufferPointer { positions in
+      rows.sort { precedes($0, $1, positions) }
     }
   }
 
@@ -371,28 +344,26 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   func merge(_ many: [UInt32], _ few: [UInt32], _ positions: [UInt32]) -> [UInt32] {
     var merged: [UInt32] = []
     merged.reserveCapacity(many.count + few.count)
-    keys.withUnsafeBufferPointer { keys in
-      positions.withUnsafeBufferPointer { positions in
-        var rest = many[...]
-        for row in few {
-          let place = rest.partitioningIndex { precedes(Int(row), Int($0), keys, positions) }
-          merged += rest[..<place]
-          merged.append(row)
-          rest = rest[place...]
-        }
-        merged += rest
+    positions.withUnsafeBufferPointer { positions in
+      var rest = many[...]
+      for row in few {
+        let place = rest.partitioningIndex { precedes(row, $0, positions) }
+        merged += rest[..<place]
+        merged.append(row)
+        rest = rest[place...]
       }
+      merged += rest
     }
     return merged
   }
 
+  /// Returns whether a row is before another one in the output, by the positions of the rows in the input.
   @inlinable
   func precedes(
-    _ one: Int, _ other: Int, _ keys: UnsafeBufferPointer<Key?>,
-    _ positions: UnsafeBufferPointer<UInt32>
+    _ one: UInt32, _ other: UInt32, _ positions: UnsafeBufferPointer<UInt32>
   ) -> Bool {
-    guard let key = keys[one], let otherKey = keys[other] else { return false }
+    let (key, otherKey) = (keys[one], keys[other])
     if order.precedes(key, otherKey) { return true }
-    return positions[one] < positions[other] && !order.precedes(otherKey, key)
+    return positions[Int(one)] < positions[Int(other)] && !order.precedes(otherKey, key)
   }
 }

@@ -73,8 +73,8 @@ extension PersistentArray {
       move += 1
     }
     var next = 0
-    for range in runs(of: arrivals.map(\.offset)) {
-      let elements = arrivals[next..<next + range.count].map(\.element)
+    for range in runs(of: arrivals.map { $0.offset }) {
+      let elements = arrivals[next..<next + range.count].map { $0.element }
       replaceSubrange(range.lowerBound..<range.lowerBound, with: elements, limits: limits)
       next += range.count
     }
