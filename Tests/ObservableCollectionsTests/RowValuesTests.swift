@@ -1,5 +1,5 @@
 import DataSourceTesting
-import SwappablePrimitives
+import TestSupport
 import Testing
 
 @testable import ObservableCollections
@@ -9,20 +9,20 @@ import Testing
   /// A value that counts the instances that exist.
   private final class Counted: Sendable {
     let number: Int
-    private let living: Locked<Int>
+    private let living: Shared<Int>
 
-    init(_ number: Int, _ living: Locked<Int>) {
+    init(_ number: Int, _ living: Shared<Int>) {
       self.number = number
       self.living = living
-      living.withLock { $0 += 1 }
+      living.modify { $0 += 1 }
     }
 
-    deinit { living.withLock { $0 -= 1 } }
+    deinit { living.modify { $0 -= 1 } }
   }
 
   @Test(arguments: 0..<20) func `values are kept until their rows are removed`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let living = Locked(0)
+    let living = Shared(0)
     var model: [UInt32: Int] = [:]
     do {
       let start = random.below(40)
@@ -41,12 +41,12 @@ import Testing
           values[row] = Counted(5_000 + step, living)
           model[row] = 5_000 + step
         }
-        #expect(living.withLock { $0 } == model.count)
+        #expect(living.value == model.count)
       }
       for (row, number) in model { #expect(values[row].number == number) }
       // Row numbers stay small.
       #expect(model.keys.max() ?? 0 < 200)
     }
-    #expect(living.withLock { $0 } == 0)
+    #expect(living.value == 0)
   }
 }

@@ -34,7 +34,7 @@ extension DataSource {
 
   /// Derives a collection of the last elements.
   ///
-  /// Changes are followed like in ``prefix(_:)``, at the other end.
+  /// Changes are followed like in `prefix`, at the other end.
   ///
   /// - Parameter maxLength: The maximum number of elements.
   /// - Complexity: O(k log n) for a change of k of n elements.
@@ -56,7 +56,7 @@ extension DataSource {
 
   /// Derives a collection of all elements but the first ones.
   ///
-  /// Changes are followed like in ``prefix(_:)``.
+  /// Changes are followed like in `prefix`.
   ///
   /// - Parameter count: The number of elements to leave out.
   /// - Complexity: O(k log n) for a change of k of n elements.
