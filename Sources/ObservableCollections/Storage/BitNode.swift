@@ -43,12 +43,12 @@ struct BitNode {
 
   /// Adds to the counts of the child at a position.
   ///
-  /// This also changes the unused counts, which stay greater than all counts that are in use.
+  /// Unused counts stay as they are: a list that is edited for days would make them less than counts in use.
   func add(_ count: Int32, ones addedOnes: Int32, at position: Int) {
-    let position = Int32(truncatingIfNeeded: position)
+    let (position, used) = (Int32(truncatingIfNeeded: position), words[48])
     var index: Int32 = 0
     while index < 16 {
-      let mask = (position &- index) &>> 31
+      let mask = (position &- index) &>> 31 & (index &- used) &>> 31
       starts[Int(index)] &+= count & mask
       ones[Int(index)] &+= addedOnes & mask
       index &+= 1

@@ -100,12 +100,12 @@ struct RowNode {
 
   /// Adds to the number of rows of the child at a position.
   ///
-  /// This also changes the unused counts, which stay greater than all counts that are in use.
+  /// Unused counts stay as they are: a list that is edited for days would make them less than counts in use.
   func add(_ count: Int32, at position: Int) {
-    let position = Int32(truncatingIfNeeded: position)
+    let (position, used) = (Int32(truncatingIfNeeded: position), words[0])
     var index: Int32 = 0
     while index < 16 {
-      starts[Int(index)] &+= count & (position &- index) &>> 31
+      starts[Int(index)] &+= count & (position &- index) &>> 31 & (index &- used) &>> 31
       index &+= 1
     }
   }

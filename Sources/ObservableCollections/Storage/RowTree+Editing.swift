@@ -33,7 +33,7 @@ extension RowTree {
       leaf.insert(row, at: place.position)
       leaves[Int(row)] = Int32(truncatingIfNeeded: place.leaf)
     }
-    if place.offset == 0 { updateFirst(of: place.leaf) }
+    if place.position == 0 { updateFirst(of: place.leaf) }
   }
 
   /// Removes the row at an offset, and returns it.
