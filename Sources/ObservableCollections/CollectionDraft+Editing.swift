@@ -33,7 +33,7 @@ extension CollectionDraft {
   @inlinable
   public func remove(at index: Int) -> Element {
     checkOpen()
-    precondition(index >= 0 && index < working.count, missing(index))
+    checkElement(at: index)
     record.append(.removal(index..<index + 1))
     let removed = working.remove(at: index)
     self.index?.remove([removed], at: index)
@@ -78,13 +78,20 @@ extension CollectionDraft {
   ///
   /// - Parameters:
   ///   - index: The offset of the element, in `0..<count`.
-  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  ///   - body: A closure that changes the element, and does not move or remove it. If it throws, the element stays as
+  ///     it was.
   @inlinable
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
-    var element = self[index]
+    let (start, old) = (working, self[index])
+    var element = old
     try body(&element)
+    if !working.isIdentical(to: start) {
+      precondition(
+        index < count && sameIdentity(self[index].differenceIdentifier, old.differenceIdentifier),
+        "the closure that changes the element at \(index) also moves or removes this element")
+    }
     self[index] = element
   }
 
@@ -92,7 +99,8 @@ extension CollectionDraft {
   ///
   /// - Parameters:
   ///   - identifier: The identity.
-  ///   - body: A closure that changes the element. If it throws, the element stays as it was.
+  ///   - body: A closure that changes the element, and does not move or remove it. If it throws, the element stays as
+  ///     it was.
   /// - Returns: `true` if an element has the identity; otherwise, `false`.
   @discardableResult
   @inlinable

@@ -17,6 +17,7 @@ extension CollectionDraft {
   @inlinable
   public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
     checkOpen()
+    checkUpdate(changeset)
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
     apply(
@@ -108,8 +109,9 @@ extension CollectionDraft {
     } else if isSame(replaced, new) {
       move(from: source, to: destination)
     } else {
-      checkOpen()
-      precondition(destination >= 0 && destination < working.count, missing(destination))
+      // Comparing the elements may have edited this draft.
+      checkElement(at: source)
+      checkElement(at: destination)
       record.append(
         .changeset(
           Changeset(

@@ -121,13 +121,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   public subscript(index: Int) -> Element {
     get {
       checkOpen()
-      precondition(index >= 0 && index < working.count, missing(index))
+      checkElement(at: index)
       return working[index]
     }
     set {
-      checkOpen()
-      precondition(index >= 0 && index < working.count, missing(index))
-      guard !isSame(working[index], newValue) else { return }
+      guard !isSame(self[index], newValue) else { return }
+      // Comparing the elements may have edited this draft.
+      checkElement(at: index)
       record.append(.update(index))
       let replaced = working.exchangeElement(at: index, with: newValue)
       self.index?.update(replaced, to: newValue, at: index)
@@ -144,8 +144,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   public func move(from source: Int, to destination: Int) {
     checkOpen()
-    precondition(source >= 0 && source < working.count, missing(source))
-    precondition(destination >= 0 && destination < working.count, missing(destination))
+    checkElement(at: source)
+    checkElement(at: destination)
     guard source != destination else { return }
     record.append(.move(from: source, to: destination))
     working.move(from: source, to: destination)
@@ -177,6 +177,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ changeset: Changeset, inserted: some Collection<Element>, updated: some Collection<Element>
   ) {
     checkOpen()
+    checkUpdate(changeset)
     let (inserted, updated) = (Array(inserted), Array(updated))
     precondition(
       inserted.count == changeset.insertions.count && updated.count == changeset.updates.count,
@@ -339,6 +340,20 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     precondition(
       index >= 0 && index <= working.count,
       "insert at \(index), which is not in 0...\(working.count)")
+  }
+
+  @inlinable
+  func checkUpdate(_ changeset: Changeset) {
+    if changeset.isSingleUpdate {
+      precondition(
+        changeset.updates[0].from == changeset.updates[0].to,
+        "\(changeset) has an update that changes the offset without a move")
+    }
+  }
+
+  @inlinable
+  func checkElement(at index: Int) {
+    precondition(index >= 0 && index < working.count, missing(index))
   }
 
   @usableFromInline

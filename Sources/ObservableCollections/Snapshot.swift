@@ -49,6 +49,19 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
     }
     return nil
   }
+
+  /// Returns the offset of the first element with each identity.
+  ///
+  /// Use this for many searches in one snapshot:
+  ///
+  ///     let offsets = todos.snapshot.firstIndices()
+  ///     let marked = selection.compactMap { offsets[$0] }
+  ///
+  /// - Complexity: O(n).
+  @inlinable
+  public func firstIndices() -> [Element.DifferenceIdentifier: Int] {
+    Dictionary(zip(lazy.map { $0.differenceIdentifier }, indices)) { first, _ in first }
+  }
 }
 
 extension Snapshot: RandomAccessCollection {

@@ -28,22 +28,22 @@ package final class RecursiveGate: Sendable {
   /// Waits until no other thread is inside, and enters.
   @usableFromInline
   package func enter(as thread: ThreadID) {
-    if tryEnter(thread) { return }
+    if tryEnter(as: thread) { return }
     let semaphore = DispatchSemaphore(value: 0)
     while true {
       let entered = Self.registry.withLock { registry in
-        if tryEnter(thread) { return true }
+        if tryEnter(as: thread) { return true }
         // After the waiting bit is set, the owner needs the lock of the registry to leave. The owner
         // therefore finds this thread in the registry.
         owner.bitwiseOr(Self.waitingBit, ordering: .relaxed)
-        if tryEnter(thread) { return true }
+        if tryEnter(as: thread) { return true }
         registry.wait(thread, at: self, semaphore)
         registry.trapOnCycle(from: thread)
         return false
       }
       if entered { return }
       semaphore.wait()
-      if tryEnter(thread) { return }
+      if tryEnter(as: thread) { return }
     }
   }
 
@@ -62,7 +62,11 @@ package final class RecursiveGate: Sendable {
     woken?.signal()
   }
 
-  private func tryEnter(_ thread: ThreadID) -> Bool {
+  /// Enters if no other thread is inside.
+  ///
+  /// - Returns: `true` if this thread is inside now; otherwise, `false`.
+  @usableFromInline
+  package func tryEnter(as thread: ThreadID) -> Bool {
     let seen = owner.load(ordering: .relaxed)
     guard seen & ~Self.waitingBit == 0 else { return false }
     return owner.compareExchange(

@@ -49,6 +49,16 @@ import Testing
     }
   }
 
+  @Test func `a queue of bits is right, and its nodes are too`() {
+    let tree = BitTree(leafLimit: 4, fanLimit: 4, count: 500) { $0 % 3 == 0 }
+    for step in 0..<2_000 {
+      tree.insert(tree.remove(at: 0), at: tree.count)
+      #expect(tree.violation == nil, "step \(step)")
+      if tree.violation != nil { return }
+    }
+    #expect((0..<500).allSatisfy { tree[$0] == ($0 % 3 == 0) })
+  }
+
   @Test func `a list that grows at random and shrinks to nothing is right`() {
     var random = SeededGenerator(seed: 1)
     let list = ModelledBits((960, 16))

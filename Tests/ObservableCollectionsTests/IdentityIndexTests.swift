@@ -1,8 +1,9 @@
 import DataSourceTesting
 import Diffing
-import ObservableCollections
+@testable import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestSupport
 import Testing
 
 /// Searches by identity, which use an index in long collections.
@@ -102,6 +103,85 @@ import Testing
     #expect(list.firstIndex(identifiedBy: 6) == 0)
   }
 
+  @Test func `an index that nobody searches is given up`() {
+    let hashes = Shared(0)
+    let count = { hashes.exchange(0) }
+    func elements(_ range: Range<Int>) -> [Hashed] { range.map { Hashed(number: $0, hashes) } }
+    func search(_ list: CollectionProperty<Hashed>) {
+      #expect(list.firstIndex(identifiedBy: list[7].differenceIdentifier) == 7)
+      _ = count()
+    }
+    let list = CollectionProperty(elements(0..<1_000))
+    search(list)
+    list.append(contentsOf: elements(1_000..<10_000))
+    #expect(count() == 0)
+    search(list)
+    list.removeSubrange(9_000..<10_000)
+    list.removeSubrange(1_000..<9_000)
+    #expect(count() <= 5_000)
+    search(list)
+    for number in 1_000..<3_000 { list.append(Hashed(number: number, hashes)) }
+    #expect(count() <= 500)
+    search(list)
+    list.append(Hashed(number: 3_000, hashes))
+    #expect((1...2).contains(count()))
+  }
+
+  @Test func `an index of a list that has become short is given up`() {
+    let index = IdentityIndex(Snapshot((0..<4_000).map { TestElement($0) }))
+    for number in 0..<3_500 where !index.isStale {
+      #expect(index.firstIndex(identifiedBy: number) == 0)
+      index.remove([TestElement(number)], at: 0)
+    }
+    #expect(index.isStale)
+  }
+
+  @Test func `a search of a list never waits for a transaction of another thread`() throws {
+    let list = CollectionProperty((0..<400).map { TestElement($0) })
+    #expect(list.firstIndex(identifiedBy: 300) == 300)
+    let (inside, go) = (Signpost(), Signpost())
+    let owner = Worker {
+      list.transaction { draft in
+        draft.remove(at: 0)
+        inside.open()
+        go.pass()
+      }
+    }
+    #expect(inside.pass())
+    try Worker.run { #expect(list.firstIndex(identifiedBy: 300) == 300) }
+    go.open()
+    try owner.join()
+    #expect(list.firstIndex(identifiedBy: 300) == 299)
+  }
+
+  @Test func `an element that searches its own list while it is compared finds what is committed`()
+    throws
+  {
+    let list = CollectionProperty((0..<300).map { Searcher(number: $0) })
+    let found = Shared<[Int?]>([])
+    Searcher.whenCompared.value = { [weak list] in
+      let offset = list?.firstIndex(identifiedBy: 200)
+      found.modify { $0.append(offset) }
+    }
+    try Worker.run {
+      list.transaction { draft in
+        draft.remove(at: 0)
+        draft.append(Searcher(number: 0, version: 2))
+      }
+    }
+    Searcher.whenCompared.value = nil
+    #expect(!found.value.isEmpty && found.value.allSatisfy { $0 == 200 })
+    #expect(list.firstIndex(identifiedBy: 200) == 199)
+  }
+
+  @Test func `a snapshot returns the first offset of each identity`() {
+    let list = CollectionProperty((0..<600).map { TestElement($0 % 300, $0) })
+    list.remove(at: 5)
+    let offsets = list.snapshot.firstIndices()
+    #expect(offsets.count == 300)
+    #expect(offsets[5] == 304 && offsets[4] == 4 && offsets[6] == 5 && offsets[300] == nil)
+  }
+
   @Test func `identities that edit their own list while they are hashed do not mislead a search`() {
     let list = CollectionProperty((0..<300).map { Meddler(number: $0) })
     let meddling = Meddling(list: list)
@@ -159,4 +239,42 @@ private struct Meddler: Differentiable, Sendable {
 
   var differenceIdentifier: Identifier { Identifier(number: number) }
   func isContentEqual(to source: Meddler) -> Bool { true }
+}
+
+/// An element that counts how often its identity is hashed.
+private struct Hashed: Differentiable, Sendable {
+  struct Identifier: Hashable, Sendable {
+    let number: Int
+    let hashes: Shared<Int>
+
+    static func == (one: Self, other: Self) -> Bool { one.number == other.number }
+
+    func hash(into hasher: inout Hasher) {
+      hashes.modify { $0 += 1 }
+      hasher.combine(number)
+    }
+  }
+
+  let differenceIdentifier: Identifier
+
+  init(number: Int, _ hashes: Shared<Int>) {
+    differenceIdentifier = Identifier(number: number, hashes: hashes)
+  }
+
+  func isContentEqual(to source: Hashed) -> Bool { true }
+}
+
+/// An element that calls a closure when its content is compared.
+private struct Searcher: Differentiable, Sendable {
+  static let whenCompared = Shared<(@Sendable () -> Void)?>(nil)
+
+  let number: Int
+  var version = 1
+
+  var differenceIdentifier: Int { number }
+
+  func isContentEqual(to source: Searcher) -> Bool {
+    Self.whenCompared.value?()
+    return true
+  }
 }

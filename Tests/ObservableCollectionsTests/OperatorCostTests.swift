@@ -1,6 +1,6 @@
 import DataSourceTesting
 import Diffing
-import ObservableCollections
+@testable import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
 import TestSupport
@@ -95,6 +95,31 @@ import Testing
     #expect(small.count == 600)
   }
 
+  @Test(arguments: [1, 50, 500])
+  func `a sort forgets how long its list was`(editsPerTransaction: Int) throws {
+    let items = Items((0..<2_000).map { TestElement($0, $0 * 7919 % 2_003) })
+    let rowCount = Shared(0)
+    let sorted = items.transformed { input in
+      ObservedSort(
+        sort: SortOperator(
+          input: input, order: ElementOrder { $0 < $1 }, parameter: nil, key: { $0.content }),
+        rowCount: rowCount)
+    }
+    let recorder = RecordingObserver(sorted)
+    while items.count > 10 {
+      items.transaction { draft in
+        for _ in 0..<min(editsPerTransaction, draft.count - 10) {
+          draft.remove(at: draft.count / 2)
+        }
+      }
+      #expect(rowCount.value <= max(64, 4 * items.count + 4))
+    }
+    items.append(TestElement(3_000, 4))
+    items.update(at: 3) { $0.content = -1 }
+    #expect(sorted.snapshot.map(\.content) == items.snapshot.map(\.content).sorted())
+    try recorder.check(against: sorted)
+  }
+
   @Test func `the opposite order takes few comparisons`() {
     let items = Items((0..<10_000).map { TestElement($0, $0 * 7919 % 10_007) })
     let comparisons = Calls()
@@ -127,5 +152,18 @@ import Testing
     items.insert(TestElement(-1, 9), at: 0)
     #expect(domain.visits - before == 4)
     withExtendedLifetime(output) {}
+  }
+}
+
+/// A sort that tells how many numbers of rows it uses.
+private struct ObservedSort: CollectionOperator {
+  var sort: SortOperator<TestElement, Int>
+  let rowCount: Shared<Int>
+
+  mutating func start(_ output: CollectionDraft<TestElement>) { sort.start(output) }
+
+  mutating func update(_ output: CollectionDraft<TestElement>) {
+    sort.update(output)
+    rowCount.value = sort.keys.rowCount
   }
 }

@@ -49,6 +49,30 @@ import Testing
     }
   }
 
+  @Test func `a queue of rows is right, and its nodes are too`() {
+    let tree = RowTree(leafLimit: 4, fanLimit: 4, 0..<500)
+    for step in 0..<2_000 {
+      tree.insert(tree.remove(at: 0), at: tree.count)
+      #expect(tree.violation == nil, "step \(step)")
+      if tree.violation != nil { return }
+    }
+    #expect(Array(tree.rows) == Array(0..<500))
+  }
+
+  /// An order that reads a setting which another thread changes answers like this.
+  @Test func `a condition that changes its answers leaves a list of the right rows`() {
+    var random = SeededGenerator(seed: 7)
+    let tree = RowTree(leafLimit: 4, fanLimit: 4, 0..<200)
+    for step in 0..<3_000 {
+      let row = UInt32(random.below(200))
+      tree.remove(row)
+      tree.insert(row) { _ in random.oneIn(2) }
+      #expect(tree.violation == nil, "step \(step)")
+      if tree.violation != nil { return }
+    }
+    #expect(tree.rows.sorted() == Array(0..<200))
+  }
+
   @Test func `a list that grows at random and shrinks to nothing is right`() {
     var random = SeededGenerator(seed: 1)
     let count = 100_000

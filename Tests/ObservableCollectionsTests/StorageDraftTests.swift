@@ -209,6 +209,57 @@ import Testing
     }
   }
 
+  @Test func `a changeset that does not fit the elements traps`() async {
+    await #expect(processExitsWith: .failure, "a deletion behind the end of a short list") {
+      CollectionProperty([1, 2]).publish(
+        Changeset(deletions: [0, 9], insertions: [1]), inserted: [5], updated: [], status: .loaded)
+    }
+    await #expect(processExitsWith: .failure, "a deletion behind the end of a tree") {
+      let items = CollectionProperty(Array(0..<10_000))
+      items.insert(-1, at: 7)
+      items.transaction { $0.apply(Changeset(deletions: [0, 20_000])) { _ in 5 } }
+    }
+    await #expect(processExitsWith: .failure, "an update of an element with another offset") {
+      let items = CollectionProperty([1, 2])
+      items.transaction { $0.apply(Changeset(updates: [.init(from: 0, to: 1)])) { _ in 5 } }
+    }
+    await #expect(processExitsWith: .failure, "the same with the elements in arrays") {
+      CollectionProperty([1, 2]).publish(
+        Changeset(updates: [.init(from: 0, to: 1)]), inserted: [], updated: [5], status: .loaded)
+    }
+  }
+
+  @Test func `a comparison that removes the element which is replaced traps`() async {
+    await #expect(processExitsWith: .failure, "by an offset") {
+      let items = CollectionProperty([ComparingElement(id: 1), ComparingElement(id: 2)])
+      items.transaction { draft in
+        ComparingElement.whenCompared = { if draft.count == 2 { draft.remove(at: 0) } }
+        draft[1] = ComparingElement(id: 2, version: 2)
+      }
+    }
+    await #expect(processExitsWith: .failure, "by a closure") {
+      let items = CollectionProperty([1, 2, 3])
+      items.transaction { draft in
+        draft.update(at: 1) { element in
+          draft.remove(at: 0)
+          element = 2
+        }
+      }
+    }
+  }
+
+  @Test func `a closure that changes an element may edit other elements`() {
+    let items = Items((0..<4).map { TestElement($0) })
+    items.transaction { draft in
+      draft.update(at: 1) { element in
+        draft.append(TestElement(9))
+        draft[3].content = 5
+        element.content = 7
+      }
+    }
+    #expect(items.snapshot.map(\.content) == [0, 7, 0, 5, 0])
+  }
+
   @Test func itLeadsToWhatTheDifferenceLedTo() throws {
     for seed in UInt64(0)..<60 {
       var editor = RandomEditor<TestElement>(seed: seed, size: seed % 2 == 0 ? 20 : 600)
@@ -236,7 +287,7 @@ private struct ComparingElement: Identifiable, Differentiable, Sendable {
 
   func isContentEqual(to source: ComparingElement) -> Bool {
     Self.whenCompared?()
-    return true
+    return version == source.version
   }
 }
 

@@ -240,6 +240,9 @@ extension Changeset {
     var result: [Element] = []
     result.reserveCapacity(old.count + countChange)
     let removals = removals
+    precondition(
+      removals.isEmpty || removals[0] >= 0 && removals[removals.count - 1] < old.count,
+      "\(self) does not fit \(old.count) elements")
     var removal = 0
     var taken = 0
     // Appends elements that stay until the result has `count` elements.

@@ -103,8 +103,11 @@ where Element.DifferenceIdentifier: Sendable {
     if elements.count < IdentityIndex<Element>.minimumCount {
       offset = elements.firstIndex(identifiedBy: identifier)
     } else {
-      if index == nil || index?.isStale == true { index = IdentityIndex(elements) }
-      offset = index?.firstIndex(identifiedBy: identifier)
+      let index = index ?? IdentityIndex(elements)
+      self.index = index
+      let found = index.firstIndex(identifiedBy: identifier)
+      // Hashing the identities may have used the index.
+      offset = index.isStale ? elements.firstIndex(identifiedBy: identifier) : found
     }
     if let offset { (anchor, isFound) = (offset, true) }
   }
@@ -114,6 +117,7 @@ where Element.DifferenceIdentifier: Sendable {
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
     index?.follow(changeset, from: change.before, to: after)
+    if index?.isStale == true { index = nil }
     guard let identifier = identifier.value else { return }
     let isDeleted = changeset.deletions.contains(anchor)
     anchor = changeset.nearestOffset(to: anchor, count: change.before.count) ?? 0

@@ -134,6 +134,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
       } else {
         follow(change, output)
       }
+      if keys.rowCount > 64, source.count < keys.rowCount / 4 { renumber() }
     }
     if let parameter, parameter.isSet {
       order = parameter.value
@@ -267,6 +268,18 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   func isEquivalent(_ one: Key, _ other: Key) -> Bool {
     !order.precedes(one, other) && !order.precedes(other, one)
+  }
+
+  /// Numbers the rows from 0. Otherwise, large changes of a list that has become short would take the time of the
+  /// long one.
+  @inlinable
+  mutating func renumber() {
+    let rows = Array(source.rows)
+    var numbers = Array(repeating: UInt32(0), count: keys.rowCount)
+    for (number, row) in rows.enumerated() { numbers[Int(row)] = UInt32(number) }
+    keys = RowValues(rows.map { keys[$0] })
+    source = RowTree(0..<UInt32(rows.count))
+    sorted = RowTree(sorted.rows.map { numbers[Int($0)] })
   }
 
   // MARK: Many changes

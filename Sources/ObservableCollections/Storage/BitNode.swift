@@ -12,9 +12,9 @@ struct BitNode {
   /// The value of counts that are not in use. A list has at most half as many elements.
   static var unused: Int32 { 1 << 30 }
 
-  /// The number of bits in the children before each child. The unused ones are about ``unused``.
+  /// The number of bits in the children before each child. The unused ones are ``unused``.
   var starts: UnsafeMutablePointer<Int32> { words }
-  /// The number of set bits in the children before each child. The unused ones are about ``unused``.
+  /// The number of set bits in the children before each child. The unused ones are ``unused``.
   var ones: UnsafeMutablePointer<Int32> { words + 16 }
   /// The slots of the children.
   var children: UnsafeMutablePointer<Int32> { words + 32 }

@@ -128,7 +128,7 @@ extension BitTree {
   /// Splits a full leaf at the end of the path, and inserts bits.
   private func insertSplitting(_ leaf: Int, _ new: UInt64, _ newCount: Int, at offset: Int) {
     let count = bitCount(of: leaf)
-    let split = Self.splitPoint(count, insertingAt: offset, leafLimit / 4)
+    let split = splitPoint(count, insertingAt: offset, leafLimit / 4)
     let next = leaves.allocate()
     clear(next)
     let (left, right) = (bits(of: leaf), bits(of: next))
@@ -144,15 +144,6 @@ extension BitTree {
     setBitCount(of: leaf, leftCount)
     setBitCount(of: next, count + newCount - leftCount)
     insertNode(next, after: leaf, level: 1, start: leftCount, ones: left.onesBefore(leftCount))
-  }
-
-  /// Returns the number of elements that stay in a node that is split.
-  ///
-  /// Nodes that are filled from one end keep three quarters of their elements.
-  private static func splitPoint(_ count: Int, insertingAt position: Int, _ quarter: Int) -> Int {
-    let small = max(1, quarter)
-    if position == count { return count - small }
-    return position == 0 ? small : count / 2
   }
 
   /// Inserts the second half of a split node after the first.
@@ -180,7 +171,7 @@ extension BitTree {
       node.insert(new, start: newStart, ones: newOnes, at: position)
       return
     }
-    let split = Self.splitPoint(node.count, insertingAt: position, nodeMinimum)
+    let split = splitPoint(node.count, insertingAt: position, nodeMinimum)
     let next = nodes.allocate()
     let right = self.node(next)
     node = self.node(slot)
@@ -205,13 +196,6 @@ extension BitTree {
   /// The minimum number of children of an inner node that is not the root.
   var nodeMinimum: Int { max(2, fanLimit / 4) }
 
-  /// Returns the number of elements that the first of two nodes gets.
-  ///
-  /// The nodes are merged only if that leaves space for insertions.
-  private static func share(of count: Int, _ limit: Int, minimum: Int) -> Int {
-    count <= max(limit * 3 / 4, 2 * minimum - 1) ? count : count / 2
-  }
-
   /// Merges the leaf at the end of the path with a neighbor, or takes bits from the neighbor.
   private func balanceLeaf() {
     let (slot, child) = step(1)
@@ -220,7 +204,7 @@ extension BitTree {
     let (leaf, next) = (Int(parent.children[position]), Int(parent.children[position + 1]))
     let (left, right) = (bits(of: leaf), bits(of: next))
     let (count, nextCount) = (bitCount(of: leaf), bitCount(of: next))
-    let newCount = Self.share(of: count + nextCount, leafLimit, minimum: leafMinimum)
+    let newCount = firstShare(of: count + nextCount, leafLimit, minimum: leafMinimum)
     if newCount >= count {
       let moved = newCount - count
       right.copy(0..<moved, to: left, at: count)
@@ -267,7 +251,7 @@ extension BitTree {
       parent.starts[position + 1] - parent.starts[position],
       parent.ones[position + 1] - parent.ones[position]
     )
-    let count = Self.share(of: left.count + right.count, fanLimit, minimum: nodeMinimum)
+    let count = firstShare(of: left.count + right.count, fanLimit, minimum: nodeMinimum)
     if let base = left.balance(with: right, count, start: start, ones: ones) {
       parent.starts[position + 1] = parent.starts[position] + base.start
       parent.ones[position + 1] = parent.ones[position] + base.ones

@@ -22,7 +22,7 @@ extension BitTree {
       var (count, ones) = (0, 0)
       for child in 0..<BitNode.capacity {
         if child >= node.count {
-          if min(node.starts[child], node.ones[child]) <= BitNode.unused / 2 {
+          if node.starts[child] != BitNode.unused || node.ones[child] != BitNode.unused {
             return (0, 0, "a node has counts behind its end")
           }
           continue

@@ -2,10 +2,12 @@ public import Diffing
 
 /// An index of the identities of a list, which finds the first element with an identity in O(log *n*).
 ///
-/// It is created when an element is first looked up in a long list, and follows each edit from then on.
+/// It is created when an element is first looked up in a long list, and follows the edits from then on. After as many
+/// edits without a search as take the time of creating another one, it gives up and becomes *stale*. So does the index
+/// of a list that has become short.
 ///
-/// Hashing and comparing identities may call code that edits or searches the list again. The index is *stale* then,
-/// and its owner creates another one.
+/// Hashing and comparing identities may call code that edits or searches the list again. The index is stale then, too.
+/// The owner of a stale index creates another one for the next search.
 @usableFromInline
 final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: only the thread inside the gate of a collection, or the thread that delivers, uses it.
@@ -24,6 +26,8 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   private var rowsByIdentifier: [Identifier: UInt32]
   /// The further rows of identities that occur more than once.
   private var duplicates: [Identifier: Set<UInt32>] = [:]
+  /// The number of elements that were edited since the last search.
+  private var editCount = 0
   /// A Boolean value that indicates whether the index is being used now.
   private var isBusy = false
   /// A Boolean value that indicates whether the index no longer describes the list.
@@ -48,7 +52,8 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   @usableFromInline
   func firstIndex(identifiedBy identifier: Identifier) -> Int? {
     var offset: Int?
-    use {
+    editCount = 0
+    use(edits: 0) {
       guard let row = rowsByIdentifier[identifier] else { return }
       let others = duplicates.isEmpty ? nil : duplicates[identifier]
       offset =
@@ -63,7 +68,7 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   /// Follows the insertion of elements.
   @usableFromInline
   func insert(_ elements: [Element], at offset: Int) {
-    use {
+    use(edits: elements.count) {
       for (position, element) in elements.enumerated() {
         insert(element.differenceIdentifier, at: offset + position)
       }
@@ -73,7 +78,7 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   /// Follows the removal of elements.
   @usableFromInline
   func remove(_ elements: [Element], at offset: Int) {
-    use {
+    use(edits: elements.count) {
       for element in elements { remove(element.differenceIdentifier, rows.remove(at: offset)) }
     }
   }
@@ -81,26 +86,25 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   /// Follows the move of an element.
   @usableFromInline
   func move(from source: Int, to destination: Int) {
-    use { rows.insert(rows.remove(at: source), at: destination) }
+    use(edits: 1) { rows.insert(rows.remove(at: source), at: destination) }
   }
 
   /// Follows the update of an element.
   @usableFromInline
   func update(_ old: Element, to new: Element, at offset: Int) {
-    use { replace(old.differenceIdentifier, by: new.differenceIdentifier, at: offset) }
+    use(edits: 1) { replace(old.differenceIdentifier, by: new.differenceIdentifier, at: offset) }
   }
 
   /// Follows a change.
   ///
   /// - Parameters:
-  ///   - changeset: The change. If it is large, the index becomes stale.
+  ///   - changeset: The change.
   ///   - old: The list before the change.
   ///   - new: The list after the change.
   /// - Complexity: O(*k* log *n*) in the *k* operations.
   @usableFromInline
   func follow(_ changeset: Changeset, from old: Snapshot<Element>, to new: Snapshot<Element>) {
-    if changeset.changeCount > Self.minimumCount / 16 + old.count / 16 { return invalidate() }
-    use {
+    use(edits: changeset.changeCount) {
       let origins = changeset.moves.map { rows[$0.from] }
       let removed = Dictionary(
         uniqueKeysWithValues: changeset.deletions.map { ($0, old[$0].differenceIdentifier) })
@@ -131,8 +135,10 @@ final class IdentityIndex<Element: Differentiable & Sendable>: @unchecked Sendab
   @usableFromInline
   func invalidate() { isStale = true }
 
-  private func use(_ body: () -> Void) {
-    if isBusy { isStale = true }
+  private func use(edits: Int, _ body: () -> Void) {
+    editCount += edits
+    let isShort = edits > 0 && rows.count < rowCount / 4
+    if isBusy || isShort || editCount > (Self.minimumCount + rows.count) / 8 { isStale = true }
     if isStale { return }
     isBusy = true
     body()

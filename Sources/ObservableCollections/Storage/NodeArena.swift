@@ -86,3 +86,28 @@ func innerNodeCount(above leafCount: Int, fan: Int) -> Int {
   }
   return total
 }
+
+/// Returns the number of elements that stay in a node that is split. A node that is filled from one end keeps three
+/// quarters of its elements.
+///
+/// - Parameters:
+///   - count: The number of elements of the node.
+///   - position: The position of the element to insert.
+///   - quarter: A quarter of the maximum number of elements.
+func splitPoint(_ count: Int, insertingAt position: Int, _ quarter: Int) -> Int {
+  let small = max(1, quarter)
+  if position == count { return count - small }
+  return position == 0 ? small : count / 2
+}
+
+/// Returns the number of elements that the first of two neighbors gets, of which one has become too small.
+///
+/// The nodes are merged only if that leaves space for insertions.
+///
+/// - Parameters:
+///   - count: The number of elements of both.
+///   - limit: The maximum number of elements of a node.
+///   - minimum: The minimum number of elements of a node.
+func firstShare(of count: Int, _ limit: Int, minimum: Int) -> Int {
+  count <= max(limit * 3 / 4, 2 * minimum - 1) ? count : count / 2
+}

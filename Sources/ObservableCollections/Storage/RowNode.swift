@@ -29,7 +29,7 @@ struct RowNode {
   }
   /// The rows of a leaf. The unused ones are ``noRow``.
   @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
-  /// The number of rows in the children before each child. The unused ones are about ``unused``.
+  /// The number of rows in the children before each child. The unused ones are ``unused``.
   @inlinable var starts: UnsafeMutablePointer<Int32> { words + 16 }
   /// The slots of the children. The unused ones are ``noRow``.
   @inlinable var children: UnsafeMutablePointer<Int32> { words + 32 }

@@ -131,7 +131,7 @@ extension RowTree {
   private func insertSplitting(_ row: UInt32, _ place: RowPlace) {
     let next = nodes.allocate()
     let (left, right) = (node(place.leaf), node(next))
-    let split = Self.splitPoint(left.count, insertingAt: place.position, leafLimit / 4)
+    let split = splitPoint(left.count, insertingAt: place.position, leafLimit / 4)
     right.clearRows(from: left.count - split)
     right.rows.update(from: left.rows + split, count: right.count)
     left.clearRows(from: split)
@@ -155,15 +155,6 @@ extension RowTree {
   private func setParent(_ slot: Int, ofChildrenFrom start: Int) {
     let node = self.node(slot)
     for position in start..<node.count { self.node(Int(node.children[position])).parent = slot }
-  }
-
-  /// Returns the number of elements that stay in a node that is split.
-  ///
-  /// Nodes that are filled from one end keep three quarters of their elements.
-  private static func splitPoint(_ count: Int, insertingAt position: Int, _ quarter: Int) -> Int {
-    let small = max(1, quarter)
-    if position == count { return count - small }
-    return position == 0 ? small : count / 2
   }
 
   /// Inserts the second half of a split node after the first.
@@ -194,7 +185,7 @@ extension RowTree {
     let next = nodes.allocate()
     let (left, right) = (node(slot), node(next))
     right.clearChildren(from: 0)
-    let split = Self.splitPoint(left.count, insertingAt: position, nodeMinimum)
+    let split = splitPoint(left.count, insertingAt: position, nodeMinimum)
     let base = left.starts[split]
     moveChildren(of: left, split..<left.count, to: right, at: 0, adding: -base)
     left.clearChildren(from: split)
@@ -234,13 +225,6 @@ extension RowTree {
   /// The minimum number of children of an inner node that is not the root.
   var nodeMinimum: Int { max(2, fanLimit / 4) }
 
-  /// Returns the number of elements that the first of two nodes gets.
-  ///
-  /// The nodes are merged only if that leaves space for insertions.
-  private static func share(of count: Int, _ limit: Int, minimum: Int) -> Int {
-    count <= max(limit * 3 / 4, 2 * minimum - 1) ? count : count / 2
-  }
-
   /// Merges a leaf with a neighbor, or takes rows from the neighbor.
   private func balanceLeaf(_ slot: Int) {
     let parentSlot = node(slot).parent
@@ -250,7 +234,7 @@ extension RowTree {
     let (leaf, next) = (Int(parent.children[position]), Int(parent.children[position + 1]))
     let (left, right) = (node(leaf), node(next))
     let (count, total) = (left.count, left.count + right.count)
-    let newCount = Self.share(of: total, leafLimit, minimum: leafMinimum)
+    let newCount = firstShare(of: total, leafLimit, minimum: leafMinimum)
     if newCount >= count {
       let moved = newCount - count
       (left.rows + count).update(from: right.rows, count: moved)
@@ -297,7 +281,7 @@ extension RowTree {
     let start = parent.starts[position + 1] - parent.starts[position]
     let (count, nextCount) = (left.count, right.count)
     let total = count + nextCount
-    let newCount = Self.share(of: total, fanLimit, minimum: nodeMinimum)
+    let newCount = firstShare(of: total, fanLimit, minimum: nodeMinimum)
     if newCount >= count {
       let moved = newCount - count
       moveChildren(of: right, 0..<moved, to: left, at: count, adding: start)

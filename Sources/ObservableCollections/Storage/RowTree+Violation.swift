@@ -24,8 +24,7 @@ extension RowTree {
       var count = 0
       for position in 0..<RowNode.childCapacity {
         if position >= node.count {
-          if node.starts[position] <= RowNode.unused / 2 || node.children[position] != RowNode.noRow
-          {
+          if node.starts[position] != RowNode.unused || node.children[position] != RowNode.noRow {
             return (0, 0, "a node has children behind its end")
           }
           continue

@@ -40,7 +40,10 @@ final class RowValues<Value>: @unchecked Sendable {
   /// The value of a row that is in use.
   @inlinable
   subscript(row: UInt32) -> Value {
-    get { values[Int(row)] }
+    get {
+      assert(row < rowCount, "row \(row) was never used")
+      return values[Int(row)]
+    }
     set { values[Int(row)] = newValue }
   }
 

@@ -41,6 +41,9 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   /// The maximum number of children of an inner node.
   @usableFromInline let fanLimit: Int
 
+  /// The maximum number of values.
+  @inlinable static var maximumCount: Int { Int(Int32.max) }
+
   /// Creates a list of values.
   ///
   /// - Parameters:
@@ -102,6 +105,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
   @inlinable
   func append(_ new: some Collection<Value>, leafCount: Int) {
     count = new.count
+    checkCount()
     var (leaf, position, end) = (-1, 0, 0)
     for value in new {
       if position == end {
@@ -139,6 +143,11 @@ package final class SummaryTree<Value>: @unchecked Sendable {
     total = summary(of: root, level: height)
   }
 
+  @inlinable
+  func checkCount() {
+    precondition(count <= Self.maximumCount, "a list has at most \(Self.maximumCount) values")
+  }
+
   // MARK: Reading
 
   /// The value at an offset.
@@ -164,6 +173,7 @@ package final class SummaryTree<Value>: @unchecked Sendable {
     precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
     let position = descend(to: offset)
     count += 1
+    checkCount()
     var gap = makeGap(in: path[0].node, level: 0, at: position)
     values[gap.slot * leafLimit + gap.position] = value
     var (new, level) = (gap.new, 1)
