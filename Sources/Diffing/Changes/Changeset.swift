@@ -237,45 +237,46 @@ extension Changeset {
   package func applying<Element>(
     to old: [Element], inserted: [Element], updated: [Element]
   ) -> [Element] {
-    var result: [Element] = []
-    result.reserveCapacity(old.count + countChange)
-    let removals = removals
+    let (removals, count) = (removals, old.count + countChange)
     precondition(
       removals.isEmpty || removals[0] >= 0 && removals[removals.count - 1] < old.count,
       "\(self) does not fit \(old.count) elements")
-    var removal = 0
-    var taken = 0
-    // Appends elements that stay until the result has `count` elements.
-    func appendStayed(upTo count: Int) {
-      while result.count < count {
-        let end = removal < removals.count ? removals[removal] : old.count
-        precondition(
-          taken < end || removal < removals.count, "\(self) does not fit \(old.count) elements")
-        let stretch = Swift.min(end - taken, count - result.count)
-        result.append(contentsOf: old[taken..<taken + stretch])
-        taken += stretch
-        if taken == end, removal < removals.count {
-          taken += 1
-          removal += 1
+    var result = Array<Element>(unsafeUninitializedCapacity: count) { buffer, filled in
+      var (removal, taken) = (0, 0)
+      // Appends elements that stay until the result has `end` elements.
+      func appendStayed(upTo end: Int) {
+        while filled < end {
+          let stop = removal < removals.count ? removals[removal] : old.count
+          precondition(
+            taken < stop || removal < removals.count, "\(self) does not fit \(old.count) elements")
+          let stretch = Swift.min(stop - taken, end - filled)
+          for offset in 0..<stretch {
+            buffer.initializeElement(at: filled + offset, to: old[taken + offset])
+          }
+          filled += stretch
+          taken += stretch
+          if taken == stop, removal < removals.count {
+            taken += 1
+            removal += 1
+          }
         }
       }
-    }
-    var insertion = 0
-    var move = 0
-    while insertion < insertions.count || move < moves.count {
-      let isInsertion =
-        move == moves.count
-        || (insertion < insertions.count && insertions[insertion] < moves[move].to)
-      appendStayed(upTo: isInsertion ? insertions[insertion] : moves[move].to)
-      if isInsertion {
-        result.append(inserted[insertion])
-        insertion += 1
-      } else {
-        result.append(old[moves[move].from])
-        move += 1
+      var (insertion, move) = (0, 0)
+      while insertion < insertions.count || move < moves.count {
+        let isInsertion =
+          move == moves.count
+          || (insertion < insertions.count && insertions[insertion] < moves[move].to)
+        let offset = isInsertion ? insertions[insertion] : moves[move].to
+        precondition(offset < count, "\(self) does not fit \(old.count) elements")
+        appendStayed(upTo: offset)
+        precondition(filled < count, "\(self) does not fit \(old.count) elements")
+        let element = isInsertion ? inserted[insertion] : old[moves[move].from]
+        buffer.initializeElement(at: filled, to: element)
+        filled += 1
+        if isInsertion { insertion += 1 } else { move += 1 }
       }
+      appendStayed(upTo: count)
     }
-    appendStayed(upTo: old.count + countChange)
     // By index: iterating allocates in code that is not specialized.
     for position in 0..<updates.count { result[updates[position].to] = updated[position] }
     return result

@@ -347,8 +347,27 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   /// Sorts rows. Rows with equivalent keys are sorted by their positions in the input.
   @inlinable
   func sort(_ rows: inout [UInt32], positions: [UInt32]) {
+    // With the key beside the row, sorting reads memory in its order.
+    var sorted = rows.map { RowWithKey(row: $0, key: keys[$0]) }
     positions.withUnsafeBufferPointer { positions in
-      rows.sort { precedes($0, $1, positions) }
+      sorted.sort { one, other in
+        order.precedes(one.key, other.key)
+          || positions[Int(one.row)] < positions[Int(other.row)]
+            && !order.precedes(other.key, one.key)
+      }
+    }
+    for index in rows.indices { rows[index] = sorted[index].row }
+  }
+
+  @usableFromInline
+  struct RowWithKey {
+    @usableFromInline let row: UInt32
+    @usableFromInline let key: Key
+
+    @inlinable
+    init(row: UInt32, key: Key) {
+      self.row = row
+      self.key = key
     }
   }
 
