@@ -73,7 +73,7 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
       followUpdate(change, output)
     } else if change.changeset.changeCount == 1 {
       followSingle(change, output)
-    } else if change.changeset.changeCount > max(4, passes.count / 64) {
+    } else if change.changeset.changeCount > max(4, passes.count / 32) {
       rebuild(change, output)
     } else {
       follow(change, output)
