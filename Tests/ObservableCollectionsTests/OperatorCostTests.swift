@@ -144,6 +144,37 @@ import Testing
     try recorder.check(against: window)
   }
 
+  @Test(arguments: sizes) func `each operator edits only what changes`(size: Int) {
+    let items = Items((0..<size).map { TestElement($0, $0 % 10) })
+    let outputs = [
+      items.map { $0 }, items.compactMap { $0.content > 4 ? $0 : nil },
+      items.filter { $0.content > 4 }, items.filter(by: Property(4)) { $0.content > $1 },
+      items.sorted(by: \.content), items.sorted(by: Property(.descending(\.content))),
+      items.reversed(), items.concatenated(with: items), items.prefix(size / 2),
+      items.suffix(Property(size / 2)), items.dropFirst(size / 4),
+      items.window(Property(size / 4..<size / 2)),
+      items.window(around: Property<Int?>(size / 2), before: 10, after: 20),
+    ]
+    let largest = Shared(0)
+    let observations = outputs.map { output in
+      output.observe { event in
+        if case .change(let change) = event {
+          largest.modify { $0 = max($0, change.changeset.changeCount) }
+        }
+      }
+    }
+    let domain = items.collection.node.domain
+    let before = domain.visits
+    items[size / 3] = TestElement(size / 3, 8)
+    items.insert(TestElement(-1, 9), at: size / 3)
+    items.remove(at: size / 3 + 5)
+    items.move(from: size / 3, to: size / 3 + 7)
+    // A list that is concatenated with itself changes twice.
+    #expect(largest.value == 2)
+    #expect(domain.visits - before == 4 * outputs.count)
+    for observation in observations { observation.dispose() }
+  }
+
   @Test(arguments: sizes) func `one change visits each operator once`(size: Int) {
     let items = Items((0..<size).map { TestElement($0, $0 % 10) })
     let output = items.filter { $0.content > 2 }.sorted(by: \.content).reversed().prefix(10)
