@@ -348,7 +348,7 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @inlinable
   func sort(_ rows: inout [UInt32], positions: [UInt32]) {
     // With the key beside the row, sorting reads memory in its order.
-    var sorted = rows.map { RowWithKey(row: $0, key: keys[$0]) }
+    var sorted = rows.map { (row: $0, key: keys[$0]) }
     positions.withUnsafeBufferPointer { positions in
       sorted.sort { one, other in
         order.precedes(one.key, other.key)
@@ -357,18 +357,6 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
       }
     }
     for index in rows.indices { rows[index] = sorted[index].row }
-  }
-
-  @usableFromInline
-  struct RowWithKey {
-    @usableFromInline let row: UInt32
-    @usableFromInline let key: Key
-
-    @inlinable
-    init(row: UInt32, key: Key) {
-      self.row = row
-      self.key = key
-    }
   }
 
   /// Merges rows that are sorted, few into many.
