@@ -11,7 +11,7 @@ public import SwappablePrimitives
 /// Observers receive exactly the edits that you make. To deliver several edits as one change, make
 /// them in a ``transaction(_:)``. All methods can be called from any thread.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`. Access is
+  // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`. Access is
   // not checked for exclusivity at run time: they are read and written whole, and a draft that one of them
   // releases is held by its caller.
 
