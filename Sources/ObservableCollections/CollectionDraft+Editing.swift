@@ -15,12 +15,13 @@ extension CollectionDraft {
     if working.count < IdentityIndex<Element>.minimumCount {
       return snapshot.firstIndex(identifiedBy: identifier)
     }
+    // Hashing or comparing the identities may edit or search this draft.
     if index == nil || index?.isStale == true {
       let contents = working
       index = IdentityIndex(Snapshot(contents))
-      // Hashing or comparing the identities may have edited this draft.
       if !working.isIdentical(to: contents) { index?.invalidate() }
     }
+    let index = index
     let offset = index?.firstIndex(identifiedBy: identifier)
     return index?.isStale == false ? offset : snapshot.firstIndex(identifiedBy: identifier)
   }
@@ -84,10 +85,13 @@ extension CollectionDraft {
   public func update<Failure: Error>(
     at index: Int, _ body: (inout Element) throws(Failure) -> Void
   ) throws(Failure) {
-    let (start, old) = (working, self[index])
-    var element = old
+    let old = self[index]
+    var (start, element): (PersistentArray?, Element) = (working, old)
     try body(&element)
-    if !working.isIdentical(to: start) {
+    let isEdited = start.map { !working.isIdentical(to: $0) } ?? true
+    // Otherwise, each update would copy a path of the tree that the previous one has copied.
+    start = nil
+    if isEdited {
       precondition(
         index < count && sameIdentity(self[index].differenceIdentifier, old.differenceIdentifier),
         "the closure that changes the element at \(index) also moves or removes this element")

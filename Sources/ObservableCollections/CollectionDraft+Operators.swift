@@ -20,6 +20,7 @@ extension CollectionDraft {
     checkUpdate(changeset)
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
+    changeset.checkFits(working.count)
     apply(
       changeset, inserted: changeset.insertions.map(element),
       updated: changeset.updates.map { element($0.to) })

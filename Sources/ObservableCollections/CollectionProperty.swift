@@ -139,12 +139,25 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       if let openDraft { return openDraft.firstIndex(identifiedBy: identifier) }
     } else if context.transaction != nil {
       return edit { $0.firstIndex(identifiedBy: identifier) }
-    } else if gate.tryEnter(as: thread) {
+    } else if enterSoon(thread) {
       return performInside(canFail: false, thread, context) {
         $0.firstIndex(identifiedBy: identifier)
       }
     }
     return collection.snapshot.firstIndex(identifiedBy: identifier)
+  }
+
+  /// Enters the gate, unless another thread is inside for longer than a short edit takes.
+  ///
+  /// A search of a long list would take thousands of times as long without the index.
+  @usableFromInline
+  func enterSoon(_ thread: ThreadID) -> Bool {
+    let attempts = collection.snapshot.count < IdentityIndex<Element>.minimumCount ? 1 : 64
+    for attempt in 1...attempts {
+      if gate.tryEnter(as: thread) { return true }
+      if attempt < attempts { ThreadID.yield() }
+    }
+    return false
   }
 
   /// Edits a new draft, after this thread has entered the gate.
@@ -225,8 +238,13 @@ extension CollectionProperty {
     let draft = openDraft
     openDraft = nil
     draft?.close()
-    // The next search creates another index.
-    draft?.index?.invalidate()
+    // After edits, the next search creates another index.
+    if let draft, draft.contents.storage.isIdentical(to: collection.current.state.snapshot.storage)
+    {
+      index = draft.index
+    } else {
+      draft?.index?.invalidate()
+    }
     gate.leave(as: .current)
     return draft
   }

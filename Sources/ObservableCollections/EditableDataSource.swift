@@ -69,8 +69,9 @@ extension EditableDataSource {
 
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
-  /// Inside a transaction of this thread, this is the offset after the edits so far. Otherwise, the committed elements
-  /// are searched. This never waits for transactions of other threads, but takes O(n) while there is one.
+  /// Inside a transaction of this list, this is the offset after the edits so far. Inside `withTransaction`, the list
+  /// takes part in the transaction from then on, as if it were edited. Otherwise, the committed elements are searched.
+  /// This never waits for transactions of other threads, but takes O(n) while there is one.
   ///
   /// - Complexity: O(log n) for an identity that occurs once. The first search takes O(n).
   @inlinable

@@ -38,6 +38,7 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// Returns the offset of the first element with an identity, or `nil` if there is none.
   ///
   /// - Complexity: O(n).
+  @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
     var start = 0
     while start < count {

@@ -25,4 +25,7 @@ package struct ThreadID: Hashable, Sendable {
       ThreadID(raw: UInt(pthread_self()))
     #endif
   }
+
+  /// Lets other threads run.
+  package static func yield() { sched_yield() }
 }

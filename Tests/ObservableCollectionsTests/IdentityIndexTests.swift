@@ -127,6 +127,41 @@ import Testing
     #expect((1...2).contains(count()))
   }
 
+  @Test func `a transaction that fails without an edit keeps the index`() {
+    struct Failure: Error {}
+    let hashes = Shared(0)
+    let list = CollectionProperty((0..<1_000).map { Hashed(number: $0, hashes) })
+    let identifier = list[900].differenceIdentifier
+    #expect(list.firstIndex(identifiedBy: identifier) == 900)
+    hashes.value = 0
+    for _ in 0..<10 {
+      #expect(throws: Failure.self) {
+        try list.update(identifiedBy: identifier) { _ in throw Failure() }
+      }
+    }
+    #expect(hashes.value <= 40)
+    #expect(list.firstIndex(identifiedBy: identifier) == 900)
+  }
+
+  @Test func `an identity that searches twice and edits while it is hashed does not mislead`() {
+    let list = CollectionProperty((0..<1_000).map { Meddler(number: $0) })
+    list.transaction { draft in
+      _ = draft.firstIndex(identifiedBy: .init(number: 5))
+      nonisolated(unsafe) let inner = draft
+      let isDone = Shared(false)
+      let meddling = Meddling(list: list) {
+        if isDone.exchange(true) { return }
+        _ = inner.firstIndex(identifiedBy: .init(number: 7))
+        _ = inner.firstIndex(identifiedBy: .init(number: 8))
+        inner.insert(Meddler(number: 100_000), at: 0)
+      }
+      let offset = Meddling.$current.withValue(meddling) {
+        draft.firstIndex(identifiedBy: .init(number: 500))
+      }
+      #expect(isDone.value && offset == 501)
+    }
+  }
+
   @Test func `an index of a list that has become short is given up`() {
     let index = IdentityIndex(Snapshot((0..<4_000).map { TestElement($0) }))
     for number in 0..<3_500 where !index.isStale {
@@ -209,12 +244,15 @@ private final class Meddling: Sendable {
   let list: CollectionProperty<Meddler>
   let edits = Locked(0)
   private let calls = Locked(0)
+  private let action: (@Sendable () -> Void)?
 
-  init(list: CollectionProperty<Meddler>) {
+  init(list: CollectionProperty<Meddler>, action: (@Sendable () -> Void)? = nil) {
     self.list = list
+    self.action = action
   }
 
   func meddle() {
+    if let action { return action() }
     let call = calls.withLock { calls in
       calls += 1
       return calls

@@ -1,5 +1,5 @@
 import DataSourceTesting
-import Diffing
+@testable import Diffing
 import ObservableCollections
 import ReactiveSignals
 import TestSupport
@@ -223,9 +223,39 @@ import Testing
       let items = CollectionProperty([1, 2])
       items.transaction { $0.apply(Changeset(updates: [.init(from: 0, to: 1)])) { _ in 5 } }
     }
+    await #expect(processExitsWith: .failure, "the same element deleted twice") {
+      let items = CollectionProperty(Array(0..<10))
+      items.transaction { $0.apply(Changeset(unordered: [9, 9, 9])) { _ in 5 } }
+    }
+    await #expect(processExitsWith: .failure, "deletions of a tree that are not in order") {
+      let items = CollectionProperty(Array(0..<3_001))
+      items.insert(-1, at: 7)
+      items.transaction { $0.apply(Changeset(unordered: [336, 605, 365])) { _ in 5 } }
+    }
+    await #expect(processExitsWith: .failure, "deletions that are applied to another list") {
+      _ = Changeset(unordered: [9, 9]).applying(to: Array(0..<10), with: Array(0..<8))
+    }
+    await #expect(processExitsWith: .failure, "two updates that exchange their offsets") {
+      let items = CollectionProperty([1, 2, 3])
+      let updates = [Changeset.Update(from: 1, to: 0), Changeset.Update(from: 0, to: 1)]
+      items.transaction { $0.apply(Changeset(updates: updates)) { $0 + 7 } }
+    }
     await #expect(processExitsWith: .failure, "the same with the elements in arrays") {
       CollectionProperty([1, 2]).publish(
         Changeset(updates: [.init(from: 0, to: 1)]), inserted: [], updated: [5], status: .loaded)
+    }
+  }
+
+  @Test func `any changeset between two lists fits`() {
+    var random = SeededGenerator(seed: 3)
+    for _ in 0..<2_000 {
+      let old = (0..<random.below(12)).shuffled(using: &random).map { TestElement($0) }
+      let new = (0..<random.below(12)).shuffled(using: &random)
+        .map { TestElement($0, random.below(2)) }
+      let changeset = Changeset(from: old, to: new)
+      #expect(changeset.misfit(oldCount: old.count) == nil)
+      #expect(changeset.inverse.misfit(oldCount: new.count) == nil)
+      #expect(changeset.applying(to: old, with: new) == new)
     }
   }
 
@@ -322,4 +352,12 @@ private final class Token: Sendable {
   }
 
   deinit { whenReleased() }
+}
+
+extension Changeset {
+  /// Creates deletions that may be in a wrong order, as a release build accepts them.
+  fileprivate init(unordered deletions: [Int]) {
+    self.init(
+      unchecked: (deletions: deletions, insertions: [], moves: [], updates: []))
+  }
 }

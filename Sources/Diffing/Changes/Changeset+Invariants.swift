@@ -27,6 +27,32 @@ extension Changeset {
     return nil
   }
 
+  /// Returns why the changeset cannot be applied to a list, or `nil` if it can.
+  ///
+  /// Unlike ``invariantViolation(oldCount:newCount:)``, this allows more moves than necessary.
+  ///
+  /// - Parameter oldCount: The number of elements of the list.
+  /// - Complexity: O(*k* log *k*) for *k* operations.
+  @usableFromInline
+  package func misfit(oldCount: Int) -> String? {
+    let newCount = oldCount + countChange
+    if let violation = orderViolation ?? boundsViolation(oldCount: oldCount, newCount: newCount) {
+      return violation
+    }
+    if updates.isEmpty { return nil }
+    let (removals, arrivals) = (removals, arrivals)
+    let origins = Dictionary(uniqueKeysWithValues: moves.map { ($0.to, $0.from) })
+    for update in updates {
+      let rank = update.to - arrivals.ascendingCount(below: update.to)
+      let origin = origins[update.to] ?? removals.offset(ofUnlistedRank: rank)
+      if update.from != origin {
+        return "C4: the update \(update.from)->\(update.to) is not a kept element; "
+          + "the element at \(update.to) was at \(origin)"
+      }
+    }
+    return nil
+  }
+
   /// A violation of order or disjointness, which does not depend on the counts.
   var orderViolation: String? {
     if let pair = firstDescent(in: deletions) {

@@ -221,9 +221,17 @@ extension Changeset {
       old.count + countChange == new.count,
       "the new version must have \(old.count + countChange) elements, but has \(new.count)")
     if isEmpty { return old }
+    checkFits(old.count)
     return applying(
       to: old, inserted: elements(of: new, at: insertions),
       updated: elements(of: new, at: updates.map(\.to)))
+  }
+
+  /// Traps if the change cannot be applied to a list.
+  @inlinable
+  package func checkFits(_ count: Int) {
+    let misfit = misfit(oldCount: count)
+    precondition(misfit == nil, "\(self) does not fit \(count) elements: \(misfit ?? "")")
   }
 
   /// Applies the change to the old version.
@@ -238,17 +246,20 @@ extension Changeset {
     to old: [Element], inserted: [Element], updated: [Element]
   ) -> [Element] {
     let (removals, count) = (removals, old.count + countChange)
-    precondition(
-      removals.isEmpty || removals[0] >= 0 && removals[removals.count - 1] < old.count,
-      "\(self) does not fit \(old.count) elements")
+    func checkFit(_ condition: Bool) {
+      precondition(condition, "\(self) does not fit \(old.count) elements")
+    }
+    if count == 0 {
+      checkFit(insertions.isEmpty && moves.isEmpty && updates.isEmpty)
+      return []
+    }
     var result = Array<Element>(unsafeUninitializedCapacity: count) { buffer, filled in
       var (removal, taken) = (0, 0)
       // Appends elements that stay until the result has `end` elements.
       func appendStayed(upTo end: Int) {
         while filled < end {
           let stop = removal < removals.count ? removals[removal] : old.count
-          precondition(
-            taken < stop || removal < removals.count, "\(self) does not fit \(old.count) elements")
+          checkFit(taken < stop || removal < removals.count)
           let stretch = Swift.min(stop - taken, end - filled)
           for offset in 0..<stretch {
             buffer.initializeElement(at: filled + offset, to: old[taken + offset])
@@ -267,15 +278,20 @@ extension Changeset {
           move == moves.count
           || (insertion < insertions.count && insertions[insertion] < moves[move].to)
         let offset = isInsertion ? insertions[insertion] : moves[move].to
-        precondition(offset < count, "\(self) does not fit \(old.count) elements")
+        checkFit(offset < count)
         appendStayed(upTo: offset)
-        precondition(filled < count, "\(self) does not fit \(old.count) elements")
+        checkFit(filled < count)
         let element = isInsertion ? inserted[insertion] : old[moves[move].from]
         buffer.initializeElement(at: filled, to: element)
         filled += 1
         if isInsertion { insertion += 1 } else { move += 1 }
       }
       appendStayed(upTo: count)
+      while removal < removals.count, removals[removal] == taken {
+        taken += 1
+        removal += 1
+      }
+      checkFit(removal == removals.count && taken == old.count)
     }
     // By index: iterating allocates in code that is not specialized.
     for position in 0..<updates.count { result[updates[position].to] = updated[position] }
