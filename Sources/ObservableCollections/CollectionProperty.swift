@@ -10,6 +10,8 @@ public import SwappablePrimitives
 ///
 /// Observers receive exactly the edits that you make. To deliver several edits as one change, make
 /// them in a ``transaction(_:)``. All methods can be called from any thread.
+// The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
+// change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`. Access is
   // not checked for exclusivity at run time: they are read and written whole, and a draft that one of them
@@ -126,7 +128,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
     gate.enter(as: thread)
-    return try performInside(canFail: canFail, thread, context, body)
+    return try performOnNewDraft(canFail: canFail, thread, context, body)
   }
 
   /// Returns the offset of the first element with an identity: in the transaction of this thread, or else in the
@@ -140,7 +142,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     } else if context.transaction != nil {
       return edit { $0.firstIndex(identifiedBy: identifier) }
     } else if enterSoon(thread) {
-      return performInside(canFail: false, thread, context) {
+      return performOnNewDraft(canFail: false, thread, context) {
         $0.firstIndex(identifiedBy: identifier)
       }
     }
@@ -162,7 +164,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
 
   /// Edits a new draft, after this thread has entered the gate.
   @inlinable
-  func performInside<Result, Failure: Error>(
+  func performOnNewDraft<Result, Failure: Error>(
     canFail: Bool, _ thread: ThreadID, _ context: ThreadContext,
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -74,7 +74,8 @@ package enum SwapReadiness: Sendable, Hashable {
 /// the other way around (rules S3 and S4 of the event contract).
 ///
 /// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
-/// `computeDifference` → input `compared` → step `show` → action `deliver`.
+/// `computeDifference` → input `compared` → step `show` → action `deliver`. If the source has not loaded yet, the state
+/// after `attached` is `loading`. An input `updated` that shows a loaded source then leads to `computeDifference`.
 package struct SwapStateMachine {
   /// The sources that are attached to the container, and how far a swap has come.
   package enum State {

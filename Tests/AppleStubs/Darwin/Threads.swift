@@ -19,6 +19,9 @@ public typealias pthread_key_t = UInt
 public func pthread_self() -> pthread_t { stub() }
 
 @discardableResult
+public func sched_yield() -> Int32 { stub() }
+
+@discardableResult
 public func pthread_key_create(
   _ key: UnsafeMutablePointer<pthread_key_t>!,
   _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)!
