@@ -113,10 +113,12 @@ final class Subject: Sendable {
     }
   }
 
-  /// Requests a run, and waits until the synchronizer is idle again.
+  /// Requests a run, and waits until the synchronizer has answered and is idle again.
   @discardableResult
   func run() async throws -> [String] {
-    ask()
+    // The status may still be idle: a run that is requested while the previous one ends begins later.
+    await withCheckedContinuation { continuation in ask { continuation.resume() } }
+    await synchronizer.status.signal.node.domain.delivered()
     await waitUntilIdle()
     return trace
   }
