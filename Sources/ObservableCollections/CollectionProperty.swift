@@ -13,9 +13,9 @@ public import SwappablePrimitives
 // The way of an edit: `edit` enters the gate and edits a new draft; `prepare` closes the draft and computes its net
 // change; `Node.commit` queues the change in the domain; after the gate is left, `Domain.deliver` runs a pass.
 public final class CollectionProperty<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`. Access is
-  // not checked for exclusivity at run time: they are read and written whole, and a draft that one of them
-  // releases is held by its caller.
+  // Sendable: `openDraft`, `index`, `prepared` and `preparedDraft` are accessed only by the thread inside `gate`.
+  // Access is not checked for exclusivity at run time: they are read and written whole, and a draft that one of
+  // them releases is held by its caller.
 
   public let collection: LiveCollection<Element>
   @usableFromInline let gate = RecursiveGate()

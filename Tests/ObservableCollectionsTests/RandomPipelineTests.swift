@@ -24,7 +24,7 @@ private struct World {
   var parameters: [Int]
 }
 
-/// A pipeline, and what it must contain.
+/// A pipeline, and its expected contents.
 private struct Pipeline {
   let source: any DataSource<TestElement>
   let text: String

@@ -1,7 +1,6 @@
 /// The values of rows: small numbers that the owner uses for elements, in any order.
 ///
-/// An operator keeps the order of its rows in a ``RowTree``, and what it knows about each row here. Removed rows are
-/// used again.
+/// An operator keeps the order of its rows in a ``RowTree``, and the value of each row here. Removed rows are used again.
 @usableFromInline
 final class RowValues<Value>: @unchecked Sendable {
   // Sendable: an operator owns the values, and only one thread at a time calls an operator.
