@@ -411,8 +411,16 @@ extension Domain {
 
   /// Schedules the nodes that are derived from a changed node, under the lock.
   private func scheduleChildren(of node: Node, _ mark: UInt64, _ state: inout State) {
-    for index in node.children.indices {
-      if let child = node.children[index]?.node, child.mark != mark { pass.schedule(child, mark) }
+    schedule(node.children, mark)
+    guard let parts = node.parts else { return }
+    let isStatusStep = node.update?.isStatusStep == true
+    for part in isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
+  }
+
+  /// Schedules the nodes of a list, under the lock.
+  private func schedule(_ children: ChildList, _ mark: UInt64) {
+    for index in children.slots.indices {
+      if let child = children.slots[index]?.node, child.mark != mark { pass.schedule(child, mark) }
     }
   }
 

@@ -66,7 +66,7 @@ extension Node {
     if let index = state.joining.firstIndex(where: { $0 === self }) {
       state.joining.remove(at: index)
     }
-    for input in inputs { input.node.add(self, through: input) }
+    for input in inputs { input.children.add(self, through: input) }
     if state.deliveringThread != nil { state.turnedLive.append(self) }
   }
 }
@@ -85,6 +85,8 @@ package final class NodeInput: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline package private(set) var node: Node
   /// An object that the input keeps alive, because it follows a boundary.
   private let owner: AnyObject?
+  /// The part of the node that the input follows, or `nil` for the whole.
+  private let part: ChildList?
   /// The position among the node's children, or -1.
   @exclusivity(unchecked) var slot = -1
   /// The steps to replay while the derived node is joining, and `nil` when it is live.
@@ -93,11 +95,16 @@ package final class NodeInput: @unchecked Sendable {
   /// - Parameters:
   ///   - node: The node upstream.
   ///   - owner: An object that the input must keep alive, because it follows a boundary.
+  ///   - part: The part of the node that the input follows, or `nil` for the whole.
   @usableFromInline
-  package init(_ node: Node, keeping owner: AnyObject? = nil) {
+  package init(_ node: Node, keeping owner: AnyObject? = nil, part: ChildList? = nil) {
     self.node = node
     self.owner = owner
+    self.part = part
   }
+
+  /// The list in which a node that follows this input is a child.
+  var children: ChildList { part ?? node.children }
 
   /// Connects the input to a node of a domain: the node itself, or a boundary to it.
   package func connect(in domain: Domain) {

@@ -49,8 +49,8 @@ package typealias Kernel = (Node) -> (any Update)?
 /// delivering thread at a time, and it hands over to the next one under that lock.
 @usableFromInline
 package final class Node: @unchecked Sendable {
-  // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `vacantChildren`,
-  // `followers` and the counts of pending commits. It also guards `publishedState` and `hasEnded`, which
+  // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers` and the
+  // counts of pending commits. It also guards `publishedState` and `hasEnded`, which
   // only the delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
   // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
   // derived node owns all of them until the node is live. `observation` is set once, by the creator or by
@@ -108,8 +108,9 @@ package final class Node: @unchecked Sendable {
   /// The connections to the nodes that this node is derived from. They are released after the end.
   @exclusivity(unchecked) private(set) var inputs: [NodeInput]
   /// The nodes that are derived from this one.
-  @exclusivity(unchecked) private(set) var children: [Child?] = []
-  @exclusivity(unchecked) private var vacantChildren = 0
+  let children = ChildList()
+  /// The nodes that are derived from a part of this one, if it has parts that change by themselves.
+  @exclusivity(unchecked) @usableFromInline package var parts: NodeParts?
 
   /// The number of pending commits of this root, the elements that they change, and the position of the
   /// latest.
@@ -126,12 +127,6 @@ package final class Node: @unchecked Sendable {
   private let isStarted = Atomic<Bool>(false)
   /// `nil` after it was called, so its captured values are released.
   private var onStart: (@Sendable (Node) -> Void)?
-
-  /// A derived node, and the input through which it is derived from this one.
-  struct Child {
-    let node: Node
-    let input: NodeInput
-  }
 
   /// A root that follows this node.
   // A class. As a struct in the dictionary, a missing entry was read as one with a weak reference to nowhere
@@ -428,7 +423,7 @@ package final class Node: @unchecked Sendable {
   var inputNodes: [Node] { domain.lock.withLock { _ in inputs }.map(\.node) }
 
   /// A Boolean value that indicates whether a node is derived from this one, under the lock.
-  var hasChildren: Bool { children.count > vacantChildren }
+  var hasChildren: Bool { !children.isEmpty || parts?.inUse.isEmpty == false }
 
   /// A Boolean value that indicates whether a node is derived from this one.
   package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
@@ -436,29 +431,11 @@ package final class Node: @unchecked Sendable {
   /// A Boolean value that indicates whether a root of another domain follows this node.
   package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers.isInUse } }
 
-  /// Adds a derived node, under the lock.
-  func add(_ child: Node, through input: NodeInput) {
-    input.slot = children.count
-    children.append(Child(node: child, input: input))
-  }
-
-  /// Removes a derived node, under the lock. The caller holds it, so nothing is deinitialized here.
-  private func removeChild(through input: NodeInput) {
-    guard input.slot >= 0 else { return }
-    children[input.slot] = nil
-    input.slot = -1
-    vacantChildren += 1
-    guard vacantChildren > 16, vacantChildren > children.count / 2 else { return }
-    children.removeAll { $0 == nil }
-    vacantChildren = 0
-    for (index, child) in children.enumerated() { child?.input.slot = index }
-  }
-
   /// Removes a derived node from its domain. A pass in progress still holds it.
   package func leave() {
     if height == 0 { return }
     domain.lock.withLock { state in
-      for input in inputs { input.node.removeChild(through: input) }
+      for input in inputs { input.children.remove(input) }
       if let index = state.turnedLive.firstIndex(where: { $0 === self }) {
         state.turnedLive.remove(at: index)
       }
@@ -469,7 +446,7 @@ package final class Node: @unchecked Sendable {
   private func releaseInputs() {
     // `self` may be held by its inputs alone, and its inputs by itself.
     let released = domain.lock.withLock { state -> [NodeInput] in
-      for input in inputs { input.node.removeChild(through: input) }
+      for input in inputs { input.children.remove(input) }
       defer { inputs = [] }
       return inputs
     }

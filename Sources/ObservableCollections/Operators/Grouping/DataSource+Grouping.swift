@@ -1,0 +1,130 @@
+public import Diffing
+
+extension DataSource {
+  /// Divides this collection into sections by a key.
+  ///
+  ///     let byProject = todos.sections(by: \.project)
+  ///     let byName = todos.sections(by: \.project, order: .ascending(\.self))
+  ///
+  /// The result is that of `Dictionary(grouping: source, by: key)`, in the order of the sections. In a section,
+  /// elements have the order of the source. Observe it with `observeSections(on:policy:_:)`.
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | insert | insert in the section of its key, or a new section |
+  /// | delete | delete in its section, or of the section with its last element |
+  /// | update | update in its section, or a move to another section if its key changes |
+  /// | move | move in its section, or nothing if it passes no other element of the section |
+  ///
+  /// All keys that are not equal to themselves but have the same bits, such as NaN, are one key.
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element. It is called once for each inserted or
+  ///     updated element.
+  ///   - order: The order of the sections by their keys. By default, sections have the order of their first elements.
+  /// - Complexity: O(k log n) for a change of k of n elements.
+  @inlinable
+  public func sections<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
+  ) -> LiveCollection<ListSection<Key, Element>> {
+    Grouping(self, order: order, key).sections
+  }
+
+  /// Groups the elements of this collection by a key.
+  ///
+  ///     let groups = customers.grouped(by: \.country)
+  ///     let spanish = groups[0].elements   // a live collection
+  ///
+  /// The result has one group for each key, with the key and the number of elements. Each group makes a live
+  /// collection of its elements when somebody asks for it.
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | insert, delete | update of its group, whose number changes; insert or delete of the group with its first or last element |
+  /// | update | nothing, or updates of two groups if its key changes |
+  /// | move | nothing, or a move of its group if that is now before or after another one |
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element. It is called once for each inserted or
+  ///     updated element.
+  ///   - order: The order of the groups by their keys. By default, groups have the order of their first elements.
+  /// - Complexity: O(k log n) for a change of k of n elements.
+  @inlinable
+  public func grouped<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
+  ) -> LiveCollection<ElementGroup<Key, Element>> {
+    let grouping = Grouping(self, order: order, key)
+    let index = LiveIndex(grouping)
+    return grouping.sections.map {
+      ElementGroup(key: $0.key, count: $0.elements.count, index: index)
+    }
+  }
+
+  /// Finds the elements of this collection by a key.
+  ///
+  ///     let byCustomer = orders.indexed(by: \.customerID)
+  ///     let orders = byCustomer[7]   // a live collection
+  ///
+  /// - Parameter key: A key path or closure that returns the key of an element. It is called once for each inserted or
+  ///   updated element.
+  /// - Returns: An index with a live collection for each key. A change of the source visits only the collections of
+  ///   the keys that it affects.
+  /// - Complexity: O(k log n) for a change of k of n elements.
+  @inlinable
+  public func indexed<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key
+  ) -> LiveIndex<Key, Element> {
+    LiveIndex(Grouping(self, order: nil, key))
+  }
+}
+
+/// The live collections of the elements with each key.
+///
+/// ``DataSource/indexed(by:)`` creates an index.
+public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+  private let grouping: Grouping<Key, Element>
+
+  @usableFromInline
+  init(_ grouping: Grouping<Key, Element>) {
+    self.grouping = grouping
+  }
+
+  /// The elements with a key, in the order of the source.
+  ///
+  /// The collection is empty while no element has the key. The same collection is returned as long as somebody holds
+  /// it. It can be asked for on any thread.
+  ///
+  /// - Complexity: O(log g) for g keys.
+  public subscript(key: Key) -> LiveCollection<Element> { grouping.collection(for: key) }
+}
+
+/// A group of elements with the same key.
+///
+/// Its identity is the key. Its content is the number of elements.
+public struct ElementGroup<
+  Key: Hashable & Sendable, Element: Differentiable & Sendable
+>: Differentiable, Sendable {
+  /// The key of the elements.
+  public let key: Key
+  /// The number of elements.
+  public let count: Int
+  private let index: LiveIndex<Key, Element>
+
+  @usableFromInline
+  init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
+    self.key = key
+    self.count = count
+    self.index = index
+  }
+
+  /// The elements, in the order of the source. The collection is made when somebody asks for it.
+  ///
+  /// It stays live if all elements leave the group, and is filled again if others with the key come.
+  public var elements: LiveCollection<Element> { index[key] }
+
+  /// The key.
+  public var differenceIdentifier: Key { key }
+
+  /// Returns whether both groups have the same number of elements.
+  public func isContentEqual(to source: ElementGroup) -> Bool { count == source.count }
+}

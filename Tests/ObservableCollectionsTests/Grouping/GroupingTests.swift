@@ -1,0 +1,260 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Sections, groups and indexes: rules O1 to O8 and X1.
+@Suite struct GroupingTests {
+  typealias Section = ListSection<Int, TestElement>
+
+  /// The sections of a list, in terms of arrays.
+  static func sections(
+    _ elements: [TestElement], ordered: Bool = false, _ key: (TestElement) -> Int
+  ) -> [Section] {
+    var keys: [Int] = []
+    for element in elements where !keys.contains(key(element)) { keys.append(key(element)) }
+    if ordered { keys.sort() }
+    return keys.map { name in
+      Section(key: name, elements: elements.filter { key($0) == name })
+    }
+  }
+
+  @Test(arguments: [false, true]) func `sections follow their input`(ordered: Bool) throws {
+    let calls = Shared(0)
+    try checkOperator(
+      { source in
+        source.sections(
+          by: {
+            calls.value += 1
+            return $0.content % 4
+          }, order: ordered ? .ascending(\.self) : nil)
+      }, is: { Self.sections($0, ordered: ordered) { $0.content % 4 } }, seeds: 0..<40, steps: 40,
+      calls: { calls.value })
+  }
+
+  @Test func `groups follow their input`() throws {
+    try checkOperator(
+      { $0.grouped(by: { $0.content % 3 }).map { TestElement($0.key, $0.count) } },
+      is: {
+        Self.sections($0) { $0.content % 3 }.map { TestElement($0.key, $0.elements.count) }
+      })
+  }
+
+  @Test(arguments: [false, true])
+  func `each change between short lists with repeated identities`(ordered: Bool) {
+    let lists = everyList(upTo: 3, of: [TestElement(1, 0), TestElement(1, 1), TestElement(2, 0)])
+    for old in lists {
+      for new in lists {
+        let items = Items(old)
+        let sections = items.sections(
+          by: { $0.id + $0.content }, order: ordered ? .descending(\.self) : nil)
+        items.replace(with: new)
+        var expected = Self.sections(new) { $0.id + $0.content }
+        if ordered { expected.sort { $0.key > $1.key } }
+        #expect(sections.snapshot.hasSameContents(as: Snapshot(expected)), "\(old) to \(new)")
+      }
+    }
+  }
+
+  @Test func `an element whose key changes moves to another section`() throws {
+    let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
+    let changes = Shared<[SectionedChange<Int, TestElement>]>([])
+    let observation = items.sections(by: \.content).observeSections { event in
+      if case .change(let change) = event { changes.value.append(change) }
+    }
+    items[1].content = 1
+    let change = try #require(changes.value.first)
+    let (from, to) = (
+      ElementPath(section: 0, element: 1), ElementPath(section: 1, element: 0)
+    )
+    #expect(
+      change.changeset
+        == SectionedChangeset(
+          elementMoves: [.init(from: from, to: to)], elementUpdates: [.init(from: from, to: to)]))
+    items.removeSubrange(1..<3)
+    #expect(changes.value.last?.changeset == SectionedChangeset(sections: .init(deletions: [1])))
+    #expect(changes.value.count == 2)
+    observation.dispose()
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `the changes of sections lead from each contents to the next`(seed: UInt64) throws {
+    typealias Model = ArraySection<Int, TestElement>
+    @Sendable func models(_ sections: Snapshot<Section>) -> [Model] {
+      sections.map { Model(model: $0.key, elements: $0.elements) }
+    }
+    var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
+    let items = Items(editor.makeElements())
+    let sections = items.sections(by: { $0.content % 5 }, order: .ascending(\.self))
+    let shown = Shared<[Model]>([])
+    let wrong = Shared(0)
+    let queue = Shared<[@Sendable () -> Void]>([])
+    let merged = Shared<[Model]>([])
+    let observations = [
+      sections.observeSections { event in
+        if case .change(let change) = event {
+          let next = change.changeset.applying(
+            to: models(change.before), with: models(change.after))
+          if next != models(change.after) || models(change.before) != shown.value {
+            wrong.value += 1
+          }
+        }
+        shown.value = models(event.sections)
+      },
+      sections.observeSections(on: Scheduler { work in queue.value.append(work) }) { event in
+        if case .change(let change) = event {
+          let next = change.changeset.applying(to: merged.value, with: models(change.after))
+          if next != models(change.after) { wrong.value += 1 }
+        }
+        merged.value = models(event.sections)
+      },
+    ]
+    for step in 0..<60 {
+      try editor.step(items)
+      if step % 4 == 3 {
+        let jobs = queue.value
+        queue.value = []
+        for job in jobs { job() }
+        #expect(merged.value == models(sections.snapshot))
+      }
+      #expect(shown.value == models(sections.snapshot))
+    }
+    #expect(wrong.value == 0)
+    for observation in observations { observation.dispose() }
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `the collection of each key follows the input`(seed: UInt64) throws {
+    var editor = RandomEditor(seed: seed, allowsDuplicates: seed.isMultiple(of: 2))
+    let items = Items(editor.makeElements())
+    let index = items.indexed { $0.content % 6 }
+    var held = [index[0], index[1], index[5], index[77]]
+    let keys = [0, 1, 5, 77]
+    let recorders = held.map { RecordingObserver($0, seed: seed) }
+    for step in 0..<60 {
+      if step % 10 == 9 { items.removeAll() }
+      try editor.step(items)
+      for (key, collection) in zip(keys, held) {
+        let expected = Array(items.snapshot).filter { $0.content % 6 == key }
+        #expect(collection.snapshot.hasSameContents(as: Snapshot(expected)))
+        #expect(index[key] === collection)
+      }
+      let late = index[step % 6]
+      #expect(
+        late.snapshot.hasSameContents(
+          as: Snapshot(Array(items.snapshot).filter { $0.content % 6 == step % 6 })))
+    }
+    for (recorder, collection) in zip(recorders, held) { try recorder.check(against: collection) }
+    held = []
+  }
+
+  @Test func `a change in a group visits no node of the other groups`() {
+    let items = Items((0..<100_000).map { TestElement($0, $0 % 1_000) })
+    let index = items.indexed { $0.content }
+    let counts = Shared(Array(repeating: 0, count: 10))
+    let observations = (0..<10).map { key in
+      index[key].observe { event in if case .change = event { counts.value[key] += 1 } }
+    }
+    let domain = items.collection.node.domain
+    let before = domain.visits
+    items[500].content = 999
+    // The sections alone.
+    #expect(domain.visits - before == 1)
+    items[7].content = 8
+    // The sections, and the groups that the element has left and entered.
+    #expect(domain.visits - before == 4)
+    #expect(counts.value == [0, 0, 0, 0, 0, 0, 0, 1, 1, 0])
+    for observation in observations { observation.dispose() }
+  }
+
+  @Test func `the collection of an emptied group is filled again`() throws {
+    let items = Items([TestElement(1, 1)])
+    let groups = items.grouped { $0.content }
+    let group = try #require(groups.snapshot.first)
+    let elements = group.elements
+    let recorder = RecordingObserver(elements)
+    items.removeAll()
+    #expect(groups.isEmpty)
+    #expect(elements.isEmpty)
+    for key in 2..<300 { items.append(TestElement(key, key)) }
+    items.append(TestElement(2, 1))
+    #expect(elements.snapshot.map(\.id) == [2])
+    #expect(group.elements === elements)
+    try recorder.check(against: elements)
+  }
+
+  @Test func `groups show the status of their source`() {
+    let items = Items([], status: .loading)
+    let index = items.indexed { $0.content }
+    let (one, two) = (index[1], index[2])
+    #expect(!one.state.hasLoaded)
+    items.publish([TestElement(1, 1)], status: .loaded)
+    #expect(one.status == .loaded && two.status == .loaded && two.state.hasLoaded)
+    #expect(one.count == 1 && two.isEmpty)
+  }
+
+  @Test func `equal keys that are not equal to themselves are one section`() {
+    let items = Items((0..<6).map { TestElement($0, $0) })
+    let sections = items.sections { $0.content % 2 == 0 ? Double.nan : Double($0.content) }
+    #expect(sections.count == 4)
+    items[1].content = 8
+    #expect(sections.snapshot.map(\.elements.count) == [4, 1, 1])
+    items.removeAll()
+    #expect(sections.isEmpty)
+  }
+
+  @Test func `keys that nobody holds are forgotten`() {
+    weak var index: AnyObject?
+    do {
+      let items = Items([])
+      let groups = items.indexed { $0.content }
+      for key in 0..<1_000 {
+        items.append(TestElement(key, key))
+        items.removeAll()
+        #expect(groups[key].isEmpty)
+      }
+      index = groups[5]
+    }
+    #expect(index == nil)
+  }
+}
+
+/// Groups that are made and released by some threads while others edit.
+@Suite struct GroupingConcurrencyTests {
+  @Test func `threads ask for keys while others edit`() throws {
+    let items = Items((0..<50).map { TestElement($0, $0 % 8) })
+    let index = items.indexed { $0.content }
+    let held = index[3]
+    let recorder = RecordingObserver(held)
+    let editors = (0..<2).map { number in
+      Worker {
+        var random = SeededGenerator(seed: UInt64(number))
+        for step in 0..<300 {
+          items.transaction { draft in
+            draft.insert(
+              TestElement(1_000 * (number + 1) + step, random.below(12)),
+              at: random.below(draft.count + 1))
+            if draft.count > 60 { draft.remove(at: random.below(draft.count)) }
+            draft[random.below(draft.count)].content = random.below(12)
+          }
+        }
+      }
+    }
+    let readers = (0..<2).map { number in
+      Worker {
+        for step in 0..<300 {
+          let recorder = RecordingObserver(index[(step + number) % 14])
+          for element in recorder.snapshot { #expect(element.content == (step + number) % 14) }
+        }
+      }
+    }
+    for worker in editors + readers { try worker.join() }
+    held.flushAndWait()
+    try recorder.check(against: held)
+    for key in 0..<14 {
+      #expect(index[key].snapshot.elementsEqual(items.snapshot.filter { $0.content == key }))
+    }
+  }
+}
