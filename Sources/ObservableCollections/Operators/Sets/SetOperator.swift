@@ -93,21 +93,11 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
       rows.remove(at: offset)
       parts[number].included.remove(at: offset)
     }
-    var move = 0
-    for (position, offset) in changeset.insertions.enumerated() {
-      while move < moved.count, changeset.moves[move].to < offset {
-        let place = changeset.moves[move].to
-        insert(after[place], moved[move], at: place, of: number, &touched, output)
-        move += 1
-      }
-      insert(after[offset], change.inserted[position], at: offset, of: number, &touched, output)
+    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+      insert(after[offset], key, at: offset, of: number, &touched, output)
     }
-    for move in move..<moved.count {
-      let place = changeset.moves[move].to
-      insert(after[place], moved[move], at: place, of: number, &touched, output)
-    }
-    for (position, update) in changeset.updates.enumerated() {
-      let (row, key) = (rows.order[update.to], change.updated[position])
+    for (update, key) in zip(changeset.updates, change.updated) {
+      let row = rows.order[update.to]
       if rows.keys[row] == key {
         if parts[number].included[update.to] {
           output[rank(of: update.to, in: number)] = after[update.to]
