@@ -26,6 +26,31 @@ extension CollectionDraft {
       updated: changeset.updates.map { element($0.to) })
   }
 
+  /// Applies a changeset, with its elements in arrays. Nothing happens if it is empty.
+  @inlinable
+  func edit(_ changeset: Changeset, inserted: [Element], updated: [Element]) {
+    if changeset.isEmpty { return }
+    if changeset.changeCount == 1, let offset = changeset.deletions.first {
+      removeSubrange(offset..<offset + 1)
+    } else if changeset.changeCount <= 2, let first = inserted.first ?? updated.first,
+      inserted.count + updated.count == 1
+    {
+      apply(changeset) { _ in first }
+    } else {
+      apply(changeset, inserted: inserted, updated: updated)
+    }
+  }
+
+  /// Applies a changeset that only moves elements.
+  @inlinable
+  func reorder(by changeset: Changeset) {
+    if let move = changeset.moves.first, changeset.moves.count == 1 {
+      self.move(from: move.from, to: move.to)
+    } else {
+      edit(changeset, inserted: [], updated: [])
+    }
+  }
+
   /// Applies a changeset of one operation, or returns `false` if it must be applied like the others.
   ///
   /// Such changesets are the most frequent edits of operators.

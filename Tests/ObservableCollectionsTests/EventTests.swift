@@ -1,6 +1,6 @@
 import DataSourceTesting
 import Diffing
-import ObservableCollections
+@testable import ObservableCollections
 import ReactiveSignals
 import TestSupport
 import Testing
@@ -211,6 +211,45 @@ import Testing
     #expect(statuses.value.first == .loaded && statuses.value.last == .loaded)
     #expect(statuses.value.contains(.failed(error)) && statuses.value.contains(missing))
     #expect(recorder.eventCount == 1)
+    observation.dispose()
+  }
+
+  @Test func `a concatenation has loaded once all parts are settled and one has loaded`() {
+    func hasLoaded(_ states: SourceStatus...) -> Bool {
+      let parts = states.map { Items(status: $0) }
+      return parts[0].concatenated(with: Array(parts.dropFirst())).state.hasLoaded
+    }
+    let failures = [SourceStatus.failed(error), .missing(error)]
+    #expect(hasLoaded(.loaded, .loaded))
+    for failure in failures {
+      #expect(hasLoaded(.loaded, failure) && hasLoaded(failure, .loaded, failure))
+      #expect(!hasLoaded(failure, failure) && !hasLoaded(.loaded, failure, .loading))
+    }
+    #expect(!hasLoaded(.loaded, .loading) && !hasLoaded(.loading))
+  }
+
+  @Test func `an operator has loaded once its required inputs have, and the others are settled`() {
+    let (required, optional) = (Items(status: .loading), Items(status: .loading))
+    let output = LiveCollection { inputs in
+      ConcatenationOperator(parts: [
+        inputs.collection(required), inputs.collection(optional, isRequired: false),
+      ])
+    }
+    let observation = output.observe { _ in }
+    optional.publish([1], status: .loaded)
+    #expect(!output.state.hasLoaded && output.status == .loading)
+    required.setStatus(.failed(error))
+    #expect(!output.state.hasLoaded && output.status == .failed(error))
+    required.publish([], status: .loaded)
+    #expect(output.state.hasLoaded && output.status == .loaded)
+
+    let other = LiveCollection { inputs in
+      ConcatenationOperator(parts: [
+        inputs.collection(required),
+        inputs.collection(Items(status: .missing(error)), isRequired: false),
+      ])
+    }
+    #expect(other.state.hasLoaded && other.status == .missing(error))
     observation.dispose()
   }
 

@@ -100,8 +100,8 @@ public final class PropertyInput<Value: Sendable>: Sendable {
 /// ``LiveCollection/init(_:)`` passes an instance to a closure that creates an operator.
 public final class OperatorInputs {
   @usableFromInline var inputs: [NodeInput] = []
-  /// The inputs that are collections, each with a closure that reads its status.
-  @usableFromInline var collections: [(input: NodeInput, status: (Event) -> OperatorStatus)] = []
+  /// The inputs that are collections.
+  @usableFromInline var collections: [StatusInput] = []
   @usableFromInline var sources: [any AnyObject & Sendable] = []
 
   @inlinable
@@ -109,20 +109,25 @@ public final class OperatorInputs {
 
   /// Adds a collection.
   ///
-  /// - Parameter source: The collection. If it is idle, it is started.
+  /// The output has loaded once all required inputs have loaded, all other inputs have loaded or failed, and
+  /// at least one input has loaded. Add a collection that is not required if the output makes sense without
+  /// its elements.
+  ///
+  /// - Parameters:
+  ///   - source: The collection. If it is idle, it is started.
+  ///   - isRequired: A Boolean value that indicates whether the output has not loaded until the collection has.
   /// - Returns: An input that provides the contents and the changes of the collection.
-  public func collection<Element>(_ source: any DataSource<Element>) -> CollectionInput<Element> {
+  public func collection<Element>(
+    _ source: any DataSource<Element>, isRequired: Bool = true
+  ) -> CollectionInput<Element> {
     source.start()
     let input = NodeInput(source.collection.node)
     inputs.append(input)
     collections.append(
-      (
-        input,
-        { state in
-          let state = StateBox<Element>.read(state).state
-          return (state.status, state.hasLoaded)
-        }
-      ))
+      StatusInput(input: input, isRequired: isRequired) { state in
+        let state = StateBox<Element>.read(state).state
+        return (state.status, state.hasLoaded)
+      })
     sources.append(source)
     return CollectionInput(input)
   }
@@ -174,21 +179,46 @@ public final class OperatorInputs {
 @usableFromInline
 typealias OperatorStatus = (status: SourceStatus, hasLoaded: Bool)
 
+/// An input of an operator that has a status.
+@usableFromInline
+struct StatusInput {
+  let input: NodeInput
+  let isRequired: Bool
+  /// Reads the status from the state of the input.
+  let status: (Event) -> OperatorStatus
+}
+
+extension [StatusInput] {
+  /// The worst status of the inputs, and whether their operator has loaded. See
+  /// ``OperatorInputs/collection(_:isRequired:)``.
+  var status: OperatorStatus {
+    var worst: SourceStatus?
+    var (isLoaded, isWaiting) = (false, false)
+    for input in self {
+      guard let state = input.input.state else { continue }
+      let (status, hasLoaded) = input.status(state)
+      worst = worst?.worse(status) ?? status
+      isLoaded = isLoaded || hasLoaded
+      isWaiting = isWaiting || !hasLoaded && (input.isRequired || status.error == nil)
+    }
+    return (worst ?? .loaded, worst == nil || isLoaded && !isWaiting)
+  }
+}
+
 /// An operator with its inputs: it computes the updates of a derived collection.
 @usableFromInline
 final class OperatorRun<Operator: CollectionOperator> {
   @usableFromInline typealias Output = Operator.Output
 
   @usableFromInline let inputs: [NodeInput]
-  @usableFromInline let collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
+  @usableFromInline let collections: [StatusInput]
   @exclusivity(unchecked) @usableFromInline var wrapped: Operator
   /// The draft of all passes, unless the operator has kept it. It holds the published contents between two.
   @exclusivity(unchecked) @usableFromInline var draft = CollectionDraft(Snapshot<Output>())
 
   @inlinable
   init(
-    _ wrapped: Operator, _ inputs: [NodeInput],
-    _ collections: [(input: NodeInput, status: (Event) -> OperatorStatus)]
+    _ wrapped: Operator, _ inputs: [NodeInput], _ collections: [StatusInput]
   ) {
     self.wrapped = wrapped
     self.inputs = inputs
@@ -239,16 +269,7 @@ final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep: false)
   }
 
-  /// The worst status of the collections, and whether all have loaded.
-  @usableFromInline var status: OperatorStatus {
-    var worst: OperatorStatus?
-    for (input, status) in collections {
-      guard let state = input.state else { continue }
-      let next = status(state)
-      worst = worst.map { ($0.status.worse(next.status), $0.hasLoaded && next.hasLoaded) } ?? next
-    }
-    return worst ?? (.loaded, true)
-  }
+  @usableFromInline var status: OperatorStatus { collections.status }
 }
 
 extension LiveCollection {
@@ -263,7 +284,8 @@ extension LiveCollection {
   /// each change of an input causes an event. Inputs that change in one `withTransaction` always cause
   /// one event.
   ///
-  /// The status is the worst status of the collections.
+  /// The status is the worst status of the collections. ``OperatorInputs/collection(_:isRequired:)`` describes
+  /// when the result has loaded.
   ///
   /// - Parameter makeOperator: A closure that adds the inputs and creates the operator.
   @inlinable

@@ -11,6 +11,8 @@ extension DataSource {
   /// If all are derived from one root, a change of the root causes one event. Otherwise, the result
   /// has a domain of its own, and a transaction over several roots causes one event.
   ///
+  /// The result has loaded once each collection has loaded or failed, and at least one has loaded.
+  ///
   /// - Parameter others: The collections that follow, in order.
   /// - Complexity: O(k log n) for a change of k elements.
   @inlinable
@@ -32,7 +34,7 @@ extension DataSource {
   ) -> LiveCollection<Element> {
     let sources = [self as any DataSource<Element>] + others
     return LiveCollection { inputs in
-      ConcatenationOperator(parts: sources.map { inputs.collection($0) })
+      ConcatenationOperator(parts: sources.map { inputs.collection($0, isRequired: false) })
     }
   }
 }

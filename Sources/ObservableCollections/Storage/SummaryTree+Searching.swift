@@ -21,6 +21,30 @@ extension SummaryTree {
     return array
   }
 
+  /// Returns the combination of the values before an offset, or the empty value.
+  ///
+  /// - Parameter offset: An offset in `0...count`.
+  /// - Complexity: O(log *n*) calls of the operation
+  @inlinable
+  package func total(before offset: Int) -> Value {
+    precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
+    if offset == count { return total }
+    var (slot, rest, level) = (root, offset, height)
+    var sum: Value?
+    while true {
+      let entries = entries(of: slot, level: level)
+      var position = 0
+      while level == 0 ? position < rest : rest >= Int(counts(of: slot)[position]) {
+        rest -= level == 0 ? 0 : Int(counts(of: slot)[position])
+        sum = sum.map { combine($0, entries[position]) } ?? entries[position]
+        position += 1
+      }
+      if level == 0 { return sum ?? empty }
+      slot = child(of: slot, at: position)
+      level -= 1
+    }
+  }
+
   /// Returns the offset of the first value that satisfies a predicate, or `nil` if there is none.
   ///
   /// - Parameter predicate: A closure that must return `true` for the combination of several values exactly if it

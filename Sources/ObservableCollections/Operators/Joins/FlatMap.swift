@@ -1,0 +1,128 @@
+public import Diffing
+
+extension DataSource {
+  /// Derives a collection of the children of all elements.
+  ///
+  ///     let lines = orders.flatMap(\.lines)
+  ///
+  /// The children of an element are in its place. The result is that of `Array(source).flatMap(children)`.
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | insert, delete | insert or delete of the children |
+  /// | update | insert, delete, update and move of the children that differ, by their identities; or nothing |
+  /// | move | move of the children, or nothing |
+  ///
+  /// Several elements may have children of the same identity. A child that leaves one element and enters another by one
+  /// change is moved.
+  ///
+  /// - Parameter children: A key path or closure that is called once for each inserted or updated element.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements with m children. An update also takes the time of
+  ///   the difference of the old and the new children.
+  @inlinable
+  public func flatMap<Children: Collection & SendableMetatype>(
+    _ children: @escaping @Sendable (Element) -> Children
+  ) -> LiveCollection<Children.Element>
+  where Children.Element: Differentiable & Sendable {
+    transformed { input in FlatMapOperator(input: input) { Array(children($0)) } }
+  }
+}
+
+/// An operator that replaces each element by its children, which are a block of consecutive elements of the output.
+@usableFromInline
+struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable & Sendable>:
+  CollectionOperator
+{
+  @usableFromInline let input: CollectionInput<Parent>
+  @usableFromInline let children: @Sendable (Parent) -> [Child]
+  /// The number of children of each element.
+  @usableFromInline var lengths = BlockLengths(lengths: [])
+
+  @inlinable
+  init(input: CollectionInput<Parent>, children: @escaping @Sendable (Parent) -> [Child]) {
+    self.input = input
+    self.children = children
+  }
+
+  @inlinable
+  mutating func start(_ output: CollectionDraft<Child>) {
+    let families = input.snapshot.map(children)
+    lengths = BlockLengths(lengths: families.map { $0.count })
+    output.append(contentsOf: Array(families.joined()))
+  }
+
+  @inlinable
+  mutating func update(_ output: CollectionDraft<Child>) {
+    guard let change = input.change else { return }
+    if change.changeset.changeCount > max(4, lengths.count / 32) {
+      rebuild(change, output)
+    } else {
+      follow(change, output)
+    }
+  }
+
+  /// Follows a change of a few elements.
+  @inlinable
+  func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
+    let (changeset, after) = (change.changeset, change.after)
+    if changeset.changeCount == 1, let move = changeset.moves.first {
+      return output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+    }
+    let old = output.snapshot
+    let moved = changeset.moves.map { Array(old[lengths.block(at: $0.from)]) }
+    for offset in changeset.removals.reversed() {
+      output.removeSubrange(lengths.block(at: offset))
+      lengths.remove(at: offset)
+    }
+    let inserted = changeset.insertions.map { children(after[$0]) }
+    for (offset, family) in changeset.arrivals(inserted: inserted, moved: moved) {
+      let start = lengths.insertBlock(family.count, at: offset)
+      output.insert(contentsOf: family, at: start)
+    }
+    for update in changeset.updates {
+      let (block, new) = (lengths.block(at: update.to), children(after[update.to]))
+      let start = block.lowerBound
+      let difference = Changeset(from: Array(output.snapshot[block]), to: new)
+      lengths.setLength(new.count, at: update.to)
+      output.edit(
+        difference.shifted(oldBy: start, newBy: start),
+        inserted: difference.insertions.map { new[$0] },
+        updated: difference.updates.map { new[$0.to] })
+    }
+  }
+
+  /// Follows a change of so many elements that visiting all of them takes less time.
+  @inlinable
+  mutating func rebuild(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
+    let (changeset, after) = (change.changeset, change.after.array)
+    let (start, old, starts) = (output.savepoint, output.elements, lengths.starts + [output.count])
+    var update = 0
+    var (elements, origins, isUpdated): ([Child], [Int], [Bool]) = ([], [], [])
+    var newLengths: [Int] = []
+    for (offset, origin) in changeset.origins(oldCount: lengths.count).enumerated() {
+      let block = origin < 0 ? 0..<0 : starts[origin]..<starts[origin + 1]
+      let changes = update < changeset.updates.count && changeset.updates[update].to == offset
+      if origin >= 0, !changes {
+        elements += old[block]
+        origins += block
+        isUpdated += repeatElement(false, count: block.count)
+        newLengths.append(block.count)
+        continue
+      }
+      if changes { update += 1 }
+      let family = children(after[offset])
+      let difference = Changeset(from: Array(old[block]), to: family)
+      elements += family
+      origins += difference.origins(oldCount: block.count).map {
+        $0 < 0 ? -1 : block.lowerBound + $0
+      }
+      let updates = Set(difference.updates.map(\.to))
+      isUpdated += family.indices.map { updates.contains($0) }
+      newLengths.append(family.count)
+    }
+    lengths = BlockLengths(lengths: newLengths)
+    output.write(
+      elements, over: start,
+      Changeset(origins: origins, oldCount: old.count) { _, new in isUpdated[new] })
+  }
+}

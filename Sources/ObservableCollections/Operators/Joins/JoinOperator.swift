@@ -1,0 +1,233 @@
+public import Diffing
+
+/// An operator that pairs the elements of two inputs whose keys are equal.
+///
+/// Each element of the left input has a block of consecutive pairs in the output, in the order of the right input.
+@usableFromInline
+struct JoinOperator<
+  Left: Differentiable & Sendable, Right: Differentiable & Sendable, Key: Hashable,
+  Match: Differentiable & Sendable
+>: CollectionOperator {
+  @usableFromInline typealias Pair = JoinedPair<Left, Match>
+
+  @usableFromInline let left: CollectionInput<Left>
+  @usableFromInline let right: CollectionInput<Right>
+  @usableFromInline let leftKey: @Sendable (Left) -> Key?
+  @usableFromInline let rightKey: @Sendable (Right) -> Key?
+  /// Returns the right side of a pair.
+  @usableFromInline let match: @Sendable (Right) -> Match
+  /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
+  @usableFromInline let missing: Match?
+  @usableFromInline let leftRows = KeyedRows<Key>()
+  @usableFromInline let rightRows = KeyedRows<Key>()
+  /// The number of pairs of each left element.
+  @usableFromInline var lengths = BlockLengths(lengths: [])
+
+  @inlinable
+  init(
+    left: CollectionInput<Left>, right: CollectionInput<Right>,
+    leftKey: @escaping @Sendable (Left) -> Key?, rightKey: @escaping @Sendable (Right) -> Key?,
+    match: @escaping @Sendable (Right) -> Match, missing: Match?
+  ) {
+    (self.left, self.right, self.leftKey, self.rightKey) = (left, right, leftKey, rightKey)
+    (self.match, self.missing) = (match, missing)
+  }
+
+  @inlinable
+  mutating func update(_ output: CollectionDraft<Pair>) {
+    let leftChange = KeyChange(left.change, key: leftKey)
+    let rightChange = KeyChange(right.change, key: rightKey)
+    let isLarge =
+      leftChange?.isLarge(leftRows) == true || rightChange?.isLarge(rightRows) == true
+      || rightChange.map { pairCount(of: $0) > max(16, output.count / 32) } == true
+    if isLarge { return rebuild(leftChange, rightChange, output) }
+    // The left change first, with the right elements before their change. Both may be changes of one collection.
+    if let leftChange { followLeft(leftChange, right.change?.before ?? right.snapshot, output) }
+    if let rightChange { followRight(rightChange, output) }
+    leftRows.renumberIfSparse()
+    rightRows.renumberIfSparse()
+  }
+
+  /// Returns about how many pairs a change of the right input affects.
+  @inlinable
+  func pairCount(of change: KeyChange<Right, Key>) -> Int {
+    let (deletions, moves) = (change.changeset.deletions, change.changeset.moves)
+    let old = (deletions + moves.map(\.from)).map { rightRows.keys[rightRows.order[$0]] }
+    return (old + change.inserted + change.updated).reduce(0) {
+      $0 + leftRows.count(of: leftRows.entry(of: $1))
+    }
+  }
+
+  // MARK: A change of the left input
+
+  /// Follows a change of a few left elements.
+  ///
+  /// - Parameter rights: The right elements that have rows.
+  @inlinable
+  func followLeft(
+    _ change: KeyChange<Left, Key>, _ rights: Snapshot<Right>, _ output: CollectionDraft<Pair>
+  ) {
+    let (changeset, after) = (change.changeset, change.after)
+    if changeset.changeCount == 1, let move = changeset.moves.first {
+      leftRows.move(from: move.from, to: move.to)
+      return output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+    }
+    let moved = changeset.moves.map { leftRows.keys[leftRows.order[$0.from]] }
+    for offset in changeset.removals.reversed() {
+      output.removeSubrange(lengths.block(at: offset))
+      lengths.remove(at: offset)
+      leftRows.remove(at: offset)
+    }
+    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+      let pairs = pairs(of: after[offset], key, rights)
+      leftRows.insert(key, at: offset)
+      let start = lengths.insertBlock(pairs.count, at: offset)
+      output.insert(contentsOf: pairs, at: start)
+    }
+    for (update, key) in zip(changeset.updates, change.updated) {
+      let (element, row) = (after[update.to], leftRows.order[update.to])
+      let block = lengths.block(at: update.to)
+      if leftRows.keys[row] == key {
+        let old = output.snapshot
+        output.edit(
+          Changeset(updates: block.map { .init(from: $0, to: $0) }), inserted: [],
+          updated: block.map { Pair(left: element, right: old[$0].right) })
+      } else {
+        leftRows.setKey(of: row, to: key)
+        let pairs = pairs(of: element, key, rights)
+        lengths.setLength(pairs.count, at: update.to)
+        let new = block.lowerBound..<block.lowerBound + pairs.count
+        output.edit(
+          Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs, updated: [])
+      }
+    }
+  }
+
+  /// Returns the pairs of a left element.
+  @inlinable
+  func pairs(of element: Left, _ key: Key?, _ rights: Snapshot<Right>) -> [Pair] {
+    let pairs = rightRows.rows(of: rightRows.entry(of: key)).map { row in
+      Pair(left: element, right: match(rights[rightRows.order.offset(of: row)]))
+    }
+    if pairs.isEmpty, let missing { return [Pair(left: element, right: missing)] }
+    return pairs
+  }
+
+  // MARK: A change of the right input
+
+  /// Follows a change of a few right elements. The left input has been followed.
+  @inlinable
+  func followRight(_ change: KeyChange<Right, Key>, _ output: CollectionDraft<Pair>) {
+    let (changeset, after, rows) = (change.changeset, change.after, rightRows)
+    if changeset.changeCount == 1, let move = changeset.moves.first {
+      return followRightMove(move, output)
+    }
+    let moved = changeset.moves.map { rows.keys[rows.order[$0.from]] }
+    for offset in changeset.removals.reversed() {
+      removePairs(of: rows.order[offset], output)
+      rows.remove(at: offset)
+    }
+    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+      insertPairs(of: rows.insert(key, at: offset), after[offset], output)
+    }
+    for (update, key) in zip(changeset.updates, change.updated) {
+      let row = rows.order[update.to]
+      if rows.keys[row] == key {
+        updatePairs(of: row, after[update.to], output)
+      } else {
+        removePairs(of: row, output)
+        rows.setKey(of: row, to: key)
+        insertPairs(of: row, after[update.to], output)
+      }
+    }
+  }
+
+  /// A left element that has the key of a right one.
+  @usableFromInline
+  struct Partner {
+    @usableFromInline let offset: Int
+    /// The offsets of its pairs in the output.
+    @usableFromInline let block: Range<Int>
+
+    @inlinable
+    init(offset: Int, block: Range<Int>) {
+      self.offset = offset
+      self.block = block
+    }
+  }
+
+  /// Returns the left elements that have the key of a right row and at least a number of pairs, in their order.
+  // All of them have that number, unless the equality of keys has changed.
+  @inlinable
+  func partners(of row: UInt32, minimumLength: Int) -> [Partner] {
+    leftRows.rows(of: leftRows.entry(of: rightRows.keys[row])).compactMap { row in
+      let offset = leftRows.order.offset(of: row)
+      let block = lengths.block(at: offset)
+      return block.count < minimumLength ? nil : Partner(offset: offset, block: block)
+    }
+  }
+
+  /// Removes the pairs of a right row, which is removed next.
+  @inlinable
+  func removePairs(of row: UInt32, _ output: CollectionDraft<Pair>) {
+    let index = rightRows.index(of: row)
+    let partners = partners(of: row, minimumLength: index + 1)
+    let isLast = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
+    if isLast, let missing { return replaceFirst(of: partners, with: missing, output) }
+    for partner in partners { lengths.setLength(partner.block.count - 1, at: partner.offset) }
+    output.edit(
+      Changeset(deletions: partners.map { $0.block.lowerBound + index }), inserted: [], updated: [])
+  }
+
+  /// Inserts the pairs of a right row, which was inserted before.
+  @inlinable
+  func insertPairs(of row: UInt32, _ element: Right, _ output: CollectionDraft<Pair>) {
+    let (index, new) = (rightRows.index(of: row), match(element))
+    let isFirst = rightRows.count(of: rightRows.entry(of: rightRows.keys[row])) == 1
+    if isFirst, missing != nil {
+      return replaceFirst(of: partners(of: row, minimumLength: 1), with: new, output)
+    }
+    let (partners, lefts) = (partners(of: row, minimumLength: index), left.snapshot)
+    for partner in partners { lengths.setLength(partner.block.count + 1, at: partner.offset) }
+    output.edit(
+      Changeset(
+        insertions: partners.enumerated().map { $0 + $1.block.lowerBound + index }),
+      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) }, updated: [])
+  }
+
+  /// Replaces the first pair of left elements by one with another right side.
+  @inlinable
+  func replaceFirst(
+    of partners: [Partner], with new: Match, _ output: CollectionDraft<Pair>
+  ) {
+    let (starts, lefts) = (partners.map { $0.block.lowerBound }, left.snapshot)
+    output.edit(
+      Changeset(deletions: starts, insertions: starts),
+      inserted: partners.map { Pair(left: lefts[$0.offset], right: new) }, updated: [])
+  }
+
+  @inlinable
+  func updatePairs(of row: UInt32, _ element: Right, _ output: CollectionDraft<Pair>) {
+    let (index, lefts, new) = (rightRows.index(of: row), left.snapshot, match(element))
+    let partners = partners(of: row, minimumLength: index + 1)
+    let updates = partners.map {
+      Changeset.Update(from: $0.block.lowerBound + index, to: $0.block.lowerBound + index)
+    }
+    output.edit(
+      Changeset(updates: updates), inserted: [],
+      updated: partners.map { Pair(left: lefts[$0.offset], right: new) })
+  }
+
+  @inlinable
+  func followRightMove(_ move: Changeset.Move, _ output: CollectionDraft<Pair>) {
+    let row = rightRows.order[move.from]
+    let from = rightRows.index(of: row)
+    rightRows.move(from: move.from, to: move.to)
+    let to = rightRows.index(of: row)
+    if from == to { return }
+    let moves = partners(of: row, minimumLength: max(from, to) + 1).map {
+      Changeset.Move(from: $0.block.lowerBound + from, to: $0.block.lowerBound + to)
+    }
+    output.reorder(by: Changeset(moves: moves))
+  }
+}

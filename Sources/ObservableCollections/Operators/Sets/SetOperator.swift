@@ -1,0 +1,226 @@
+public import Diffing
+
+/// An operator that includes as many elements of each key as an operation says.
+///
+/// The output has the included elements of the first input in their order, then those of the second input, and so on.
+/// Of the elements of one input that have one key, a range is included: see ``SetOperation/included(of:count:)``. A change
+/// of a few elements shifts the ends of the range by as many elements at most.
+@usableFromInline
+struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: CollectionOperator {
+  @usableFromInline let inputs: [CollectionInput<Element>]
+  @usableFromInline let operation: SetOperation
+  @usableFromInline let key: @Sendable (Element) -> Key
+  @usableFromInline var parts: [SetPart<Key>]
+
+  @inlinable
+  init(
+    inputs: [CollectionInput<Element>], operation: SetOperation,
+    key: @escaping @Sendable (Element) -> Key
+  ) {
+    self.inputs = inputs
+    self.operation = operation
+    self.key = key
+    parts = inputs.map { _ in SetPart() }
+  }
+
+  @inlinable
+  mutating func start(_ output: CollectionDraft<Element>) {
+    for (part, input) in zip(parts, inputs) {
+      part.rows.replaceAll(with: input.snapshot.map { matchable(key($0)) })
+    }
+    includeAll()
+    for (part, input) in zip(parts, inputs) {
+      let elements = input.snapshot.array
+      var included: [Element] = []
+      included.reserveCapacity(part.included.setCount)
+      part.included.forEachSetOffset { included.append(elements[$0]) }
+      output.append(contentsOf: included)
+    }
+  }
+
+  @inlinable
+  mutating func update(_ output: CollectionDraft<Element>) {
+    let changes = inputs.map { KeyChange($0.change, key: key) }
+    if zip(changes, parts).contains(where: { $0?.isLarge($1.rows) == true }) {
+      return rebuild(changes, output)
+    }
+    var touched = TouchedKeys<Key>()
+    for (number, change) in changes.enumerated() {
+      if let change { follow(change, of: number, &touched, output) }
+    }
+    for (key, old) in touched.ranges { include(key, instead: old, output) }
+    for part in parts { part.rows.renumberIfSparse() }
+  }
+
+  /// Returns the offset in the output of an element that is included.
+  @inlinable
+  func rank(of offset: Int, in number: Int) -> Int {
+    parts[..<number].reduce(parts[number].included.rank(of: offset)) { $0 + $1.included.setCount }
+  }
+
+  /// Returns the range of the elements of one input that are included if they have a key.
+  @inlinable
+  func included(_ key: Key, of number: Int) -> Range<Int> {
+    operation.included(of: number) { parts[$0].rows.count(of: parts[$0].rows.entry(of: key)) }
+  }
+
+  /// Returns whether the elements of one input that have no key are included. Each of them differs from all others.
+  @inlinable
+  func includesUnmatched(of number: Int) -> Bool {
+    !operation.included(of: number) { $0 == number ? 1 : 0 }.isEmpty
+  }
+
+  // MARK: A few changes
+
+  /// Follows a change of one input.
+  ///
+  /// Included elements leave the output and updated ones are replaced. Of the other elements, only those between two
+  /// included ones of the same key enter the output: ``include(_:instead:_:)`` does the rest.
+  @inlinable
+  func follow(
+    _ change: KeyChange<Element, Key>, of number: Int, _ touched: inout TouchedKeys<Key>,
+    _ output: CollectionDraft<Element>
+  ) {
+    let (changeset, after, rows) = (change.changeset, change.after, parts[number].rows)
+    if changeset.changeCount == 1, let move = changeset.moves.first,
+      rows.group(of: rows.order[move.from]) == KeyEntry.noGroup
+    {
+      return followMove(move, of: number, output)
+    }
+    let moved = changeset.moves.map { rows.keys[rows.order[$0.from]] }
+    for offset in changeset.removals.reversed() {
+      leave(at: offset, of: number, &touched, output)
+      rows.remove(at: offset)
+      parts[number].included.remove(at: offset)
+    }
+    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+      insert(after[offset], key, at: offset, of: number, &touched, output)
+    }
+    for (update, key) in zip(changeset.updates, change.updated) {
+      let row = rows.order[update.to]
+      if rows.keys[row] == key {
+        if parts[number].included[update.to] {
+          output[rank(of: update.to, in: number)] = after[update.to]
+        }
+      } else {
+        leave(at: update.to, of: number, &touched, output)
+        touch(key, &touched)
+        rows.setKey(of: row, to: key)
+        enter(after[update.to], at: update.to, of: number, &touched, output)
+      }
+    }
+  }
+
+  /// Follows the move of an element that has no other elements of its key in its input.
+  @inlinable
+  func followMove(
+    _ move: Changeset.Move, of number: Int, _ output: CollectionDraft<Element>
+  ) {
+    let part = parts[number]
+    let source = rank(of: move.from, in: number)
+    part.rows.move(from: move.from, to: move.to)
+    let isIncluded = part.included.remove(at: move.from)
+    part.included.insert(isIncluded, at: move.to)
+    if isIncluded { output.move(from: source, to: rank(of: move.to, in: number)) }
+  }
+
+  @inlinable
+  func insert(
+    _ element: Element, _ key: Key?, at offset: Int, of number: Int,
+    _ touched: inout TouchedKeys<Key>, _ output: CollectionDraft<Element>
+  ) {
+    touch(key, &touched)
+    parts[number].rows.insert(key, at: offset)
+    parts[number].included.insert(false, at: offset)
+    enter(element, at: offset, of: number, &touched, output)
+  }
+
+  /// Stores the ranges of a key before its first change.
+  @inlinable
+  func touch(_ key: Key?, _ touched: inout TouchedKeys<Key>) {
+    if let key, touched.ranges[key] == nil {
+      touched.ranges[key] = parts.indices.map { included(key, of: $0) }
+    }
+  }
+
+  /// Removes an element from the output before its row or its key is removed.
+  @inlinable
+  func leave(
+    at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>,
+    _ output: CollectionDraft<Element>
+  ) {
+    let part = parts[number]
+    let row = part.rows.order[offset]
+    if let key = part.rows.keys[row] {
+      touch(key, &touched)
+      touched.remove(part.rows.index(of: row), key, of: number)
+    }
+    exclude(at: offset, of: number, output)
+  }
+
+  /// Inserts an element into the output if it is between included elements of its key, or has no key.
+  @inlinable
+  func enter(
+    _ element: Element, at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>,
+    _ output: CollectionDraft<Element>
+  ) {
+    let part = parts[number]
+    let row = part.rows.order[offset]
+    let isIncluded =
+      if let key = part.rows.keys[row] {
+        touched.insert(part.rows.index(of: row), key, of: number)
+      } else {
+        includesUnmatched(of: number)
+      }
+    if isIncluded { include(element, at: offset, of: number, output) }
+  }
+
+  @inlinable
+  func include(
+    _ element: Element, at offset: Int, of number: Int, _ output: CollectionDraft<Element>
+  ) {
+    parts[number].included.set(true, at: offset)
+    output.insert(element, at: rank(of: offset, in: number))
+  }
+
+  /// Removes an element from the output if it is included.
+  @inlinable
+  func exclude(at offset: Int, of number: Int, _ output: CollectionDraft<Element>) {
+    guard parts[number].included[offset] else { return }
+    let rank = rank(of: offset, in: number)
+    parts[number].included.set(false, at: offset)
+    output.removeSubrange(rank..<rank + 1)
+  }
+
+  /// Includes the right elements of a key after all changes.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - old: For each input, the range of the elements that are included now.
+  @inlinable
+  func include(_ key: Key, instead old: [Range<Int>], _ output: CollectionDraft<Element>) {
+    for (number, part) in parts.enumerated() {
+      let (old, new) = (old[number], included(key, of: number))
+      if old == new { continue }
+      let entry = part.rows.entry(of: key)
+      for index in difference(old, new) {
+        guard let row = part.rows.row(index, of: entry) else { continue }
+        exclude(at: part.rows.order.offset(of: row), of: number, output)
+      }
+      for index in difference(new, old) {
+        guard let row = part.rows.row(index, of: entry) else { continue }
+        let offset = part.rows.order.offset(of: row)
+        if part.included[offset] { continue }
+        include(inputs[number].snapshot[offset], at: offset, of: number, output)
+      }
+    }
+  }
+}
+
+/// Returns the numbers of a range that another range does not contain.
+@inlinable
+func difference(_ one: Range<Int>, _ other: Range<Int>) -> [Int] {
+  let before = one.lowerBound..<max(one.lowerBound, min(one.upperBound, other.lowerBound))
+  let after = min(one.upperBound, max(one.lowerBound, other.upperBound))..<one.upperBound
+  return Array(before) + Array(after)
+}
