@@ -76,4 +76,30 @@ extension SummaryTree {
     }
     return nil
   }
+
+  /// Returns the combination of the values before an offset, in `0...count`.
+  ///
+  /// - Complexity: O(log *n*) calls of the operation
+  @inlinable
+  package func summary(before offset: Int) -> Value {
+    precondition(offset >= 0 && offset <= count, "offset \(offset) is out of range 0...\(count)")
+    var (slot, level, rest) = (root, height, offset)
+    var summary: Value?
+    while rest > 0 {
+      let entries = entries(of: slot, level: level)
+      var position = 0
+      while rest > 0 {
+        let width = level == 0 ? 1 : Int(counts(of: slot)[position])
+        if width > rest { break }
+        summary = summary.map { combine($0, entries[position]) } ?? entries[position]
+        rest -= width
+        position += 1
+      }
+      if rest > 0 {
+        slot = child(of: slot, at: position)
+        level -= 1
+      }
+    }
+    return summary ?? empty
+  }
 }
