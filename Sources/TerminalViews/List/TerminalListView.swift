@@ -1,6 +1,6 @@
 public import Diffing
 public import ObservableCollections
-import ReactiveSignals
+public import ReactiveSignals
 import SwappablePrimitives
 
 /// A live list for a terminal.
@@ -121,6 +121,30 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   public func press(_ key: TerminalKey) -> Bool {
     guard let command = TerminalListState<Element>.Command(key) else { return false }
     state.perform(command)
+    return true
+  }
+
+  /// Performs the command of a key in an outline: Right expands a row or selects its first child, Left collapses a row
+  /// or selects its parent. The other keys move as they do in ``press(_:)``.
+  ///
+  /// ```swift
+  /// case .key(let key): list.press(key, expanding: expansion)
+  /// ```
+  ///
+  /// This method does not draw the list. If the key changes the expansion, the list is drawn when its source has changed.
+  ///
+  /// - Parameters:
+  ///   - key: The key.
+  ///   - expansion: The expanded elements, which are a parameter of the list's source.
+  /// - Returns: A Boolean value that indicates whether the key moves in an outline.
+  @discardableResult
+  public func press<Item>(
+    _ key: TerminalKey, expanding expansion: Property<OutlineExpansion<Item.DifferenceIdentifier>>
+  ) -> Bool where Element == OutlineRow<Item> {
+    guard let command = TerminalListState<Element>.Command(key) else { return false }
+    if let (identifier, isExpanded) = state.performInOutline(command) {
+      expansion.modify { $0[identifier] = isExpanded }
+    }
     return true
   }
 

@@ -1,0 +1,330 @@
+public import Diffing
+public import ReactiveSignals
+
+extension DataSource {
+  /// Derives a collection of the elements of live collections, one for each element of this collection.
+  ///
+  ///     let all = lists.flatMap { $0.todos }   // each list has a `CollectionProperty<Todo>`
+  ///
+  /// The children of a parent take its place. They are followed as long as the parent is there.
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | insert a parent | insert its children |
+  /// | delete a parent | delete its children |
+  /// | move a parent | move its children, or nothing if they pass no others |
+  /// | update a parent | nothing if the closure returns the same collection, otherwise the difference of the contents |
+  /// | insert, delete, update, move among children | the same, after the children of the parents before |
+  /// | deleted among some children and inserted among others by one change | a move |
+  ///
+  /// The result is that of `Array(parents).flatMap { Array(children($0).snapshot) }`. Elements of several collections may
+  /// have one identity.
+  ///
+  /// If an updated parent has another collection, the old one stays live and shown until the new one has loaded, and the
+  /// result changes by their difference. The status is the worst one of the parents and all children. A collection that
+  /// fails keeps its last good contents, and the others stay. The result has loaded when the parents have, and each
+  /// collection of children has loaded or failed.
+  ///
+  /// The result has a domain of its own. A transaction over the parents and several collections of children causes one
+  /// event, and so does a change of one root from which all of these are derived. If a parent is inserted in such a
+  /// transaction, its children may follow with an event of their own.
+  ///
+  /// A collection that is made from the result is refused: it shows nothing, or the old collection stays, and the status is
+  /// an error with the code `cycle`.
+  ///
+  /// - Parameter children: A key path or closure that returns the children of an element. It is called once for each
+  ///   inserted or updated element, and no lock is held. If the collection is idle, it is started.
+  /// - Complexity: O(k log n) for a change of k children, and O(c + log n) for a parent with c children.
+  @inlinable
+  public func flatMap<Children: DataSource>(
+    _ children: @escaping @Sendable (Element) -> Children
+  ) -> LiveCollection<Children.Element> {
+    flattened { children($0) }
+  }
+
+  /// Derives a collection of the elements of live collections of any types, one for each element of this collection.
+  ///
+  ///     let all = accounts.flatMap { account -> any DataSource<Message> in
+  ///       account.isLocal ? local : RemoteMessages(account)
+  ///     }
+  ///
+  /// Apart from the type, it is the same as the method for collections of one type.
+  ///
+  /// - Parameter children: A closure that returns the children of an element. It is called once for each inserted or
+  ///   updated element, and no lock is held. If the collection is idle, it is started.
+  /// - Complexity: O(k log n) for a change of k children, and O(c + log n) for a parent with c children.
+  @inlinable
+  public func flatMap<Child>(
+    _ children: @escaping @Sendable (Element) -> any DataSource<Child>
+  ) -> LiveCollection<Child> {
+    flattened(children)
+  }
+
+  @inlinable
+  func flattened<Child>(
+    _ children: @escaping @Sendable (Element) -> any DataSource<Child>
+  ) -> LiveCollection<Child> {
+    let inputs = OperatorInputs()
+    let flatMap = SourceFlatMap(
+      parents: FollowedSource(self), input: inputs.entrance(), children: children)
+    inputs.addStatus { flatMap.status }
+    let (node, upstream) = inputs.collection(by: flatMap)
+    return LiveCollection(node, upstream: upstream)
+  }
+}
+
+extension OperatorInputs {
+  /// Adds a root through which updates of other domains enter a new domain.
+  @usableFromInline
+  func entrance() -> NodeInput {
+    let root = Node(domain: Domain(), state: FollowedUpdates.state, entrance: Entrance())
+    root.openEntrance()
+    let input = NodeInput(root)
+    inputs.append(input)
+    return input
+  }
+
+  /// Sets the status of the result.
+  @usableFromInline
+  func addStatus(_ status: @escaping () -> OperatorStatus) {
+    collections.append((inputs[0], { _ in status() }))
+  }
+}
+
+/// The children of one parent.
+@usableFromInline
+struct FlatMapPart<Child: Differentiable & Sendable>: Sendable {
+  /// The collection whose contents are shown.
+  @usableFromInline var shown: FollowedSource<Child>?
+  /// A collection that replaces the shown one when it has loaded.
+  @usableFromInline var staged: FollowedSource<Child>?
+  /// The reason why a collection was refused.
+  @usableFromInline var error: SourceError?
+
+  @inlinable
+  init() {}
+
+  @inlinable var contents: Snapshot<Child> { shown?.state.snapshot ?? Snapshot() }
+
+  /// The worst status, and whether the part need not be waited for.
+  @usableFromInline var status: OperatorStatus {
+    var statuses = [shown, staged].compactMap { $0?.state.status }
+    if let error { statuses.append(.failed(error)) }
+    return (statuses.dropFirst().reduce(statuses[0]) { $0.worse($1) }, shown?.isSettled ?? true)
+  }
+}
+
+/// An operator that shows the contents of collections, one for each element of a list.
+///
+/// Each parent has a *row*: a number that stays the same as long as the parent is in the list.
+@usableFromInline
+struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & Sendable>:
+  CollectionOperator
+{
+  @usableFromInline typealias Part = FlatMapPart<Child>
+
+  @usableFromInline let parents: FollowedSource<Parent>
+  @usableFromInline let input: NodeInput
+  @usableFromInline let children: @Sendable (Parent) -> any DataSource<Child>
+  /// The rows in the order of the parents.
+  @usableFromInline let order = RowTree()
+  @usableFromInline let parts = RowValues<Part>()
+  /// The numbers of shown children, in the order of the parents.
+  @usableFromInline let counts = SummaryTree<Int>([], empty: 0) { $0 + $1 }
+  /// The status of each part, in the order of the parents.
+  @usableFromInline let statuses = SummaryTree<OperatorStatus>([], empty: (.loaded, true)) {
+    ($0.status.worse($1.status), $0.hasLoaded && $1.hasLoaded)
+  }
+
+  @inlinable
+  init(
+    parents: FollowedSource<Parent>, input: NodeInput,
+    children: @escaping @Sendable (Parent) -> any DataSource<Child>
+  ) {
+    self.parents = parents
+    self.input = input
+    self.children = children
+  }
+
+  /// The worst status, and whether all have loaded or failed.
+  @usableFromInline var status: OperatorStatus {
+    let all = statuses.total
+    return (parents.state.status.worse(all.status), parents.state.hasLoaded && all.hasLoaded)
+  }
+
+  @inlinable
+  func start(_ output: CollectionDraft<Child>) {
+    // Here, because updates are recorded from now on.
+    guard parents.follow(through: input.node) else {
+      preconditionFailure("a new flat map is upstream of its own source")
+    }
+    var elements: [Child] = []
+    for (offset, parent) in parents.state.snapshot.enumerated() {
+      let row = makeRow(parent)
+      addRow(row, at: offset)
+      elements.append(contentsOf: parts[row].contents)
+    }
+    output.append(contentsOf: elements)
+  }
+
+  @inlinable
+  func update(_ output: CollectionDraft<Child>) {
+    guard let update = input.update else { return }
+    var change: CollectionChange<Parent>?
+    // First the children, at their places before the change of the parents.
+    for (source, update) in FollowedUpdates.read(update).items {
+      guard let update = update.resolved() else { continue }
+      if source === parents {
+        let update = CollectionUpdate<Parent>.read(update)
+        parents.state = update.box.state
+        change = update.change
+      } else {
+        let source = unsafeDowncast(source, to: FollowedSource<Child>.self)
+        follow(source, CollectionUpdate<Child>.read(update), output)
+      }
+    }
+    if let change { follow(change, output) }
+  }
+
+  // MARK: Children
+
+  /// Follows an update of the children of one parent.
+  @inlinable
+  func follow(
+    _ source: FollowedSource<Child>, _ update: CollectionUpdate<Child>,
+    _ output: CollectionDraft<Child>
+  ) {
+    // Otherwise, the source was left.
+    guard let row = source.row else { return }
+    source.state = update.box.state
+    if parts[row].staged === source {
+      if source.state.hasLoaded { return showStaged(row, output) }
+    } else if let change = update.change {
+      let position = order.offset(of: row)
+      let (start, after) = (counts.summary(before: position), change.after)
+      output.apply(change.changeset.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
+      counts.replace(at: position, with: after.count)
+    }
+    if update.isStatusStep { updateStatus(row) }
+  }
+
+  /// Replaces the shown children by the staged ones.
+  @inlinable
+  func showStaged(_ row: UInt32, _ output: CollectionDraft<Child>) {
+    let position = order.offset(of: row)
+    let (start, before) = (counts.summary(before: position), parts[row].contents)
+    let left = parts[row].shown
+    (parts[row].shown, parts[row].staged) = (parts[row].staged, nil)
+    let after = parts[row].contents
+    let difference = before.changeset(to: after)
+    output.apply(difference.shifted(oldBy: start, newBy: start)) { after[$0 - start] }
+    counts.replace(at: position, with: after.count)
+    updateStatus(row)
+    left?.leave(input.node)
+  }
+
+  @inlinable
+  func updateStatus(_ row: UInt32) {
+    statuses.replace(at: order.offset(of: row), with: parts[row].status)
+  }
+
+  // MARK: Parents
+
+  /// Follows a change of the parents.
+  @inlinable
+  func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
+    let (changeset, after) = (change.changeset, change.after)
+    let deleted = changeset.deletions.map { order[$0] }
+    let moved = changeset.moves.map { order[$0.from] }
+    for offset in changeset.removals.reversed() {
+      order.remove(at: offset)
+      statuses.remove(at: offset)
+      let (start, count) = (counts.summary(before: offset), counts.remove(at: offset))
+      output.removeSubrange(start..<start + count)
+    }
+    var move = 0
+    for offset in changeset.insertions {
+      while move < moved.count, changeset.moves[move].to < offset {
+        insertRow(moved[move], at: changeset.moves[move].to, output)
+        move += 1
+      }
+      insertRow(makeRow(after[offset]), at: offset, output)
+    }
+    for move in move..<moved.count {
+      insertRow(moved[move], at: changeset.moves[move].to, output)
+    }
+    for update in changeset.updates { replaceChildren(order[update.to], after[update.to], output) }
+    // Last: a collection that a new parent has as well is observed without a break.
+    for row in deleted {
+      let part = parts.remove(row)
+      part.shown?.leave(input.node)
+      part.staged?.leave(input.node)
+    }
+  }
+
+  /// Adds a row, and returns it.
+  @inlinable
+  func makeRow(_ parent: Parent) -> UInt32 {
+    let row = parts.insert(Part())
+    let source = FollowedSource(children(parent), row: row)
+    if source.follow(through: input.node) {
+      parts[row].shown = source
+    } else {
+      parts[row].error = cycleError(parent)
+    }
+    return row
+  }
+
+  @inlinable
+  func addRow(_ row: UInt32, at offset: Int) {
+    order.insert(row, at: offset)
+    counts.insert(parts[row].contents.count, at: offset)
+    statuses.insert(parts[row].status, at: offset)
+  }
+
+  @inlinable
+  func insertRow(_ row: UInt32, at offset: Int, _ output: CollectionDraft<Child>) {
+    addRow(row, at: offset)
+    output.insert(contentsOf: parts[row].contents, at: counts.summary(before: offset))
+  }
+
+  /// Follows the update of a parent, which may have other children.
+  @inlinable
+  func replaceChildren(_ row: UInt32, _ parent: Parent, _ output: CollectionDraft<Child>) {
+    let source = children(parent)
+    let left = parts[row].staged
+    parts[row].error = nil
+    if let left, left.follows(source) {
+      left.source = source
+      source.start()
+    } else if let shown = parts[row].shown, shown.follows(source) {
+      shown.source = source
+      source.start()
+      parts[row].staged = nil
+      left?.leave(input.node)
+    } else {
+      let new = FollowedSource(source, row: row)
+      if new.follow(through: input.node) {
+        parts[row].staged = new
+        // If the shown one has not loaded, there is nothing to keep.
+        if new.state.hasLoaded || parts[row].shown?.state.hasLoaded != true {
+          showStaged(row, output)
+        }
+      } else {
+        parts[row].staged = nil
+        parts[row].error = cycleError(parent)
+      }
+      left?.leave(input.node)
+    }
+    updateStatus(row)
+  }
+
+  @usableFromInline
+  func cycleError(_ parent: Parent) -> SourceError {
+    SourceError(
+      code: "cycle",
+      message:
+        "the children of \(parent.differenceIdentifier) are made from the flat map that would show them. "
+        + "Return a collection that does not depend on its result.")
+  }
+}
