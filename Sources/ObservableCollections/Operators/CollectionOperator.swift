@@ -208,13 +208,16 @@ final class OperatorRun<Operator: CollectionOperator> {
     }
     var changeset: Changeset?
     if hasChange {
+      let ownStatus = draft.newStatus
       if isKnownUniquelyReferenced(&draft) {
         draft.reopen()
       } else {
         // The operator has kept it.
         draft = CollectionDraft(published.state.snapshot)
+        draft.newStatus = ownStatus
       }
       wrapped.update(draft)
+      isStatusStep = isStatusStep || draft.newStatus != ownStatus
       changeset = draft.outcome(from: published.state.snapshot)
       if changeset == nil { draft.reset(to: published.state.snapshot) }
       draft.close()
@@ -239,7 +242,7 @@ final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep: false)
   }
 
-  /// The worst status of the collections, and whether all have loaded.
+  /// The worst status of the collections and the operator, and whether all collections have loaded.
   @usableFromInline var status: OperatorStatus {
     var worst: OperatorStatus?
     for (input, status) in collections {
@@ -247,7 +250,8 @@ final class OperatorRun<Operator: CollectionOperator> {
       let next = status(state)
       worst = worst.map { ($0.status.worse(next.status), $0.hasLoaded && next.hasLoaded) } ?? next
     }
-    return worst ?? (.loaded, true)
+    let (status, hasLoaded) = worst ?? (.loaded, true)
+    return (draft.newStatus.map { status.worse($0) } ?? status, hasLoaded)
   }
 }
 
