@@ -134,7 +134,8 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else {
-      return mark(resize(), output)
+      let crossing = resize()
+      return mark(crossing, output)
     }
     if rows.isLarge(change.changeset) {
       rebuild(change, output)

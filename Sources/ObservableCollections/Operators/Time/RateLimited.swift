@@ -123,10 +123,13 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   ) {
     guard let changes = pending else { return }
     pending = nil
+    var isChanged = false
     output.write(contents.storage, over: output.savepoint) {
-      changes.normalForm(from: Snapshot($0), to: contents) ?? .empty
+      let changeset = changes.normalForm(from: Snapshot($0), to: contents)
+      isChanged = changeset != nil
+      return changeset ?? .empty
     }
-    didShow(output, now)
+    if isChanged { didShow(output, now) }
   }
 
   mutating func didShow(_ output: CollectionDraft<Element>, _ now: Duration) {
