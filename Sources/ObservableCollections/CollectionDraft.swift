@@ -13,7 +13,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
-  /// The status that the transaction sets, or `nil` to keep the status.
+  /// The status that the transaction sets, or `nil` to keep the status. An operator adds it to that of its inputs, for
+  /// this change and all that follow.
   @usableFromInline package var newStatus: SourceStatus?
 
   @inlinable

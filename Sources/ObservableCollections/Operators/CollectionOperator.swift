@@ -238,13 +238,16 @@ final class OperatorRun<Operator: CollectionOperator> {
     }
     var changeset: Changeset?
     if hasChange {
+      let ownStatus = draft.newStatus
       if isKnownUniquelyReferenced(&draft) {
         draft.reopen()
       } else {
         // The operator has kept it.
         draft = CollectionDraft(published.state.snapshot)
+        draft.newStatus = ownStatus
       }
       wrapped.update(draft)
+      isStatusStep = isStatusStep || draft.newStatus != ownStatus
       changeset = draft.outcome(from: published.state.snapshot)
       if changeset == nil { draft.reset(to: published.state.snapshot) }
       draft.close()
@@ -269,7 +272,11 @@ final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep: false)
   }
 
-  @usableFromInline var status: OperatorStatus { collections.status }
+  /// The status of the collections, or a worse one that the operator has set.
+  @usableFromInline var status: OperatorStatus {
+    let (status, hasLoaded) = collections.status
+    return (draft.newStatus.map { status.worse($0) } ?? status, hasLoaded)
+  }
 }
 
 extension LiveCollection {

@@ -1,0 +1,218 @@
+public import Diffing
+import ReactiveSignals
+
+extension DataSource {
+  /// Derives a collection of elements that are transformed asynchronously.
+  ///
+  ///     let thumbnails = photos.mapAsync(concurrency: 4) { photo in
+  ///       Thumbnail(id: photo.id, image: try await load(photo.url))
+  ///     }
+  ///
+  /// | in | out |
+  /// |---|---|
+  /// | insert | insert of the placeholder, or nothing; when the result is there, update, or insert |
+  /// | delete | delete; or nothing if there is nothing to show yet |
+  /// | update | nothing; when the new result is there, update or insert |
+  /// | move | move; or nothing if there is nothing to show yet |
+  /// | results | one change for all results that are there |
+  /// | an error | nothing; a diagnostic in the status |
+  ///
+  /// The elements are in the order of the source. At most `concurrency` transforms run at once, and they start in the
+  /// order in which their elements were inserted or updated. If an element is deleted or updated, its task is canceled, and
+  /// its result is dropped. A canceled transform counts as running until it returns.
+  ///
+  /// While an updated element is transformed, its old value stays, unless the update sets another identity. If a
+  /// transform throws, the old value stays as well, and the status has a diagnostic with the code `transform` until the
+  /// element is transformed again or deleted. The other elements are not affected. An element is not transformed again
+  /// before it is updated.
+  ///
+  /// If all transforms have returned, the result is that of `elements.map(transform)`. Releasing the collection cancels
+  /// all tasks. `flush()` does not wait for tasks.
+  ///
+  /// - Parameters:
+  ///   - concurrency: The maximum number of transforms that run at once, at least 1.
+  ///   - placeholder: A closure that returns the value of an element that has no result yet, or `nil` to leave such
+  ///     elements out. It is called once for each inserted element. The value should have the identity of the result, so
+  ///     the result is an update.
+  ///   - transform: A closure that is called once for each inserted or updated element.
+  /// - Complexity: O(k log n) for a change of k of n elements, or for k results.
+  public func mapAsync<Output: Differentiable & Sendable>(
+    concurrency: Int, placeholder: (@Sendable (Element) -> Output)? = nil,
+    transform: @escaping @Sendable (Element) async throws -> Output
+  ) -> LiveCollection<Output> {
+    precondition(concurrency > 0, "concurrency must be at least 1, but is \(concurrency)")
+    let results = LiveCollection<AsyncValue<Element, Output>> { inputs in
+      let input = inputs.collection(self)
+      return AsyncMapOperator(
+        input: input,
+        tasks: TransformTasks(inputs.wakeup(), limit: concurrency, transform: transform),
+        placeholder: placeholder)
+    }
+    return results.compactMap(\.value)
+  }
+}
+
+/// The place of an element, with the value that is shown for it, if there is one.
+private struct AsyncValue<Input: Differentiable & Sendable, Output: Differentiable & Sendable>:
+  Differentiable, @unchecked Sendable
+{
+  // Sendable: an identity is part of an element, which is sendable.
+
+  let differenceIdentifier: Input.DifferenceIdentifier
+  let value: Output?
+
+  init(_ element: Input, _ value: Output?) {
+    differenceIdentifier = element.differenceIdentifier
+    self.value = value
+  }
+
+  func isContentEqual(to source: AsyncValue) -> Bool {
+    switch (value, source.value) {
+    case (nil, nil): true
+    case (let one?, let other?): isSame(one, other)
+    default: false
+    }
+  }
+}
+
+/// An operator that transforms the elements of its input in tasks.
+///
+/// Each element that has no result for its present content has a *job*, which waits or runs.
+private struct AsyncMapOperator<
+  Input: Differentiable & Sendable, Output: Differentiable & Sendable
+>: CollectionOperator {
+  typealias Value = AsyncValue<Input, Output>
+
+  let input: CollectionInput<Input>
+  let tasks: TransformTasks<Input, Output>
+  let placeholder: (@Sendable (Input) -> Output)?
+  /// The elements, each with the number of its job, or 0 if it has a result.
+  var rows = InputRows<Int>()
+  /// The rows of all jobs.
+  var rowsOfJobs: [Int: UInt32] = [:]
+  var jobCount = 0
+  var failures = TransformFailures()
+
+  init(
+    input: CollectionInput<Input>, tasks: TransformTasks<Input, Output>,
+    placeholder: (@Sendable (Input) -> Output)?
+  ) {
+    self.input = input
+    self.tasks = tasks
+    self.placeholder = placeholder
+  }
+
+  mutating func start(_ output: CollectionDraft<Value>) {
+    let elements = input.snapshot
+    rows = InputRows(Array(repeating: 0, count: elements.count))
+    for row in rows.order.rows { addJob(for: row) }
+    output.append(contentsOf: elements.map { Value($0, placeholder?($0)) })
+    startWaiting()
+  }
+
+  mutating func update(_ output: CollectionDraft<Value>) {
+    if let change = input.change { follow(change, output) }
+    let results = tasks.takeResults()
+    if !results.isEmpty { settle(results, output) }
+    startWaiting()
+    output.newStatus = failures.diagnostic.map { SourceStatus(.loaded, diagnostics: [$0]) }
+  }
+
+  // MARK: Changes of the input
+
+  mutating func follow(_ change: CollectionChange<Input>, _ output: CollectionDraft<Value>) {
+    let (changeset, before, after) = (change.changeset, change.before, change.after)
+    for offset in changeset.deletions {
+      let row = rows.order[offset]
+      cancelJob(of: row)
+      failures.remove(row)
+    }
+    rows.follow(changeset) { _ in 0 }
+    for offset in changeset.insertions { addJob(for: rows.order[offset]) }
+    var values: [Int: Output?] = [:]
+    for update in changeset.updates {
+      let row = rows.order[update.to]
+      // An element that waits is read when its job starts.
+      if rows[row] == 0 || tasks.isRunning(rows[row]) {
+        cancelJob(of: row)
+        addJob(for: row)
+      }
+      let isKept = sameIdentity(
+        before[update.from].differenceIdentifier, after[update.to].differenceIdentifier)
+      if isKept { values[update.to] = output[update.from].value }
+    }
+    output.apply(changeset) { offset in
+      Value(after[offset], values[offset] ?? placeholder?(after[offset]))
+    }
+  }
+
+  mutating func addJob(for row: UInt32) {
+    jobCount += 1
+    rows[row] = jobCount
+    rowsOfJobs[jobCount] = row
+    tasks.enqueue(jobCount)
+  }
+
+  mutating func cancelJob(of row: UInt32) {
+    guard rows[row] > 0 else { return }
+    rowsOfJobs[rows[row]] = nil
+    tasks.cancel(rows[row])
+    rows[row] = 0
+  }
+
+  /// Starts jobs that wait, as many as may run.
+  mutating func startWaiting() {
+    let elements = input.snapshot
+    while let job = tasks.takeWaiting(where: { rowsOfJobs[$0] != nil }),
+      let row = rowsOfJobs[job]
+    {
+      tasks.start(job, elements[rows.order.offset(of: row)])
+    }
+  }
+
+  // MARK: Results
+
+  /// Shows the results of jobs that were not canceled.
+  mutating func settle(
+    _ results: [TransformTasks<Input, Output>.JobResult], _ output: CollectionDraft<Value>
+  ) {
+    let elements = input.snapshot
+    var values: [Int: Output] = [:]
+    for result in results {
+      guard let row = rowsOfJobs.removeValue(forKey: result.job) else { continue }
+      rows[row] = 0
+      switch result.outcome {
+      case .success(let value):
+        values[rows.order.offset(of: row)] = value
+        failures.remove(row)
+      case .failure(let error): failures.add(row, error)
+      }
+    }
+    let updates = values.keys.sorted().map { Changeset.Update(from: $0, to: $0) }
+    output.apply(Changeset(updates: updates)) { Value(elements[$0], values[$0]) }
+  }
+}
+
+/// The elements whose transform has thrown an error.
+private struct TransformFailures: Sendable {
+  private var errors: [UInt32: any Error] = [:]
+  private var latest: UInt32?
+
+  mutating func add(_ row: UInt32, _ error: any Error) {
+    errors[row] = error
+    latest = row
+  }
+
+  mutating func remove(_ row: UInt32) {
+    errors[row] = nil
+    if latest == row { latest = errors.keys.first }
+  }
+
+  /// One diagnostic for all errors, or `nil` if there is none.
+  var diagnostic: SourceDiagnostic? {
+    guard let latest, let error = errors[latest] else { return nil }
+    let count = errors.count == 1 ? "1 element" : "\(errors.count) elements"
+    return SourceDiagnostic(
+      code: "transform", message: "\(count) could not be transformed. The latest error: \(error)")
+  }
+}
