@@ -60,9 +60,9 @@ import Testing
 
   @Test func `an element whose key changes moves to another section`() throws {
     let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
-    let changes = Shared<[SectionedChange<Int, TestElement>]>([])
-    let observation = items.sections(by: \.content).observeSections { event in
-      if case .change(let change) = event { changes.value.append(change) }
+    let changes = Shared<[SectionedChangeset]>([])
+    let observation = items.sections(by: \.content).observe { event in
+      if case .change(let change) = event { changes.value.append(change.sectionedChangeset()) }
     }
     items[1].content = 1
     let change = try #require(changes.value.first)
@@ -70,11 +70,11 @@ import Testing
       ElementPath(section: 0, element: 1), ElementPath(section: 1, element: 0)
     )
     #expect(
-      change.changeset
+      change
         == SectionedChangeset(
           elementMoves: [.init(from: from, to: to)], elementUpdates: [.init(from: from, to: to)]))
     items.removeSubrange(1..<3)
-    #expect(changes.value.last?.changeset == SectionedChangeset(sections: .init(deletions: [1])))
+    #expect(changes.value.last == SectionedChangeset(sections: .init(deletions: [1])))
     #expect(changes.value.count == 2)
     observation.dispose()
   }
@@ -93,22 +93,23 @@ import Testing
     let queue = Shared<[@Sendable () -> Void]>([])
     let merged = Shared<[Model]>([])
     let observations = [
-      sections.observeSections { event in
+      sections.observe { event in
         if case .change(let change) = event {
-          let next = change.changeset.applying(
+          let next = change.sectionedChangeset().applying(
             to: models(change.before), with: models(change.after))
           if next != models(change.after) || models(change.before) != shown.value {
             wrong.value += 1
           }
         }
-        shown.value = models(event.sections)
+        shown.value = models(event.snapshot)
       },
-      sections.observeSections(on: Scheduler { work in queue.value.append(work) }) { event in
+      sections.observe(on: Scheduler { work in queue.value.append(work) }) { event in
         if case .change(let change) = event {
-          let next = change.changeset.applying(to: merged.value, with: models(change.after))
+          let next = change.sectionedChangeset().applying(
+            to: merged.value, with: models(change.after))
           if next != models(change.after) { wrong.value += 1 }
         }
-        merged.value = models(event.sections)
+        merged.value = models(event.snapshot)
       },
     ]
     for step in 0..<60 {

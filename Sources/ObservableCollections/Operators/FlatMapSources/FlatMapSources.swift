@@ -87,7 +87,7 @@ extension OperatorInputs {
   /// Sets the status of the result.
   @usableFromInline
   func addStatus(_ status: @escaping () -> OperatorStatus) {
-    collections.append((inputs[0], { _ in status() }))
+    collections.append(StatusInput(input: inputs[0], isRequired: true) { _ in status() })
   }
 }
 

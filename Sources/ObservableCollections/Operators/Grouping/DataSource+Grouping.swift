@@ -7,7 +7,7 @@ extension DataSource {
   ///     let byName = todos.sections(by: \.project, order: .ascending(\.self))
   ///
   /// The result is that of `Dictionary(grouping: source, by: key)`, in the order of the sections. In a section,
-  /// elements have the order of the source. Observe it with `observeSections(on:policy:_:)`.
+  /// elements have the order of the source. The changes of an event have a `sectionedChangeset()`.
   ///
   /// | in | out |
   /// |---|---|
@@ -52,11 +52,11 @@ extension DataSource {
   @inlinable
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
-  ) -> LiveCollection<ElementGroup<Key, Element>> {
+  ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
     let grouping = Grouping(self, order: order, key)
     let index = LiveIndex(grouping)
     return grouping.sections.map {
-      ElementGroup(key: $0.key, count: $0.elements.count, index: index)
+      LiveIndex.Group(key: $0.key, count: $0.elements.count, index: index)
     }
   }
 
@@ -96,35 +96,33 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
   ///
   /// - Complexity: O(log g) for g keys.
   public subscript(key: Key) -> LiveCollection<Element> { grouping.collection(for: key) }
-}
 
-/// A group of elements with the same key.
-///
-/// Its identity is the key. Its content is the number of elements.
-public struct ElementGroup<
-  Key: Hashable & Sendable, Element: Differentiable & Sendable
->: Differentiable, Sendable {
-  /// The key of the elements.
-  public let key: Key
-  /// The number of elements.
-  public let count: Int
-  private let index: LiveIndex<Key, Element>
-
-  @usableFromInline
-  init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
-    self.key = key
-    self.count = count
-    self.index = index
-  }
-
-  /// The elements, in the order of the source. The collection is made when somebody asks for it.
+  /// A group of elements with the same key.
   ///
-  /// It stays live if all elements leave the group, and is filled again if others with the key come.
-  public var elements: LiveCollection<Element> { index[key] }
+  /// Its identity is the key. Its content is the number of elements.
+  public struct Group: Differentiable, Sendable {
+    /// The key of the elements.
+    public let key: Key
+    /// The number of elements.
+    public let count: Int
+    private let index: LiveIndex<Key, Element>
 
-  /// The key.
-  public var differenceIdentifier: Key { key }
+    @usableFromInline
+    init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
+      self.key = key
+      self.count = count
+      self.index = index
+    }
 
-  /// Returns whether both groups have the same number of elements.
-  public func isContentEqual(to source: ElementGroup) -> Bool { count == source.count }
+    /// The elements, in the order of the source. The collection is made when somebody asks for it.
+    ///
+    /// It stays live if all elements leave the group, and is filled again if others with the key come.
+    public var elements: LiveCollection<Element> { index[key] }
+
+    /// The key.
+    public var differenceIdentifier: Key { key }
+
+    /// Returns whether both groups have the same number of elements.
+    public func isContentEqual(to source: Group) -> Bool { count == source.count }
+  }
 }
