@@ -70,7 +70,8 @@ import Testing
     let customers = ArrayDataSource([Customer(id: 7, name: "Ada")])
     let rows = LiveCollection { inputs in
       OrderRows(
-        orders: inputs.collection(orders), customers: inputs.collection(customers, isRequired: false))
+        orders: inputs.collection(orders),
+        customers: inputs.collection(customers, isRequired: false))
     }
     withTransaction {
       orders[0].customerID = 8

@@ -65,7 +65,11 @@ import Testing
       let items = CollectionProperty<Meddler>()
       let calls = Shared(0)
       let meddle: @Sendable () -> Void = { [weak items] in
-        guard let items, calls.modify({ $0 += 1; return $0 % 50 == 0 && $0 < 5_000 }) else { return }
+        guard let items,
+          calls.modify({
+            $0 += 1; return $0 % 50 == 0 && $0 < 5_000
+          })
+        else { return }
         items.append(Meddler(id: 1_000))
         _ = items.distinct().snapshot.count
       }

@@ -96,7 +96,8 @@ import Testing
     let outputs: [LiveCollection<TestElement>] = [
       items.distinct(), items.distinct(by: \.id), items.union(others), items.intersection(others),
       items.subtracting(others), items.flatMap { [$0, TestElement(-$0.id, $0.content)] },
-      items.joined(with: keys, on: \.id).map(\.left), keys.leftJoined(with: items, on: \.id).map(\.left),
+      items.joined(with: keys, on: \.id).map(\.left),
+      keys.leftJoined(with: items, on: \.id).map(\.left),
     ]
     let largest = Shared(0)
     let observations = outputs.map { output in
