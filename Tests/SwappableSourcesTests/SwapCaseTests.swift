@@ -148,7 +148,7 @@ final class LazySource: DataSource {
     let slow = LazySource()
     let container = Container(old)
     slow.contents.setStatus(.failed(error))
-    let joined = old.concatenated(with: slow)
+    let joined = old.subtracting(slow)
     #expect(container.swap(to: joined).outcomeIfKnown == .failed(error))
     #expect(container.source === old && container.status == .loaded)
   }
