@@ -1,0 +1,47 @@
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guide about sections and groups.
+@Suite struct GroupingListsGuideTests {
+  struct Sale: Hashable, Identifiable, Sendable, Differentiable {
+    let id: Int
+    var country: String
+    var price: Int
+  }
+
+  @Test func `the guide's code is compiled here`() throws {
+    let guide = try Guide("GroupingLists")
+    #expect(guide.code.count == 4)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func `sections and groups print what the guide says`() throws {
+    let print = Printed()
+    let sales = ArrayDataSource([
+      Sale(id: 1, country: "Spain", price: 5), Sale(id: 2, country: "Chile", price: 3),
+      Sale(id: 3, country: "Spain", price: 4),
+    ])
+
+    let sections = sales.sections(by: \.country, order: .ascending { $0 })
+    let observation = sections.observe { event in
+      print(event.snapshot.map { "\($0.key): \($0.elements.count)" })
+      if case .change(let change) = event { print(change.sectionedChangeset()) }
+    }
+    sales.update(identifiedBy: 3) { $0.country = "Chile" }
+    sales.remove(identifiedBy: 1)
+    observation.dispose()
+
+    let groups = sales.grouped(by: \.country)
+    let chile = groups[0]
+    let total = chile.elements.live.sum(of: \.price)
+    sales.append(Sale(id: 4, country: "Chile", price: 10))
+    print(chile.key, total.value)
+
+    let byCountry = sales.indexed(by: \.country)
+    let spanish = byCountry["Spain"]
+    sales.append(Sale(id: 5, country: "Spain", price: 1))
+    print(spanish.snapshot.map(\.id))
+    #expect(try print.lines == Guide("GroupingLists").output)
+  }
+}
