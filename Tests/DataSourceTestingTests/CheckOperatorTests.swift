@@ -36,6 +36,26 @@ import Testing
     #expect(violation { $0.transformed { Untold(input: $0) } }?.rule == "E4")
   }
 
+  @Test func `an operator over two types that forgets one of them breaks O1`() {
+    let names: @Sendable ([TestElement], [String]) -> [String] = { firsts, seconds in
+      firsts.map { "\($0.id)" } + seconds
+    }
+    func violation(forgets: Bool) -> ContractError? {
+      do {
+        try checkOperator(
+          over: { $0 }, and: { "\($0.id).\($0.content)" },
+          { firsts, seconds, _ in
+            let ids = firsts.map { "\($0.id)" }
+            return forgets ? ids : ids.concatenated(with: seconds)
+          }, is: { firsts, seconds, _ in names(firsts, seconds) })
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(violation(forgets: true)?.rule == "O1" && violation(forgets: false) == nil)
+  }
+
   @Test func deletingAndInsertingInTwoStepsBreaksO2() {
     #expect(violation { Rebuilt($0).collection }?.rule == "O2")
   }

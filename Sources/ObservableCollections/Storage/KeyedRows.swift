@@ -320,7 +320,7 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
 /// An entry of a table of keys: a row, a group, or nothing.
 @usableFromInline
 struct KeyEntry {
-  /// The number of a row; that of a group, with the highest bit.
+  /// The number of a row, or the number of a group with the highest bit.
   @usableFromInline let bits: UInt32
 
   /// The entry of a key that does not occur.

@@ -6,7 +6,7 @@ import SwappablePrimitives
 import TestSupport
 import Testing
 
-/// `flatMap` beside that of arrays: rules O1, O2, O4 and O8.
+/// `flatMap` beside the one of arrays: rules O1, O2, O4 and O8.
 @Suite struct FlatMapTests {
   /// The children of neighbors have common identities. The content decides their number and order.
   @Sendable static func children(_ parent: TestElement) -> [TestElement] {
@@ -22,7 +22,7 @@ import Testing
           calls.withLock { $0 += 1 }
           return Self.children(parent)
         }
-      }, is: { $0.flatMap(Self.children) }, seeds: 0..<60, calls: { calls.withLock { $0 } })
+      }, is: { $0.flatMap(Self.children) }, seeds: 0..<30, calls: { calls.withLock { $0 } })
   }
 
   @Test func `flatMap over lists with parameters follows both`() throws {
@@ -32,7 +32,7 @@ import Testing
       },
       is: { first, second, limit in
         SetOracle.union(first, second).prefix(limit * 3).flatMap(Self.children)
-      }, seeds: 0..<40)
+      }, seeds: 0..<24)
   }
 
   /// The list is so long that small changes are followed one by one, and large ones are not.

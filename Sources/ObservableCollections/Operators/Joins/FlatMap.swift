@@ -5,7 +5,7 @@ extension DataSource {
   ///
   ///     let lines = orders.flatMap(\.lines)
   ///
-  /// The children of an element are in its place. The result is that of `Array(source).flatMap(children)`.
+  /// The children of an element are in its place. The result equals `Array(source).flatMap(children)`.
   ///
   /// | in | out |
   /// |---|---|

@@ -37,7 +37,7 @@ public struct JoinedPair<Left: Differentiable & Sendable, Right: Differentiable 
     Identifier(left.differenceIdentifier, right.differenceIdentifier)
   }
 
-  /// Returns whether both elements have the same contents as those of another pair.
+  /// Returns whether both elements have the same contents as the elements of another pair.
   @inlinable
   public func isContentEqual(to source: JoinedPair) -> Bool {
     sameContent(source.left, left) && sameContent(source.right, right)
@@ -55,7 +55,7 @@ extension DataSource {
   ///     let visits = guests.joined(with: hotels, on: \.city, equals: \.city)
   ///
   /// The pairs are in the order of this collection, and pairs with the same element of it are in the order of the other
-  /// collection. The result is that of these lines:
+  /// collection. These lines give the same result:
   ///
   ///     Array(source).flatMap { left in
   ///       Array(other).filter { key(left) != nil && key(left) == otherKey($0) }
@@ -118,7 +118,7 @@ extension DataSource {
   /// Derives the pairs of elements of this collection and of another one whose keys are equal, and a pair with `nil` for
   /// each element of this collection that is in no other pair.
   ///
-  /// The result is that of these lines:
+  /// These lines give the same result:
   ///
   ///     Array(source).flatMap { left in
   ///       let matches: [Other?] = Array(other).filter { key(left) != nil && key(left) == otherKey($0) }

@@ -3,7 +3,7 @@ public import Diffing
 extension DataSource {
   /// Derives a collection in which each identity occurs once: the first element of each identity.
   ///
-  /// The result is that of these lines:
+  /// These lines give the same result:
   ///
   ///     var seen: Set<Element.DifferenceIdentifier> = []
   ///     Array(source).filter { seen.insert($0.differenceIdentifier).inserted }
@@ -27,7 +27,7 @@ extension DataSource {
   ///
   ///     let newestOfEachAuthor = posts.sorted(by: .descending(\.date)).distinct(by: \.author)
   ///
-  /// The result is that of these lines:
+  /// These lines give the same result:
   ///
   ///     var seen: Set<Key> = []
   ///     Array(source).filter { seen.insert(key($0)).inserted }
@@ -51,11 +51,11 @@ extension DataSource {
     transformed { SetOperator(inputs: [$0], operation: .distinct, key: key) }
   }
 
-  /// Derives a collection of the elements of this collection, followed by those of another one whose identities this
-  /// collection does not contain.
+  /// Derives a collection of the elements of this collection, followed by the elements of another one whose
+  /// identities this collection does not contain.
   ///
-  /// If an identity occurs several times, it occurs as often as in the collection that has more of it. The result is that
-  /// of these lines:
+  /// If an identity occurs several times, it occurs as often as in the collection that has more of it. These lines
+  /// give the same result:
   ///
   ///     var counts = Dictionary(Array(source).map { ($0.differenceIdentifier, 1) }, uniquingKeysWith: +)
   ///     Array(source) + Array(other).filter { element in
@@ -80,8 +80,8 @@ extension DataSource {
 
   /// Derives a collection of the elements whose identities another collection contains, too.
   ///
-  /// If an identity occurs several times, it occurs as often as in the collection that has less of it. All elements are
-  /// those of this collection, in its order. The result is that of these lines:
+  /// If an identity occurs several times, it occurs as often as in the collection that has less of it. All elements come
+  /// from this collection, in its order. These lines give the same result:
   ///
   ///     var counts = Dictionary(Array(other).map { ($0.differenceIdentifier, 1) }, uniquingKeysWith: +)
   ///     Array(source).filter { element in
@@ -108,7 +108,7 @@ extension DataSource {
   /// Derives a collection of the elements whose identities another collection does not contain.
   ///
   /// If an identity occurs several times, it occurs as much more often as this collection has more of it than the other
-  /// one. The result is that of these lines:
+  /// one. These lines give the same result:
   ///
   ///     var counts = Dictionary(Array(source).map { ($0.differenceIdentifier, 1) }, uniquingKeysWith: +)
   ///     for element in Array(other) { counts[element.differenceIdentifier, default: 0] -= 1 }

@@ -2,7 +2,7 @@ public import Diffing
 
 /// An operator that includes as many elements of each key as an operation says.
 ///
-/// The output has the included elements of the first input in their order, then those of the second input, and so on.
+/// The output has the included elements of the first input in their order, then the elements of the second input, and so on.
 /// Of the elements of one input that have one key, a range is included: see ``SetOperation/included(of:count:)``. A change
 /// of a few elements shifts the ends of the range by as many elements at most.
 @usableFromInline
@@ -74,7 +74,7 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
 
   /// Follows a change of one input.
   ///
-  /// Included elements leave the output and updated ones are replaced. Of the other elements, only those between two
+  /// Included elements leave the output and updated ones are replaced. Of the other elements, only the ones between two
   /// included ones of the same key enter the output: ``include(_:instead:_:)`` does the rest.
   @inlinable
   func follow(

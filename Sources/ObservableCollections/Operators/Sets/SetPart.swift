@@ -15,7 +15,7 @@ final class SetPart<Key: Hashable>: @unchecked Sendable {
 
 /// The keys that a change touches.
 ///
-/// Until the whole change is followed, the included elements of a key are a range of those that have the key.
+/// Until the whole change is followed, the included elements of a key are a range of all elements that have the key.
 @usableFromInline
 struct TouchedKeys<Key: Hashable> {
   /// The range of each input: indices among the elements of the input that have the key.
