@@ -65,7 +65,6 @@ struct Folder: Hashable, Identifiable, Sendable, Differentiable {
     home.append(Todo(id: 4, title: "Sleep"))
     names.move(from: 0, to: 1)
     print(all.snapshot.map(\.title))
-    for line in print.lines { Swift.print(line) }
     #expect(try print.lines == Guide("Trees").output)
   }
 }
