@@ -102,6 +102,29 @@ import Testing
     }
   }
 
+  @Test(arguments: 0..<4) func `searches from an offset, and parts, equal those of an array`(
+    _ index: Int
+  ) {
+    var random = SeededGenerator(seed: UInt64(index))
+    let (leafLimit, fanLimit) = Self.limits[index]
+    for count in [0, 1, 5, 40, 200] {
+      let values = (0..<count).map { _ in random.below(50) }
+      let least = SummaryTree(
+        leafLimit: leafLimit, fanLimit: fanLimit, values, empty: .max, combine: { min($0, $1) })
+      let joined = SummaryTree(
+        leafLimit: leafLimit, fanLimit: fanLimit, values.map { [$0] }, empty: [],
+        combine: { $0 + $1 })
+      for start in 0...count {
+        #expect(joined.summary(before: start) == Array(values[..<start]))
+        for bound in [0, 3, 20, 60] {
+          #expect(
+            least.firstOffset(from: start) { $0 <= bound }
+              == values[start...].firstIndex { $0 <= bound })
+        }
+      }
+    }
+  }
+
   @Test func `a value that was removed or replaced is released`() {
     final class Token {}
     weak var first: Token?

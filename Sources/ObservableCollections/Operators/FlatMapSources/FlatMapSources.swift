@@ -306,10 +306,7 @@ struct SourceFlatMap<Parent: Differentiable & Sendable, Child: Differentiable & 
       let new = FollowedSource(source, row: row)
       if new.follow(through: input.node) {
         parts[row].staged = new
-        // If the shown one has not loaded, there is nothing to keep.
-        if new.state.hasLoaded || parts[row].shown?.state.hasLoaded != true {
-          showStaged(row, output)
-        }
+        if new.mayReplace(parts[row].shown) { showStaged(row, output) }
       } else {
         parts[row].staged = nil
         parts[row].error = cycleError(parent)

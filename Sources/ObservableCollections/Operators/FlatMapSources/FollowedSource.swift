@@ -53,6 +53,16 @@ final class FollowedSource<Element: Differentiable & Sendable>: @unchecked Senda
   @usableFromInline
   func follows(_ other: any DataSource<Element>) -> Bool { other.collection.node === node }
 
+  /// Returns whether the source is shown at once instead of another one.
+  ///
+  /// It is not if it has not loaded. But if the other one has not loaded either, or this one is made from it, waiting
+  /// would protect nothing.
+  @usableFromInline
+  func mayReplace(_ shown: FollowedSource?) -> Bool {
+    guard !state.hasLoaded, let shown, shown.state.hasLoaded else { return true }
+    return state.status.error == nil && DependencyGraph.isDerived(node, from: shown.node)
+  }
+
   /// A Boolean value that indicates whether the source need not be waited for.
   @usableFromInline var isSettled: Bool { state.hasLoaded || state.status.error != nil }
 }
