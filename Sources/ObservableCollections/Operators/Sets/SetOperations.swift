@@ -107,8 +107,8 @@ extension DataSource {
 
   /// Derives a collection of the elements whose identities another collection does not contain.
   ///
-  /// If an identity occurs several times, it occurs as much more often as this collection has more of it than the other
-  /// one. These lines give the same result:
+  /// If an identity occurs several times, the result has the first elements of it: as many as this collection has more
+  /// than the other one. These lines give the same result:
   ///
   ///     var counts = Dictionary(Array(source).map { ($0.differenceIdentifier, 1) }, uniquingKeysWith: +)
   ///     for element in Array(other) { counts[element.differenceIdentifier, default: 0] -= 1 }
