@@ -221,6 +221,7 @@ private struct TransformFailures: Sendable {
     guard let latest, let error = errors[latest] else { return nil }
     let count = errors.count == 1 ? "1 element" : "\(errors.count) elements"
     return SourceDiagnostic(
-      code: "failed-transform", message: "\(count) could not be transformed. The latest error: \(error)")
+      code: "failed-transform",
+      message: "\(count) could not be transformed. The latest error: \(error)")
   }
 }
