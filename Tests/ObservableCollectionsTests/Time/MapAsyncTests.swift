@@ -95,7 +95,7 @@ private final class HeldTransform: Sendable {
   @Test func `a placeholder is shown until the result is there, as an update`() async throws {
     let (items, transform) = (Items([1, 2]), HeldTransform())
     let list = items.mapAsync(
-      concurrency: 1, placeholder: { TestElement($0.id, -1) }, transform: transform.run)
+      concurrency: 1, placeholder: { TestElement($0.id, $0.content - 1) }, transform: transform.run)
     let events = RecordingObserver(list)
     #expect(list.snapshot.array == [TestElement(1, -1), TestElement(2, -1)])
     try await transform.waitForStarts([1])
@@ -104,7 +104,10 @@ private final class HeldTransform: Sendable {
     #expect(events.changes.map { $0.changeset.summary } == ["1 updated"])
     items.insert(3, at: 0)
     await list.flush()
-    #expect(list.snapshot.first == TestElement(3, -1))
+    items[2].content = 7
+    await list.flush()
+    #expect(
+      list.snapshot.array == [TestElement(3, -1), TestElement(1, 100), TestElement(2, 6)])
     transform.finishAll()
   }
 
@@ -191,7 +194,7 @@ private final class HeldTransform: Sendable {
     transform.finish(TestElement(1, 5), throwing: SourceError(code: "test", message: "no image"))
     await waitForStatus(2)
     let diagnostic = SourceDiagnostic(
-      code: "transform",
+      code: "failed-transform",
       message: "1 element could not be transformed. The latest error: no image")
     #expect(list.status == SourceStatus(.loaded, diagnostics: [diagnostic]))
     #expect(list.snapshot.array == [TestElement(1, 100), TestElement(2, 100)])

@@ -41,6 +41,17 @@ import Testing
       (source.debounced(for: second, clock: clock), { quiet.shown }),
       (source.throttled(for: second, clock: clock), { readable.shown }),
       (source.latest(4), { constant.latest(4) }),
+      (source.latest(2), { constant.latest(2) }),
+      (
+        source.latest(2, by: \.content),
+        {
+          let elements = Array(source.snapshot)
+          let order = elements.indices.sorted {
+            (elements[$0].content, $0) < (elements[$1].content, $1)
+          }
+          return order.suffix(2).sorted().map { elements[$0] }
+        }
+      ),
     ]
   }
 

@@ -18,8 +18,8 @@ extension DataSource {
   /// only if it is deleted from the source and inserted again, in two changes. An update that sets another identity counts
   /// as both.
   ///
-  /// The contents are those of a list in which each insertion notes its time:
-  /// `noted.filter { now < $0.time + duration }`, in the order of the source.
+  /// If each element had the time of its insertion, the contents would equal
+  /// `elements.filter { now < $0.time + duration }`.
   ///
   /// - Parameters:
   ///   - duration: The time that an element is shown. With a duration of zero or less, no element is ever shown.

@@ -16,7 +16,7 @@ extension DataSource {
   /// Among elements with equal keys, those further back count as newer. To show the newest elements first, use
   /// `sorted(by: .descending(\.date)).prefix(100)`.
   ///
-  /// The result is that of this function of the source's elements:
+  /// The contents equal the result of this code:
   ///
   ///     let byAge = elements.indices.sorted {
   ///       (key(elements[$0]), $0) < (key(elements[$1]), $1)
@@ -226,7 +226,7 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   @inlinable
   func isShown(_ row: UInt32) -> Bool { ranking.offset(of: row) < shownCount }
 
-  /// Makes the number of shown rows as large as it may be.
+  /// Shows or hides rows, until as many are shown as the limit allows.
   ///
   /// - Returns: The rows that are shown or hidden by this.
   @inlinable

@@ -12,7 +12,7 @@ extension DataSource {
   /// |---|---|
   /// | insert | insert of the placeholder, or nothing; when the result is there, update, or insert |
   /// | delete | delete; or nothing if there is nothing to show yet |
-  /// | update | nothing; when the new result is there, update or insert |
+  /// | update | update of the placeholder, or nothing; when the new result is there, update or insert |
   /// | move | move; or nothing if there is nothing to show yet |
   /// | results | one change for all results that are there |
   /// | an error | nothing; a diagnostic in the status |
@@ -22,18 +22,18 @@ extension DataSource {
   /// its result is dropped. A canceled transform counts as running until it returns.
   ///
   /// While an updated element is transformed, its old value stays, unless the update sets another identity. If a
-  /// transform throws, the old value stays as well, and the status has a diagnostic with the code `transform` until the
+  /// transform throws, the old value stays as well, and the status has a diagnostic with the code `failed-transform` until the
   /// element is transformed again or deleted. The other elements are not affected. An element is not transformed again
   /// before it is updated.
   ///
-  /// If all transforms have returned, the result is that of `elements.map(transform)`. Releasing the collection cancels
+  /// After all transforms have returned, the contents equal `elements.map(transform)`. Releasing the collection cancels
   /// all tasks. `flush()` does not wait for tasks.
   ///
   /// - Parameters:
   ///   - concurrency: The maximum number of transforms that run at once, at least 1.
   ///   - placeholder: A closure that returns the value of an element that has no result yet, or `nil` to leave such
-  ///     elements out. It is called once for each inserted element. The value should have the identity of the result, so
-  ///     the result is an update.
+  ///     elements out. It is called once for each inserted element, and for each updated one without a result. The value
+  ///     should have the identity of the result, because the result is then an update.
   ///   - transform: A closure that is called once for each inserted or updated element.
   /// - Complexity: O(k log n) for a change of k of n elements, or for k results.
   public func mapAsync<Output: Differentiable & Sendable>(
@@ -60,14 +60,18 @@ private struct AsyncValue<Input: Differentiable & Sendable, Output: Differentiab
 
   let differenceIdentifier: Input.DifferenceIdentifier
   let value: Output?
+  /// A Boolean value that indicates whether the value is a result, and no placeholder.
+  let isResult: Bool
 
-  init(_ element: Input, _ value: Output?) {
+  init(_ element: Input, _ value: Output?, isResult: Bool) {
     differenceIdentifier = element.differenceIdentifier
     self.value = value
+    self.isResult = isResult
   }
 
   func isContentEqual(to source: AsyncValue) -> Bool {
-    switch (value, source.value) {
+    guard isResult == source.isResult else { return false }
+    return switch (value, source.value) {
     case (nil, nil): true
     case (let one?, let other?): isSame(one, other)
     default: false
@@ -106,7 +110,7 @@ private struct AsyncMapOperator<
     let elements = input.snapshot
     rows = InputRows(Array(repeating: 0, count: elements.count))
     for row in rows.order.rows { addJob(for: row) }
-    output.append(contentsOf: elements.map { Value($0, placeholder?($0)) })
+    output.append(contentsOf: elements.map { Value($0, placeholder?($0), isResult: false) })
     startWaiting()
   }
 
@@ -129,7 +133,7 @@ private struct AsyncMapOperator<
     }
     rows.follow(changeset) { _ in 0 }
     for offset in changeset.insertions { addJob(for: rows.order[offset]) }
-    var values: [Int: Output?] = [:]
+    var results: [Int: Output] = [:]
     for update in changeset.updates {
       let row = rows.order[update.to]
       // An element that waits is read when its job starts.
@@ -139,10 +143,12 @@ private struct AsyncMapOperator<
       }
       let isKept = sameIdentity(
         before[update.from].differenceIdentifier, after[update.to].differenceIdentifier)
-      if isKept { values[update.to] = output[update.from].value }
+      let old = output[update.from]
+      if isKept, old.isResult { results[update.to] = old.value }
     }
     output.apply(changeset) { offset in
-      Value(after[offset], values[offset] ?? placeholder?(after[offset]))
+      let (element, result) = (after[offset], results[offset])
+      return Value(element, result ?? placeholder?(element), isResult: result != nil)
     }
   }
 
@@ -189,7 +195,9 @@ private struct AsyncMapOperator<
       }
     }
     let updates = values.keys.sorted().map { Changeset.Update(from: $0, to: $0) }
-    output.apply(Changeset(updates: updates)) { Value(elements[$0], values[$0]) }
+    output.apply(Changeset(updates: updates)) {
+      Value(elements[$0], values[$0], isResult: true)
+    }
   }
 }
 
@@ -213,6 +221,7 @@ private struct TransformFailures: Sendable {
     guard let latest, let error = errors[latest] else { return nil }
     let count = errors.count == 1 ? "1 element" : "\(errors.count) elements"
     return SourceDiagnostic(
-      code: "transform", message: "\(count) could not be transformed. The latest error: \(error)")
+      code: "failed-transform",
+      message: "\(count) could not be transformed. The latest error: \(error)")
   }
 }

@@ -12,7 +12,7 @@ extension DataSource {
   /// | a change of the status | the same, at once |
   ///
   /// If the source changes again and again, nothing is shown until it stops. To show contents meanwhile, use
-  /// ``throttled(for:clock:)``. The contents are those of the source at the last moment before which it was quiet for the
+  /// ``throttled(for:clock:)``. The list equals the source at the last moment before which it was quiet for the
   /// interval. As long as there was no element yet, changes are shown at once.
   ///
   /// - Parameters:
@@ -90,7 +90,10 @@ private struct RateLimitOperator<Element: Differentiable & Sendable>: Collection
   }
 
   mutating func start(_ output: CollectionDraft<Element>) {
-    output.append(contentsOf: input.snapshot)
+    let contents = input.snapshot
+    output.write(contents.storage, over: output.savepoint) { _ in
+      Changeset(insertions: Array(contents.indices))
+    }
     didShow(output, alarm.now)
   }
 

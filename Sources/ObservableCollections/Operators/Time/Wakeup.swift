@@ -33,12 +33,12 @@ extension OperatorInputs {
 
 /// The timer of an operator.
 ///
-/// There is one timer for any number of deadlines. If the operator asks for an earlier deadline than that of the running
-/// timer, the timer is replaced. Otherwise it runs on, because the clock keeps the entry of a canceled sleep until its
+/// There is one timer for any number of deadlines. If the operator asks for an earlier deadline than the running
+/// timer has, the timer is replaced. Otherwise it runs on, because the clock keeps the entry of a canceled sleep until its
 /// time is up. Releasing the alarm cancels the timer.
 @usableFromInline
 final class Alarm: Sendable {
-  /// The deadline of what never happens.
+  /// The deadline that no timer reaches.
   @usableFromInline static var never: Duration { .seconds(Int64.max) }
 
   private struct State: Sendable {
