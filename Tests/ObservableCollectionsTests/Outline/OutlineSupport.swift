@@ -49,6 +49,28 @@ func outlineRows<Element: Differentiable & Sendable>(
   return roots.flatMap { rows($0, 0) }
 }
 
+/// The function in the documentation of `outline(parent:isExpanded:)`. It is slow, so few tests use it.
+func documentedOutline(
+  _ elements: [Folder], parent: @escaping (Folder) -> Int?, _ expansion: OutlineExpansion<Int>
+) -> [OutlineRow<Folder>] {
+  func parentOffset(_ offset: Int) -> Int? {  // An element that names itself has none.
+    guard let id = parent(elements[offset]), id != elements[offset].id else { return nil }
+    return elements.firstIndex { $0.id == id }
+  }
+  func isRoot(_ offset: Int) -> Bool {
+    let path = Array(sequence(first: offset, next: parentOffset).prefix(elements.count + 1))
+    return path.count == 1 || path.dropFirst().contains(offset)
+  }
+  func rows(_ offset: Int, _ depth: Int) -> [OutlineRow<Folder>] {
+    let children = elements.indices.filter { !isRoot($0) && parentOffset($0) == offset }
+    let isExpanded = !children.isEmpty && expansion[elements[offset].id]
+    let row = OutlineRow(
+      elements[offset], depth: depth, hasChildren: !children.isEmpty, isExpanded: isExpanded)
+    return [row] + (isExpanded ? children.flatMap { rows($0, depth + 1) } : [])
+  }
+  return elements.indices.filter(isRoot).flatMap { rows($0, 0) }
+}
+
 func outlineRows(
   _ folders: some Sequence<Folder>, _ expansion: OutlineExpansion<Int> = .all
 ) -> [OutlineRow<Folder>] {

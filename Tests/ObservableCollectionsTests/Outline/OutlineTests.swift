@@ -127,6 +127,21 @@ import Testing
     try events.check(against: rows)
   }
 
+  @Test func `an outline equals the function in its documentation`() {
+    for seed in UInt64(0)..<300 {
+      var random = SeededGenerator(seed: seed)
+      let folders = (0..<random.below(9)).map { _ in
+        Folder(random.below(7), in: random.oneIn(4) ? nil : random.below(8))
+      }
+      let expansion = OutlineExpansion(Set((0..<5).map { _ in random.below(7) }))
+      let rows = CollectionProperty(folders)
+        .outline(parent: \.parent, isExpanded: Property(expansion))
+      #expect(
+        Array(rows.snapshot) == documentedOutline(folders, parent: \.parent, expansion),
+        "seed \(seed)")
+    }
+  }
+
   // MARK: Exact changes
 
   private struct Tree {
@@ -322,12 +337,18 @@ import Testing
     #expect(rows.count == 11 + depth / 2 + 1)
     expansion.modify { $0[10] = true }
     #expect(rows.count == depth + 1)
-    // All elements become a cycle, and then a chain again.
     folders.update(at: depth / 2) { $0.parent = depth / 2 - 1 }
-    folders.update(at: 0) { $0.parent = depth }
-    #expect(rows.count == depth + 1 && rows[depth].depth == 0)
-    folders.update(at: 0) { $0.parent = nil }
-    #expect(rows[depth].depth == depth)
+    #expect(rows.count == depth + 1 && rows[depth].depth == depth)
+  }
+
+  @Test func `all elements of a deep tree become a cycle, and then a tree again`() throws {
+    let depth = 5_000
+    let tree = Tree((0..<depth).map { Folder($0, in: $0 - 1) })
+    tree.folders.update(at: 0) { $0.parent = depth - 1 }
+    #expect(tree.rows.count == depth && tree.rows[depth - 1].depth == 0)
+    tree.folders.update(at: 0) { $0.parent = nil }
+    #expect(tree.rows[depth - 1].depth == depth - 1)
+    try tree.events.check(against: tree.rows)
   }
 
   @Test func `changes across the limit of a rebuild give the same`() throws {

@@ -17,7 +17,7 @@ extension DataSource {
   /// | insert, delete, update, move among children | the same, after the children of the parents before |
   /// | deleted among some children and inserted among others by one change | a move |
   ///
-  /// The result is that of `Array(parents).flatMap { Array(children($0).snapshot) }`. Elements of several collections may
+  /// The result equals `Array(parents).flatMap { Array(children($0).snapshot) }`. Elements of several collections may
   /// have one identity.
   ///
   /// If an updated parent has another collection, the old one stays live and shown until the new one has loaded, and the

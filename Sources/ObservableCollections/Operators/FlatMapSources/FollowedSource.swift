@@ -76,7 +76,7 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   /// A source, and its update.
   @usableFromInline typealias Item = (source: any AnyObject & Sendable, update: any Update)
 
-  /// The state of the root, which nobody reads.
+  /// The state of the root, which is never read.
   static let state: Event = StateBox(CollectionState<Int>(unloaded: .loaded))
 
   @usableFromInline private(set) var items: [Item]

@@ -37,7 +37,7 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   /// | expand, collapse | insert or delete of the rows below, and an update of the row |
   /// | an element gets its first child, or loses the last one | an update of its row |
   ///
-  /// The result is that of this function over arrays:
+  /// The result equals the result of this function over arrays:
   ///
   ///     func outline(_ elements: [Element]) -> [OutlineRow<Element>] {
   ///       func parentOffset(_ offset: Int) -> Int? {  // An element that names itself has none.
@@ -45,8 +45,8 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   ///         return elements.firstIndex { $0.id == id }
   ///       }
   ///       func isRoot(_ offset: Int) -> Bool {
-  ///         let ancestors = sequence(first: offset, next: parentOffset).dropFirst().prefix(elements.count)
-  ///         return ancestors.isEmpty || ancestors.contains(offset)
+  ///         let path = Array(sequence(first: offset, next: parentOffset).prefix(elements.count + 1))
+  ///         return path.count == 1 || path.dropFirst().contains(offset)
   ///       }
   ///       func rows(_ offset: Int, _ depth: Int) -> [OutlineRow<Element>] {
   ///         let children = elements.indices.filter { !isRoot($0) && parentOffset($0) == offset }
@@ -63,7 +63,8 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   ///     once for each inserted or updated element.
   ///   - expansion: The elements whose children are shown: a property, or a view of one.
   /// - Complexity: O(k log n) for a change of k of n elements, plus O(r log n) for r rows that appear, disappear or move,
-  ///   and O(d) if an element with children gets another parent at the depth d. A change of the expansion is O(r log n) for
+  ///   and O(d) if an element with children gets another parent at the depth d. If another element becomes the first one
+  ///   with an identity, each of its children counts as a row that moves. A change of the expansion is O(r log n) for
   ///   r rows that appear or disappear, plus O(e) for e exceptions of the old and the new one. Another default is O(n).
   @inlinable
   public func outline(
@@ -206,6 +207,7 @@ where Element.DifferenceIdentifier: Sendable {
     let deleted = changeset.deletions.map { forest.source[$0] }
     let moved = changeset.moves.map { forest.source[$0.from] }
     let updated = changeset.updates.map { forest.source[$0.from] }
+    let isMoved = Set(moved)
     var attached = moved
     var released = deleted.map { forest.links[$0] }
     for row in deleted { forest.detach(row) }
@@ -215,7 +217,7 @@ where Element.DifferenceIdentifier: Sendable {
       let new = makeLinks(elements[changeset.updates[index].to])
       released.append(old)
       if new.key == old.key, new.parentKey == old.parentKey { continue }
-      if !moved.contains(row) { attached.append(row) }
+      if !isMoved.contains(row) { attached.append(row) }
       forest.relink(row, new)
     }
 

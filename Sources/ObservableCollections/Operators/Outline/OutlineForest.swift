@@ -11,7 +11,7 @@
 final class OutlineForest: @unchecked Sendable {
   // Sendable: an operator owns the forest, and only one thread at a time calls an operator.
 
-  /// The number that stands for no row and for no key.
+  /// The number that means no row, or no key.
   @inlinable static var none: UInt32 { .max }
 
   /// The links of a row.
