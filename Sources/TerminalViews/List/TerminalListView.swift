@@ -124,8 +124,10 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
     return true
   }
 
-  /// Performs the command of a key in an outline: Right expands a row or selects its first child, Left collapses a row
-  /// or selects its parent. The other keys move as they do in ``press(_:)``.
+  /// Performs the command of a key in an outline.
+  ///
+  /// Right expands a row or selects its first child, and Left collapses a row or selects its parent. The other keys move
+  /// as they do in ``press(_:)``.
   ///
   /// ```swift
   /// case .key(let key): list.press(key, expanding: expansion)

@@ -91,8 +91,7 @@ extension DataSource {
     }
   }
 
-  /// Derives the pairs of elements of this collection and of those elements of another one to whose identities they
-  /// refer.
+  /// Derives the pairs of elements of this collection and the elements of another one to which they refer.
   ///
   ///     let rows = orders.joined(with: customers, on: \.customerID)
   ///
@@ -115,9 +114,9 @@ extension DataSource {
     }
   }
 
-  /// Derives the pairs of elements of this collection and of another one whose keys are equal, and a pair with `nil` for
-  /// each element of this collection that is in no other pair.
+  /// Derives the pairs of elements of this collection and of another one with equal keys, or with `nil`.
   ///
+  /// An element of this collection without a match is in a pair with `nil`.
   /// These lines give the same result:
   ///
   ///     Array(source).flatMap { left in
@@ -153,8 +152,9 @@ extension DataSource {
     }
   }
 
-  /// Derives the pairs of elements of this collection and of those elements of another one to whose identities they
-  /// refer, and a pair with `nil` for each element of this collection that is in no other pair.
+  /// Derives the pairs of elements of this collection and the elements to which they refer, or `nil`.
+  ///
+  /// An element of this collection that refers to no element of the other one is in a pair with `nil`.
   ///
   ///     let rows = orders.leftJoined(with: customers, on: \.customerID)
   ///

@@ -51,10 +51,9 @@ extension DataSource {
     transformed { SetOperator(inputs: [$0], operation: .distinct, key: key) }
   }
 
-  /// Derives a collection of the elements of this collection, followed by the elements of another one whose
-  /// identities this collection does not contain.
+  /// Derives a collection of the elements of this collection, followed by those that only another one contains.
   ///
-  /// If an identity occurs several times, it occurs as often as in the collection that has more of it. These lines
+  /// Elements with the same identity are the same element. If an identity occurs several times, it occurs as often as in the collection that has more of it. These lines
   /// give the same result:
   ///
   ///     var counts = Dictionary(Array(source).map { ($0.differenceIdentifier, 1) }, uniquingKeysWith: +)
