@@ -164,20 +164,28 @@ package final class RowTree: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - row: A row that is not in the list.
+  ///   - range: The offsets whose rows are searched, or `nil` for all.
   ///   - isAtOrAfter: A closure that returns whether a row satisfies the condition. All rows that satisfy it come after
   ///     all rows that do not. The closure must not use the list.
-  /// - Complexity: O(log *n*) calls of the closure
+  /// - Complexity: O(log *n*), with O(log *m*) calls of the closure for *m* offsets.
   @inlinable
   @discardableResult
-  package func insert(_ row: UInt32, where isAtOrAfter: (UInt32) -> Bool) -> Int {
-    let place = place(where: isAtOrAfter)
+  package func insert(
+    _ row: UInt32, in range: Range<Int>? = nil, where isAtOrAfter: (UInt32) -> Bool
+  ) -> Int {
+    let place = place(in: range, where: isAtOrAfter)
     insert(row, at: place)
     return place.offset
   }
 
   /// Returns the place before all rows that satisfy a condition.
   @inlinable
-  func place(where isAtOrAfter: (UInt32) -> Bool) -> RowPlace {
+  func place(in range: Range<Int>? = nil, where isAtOrAfter: (UInt32) -> Bool) -> RowPlace {
+    let range = range ?? 0..<count
+    func follows(_ row: Int32, at offset: Int) -> Bool {
+      if offset < range.lowerBound { return false }
+      return offset >= range.upperBound || isAtOrAfter(UInt32(bitPattern: row))
+    }
     var (slot, offset) = (root, 0)
     for _ in 0..<height {
       let node = self.node(slot)
@@ -185,7 +193,7 @@ package final class RowTree: @unchecked Sendable {
       var (child, end) = (0, node.count)
       while end &- child > 1 {
         let middle = (child &+ end) &>> 1
-        if isAtOrAfter(UInt32(bitPattern: node.firsts[middle])) {
+        if follows(node.firsts[middle], at: offset &+ Int(node.starts[middle])) {
           end = middle
         } else {
           child = middle
@@ -198,7 +206,7 @@ package final class RowTree: @unchecked Sendable {
     var (low, high) = (0, leaf.count)
     while low < high {
       let middle = (low &+ high) &>> 1
-      if isAtOrAfter(UInt32(bitPattern: leaf.rows[middle])) {
+      if follows(leaf.rows[middle], at: offset &+ middle) {
         high = middle
       } else {
         low = middle &+ 1

@@ -27,8 +27,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline var sorted = RowTree()
   /// The numbers of the groups in the order of the output.
   @usableFromInline var sections = RowTree()
-  /// The number of groups that ever had elements.
-  @usableFromInline var sequence = 0
+  /// The groups that have elements, by the hash value of their keys. If several have the same one, one of them.
+  @usableFromInline var groupOfHash: [Int: Group] = [:]
   /// The groups that are being edited.
   @usableFromInline var touched: [Group] = []
 
@@ -91,12 +91,12 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     }
     for update in changeset.updates {
       let (row, element) = (source[update.to], after[update.to])
-      let group = group(for: key(element))
-      if group.number == groupOfRow[row] {
-        draft(of: group)[rank(of: row, in: group)] = element
+      let (old, newKey) = (groups[groupOfRow[row]], key(element))
+      if sameIdentity(old.key, newKey) {
+        draft(of: old)[rank(of: row, in: old)] = element
       } else {
         leave(row)
-        groupOfRow[row] = group.number
+        groupOfRow[row] = group(for: newKey).number
         enter(row, element)
       }
     }
@@ -106,33 +106,34 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func leave(_ row: UInt32) {
     let group = groups[groupOfRow[row]]
-    let (draft, rank) = (draft(of: group), rank(of: row, in: group))
-    let offset = sorted.remove(row)
-    draft.removeSubrange(rank..<rank + 1)
+    let draft = draft(of: group)
     if row == group.firstRow {
-      group.firstRow = draft.count > 0 ? sorted[offset] : .max
+      let start = sorted.remove(row)
+      draft.removeSubrange(0..<1)
+      group.firstRow = draft.count > 0 ? sorted[start] : .max
       group.isDisplaced = true
+    } else {
+      let start = sorted.offset(of: group.firstRow)
+      let rank = sorted.remove(row) - start
+      draft.removeSubrange(rank..<rank + 1)
     }
   }
 
   /// Inserts a row into its group, at its place in the order of the input.
   @inlinable
   mutating func enter(_ row: UInt32, _ element: Element) {
-    let number = groupOfRow[row]
-    let group = groups[number]
-    let draft = draft(of: group)
-    let (groups, groupOfRow, source, place) = (groups, groupOfRow, source, source.offset(of: row))
-    let offset = sorted.insert(row) { other in
-      let otherNumber = groupOfRow[other]
-      if otherNumber == number { return place < source.offset(of: other) }
-      return group.sequence < groups[otherNumber].sequence
+    let group = groups[groupOfRow[row]]
+    let (draft, source, place) = (draft(of: group), source, source.offset(of: row))
+    // The rows of an empty group can be at any place.
+    let start = draft.count == 0 ? sorted.count : sorted.offset(of: group.firstRow)
+    let offset = sorted.insert(row, in: start..<start + draft.count) {
+      place < source.offset(of: $0)
     }
-    let start = draft.count == 0 ? offset : sorted.offset(of: group.firstRow)
-    if draft.count == 0 || offset < start {
+    if offset == start {
       group.firstRow = row
       group.isDisplaced = true
     }
-    draft.insert(element, at: max(0, offset - start))
+    draft.insert(element, at: offset - start)
   }
 
   /// The offset of a row in its group.
@@ -144,13 +145,14 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// Returns the group of a key, which has a number now.
   @inlinable
   mutating func group(for key: Key) -> Group {
+    let hash = key.hashValue
+    if let group = groupOfHash[hash], sameIdentity(group.key, key) { return group }
     while true {
-      let group = directory.group(for: key)
+      let group = directory.group(for: key, hash)
       if group.number != .max { return group }
       if group.beginUse() {
-        sequence += 1
-        group.sequence = sequence
         group.number = groups.insert(group)
+        groupOfHash[hash] = group
         return group
       }
     }
@@ -199,11 +201,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     guard let draft = group.draft else { return false }
     group.draft = nil
     let section = group.section
-    guard let changeset = draft.outcome(from: section.elements), let step = section.step else {
-      return false
-    }
-    group.section = ListSection(
-      key: group.key, elements: draft.contents, step: SectionStep(after: step, changeset))
+    guard let changeset = draft.outcome(from: section.elements) else { return false }
+    group.section = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
     directory.parts.changed.append(group.followers)
     return true
   }
@@ -218,6 +217,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func end(_ group: Group) {
     groups.remove(group.number)
+    if groupOfHash[group.hash] === group { groupOfHash[group.hash] = nil }
     group.number = .max
     group.firstRow = .max
     group.endUse()
@@ -262,28 +262,36 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func build(
     _ elements: [Element], _ groupOfElement: [Group], _ output: CollectionDraft<Output>
   ) {
-    // The elements and rows of each group, in the order of the input.
-    var contents: [UInt32: (elements: [Element], rows: [UInt32])] = [:]
+    /// The number of rows of each group, and then the end of those that are in their places.
+    var ends = Array(repeating: 0, count: groups.rowCount)
     var inUse: [Group] = []
-    for (offset, group) in groupOfElement.enumerated() {
-      if contents[group.number] == nil { inUse.append(group) }
-      contents[group.number, default: ([], [])].elements.append(elements[offset])
-      contents[group.number, default: ([], [])].rows.append(UInt32(offset))
+    for group in groupOfElement {
+      if ends[Int(group.number)] == 0 { inUse.append(group) }
+      ends[Int(group.number)] += 1
     }
     let before = Set(sections.rows)
+    var start = 0
+    for group in inUse {
+      let count = ends[Int(group.number)]
+      ends[Int(group.number)] = start
+      start += count
+    }
+    var rows = Array(repeating: UInt32(0), count: elements.count)
+    for (offset, group) in groupOfElement.enumerated() {
+      rows[ends[Int(group.number)]] = UInt32(offset)
+      ends[Int(group.number)] += 1
+    }
     groupOfRow = RowValues(groupOfElement.map(\.number))
     source = RowTree(0..<UInt32(elements.count))
-    var rows: [UInt32] = []
-    rows.reserveCapacity(elements.count)
-    for group in inUse {
-      sequence += 1
-      group.sequence = sequence
-      group.firstRow = contents[group.number]?.rows.first ?? .max
-      rows += contents[group.number]?.rows ?? []
-      replaceElements(of: group, contents[group.number]?.elements ?? [])
-    }
     sorted = RowTree(rows)
-    for number in before where contents[number] == nil {
+    start = 0
+    for group in inUse {
+      let end = ends[Int(group.number)]
+      group.firstRow = rows[start]
+      replaceElements(of: group, rows[start..<end].map { elements[Int($0)] })
+      start = end
+    }
+    for number in before where ends[Int(number)] == 0 {
       let group = groups[number]
       replaceElements(of: group, [])
       end(group)

@@ -25,7 +25,9 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline
   func collection(for key: Key) -> LiveCollection<Element> {
     while true {
-      if let collection = directory.group(for: key).collection(of: self) { return collection }
+      if let collection = directory.group(for: key, key.hashValue).collection(of: self) {
+        return collection
+      }
     }
   }
 }
@@ -57,14 +59,13 @@ final class GroupDirectory<Key: Hashable & Sendable, Element: Differentiable & S
 
   /// Returns the group of a key, and adds it if there is none.
   @usableFromInline
-  func group(for key: Key) -> Group {
-    let hash = key.hashValue
+  func group(for key: Key, _ hash: Int) -> Group {
     var new: Group?
     while true {
       let entries = entries.withLock { $0 }
       let (offset, found) = Self.find(key, hash, in: entries.list)
       if let found, !found.isRemoved { return found }
-      let group = new ?? Group(key, parts)
+      let group = new ?? Group(key, hash, parts)
       new = group
       var next = entries.list
       if found != nil { _ = next.remove(at: offset) }

@@ -9,10 +9,12 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `published` and `use` are locked. The operator owns `number`, `sequence`, `firstRow`, `draft` and
-  // `isDisplaced`. The rest never changes.
+  // Sendable: `published` and `use` are locked. The operator owns `number`, `firstRow`, `draft` and `isDisplaced`. The
+  // rest never changes.
 
   @usableFromInline let key: Key
+  /// The hash value of the key.
+  @usableFromInline let hash: Int
   /// The nodes that follow this group alone.
   @usableFromInline let followers: ChildList
   private let published: Locked<ListSection<Key, Element>>
@@ -20,8 +22,6 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
 
   /// The number of the group while it has elements.
   @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
-  /// The place of its rows among those of all groups.
-  @exclusivity(unchecked) @usableFromInline var sequence = 0
   /// The row of its first element.
   @exclusivity(unchecked) @usableFromInline var firstRow: UInt32 = .max
   /// The elements, while the group is being edited.
@@ -30,11 +30,11 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @exclusivity(unchecked) @usableFromInline var isDisplaced = false
 
   @usableFromInline
-  init(_ key: Key, _ parts: NodeParts) {
+  init(_ key: Key, _ hash: Int, _ parts: NodeParts) {
     self.key = key
+    self.hash = hash
     followers = ChildList(parts)
-    published = Locked(ListSection(key: key, elements: Snapshot(), step: nil))
-    section = ListSection(key: key, elements: Snapshot(), step: SectionStep(of: self))
+    published = Locked(ListSection(SectionVersion(ofGroupWith: key)))
   }
 
   /// The newest elements, which are published already or by the current pass. Only the operator sets them.

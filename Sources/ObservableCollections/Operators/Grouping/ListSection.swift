@@ -1,4 +1,5 @@
 public import Diffing
+import Synchronization
 
 /// A section of a list: a key, and the elements that have it.
 ///
@@ -6,12 +7,7 @@ public import Diffing
 public struct ListSection<
   Key: Hashable & Sendable, Element: Differentiable & Sendable
 >: Differentiable, Sendable {
-  /// The key of the elements.
-  public let key: Key
-  /// The elements, in the order of the source.
-  public let elements: Snapshot<Element>
-  /// The change that led to these elements, if a grouping has made it.
-  @usableFromInline let step: SectionStep?
+  @usableFromInline let version: SectionVersion<Key, Element>
 
   /// Creates a section.
   ///
@@ -20,15 +16,19 @@ public struct ListSection<
   ///   - elements: The elements.
   @inlinable
   public init(key: Key, elements: some Sequence<Element>) {
-    self.init(key: key, elements: Snapshot(elements), step: nil)
+    version = SectionVersion(key, Snapshot(elements))
   }
 
   @inlinable
-  init(key: Key, elements: Snapshot<Element>, step: SectionStep?) {
-    self.key = key
-    self.elements = elements
-    self.step = step
+  init(_ version: SectionVersion<Key, Element>) {
+    self.version = version
   }
+
+  /// The key of the elements.
+  @inlinable public var key: Key { version.key }
+
+  /// The elements, in the order of the source.
+  @inlinable public var elements: Snapshot<Element> { version.elements }
 
   /// The key.
   @inlinable public var differenceIdentifier: Key { key }
@@ -38,16 +38,14 @@ public struct ListSection<
   /// - Complexity: O(n) for n elements. O(1) for a section before and after one change.
   @inlinable
   public func isContentEqual(to source: ListSection) -> Bool {
-    if let step, let other = source.step {
-      if step === other { return true }
-      if step.follows(other) || other.follows(step) { return false }
-    }
+    if version === source.version { return true }
+    if version.follows(source.version) || source.version.follows(version) { return false }
     return elements.hasSameContents(as: source.elements)
   }
 
   /// Returns the difference from the elements of this section to those of a later one.
   func changeset(to later: ListSection) -> Changeset {
-    if let step, let next = later.step, next.follows(step) { return next.changeset }
+    if later.version.follows(version) { return later.version.changeset }
     return elements.changeset(to: later.elements)
   }
 }
@@ -63,29 +61,46 @@ extension ListSection: CustomStringConvertible {
   public var description: String { "\(key): \(elements)" }
 }
 
-/// One change of a section. Its changeset leads from the elements of the step before it.
+/// The key and the elements of a section, which never change.
+///
+/// A section is one reference, because a changed list copies its neighbors.
 @usableFromInline
-final class SectionStep: Sendable {
-  /// The group, of which this is a step.
-  private let group: ObjectIdentifier
+final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+  @usableFromInline let key: Key
+  @usableFromInline let elements: Snapshot<Element>
+  /// The number of the group that this is a version of, or 0 if no grouping has made it.
+  private let group: Int
+  /// The number among the versions of the group.
   private let number: Int
+  /// The change from the version before it.
   let changeset: Changeset
 
-  /// Creates the first step of a group.
+  /// Creates a version that belongs to no group.
   @usableFromInline
-  init(of group: AnyObject) {
-    (self.group, number, changeset) = (ObjectIdentifier(group), 0, .empty)
+  init(_ key: Key, _ elements: Snapshot<Element>) {
+    (self.key, self.elements) = (key, elements)
+    (group, number, changeset) = (0, 0, .empty)
+  }
+
+  /// Creates the first version of a group, without elements.
+  init(ofGroupWith key: Key) {
+    (self.key, elements) = (key, Snapshot())
+    group = lastGroup.add(1, ordering: .relaxed).newValue
+    (number, changeset) = (0, .empty)
   }
 
   @usableFromInline
-  init(after step: SectionStep, _ changeset: Changeset) {
-    (group, number) = (step.group, step.number + 1)
-    self.changeset = changeset
+  init(after version: SectionVersion, _ elements: Snapshot<Element>, _ changeset: Changeset) {
+    (key, self.elements, self.changeset) = (version.key, elements, changeset)
+    (group, number) = (version.group, version.number + 1)
   }
 
-  /// Returns whether this is the step after another one. The contents are different then.
+  /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
-  func follows(_ other: SectionStep) -> Bool {
+  func follows(_ other: SectionVersion) -> Bool {
     group == other.group && number == other.number + 1
   }
 }
+
+/// The number of groups that were ever made.
+private let lastGroup = Atomic(0)

@@ -1,21 +1,27 @@
 import Swappable
 
-/// A list that is derived from rows, with an observer.
+/// What is derived from rows, with observers.
 struct Derived {
-  let observation: Disposable
-  /// The number of elements, or 0 for a property.
+  let observations: [Disposable]
+  /// The number of elements of the source's type, or 0 for a property.
   let count: () -> Int
   var parameterChanges: [ParameterChange] = []
 
   init<Element>(_ list: LiveCollection<Element>, _ parameterChanges: [ParameterChange] = []) {
-    observation = list.observe { _ in }
+    observations = [list.observe { _ in }]
     count = { list.count }
     self.parameterChanges = parameterChanges
   }
 
   init<Value>(_ property: ReadOnlyProperty<Value>) {
-    observation = property.observe { _ in }
+    observations = [property.observe { _ in }]
     count = { 0 }
+  }
+
+  /// Creates groups of all elements of a list.
+  init(of rows: CollectionProperty<Row>, observations: [Disposable]) {
+    self.observations = observations
+    count = { rows.count }
   }
 }
 
@@ -49,6 +55,14 @@ struct Pipeline: Sendable {
   ) {
     (self.name, self.target) = (name, target)
     self.derive = { Derived(derive($0)) }
+  }
+
+  /// Creates a pipeline that divides all rows into groups, which it observes.
+  init(
+    _ name: String, groups observe: @escaping @Sendable (CollectionProperty<Row>) -> [Disposable]
+  ) {
+    (self.name, target) = (name, .grouped)
+    derive = { Derived(of: $0, observations: observe($0)) }
   }
 
   /// Creates a pipeline with a parameter.

@@ -2,7 +2,9 @@ import Swappable
 
 extension Pipeline {
   /// All pipelines. The first is the list without operators, which the others are compared with.
-  static let all: [Pipeline] = [
+  static let all = oneList + groups + severalLists
+
+  private static let oneList: [Pipeline] = [
     Pipeline("plain") { $0.collection },
     Pipeline("map", .unary) { $0.map(incremented) },
     Pipeline("compactMap", .unary) { $0.compactMap { $0.passes ? incremented($0) : nil } },
@@ -40,9 +42,6 @@ extension Pipeline {
   @Sendable private static func incremented(_ row: Row) -> Row {
     Row(id: row.id, value: row.value &+ 1, title: row.title)
   }
-
-  /// The rows that are concatenated with the measured rows.
-  private static let few = (-100..<0).map { Row(id: $0, value: 0, title: "") }
 
   @Sendable private static func halves(_ limit: Property<Int>, _ count: Int) -> [ParameterChange] {
     [

@@ -13,7 +13,14 @@ struct Row: Sendable, Hashable, Identifiable, Differentiable {
   /// A Boolean value that indicates whether filters keep the row: they keep half of all rows.
   var passes: Bool { value < Row.values / 2 }
 
-  /// Makes filters drop a row that they kept, or the other way around, and moves it far away in sorted lists.
+  /// The number of groups.
+  static let groups = 1_024
+
+  /// The group of the row, in `0..<Row.groups`.
+  var group: Int { value / (Row.values / Row.groups) }
+
+  /// Makes filters drop a row that they kept, or the other way around, moves it far away in sorted lists, and changes
+  /// its group.
   mutating func change() { value ^= Row.values / 2 }
 }
 

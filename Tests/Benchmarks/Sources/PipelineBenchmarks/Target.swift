@@ -15,6 +15,8 @@ struct Target: Sendable {
   static let filter = Target(edit: 2.5, change: 2.5, bytes: 1, isForFew: true)
   static let sorted = Target(edit: 4, change: 6, build: 1e6, bytes: 40)
   static let filterAndSort = Target(edit: 7, change: 7)
+  static let grouped = Target(edit: 4, change: 4, build: 0.8e6, bytes: 40)
+  static let keyed = Target(edit: 5, change: 5, bytes: 60)
 
   /// The time of an update without operators, in microseconds, on the machine that the aims are for.
   static let plain = 4.0

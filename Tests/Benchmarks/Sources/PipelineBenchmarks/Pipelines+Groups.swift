@@ -1,0 +1,49 @@
+import Swappable
+
+extension Pipeline {
+  /// The pipelines that divide the rows into 1,024 groups. A change of a row is one of its group.
+  static let groups: [Pipeline] = [
+    Pipeline("sections", groups: { [$0.sections { $0.group }.observe { _ in }] }),
+    Pipeline(
+      "sections(order:)",
+      groups: { rows in
+        let sections = rows.sections(by: { $0.group }, order: .ascending { $0 })
+        return [sections.observe { _ in }]
+      }),
+    Pipeline("grouped", groups: { [$0.grouped { $0.group }.observe { _ in }] }),
+    Pipeline("indexed, 10 observed", groups: { observations(of: 10, in: $0) }),
+    Pipeline("indexed, all observed", groups: { observations(of: Row.groups, in: $0) }),
+  ]
+
+  /// Observes some groups.
+  private static func observations(
+    of count: Int, in rows: CollectionProperty<Row>
+  ) -> [Disposable] {
+    let index = rows.indexed { $0.group }
+    return (0..<count).map { index[$0 * (Row.groups / count)].observe { _ in } }
+  }
+
+  /// The pipelines that compare the rows with those of another list, or replace a row by several.
+  static let severalLists: [Pipeline] = [
+    Pipeline("distinct", .keyed) { $0.distinct() },
+    Pipeline("distinct(by:)", .keyed) { $0.distinct { $0.value } },
+    Pipeline("union", .keyed) { $0.union(CollectionProperty(few)) },
+    Pipeline("intersection", .keyed) { $0.intersection(CollectionProperty(Array($0.snapshot))) },
+    Pipeline("subtracting", .keyed) { $0.subtracting(CollectionProperty(few)) },
+    // Each row has one match, which it shares with a thousand others.
+    Pipeline("joined", .keyed) { $0.joined(with: CollectionProperty(groupNames)) { $0.group } },
+    Pipeline("leftJoined", .keyed) {
+      $0.leftJoined(with: CollectionProperty(groupNames)) { $0.group }
+    },
+    Pipeline("flatMap", .keyed) { rows in rows.flatMap { [$0] } },
+    Pipeline("outline") { rows in
+      // A thousand rows below each root.
+      rows.outline { $0.id % 1_000 == 0 ? nil : $0.id - $0.id % 1_000 }
+    },
+  ]
+
+  /// Rows that are in no measured list.
+  static let few = (-100..<0).map { Row(id: $0, value: 0, title: "") }
+
+  private static let groupNames = (0..<Row.groups).map { Row(id: $0, value: 0, title: "Group") }
+}
