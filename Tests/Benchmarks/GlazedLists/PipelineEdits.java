@@ -1,7 +1,9 @@
 import ca.odell.glazedlists.BasicEventList;
 import ca.odell.glazedlists.EventList;
 import ca.odell.glazedlists.FilterList;
+import ca.odell.glazedlists.GroupingList;
 import ca.odell.glazedlists.SortedList;
+import ca.odell.glazedlists.UniqueList;
 import ca.odell.glazedlists.matchers.AbstractMatcherEditor;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -21,14 +23,17 @@ import java.util.function.Supplier;
 // Each line of the output has the name of a pipeline, what was measured, and the median in microseconds.
 final class PipelineEdits {
   static final long VALUES = 1L << 40;
+  static final long GROUPS = 1024;
 
   record Row(int id, long value, String title) {
     boolean passes() { return value < VALUES / 2; }
+    long group() { return value / (VALUES / GROUPS); }
     Row titled(String title) { return new Row(id, value, title); }
     Row changed() { return new Row(id, value ^ VALUES / 2, title); }
   }
 
   static final Comparator<Row> BY_VALUE = Comparator.comparingLong(Row::value);
+  static final Comparator<Row> BY_GROUP = Comparator.comparingLong(Row::group);
 
   /** Keeps rows whose value is below a limit, which can be changed. */
   static final class Limit extends AbstractMatcherEditor<Row> {
@@ -51,10 +56,10 @@ final class PipelineEdits {
   static final class Subject {
     final String name;
     final EventList<Row> rows = new BasicEventList<>();
-    final Supplier<EventList<Row>> derive;
+    final Supplier<EventList<?>> derive;
     final List<double[]> times = new ArrayList<>();
     final Limit limit = new Limit();
-    EventList<Row> derived;
+    EventList<?> derived;
     int events;
 
     Subject(String name, List<Row> rows) {
@@ -67,6 +72,8 @@ final class PipelineEdits {
         case "sorted(by: property)" -> new SortedList<>(this.rows, BY_VALUE);
         case "filter.sorted" ->
             new SortedList<>(new FilterList<>(this.rows, Row::passes), BY_VALUE);
+        case "sections(order:)" -> new GroupingList<>(this.rows, BY_GROUP);
+        case "distinct(by:)" -> new UniqueList<>(this.rows, BY_VALUE);
         default -> this.rows;
       };
     }
@@ -150,7 +157,8 @@ final class PipelineEdits {
     for (int index = 0; index < count; index++) rows.add(row());
     for (Row row : rows) passes.add(row.passes());
     String[] names = {
-      "plain", "filter", "filter(by:)", "sorted(by: key)", "sorted(by: property)", "filter.sorted"
+      "plain", "filter", "filter(by:)", "sorted(by: key)", "sorted(by: property)", "filter.sorted",
+      "sections(order:)", "distinct(by:)"
     };
     List<Subject> subjects = new ArrayList<>();
     for (String name : names) subjects.add(new Subject(name, rows));

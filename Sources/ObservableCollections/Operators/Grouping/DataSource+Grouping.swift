@@ -1,4 +1,5 @@
 public import Diffing
+public import ReactiveSignals
 
 extension DataSource {
   /// Divides this collection into sections by a key.
@@ -27,7 +28,47 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    Grouping(self, order: order, key).sections
+    grouping(by: key, order: order).sections
+  }
+
+  /// Divides this collection into sections by a key, in an order that may change.
+  ///
+  ///     let order = Property(ElementOrder<String>.ascending(\.self))
+  ///     let byProject = todos.sections(by: \.project, order: order)
+  ///     order.value = order.value.reversed
+  ///
+  /// A change of the order causes at most one event, with as few moves of sections as possible.
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element. It is called once for each inserted or
+  ///     updated element.
+  ///   - order: The order of the sections by their keys: a property, or a view of one.
+  /// - Complexity: O(k log n) for a change of k of n elements, O(g log g) for a new order of g sections.
+  @inlinable
+  public func sections<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
+  ) -> LiveCollection<ListSection<Key, Element>> {
+    grouping(by: key, order: order).sections
+  }
+
+  /// Divides this collection into sections by a key that may change.
+  ///
+  ///     let key = Property<@Sendable (Todo) -> String>(\.project)
+  ///     let sections = todos.sections(by: key)
+  ///     key.value = \.assignee
+  ///
+  /// A change of the key causes at most one event, in which elements move from one section to another.
+  ///
+  /// - Parameters:
+  ///   - key: A property, or a view of one, whose value returns the key of an element. The value is called once for
+  ///     each inserted or updated element, and a new value once for each element.
+  ///   - order: The order of the sections by their keys. By default, sections have the order of their first elements.
+  /// - Complexity: O(k log n) for a change of k of n elements, O(n) for a change of the key.
+  @inlinable
+  public func sections<Key: Hashable & Sendable>(
+    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
+  ) -> LiveCollection<ListSection<Key, Element>> {
+    grouping(by: key, order: order).sections
   }
 
   /// Groups the elements of this collection by a key.
@@ -53,11 +94,35 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    let grouping = Grouping(self, order: order, key)
-    let index = LiveIndex(grouping)
-    return grouping.sections.map {
-      LiveIndex.Group(key: $0.key, count: $0.elements.count, index: index)
-    }
+    grouping(by: key, order: order).groups
+  }
+
+  /// Groups the elements of this collection by a key, in an order that may change.
+  ///
+  /// - Parameters:
+  ///   - key: A key path or closure that returns the key of an element. It is called once for each inserted or
+  ///     updated element.
+  ///   - order: The order of the groups by their keys: a property, or a view of one.
+  /// - Complexity: O(k log n) for a change of k of n elements, O(g log g) for a new order of g groups.
+  @inlinable
+  public func grouped<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
+  ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
+    grouping(by: key, order: order).groups
+  }
+
+  /// Groups the elements of this collection by a key that may change.
+  ///
+  /// - Parameters:
+  ///   - key: A property, or a view of one, whose value returns the key of an element. The value is called once for
+  ///     each inserted or updated element, and a new value once for each element.
+  ///   - order: The order of the groups by their keys. By default, groups have the order of their first elements.
+  /// - Complexity: O(k log n) for a change of k of n elements, O(n) for a change of the key.
+  @inlinable
+  public func grouped<Key: Hashable & Sendable>(
+    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
+  ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
+    grouping(by: key, order: order).groups
   }
 
   /// Finds the elements of this collection by a key.
@@ -74,7 +139,41 @@ extension DataSource {
   public func indexed<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveIndex<Key, Element> {
-    LiveIndex(Grouping(self, order: nil, key))
+    LiveIndex(grouping(by: key, order: nil))
+  }
+
+  @inlinable
+  func grouping<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      GroupOperator(
+        input: inputs.collection(self), key: key, order: order, directory: directory)
+    }
+  }
+
+  @inlinable
+  func grouping<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      let order = inputs.property(order)
+      return GroupOperator(
+        input: inputs.collection(self), key: key, order: order.value, orderInput: order,
+        directory: directory)
+    }
+  }
+
+  @inlinable
+  func grouping<Key: Hashable & Sendable>(
+    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>?
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      let key = inputs.property(key)
+      return GroupOperator(
+        input: inputs.collection(self), key: key.value, keyInput: key, order: order,
+        directory: directory)
+    }
   }
 }
 

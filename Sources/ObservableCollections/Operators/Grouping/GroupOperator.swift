@@ -13,9 +13,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline typealias Group = KeyedGroup<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
-  @usableFromInline let key: @Sendable (Element) -> Key
+  @usableFromInline var key: @Sendable (Element) -> Key
   /// The order of the sections, or `nil` for the order of their first elements.
-  @usableFromInline let order: ElementOrder<Key>?
+  @usableFromInline var order: ElementOrder<Key>?
+  /// The parameter that the key is the value of.
+  @usableFromInline let keyInput: PropertyInput<@Sendable (Element) -> Key>?
+  /// The parameter that the order is the value of.
+  @usableFromInline let orderInput: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let directory: GroupDirectory<Key, Element>
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowValues<Group>()
@@ -35,16 +39,21 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   init(
     input: CollectionInput<Element>, key: @escaping @Sendable (Element) -> Key,
-    order: ElementOrder<Key>?, directory: GroupDirectory<Key, Element>
+    keyInput: PropertyInput<@Sendable (Element) -> Key>? = nil, order: ElementOrder<Key>?,
+    orderInput: PropertyInput<ElementOrder<Key>>? = nil, directory: GroupDirectory<Key, Element>
   ) {
     self.input = input
     self.key = key
+    self.keyInput = keyInput
     self.order = order
+    self.orderInput = orderInput
     self.directory = directory
   }
 
   @inlinable
   mutating func start(_ output: CollectionDraft<Output>) {
+    if let keyInput { key = keyInput.value }
+    if let orderInput { order = orderInput.value }
     let elements = input.snapshot.array
     build(elements, elements.map { group(for: key($0)) }, output)
   }
@@ -52,12 +61,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
     directory.parts.changed.removeAll(keepingCapacity: true)
-    guard let change = input.change else { return }
-    if change.changeset.changeCount > max(16, source.count / 16) {
-      rebuild(change, output)
-    } else {
-      follow(change)
-      publish(output)
+    let newOrder = orderInput.flatMap { $0.isSet ? $0.value : nil }
+    if let keyInput, keyInput.isSet {
+      key = keyInput.value
+      order = newOrder ?? order
+      let elements = input.snapshot.array
+      return build(elements, elements.map { group(for: key($0)) }, output)
+    }
+    if let change = input.change {
+      if change.changeset.changeCount > max(16, source.count / 16) {
+        rebuild(change, output)
+      } else {
+        follow(change)
+        publish(output)
+      }
+    }
+    if let newOrder {
+      order = newOrder
+      reorder(output)
     }
   }
 
@@ -184,7 +205,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       if isEmpty {
         if !isNew { removeSection(of: group, output) }
         end(group)
-      } else if isNew || group.isDisplaced && order == nil {
+      } else if isNew || group.isDisplaced && dependsOnFirstElement(group) {
         if !isNew { removeSection(of: group, output) }
         displaced.append(group)
       } else if isChanged {
@@ -205,6 +226,18 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     group.section = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
     directory.parts.changed.append(group.followers)
     return true
+  }
+
+  /// Returns whether the place of a section depends on its first element. A given order may leave that open.
+  @inlinable
+  func dependsOnFirstElement(_ group: Group) -> Bool {
+    guard let order else { return true }
+    let offset = sections.offset(of: group.number)
+    return [offset - 1, offset + 1].contains { neighbor in
+      if neighbor < 0 || neighbor >= sections.count { return false }
+      let key = groups[sections[neighbor]].key
+      return !order.precedes(key, group.key) && !order.precedes(group.key, key)
+    }
   }
 
   @inlinable
@@ -296,12 +329,29 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       replaceElements(of: group, [])
       end(group)
     }
+    arrange(inUse, output)
+  }
+
+  /// Follows a change of the order.
+  @inlinable
+  mutating func reorder(_ output: CollectionDraft<Output>) {
+    let (groups, source) = (groups, source)
+    let places = sections.rows.map { number in
+      (group: groups[number], first: source.offset(of: groups[number].firstRow))
+    }
+    arrange(places.sorted { $0.first < $1.first }.map(\.group), output)
+  }
+
+  /// Writes the sections of groups, which are in the order of their first elements.
+  @inlinable
+  mutating func arrange(_ groups: [Group], _ output: CollectionDraft<Output>) {
+    var groups = groups
     if let order {
       // Sorting is stable, so equal keys keep the order of their first elements.
-      inUse.sort { order.precedes($0.key, $1.key) }
+      groups.sort { order.precedes($0.key, $1.key) }
     }
-    sections = RowTree(inUse.map(\.number))
-    output.replace(with: inUse.map(\.section))
+    sections = RowTree(groups.map(\.number))
+    output.replace(with: groups.map(\.section))
   }
 
   /// Replaces the elements of a group by others.

@@ -10,15 +10,18 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   @inlinable
   init(
-    _ source: some DataSource<Element>, order: ElementOrder<Key>?,
-    _ key: @escaping @Sendable (Element) -> Key
+    _ makeOperator: (OperatorInputs, GroupDirectory<Key, Element>) -> GroupOperator<Key, Element>
   ) {
     let directory = GroupDirectory<Key, Element>()
     self.directory = directory
-    sections = source.transformed {
-      GroupOperator(input: $0, key: key, order: order, directory: directory)
-    }
+    sections = LiveCollection { makeOperator($0, directory) }
     sections.node.parts = directory.parts
+  }
+
+  /// The groups: the keys, and the numbers of elements.
+  @inlinable var groups: LiveCollection<LiveIndex<Key, Element>.Group> {
+    let index = LiveIndex(self)
+    return sections.map { LiveIndex.Group(key: $0.key, count: $0.elements.count, index: index) }
   }
 
   /// Returns the live collection of a key, which may have no elements.

@@ -8,7 +8,7 @@ extension CollectionChange {
   ///     }
   ///
   /// An element whose key changes moves from one section to another. A section that becomes empty is deleted by the
-  /// same change.
+  /// same change, with its elements, and a new section is inserted with its elements.
   ///
   /// - Complexity: O(k log k) for k changed elements. If several changes were merged, the elements of each changed
   ///   section are compared. Parts that are shared in memory are not read.
