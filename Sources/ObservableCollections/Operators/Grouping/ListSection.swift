@@ -46,8 +46,12 @@ public struct ListSection<
   }
 
   /// Returns the difference from the elements of this section to those of a later one.
+  @inlinable
   func changeset(to later: ListSection) -> Changeset {
-    if let step, let next = later.step, next.follows(step) { return next.changeset }
+    if let step, let next = later.step {
+      if next === step { return .empty }
+      if next.follows(step) { return next.changeset }
+    }
     return elements.changeset(to: later.elements)
   }
 }
@@ -69,7 +73,7 @@ final class SectionStep: Sendable {
   /// The group, of which this is a step.
   private let group: ObjectIdentifier
   private let number: Int
-  let changeset: Changeset
+  @usableFromInline let changeset: Changeset
 
   /// Creates the first step of a group.
   @usableFromInline
