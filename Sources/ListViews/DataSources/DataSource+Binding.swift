@@ -20,6 +20,8 @@ extension DataSource {
   ///     `reload(using:)`.
   /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
   ///   binding.
+  // For sections, prefer the other methods unless the types say otherwise.
+  @_disfavoredOverload
   @MainActor
   public func bind(
     to view: some BatchUpdatingListView,

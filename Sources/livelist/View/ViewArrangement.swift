@@ -30,6 +30,13 @@ struct ViewArrangement: Sendable {
       .sorted(by: order)
   }
 
+  /// Returns the rows in sections by the values of a field, which are in ascending order.
+  func sections(by field: String) -> LiveCollection<ListSection<ViewGroup, ViewRow>> {
+    rows.sections(
+      by: { ViewGroup(of: $0.element, by: field) },
+      order: ElementOrder { ($0.key, $0.text) < ($1.key, $1.text) })
+  }
+
   /// Changes the parameters in one step.
   ///
   /// - Parameters:

@@ -18,7 +18,11 @@ final class ViewSession {
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
-  private var list: TerminalListView<ViewRow>?
+  /// The field that groups the list, if it has groups.
+  private let groupField: String?
+  private var list: TerminalListView<ViewLine>?
+  /// The numbers of the rows at a revision of the list.
+  private var shownNumbers: (numbers: ViewNumbers, revision: Int)?
   /// The columns of the list, and the order that their headings show.
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
@@ -27,25 +31,24 @@ final class ViewSession {
   private var parameters = ViewArrangement.Parameters()
   private var isArranging = false
   /// The row that was selected when the user began to type a filter.
-  private var filteredRow: JSONElement.Identifier?
+  private var filteredRow: ViewLine.Identifier?
 
   init(
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
-    title: String
+    title: String, groupField: String?
   ) {
     container = SwappableContainer(source)
     arrangement = ViewArrangement(container)
     self.sources = sources
     self.screen = screen
+    self.groupField = groupField
     model = ViewModel(source: title)
     learnColumns(of: container.snapshot)
   }
 
   /// Shows the list until the user quits or the terminal is gone.
   func run() async {
-    list = TerminalListView(
-      arrangement.rows, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
-    ) { [weak self] _ in self?.draw() }
+    list = makeList { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
       case .key(let key):
@@ -55,6 +58,20 @@ final class ViewSession {
       }
       draw()
     }
+  }
+
+  private func makeList(
+    draw: @escaping @MainActor (TerminalListView<ViewLine>) -> Void
+  ) -> TerminalListView<ViewLine> {
+    let columns = model.columns.columns(nil)
+    guard let groupField else {
+      return TerminalListView(
+        arrangement.rows.map { .element($0) }, columns: columns.map { TerminalColumn($0) },
+        markDuration: ViewSession.markDuration, draw: draw)
+    }
+    return TerminalListView(
+      sections: arrangement.sections(by: groupField), columns: columns, header: ViewGroup.header,
+      markDuration: ViewSession.markDuration, draw: draw)
   }
 
   /// Handles a key.
@@ -75,7 +92,7 @@ final class ViewSession {
   private func perform(_ action: ViewModel.Action?) -> Bool {
     switch action {
     case .perform(let command): list?.perform(command)
-    case .select(let row): list?.select(row)
+    case .select(let row): list?.select(numbers.line(ofNumber: row))
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
     case .arrange: arrange()
     case .swap(let text): swap(to: text)
@@ -93,13 +110,25 @@ final class ViewSession {
     guard let list else { return }
     let size = screen.size
     if model.mode == .help { return screen.show(ViewHelp.frame(for: size)) }
-    for row in list.state.visibleRows { model.columns.record(list.state.contents[row].element) }
+    for line in list.state.visibleRows {
+      if let row = list.state.contents[line].row { model.columns.record(row.element) }
+    }
     if shownColumns?.columns != model.columns || shownColumns?.order != model.order {
       shownColumns = (model.columns, model.order)
-      list.columns = model.columns.columns(model.order)
+      list.columns = model.columns.columns(model.order).map { TerminalColumn($0) }
     }
-    let (line, cursor) = model.statusLine(list.state, list.status, columns: size.columns)
+    let (line, cursor) = model.statusLine(
+      list.state, numbers, list.status, columns: size.columns)
     screen.show(list.frame(for: size, status: line, cursorColumn: cursor))
+  }
+
+  /// The numbers of the shown rows.
+  private var numbers: ViewNumbers {
+    guard let state = list?.state else { return ViewNumbers(Snapshot()) }
+    if let shownNumbers, shownNumbers.revision == state.revision { return shownNumbers.numbers }
+    let numbers = ViewNumbers(state.contents)
+    shownNumbers = (numbers, state.revision)
+    return numbers
   }
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
@@ -192,14 +221,14 @@ final class ViewSession {
     guard let list else { return }
     guard let found else { return model.showError("no row contains \(text)") }
     // The list may have changed during the search.
-    guard let offset = offset(of: found.element.differenceIdentifier, near: found.offset) else {
+    guard let offset = offset(of: found.line, near: found.offset) else {
       return model.showError("the row that contains \(text) was deleted; search again")
     }
     list.select(offset)
     if found.isWrapped { model.message = ("the search continued at the other end", false) }
   }
   /// Returns the offset of a row that was at an offset before.
-  private func offset(of row: JSONElement.Identifier, near offset: Int) -> Int? {
+  private func offset(of row: ViewLine.Identifier, near offset: Int) -> Int? {
     guard let contents = list?.state.contents else { return nil }
     let isUnmoved = offset < contents.count && contents[offset].differenceIdentifier == row
     return isUnmoved ? offset : contents.firstIndex(identifiedBy: row)

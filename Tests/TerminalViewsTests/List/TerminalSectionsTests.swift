@@ -80,13 +80,13 @@ import Testing
     #expect(list.state.frame().lines[4].spans.last?.style == TerminalStyle(isFaint: true))
   }
 
-  @Test func `an element that changes its section is marked as moved`() {
+  @Test func `an element that enters another section is marked`() {
     let list = Follower()
     list.state.perform(.end)
     list.edit { $0.update(identifiedBy: 2) { $0.country = "Chile" } }
     #expect(
       list.lines == [
-        "  No.  Name", " ~Chile (2)", "    1  Ana", " ^  2  Bea", " ~Spain (1)", ">   3  Carlos",
+        "  No.  Name", " ~Chile (2)", "    1  Ana", " ~  2  Bea", " ~Spain (1)", ">   3  Carlos",
       ])
   }
 
