@@ -67,12 +67,12 @@ struct Arguments {
       guard key == nil else {
         throw .usage("--key occurs twice; use it once, because all sources share one key")
       }
-      key = try value ?? fieldName(of: option)
+      if let value { key = value } else { key = try fieldName(of: option) }
     case .groupBy:
       guard groupField == nil else {
         throw .usage("--group-by occurs twice; use it once, because a list has one field of groups")
       }
-      groupField = try value ?? fieldName(of: option)
+      if let value { groupField = value } else { groupField = try fieldName(of: option) }
     case .untilEOF:
       untilEOF = try flag(option, value)
     case .strict:
