@@ -44,16 +44,16 @@ extension TerminalListView {
   /// Creates a list that follows sections until you release the list.
   ///
   /// ```swift
-  /// let sections = customers.sections(by: \.country)
-  /// let list = TerminalListView(
-  ///   sections: sections, columns: columns, header: { "\($0) (\($1))" }
-  /// ) { list in screen.show(list.frame(for: screen.size)) }
+  /// let rows = customers.sections(by: \.country).rows()
+  /// let list = TerminalListView(rows, columns: columns, header: { "\($0) (\($1))" }) { list in
+  ///   screen.show(list.frame(for: screen.size))
+  /// }
   /// ```
   ///
-  /// Headers take the whole line, in bold. The rows of the list are those of `rows()`.
+  /// Headers take the whole line, in bold.
   ///
   /// - Parameters:
-  ///   - sections: The source of the sections.
+  ///   - rows: The source of the rows.
   ///   - columns: The columns of the elements.
   ///   - header: A closure that returns the text of a header from the key and the number of elements. It is called for
   ///     the visible headers.
@@ -62,15 +62,14 @@ extension TerminalListView {
   ///   - clock: The clock that times frames and marks.
   ///   - draw: A closure that draws the list. It is called on the main actor.
   public convenience init<Key, Item>(
-    sections: some DataSource<ListSection<Key, Item>>, columns: [TerminalColumn<Item>],
+    _ rows: some DataSource<Element>, columns: [TerminalColumn<Item>],
     header: @escaping @Sendable (_ key: Key, _ count: Int) -> String,
     markDuration: Duration = .milliseconds(1500), framesPerSecond: Int = 30,
     clock: some Clock<Duration> = ContinuousClock(),
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) where Element == ListSection<Key, Item>.Row {
     self.init(
-      sections.rows(),
-      TerminalListState(columns: columns, markDuration: markDuration, header: header),
+      rows, TerminalListState(columns: columns, markDuration: markDuration, header: header),
       framesPerSecond: framesPerSecond, clock: clock, draw: draw)
   }
 }

@@ -47,20 +47,9 @@ struct View {
     let contents = source.snapshot
     var columns = ViewColumns()
     for element in contents { columns.record(element) }
-    let arrangement = ViewArrangement(source)
-    if let field = options.groupField {
-      let sections = arrangement.sections(by: field)
-      print(
-        TerminalListState(columns: columns.columns(nil), header: ViewGroup.header),
-        sections.rows().snapshot)
-    } else {
-      print(TerminalListState(columns: columns.columns(nil)), arrangement.rows.snapshot)
-    }
-  }
-
-  private func print<Row>(_ list: TerminalListState<Row>, _ rows: Snapshot<Row>) {
-    var state = list
-    state.apply(.initial(rows, revision: 0))
+    let lines = ViewArrangement(source, groupedBy: options.groupField).lines
+    var state = TerminalListState(columns: columns.columns(nil), header: ViewGroup.header)
+    state.apply(.initial(lines.snapshot, revision: 0))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }
   }
 }

@@ -18,8 +18,6 @@ final class ViewSession {
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
-  /// The field that groups the list, if it has groups.
-  private let groupField: String?
   private var list: TerminalListView<ViewLine>?
   /// The numbers of the rows at a revision of the list.
   private var shownNumbers: (numbers: ViewNumbers, revision: Int)?
@@ -38,17 +36,19 @@ final class ViewSession {
     title: String, groupField: String?
   ) {
     container = SwappableContainer(source)
-    arrangement = ViewArrangement(container)
+    arrangement = ViewArrangement(container, groupedBy: groupField)
     self.sources = sources
     self.screen = screen
-    self.groupField = groupField
     model = ViewModel(source: title)
     learnColumns(of: container.snapshot)
   }
 
   /// Shows the list until the user quits or the terminal is gone.
   func run() async {
-    list = makeList { [weak self] _ in self?.draw() }
+    list = TerminalListView(
+      arrangement.lines, columns: model.columns.columns(nil), header: ViewGroup.header,
+      markDuration: ViewSession.markDuration
+    ) { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
       case .key(let key):
@@ -58,20 +58,6 @@ final class ViewSession {
       }
       draw()
     }
-  }
-
-  private func makeList(
-    draw: @escaping @MainActor (TerminalListView<ViewLine>) -> Void
-  ) -> TerminalListView<ViewLine> {
-    let columns = model.columns.columns(nil)
-    guard let groupField else {
-      return TerminalListView(
-        arrangement.rows.map { .element($0) }, columns: columns.map { TerminalColumn($0) },
-        markDuration: ViewSession.markDuration, draw: draw)
-    }
-    return TerminalListView(
-      sections: arrangement.sections(by: groupField), columns: columns, header: ViewGroup.header,
-      markDuration: ViewSession.markDuration, draw: draw)
   }
 
   /// Handles a key.
@@ -153,7 +139,7 @@ final class ViewSession {
         // Run outside the main actor, because the operation visits all rows.
         await Task.detached { [arrangement] in
           arrangement.change(from: old, to: new)
-          await arrangement.rows.flush()
+          await arrangement.lines.flush()
         }.value
         await selectFilteredRow()
       }

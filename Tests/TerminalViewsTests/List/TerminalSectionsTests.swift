@@ -108,7 +108,7 @@ import Testing
     let customers = CollectionProperty(Self.customers)
     let (events, received) = AsyncStream<Int>.makeStream()
     let list = TerminalListView(
-      sections: customers.sections(by: \.country), columns: Self.columns, header: Self.header
+      customers.sections(by: \.country).rows(), columns: Self.columns, header: Self.header
     ) { _ in }
     list.onEvent = { event in received.yield(event.snapshot.count) }
     var counts = events.makeAsyncIterator()
