@@ -57,11 +57,12 @@ final class LiveView {
     let size = screen.size
     let bold = TerminalStyle(isBold: true)
     let keys = "↑ ↓ move   w \(writer == nil ? "start" : "stop") a writer   q quit"
+    let faint = TerminalStyle(isFaint: true)
     let below = [
-      TerminalLine(
-        "In another terminal: swift run OrdersDemo --write \(path)", .init(isFaint: true)),
+      TerminalLine("Write from this terminal with w, or from another one:", faint),
+      TerminalLine("  swift run OrdersDemo --write \(path)", faint),
       TerminalLine(keys, bold),
-    ].suffix(max(1, size.rows - 4))
+    ].suffix(max(1, size.rows - 8))
     let side = size.columns >= 60 ? self.side : []
     let part = TerminalSize(
       rows: max(0, size.rows - below.count), columns: size.columns - (side.isEmpty ? 0 : 28))

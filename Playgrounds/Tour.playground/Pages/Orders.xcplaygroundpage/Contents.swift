@@ -76,4 +76,4 @@ func write(_ cause: String, _ sql: String) async throws {
 }
 try await write("a large order", "INSERT INTO purchase VALUES (201, 4, 300)")
 try await write("a customer moves", "UPDATE customer SET country = 'Kenya' WHERE id = 1")
-try await write("no more orders from Peru", "DELETE FROM purchase WHERE customerID = 11")
+try await write("no more orders from France", "DELETE FROM purchase WHERE customerID = 4")
