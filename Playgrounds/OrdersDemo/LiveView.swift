@@ -28,7 +28,7 @@ final class LiveView {
     list = TerminalListView(
       shop.rows, columns: columns, header: { [shop] in shop.header(of: $0, $1) }
     ) { [weak self] _ in self?.draw() }
-    defer { writer?.terminate() }
+    defer { stopWriter() }
     for await input in screen.inputs {
       switch input {
       case .key(.character("q")), .key(.character("Q")), .key(.control("c")), .ended: return
@@ -42,12 +42,18 @@ final class LiveView {
   }
 
   private func toggleWriter() throws {
-    if let writer {
-      writer.terminate()
-      self.writer = nil
-    } else {
+    if writer == nil {
       writer = try OrdersDemo.startWriter(["--write", path])
+    } else {
+      stopWriter()
     }
+  }
+
+  /// Stops the writer, and waits for its end. Afterwards, the directory of the database can be removed.
+  private func stopWriter() {
+    writer?.terminate()
+    writer?.waitUntilExit()
+    writer = nil
   }
 
   // MARK: Drawing

@@ -64,7 +64,9 @@ import Testing
       Todo(id: 3, title: "Call"), Todo(id: 1, title: "Cook"), Todo(id: 2, title: "Rest"),
     ])
     let rows = todos.sections(by: { $0.title.prefix(1) }, order: .ascending { $0 }).rows()
-    var state = TerminalListState(columns: Self.columns, header: { "\($0) (\($1))" })
+    var state = TerminalListState(columns: Self.columns) { (letter: Substring, count: Int) in
+      "\(letter) (\(count))"
+    }
     state.resize(to: TerminalSize(rows: 6, columns: 40), hasStatus: false)
     state.apply(.initial(rows.snapshot, revision: 0))
     state.select(2)

@@ -20,7 +20,9 @@ extension ListSection {
       /// The identity of an element.
       case element(Element.DifferenceIdentifier)
 
-      /// Returns whether two identities are equal. A key that is not equal to itself, such as NaN, is compared by its bits.
+      /// Returns whether two identities are equal.
+      ///
+      /// A key that is not equal to itself, such as NaN, is compared by its bits.
       @inlinable
       public static func == (one: Identifier, other: Identifier) -> Bool {
         switch (one, other) {
