@@ -19,8 +19,8 @@ final class ViewSession {
   private let screen: TerminalScreen
   private var model: ViewModel
   private var list: TerminalListView<ViewLine>?
-  /// The numbers of the rows at a revision of the list.
-  private var shownNumbers: (numbers: ViewNumbers, revision: Int)?
+  /// The numbers of the rows of some contents of the list.
+  private var shownNumbers: (numbers: ViewNumbers, revision: Int, lineCount: Int)?
   /// The columns of the list, and the order that their headings show.
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
@@ -111,9 +111,13 @@ final class ViewSession {
   /// The numbers of the shown rows.
   private var numbers: ViewNumbers {
     guard let state = list?.state else { return ViewNumbers(Snapshot()) }
-    if let shownNumbers, shownNumbers.revision == state.revision { return shownNumbers.numbers }
+    let (revision, lineCount) = (state.revision, state.contents.count)
+    // Before the first event, the list is empty and has the revision 0, too.
+    if let shown = shownNumbers, shown.revision == revision, shown.lineCount == lineCount {
+      return shown.numbers
+    }
     let numbers = ViewNumbers(state.contents)
-    shownNumbers = (numbers, state.revision)
+    shownNumbers = (numbers, revision, lineCount)
     return numbers
   }
 
