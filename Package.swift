@@ -106,6 +106,11 @@ let package = Package(
       path: "Playgrounds/SwapDemo",
       swiftSettings: settings),
     .executableTarget(
+      name: "OrdersDemo",
+      dependencies: ["Swappable", "SQLiteSources", "TerminalViews", "DemoSupport"],
+      path: "Playgrounds/OrdersDemo",
+      swiftSettings: settings),
+    .executableTarget(
       name: "SyncDemo",
       dependencies: ["Swappable", "Synchronizers", "SynchronizerStores", "DemoSupport"],
       path: "Playgrounds/SyncDemo",
@@ -118,6 +123,7 @@ let package = Package(
     page("Swapping"),
     page("Files"),
     page("Databases", "SQLiteSources"),
+    page("Orders", "SQLiteSources"),
     page("DifferentialSynchronization", "Synchronizers"),
     page("OneWaySynchronization", "Synchronizers"),
 
@@ -219,9 +225,9 @@ let package = Package(
     tests(
       "PlaygroundTests",
       [
-        "SwapDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences", "Swapping",
-        "Files", "Databases", "DifferentialSynchronization", "OneWaySynchronization", "Swappable",
-        "TerminalViews", "TestSupport",
+        "SwapDemo", "OrdersDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences",
+        "Swapping", "Files", "Databases", "Orders", "DifferentialSynchronization",
+        "OneWaySynchronization", "Swappable", "TerminalViews", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -12,7 +12,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("GroupingLists")
-    #expect(guide.code.count == 4)
+    #expect(guide.code.count == 5)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -31,6 +31,14 @@ import Testing
     sales.update(identifiedBy: 3) { $0.country = "Chile" }
     sales.remove(identifiedBy: 1)
     observation.dispose()
+
+    let rows = sections.rows()
+    for row in rows.snapshot {
+      switch row {
+      case .header(let country, let count): print(country, count)
+      case .element(let sale): print("  sale", sale.id)
+      }
+    }
 
     let groups = sales.grouped(by: \.country)
     let chile = groups[0]

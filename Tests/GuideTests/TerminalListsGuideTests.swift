@@ -11,7 +11,7 @@ import Testing
 @Suite struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
-    #expect(guide.code.count == 3)
+    #expect(guide.code.count == 4)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
@@ -57,6 +57,39 @@ import Testing
     #expect(titles(after: .down) == ["Test", "Rest"])
     #expect(titles(after: .function(1)) == ["Test"])
     #expect(titles(after: .backspace) == ["Write", "Test"])
+  }
+
+  @Test func `sections are shown with headers`() throws {
+    let todos = ArrayDataSource([
+      Todo(id: 3, title: "Call"), Todo(id: 1, title: "Cook"), Todo(id: 2, title: "Rest"),
+    ])
+    let rows = todos.sections(by: { $0.title.prefix(1) }, order: .ascending { $0 }).rows()
+    var state = TerminalListState(columns: Self.columns) { (letter: Substring, count: Int) in
+      "\(letter) (\(count))"
+    }
+    state.resize(to: TerminalSize(rows: 6, columns: 40), hasStatus: false)
+    state.apply(.initial(rows.snapshot, revision: 0))
+    state.select(2)
+    let lines = state.frame().lines.map { line in
+      String(line.text.reversed().drop { $0 == " " }.reversed())
+    }
+    #expect(try lines == Guide("TerminalLists").output)
+  }
+
+  private static let columns = [
+    TerminalColumn<Todo>("No.", alignment: .trailing) { "\($0.id)" },
+    TerminalColumn("Title") { $0.title },
+  ]
+
+  /// This code of the guide is compiled but not run, because it needs a terminal.
+  @MainActor private func showSections(
+    _ todos: ArrayDataSource<Todo>, _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
+  ) {
+    let rows = todos.sections(by: { $0.title.prefix(1) }, order: .ascending { $0 }).rows()
+    let list = TerminalListView(rows, columns: columns, header: { "\($0) (\($1))" }) { list in
+      screen.show(list.frame(for: screen.size))
+    }
+    withExtendedLifetime(list) {}
   }
 
   /// This code of the guide is compiled but not run, because it needs a terminal.

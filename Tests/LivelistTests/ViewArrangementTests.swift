@@ -45,11 +45,26 @@ import Testing
     }.map(\.element)
   }
 
+  /// Returns the lines of elements in sections by the values of a field.
+  private static func lines(_ elements: [JSONElement], groupedBy field: String) -> [String] {
+    let groups = Dictionary(grouping: elements) { ViewGroup(of: $0, by: field) }
+    return groups.sorted { ($0.key.key, $0.key.text) < ($1.key.key, $1.key.text) }
+      .flatMap { [ViewGroup.header($0.key, count: $0.value.count)] + $0.value.map(\.description) }
+  }
+
+  private static func text(_ line: ViewLine) -> String {
+    switch line {
+    case .header(let group, let count): ViewGroup.header(group, count: count)
+    case .element(let row): row.element.description
+    }
+  }
+
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `the list follows random edits and parameters`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let source = CollectionProperty<JSONElement>()
     let arrangement = ViewArrangement(source)
+    let grouped = ViewArrangement(source, groupedBy: "size")
     let folded = Shared<[JSONElement]>([])
     let observation = arrangement.rows.observe { event in
       folded.value = event.snapshot.map { $0.element }
@@ -91,13 +106,38 @@ import Testing
       }
       let revision = arrangement.rows.revision
       arrangement.change(from: parameters, to: new)
+      grouped.change(from: parameters, to: new)
       #expect(arrangement.rows.revision <= revision + 1, "seed \(seed)")
       parameters = new
       let expected = Self.arranged(source.snapshot, parameters)
       #expect(arrangement.rows.snapshot.map { $0.element } == expected, "seed \(seed)")
       #expect(folded.value == expected, "seed \(seed)")
+      let lines = Self.lines(expected, groupedBy: "size")
+      #expect(grouped.lines.snapshot.map(Self.text) == lines, "seed \(seed)")
     }
     observation.dispose()
+  }
+
+  @Test func `rows have the same numbers as in a list without headers`() throws {
+    let rows = try (0..<20).map { number in
+      ViewRow(
+        try JSONElement(
+          members: [("id", .integer(number)), ("kind", .integer(number / 7))], key: "id"))
+    }
+    let source = CollectionProperty(rows.map(\.element))
+    for field in ["kind", "id", nil] {
+      let lines = ViewArrangement(source, groupedBy: field).lines.snapshot
+      let numbers = ViewNumbers(lines)
+      #expect(numbers.count == 20)
+      var next = 1
+      for (offset, line) in lines.enumerated() {
+        #expect(numbers.number(ofLine: offset) == next)
+        guard line.row != nil else { continue }
+        #expect(numbers.line(ofNumber: next) == offset)
+        next += 1
+      }
+    }
+    #expect(ViewNumbers(Snapshot()).count == 0)
   }
 
   // MARK: Patterns

@@ -178,6 +178,18 @@ import Testing
       """
     ),
     (
+      "Orders",
+      """
+      at first: [Japan 725, India 415, Kenya 406, Chile 402, Mexico 398, Egypt 394, Nepal 390, \
+      Peru 370, Brazil 360, France 355]
+      a large order: 1 updated, 1 moved -> [Japan 725, France 655, India 415]
+      a customer moves: 1 inserted, 1 deleted, 1 updated, 1 moved -> [Kenya 766, Japan 725, \
+      France 655]
+      no more orders from France: 1 inserted, 1 deleted -> [Kenya 766, Japan 725, India 415]
+
+      """
+    ),
+    (
       "DifferentialSynchronization",
       """
       merged: [b: Rye bread, a: Oat milk]

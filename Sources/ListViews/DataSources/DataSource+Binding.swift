@@ -20,6 +20,8 @@ extension DataSource {
   ///     `reload(using:)`.
   /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
   ///   binding.
+  // For sections, prefer the other methods unless the types say otherwise.
+  @_disfavoredOverload
   @MainActor
   public func bind(
     to view: some BatchUpdatingListView,
@@ -103,6 +105,74 @@ extension DataSource where Element: DifferentiableSection {
       to: view, sections: { Array($0) }, interrupt: interrupt, setData: setData,
       completion: completion)
   }
+}
+
+extension DataSource {
+  /// Binds a view to the sections of a list.
+  ///
+  ///     let sections = customers.sections(by: \.country)
+  ///     binding = sections.bind(to: tableView) { [weak self] sections in self?.sections = sections }
+  ///
+  /// When this method returns, the view shows the current contents, using `reloadData()`. The view
+  /// then performs each change in batches on the main actor. Pending changes become one change.
+  /// An element that enters another section is moved.
+  ///
+  /// The content of a section is its key. Its header is therefore not reloaded if only elements
+  /// change. If your headers show the number of elements, update them in `setData`.
+  ///
+  /// - Parameters:
+  ///   - view: The view. The binding does not keep it alive, and calls nothing after its release.
+  ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
+  ///     shows the new sections immediately, without animation.
+  ///   - setData: A closure that sets the data of the view. Nothing else may set that data, because
+  ///     the next batch begins with it.
+  ///   - completion: A closure that is called after the last batch of a change; see
+  ///     `reload(using:)`.
+  /// - Returns: A handle that keeps the binding and this source alive. Release it to end the
+  ///   binding.
+  /// - Complexity: O(*s* + *k* log *k*) for a change of *k* elements in one of *s* sections, and
+  ///   O(*n*) in all elements for each batch but the last. Elements are compared only if pending
+  ///   changes became one.
+  @MainActor
+  public func bind<Key, Item>(
+    to view: some BatchUpdatingSectionedListView,
+    interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false },
+    setData: @escaping @MainActor ([ListSection<Key, Item>]) -> Void,
+    completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in }
+  ) -> Disposable where Element == ListSection<Key, Item> {
+    ListBinding(
+      view, items: { $0.map { ShownSection($0) } },
+      stages: { shown, new, change in
+        let old = Snapshot(shown.map(\.section))
+        let sections = Snapshot(new.map(\.section))
+        let change = change ?? old.changeset(to: sections)
+        return StagedChangeset(
+          SectionedChangeset(change, from: old, to: sections), from: shown, to: new)
+      },
+      perform: { $0.perform($1) }, interrupt: interrupt, setData: { setData($0.map(\.section)) },
+      completion: completion
+    ).start(self)
+  }
+}
+
+/// A section of a list as a view shows it. Its content is its key.
+private struct ShownSection<Key: Hashable & Sendable, Item: Differentiable & Sendable>:
+  DifferentiableSection
+{
+  let section: ListSection<Key, Item>
+
+  init(_ section: ListSection<Key, Item>) {
+    self.section = section
+  }
+
+  init(source: ShownSection, elements: some Collection<Item>) {
+    section = ListSection(key: source.section.key, elements: elements)
+  }
+
+  var elements: Snapshot<Item> { section.elements }
+  var differenceIdentifier: Key { section.key }
+
+  func isContentEqual(to source: ShownSection) -> Bool { true }
 }
 
 /// A binding of a view to a data source.

@@ -70,6 +70,9 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     didSet { resetColumns() }
   }
 
+  /// A closure that returns the text of a row that takes the whole line, or `nil` for a row with cells.
+  var header: @Sendable (Element) -> String? = { _ in nil }
+
   private var window = ListWindow()
   private var marks = RowMarks()
   private var widths = ColumnWidths()
@@ -198,6 +201,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
       firstColumn..<ColumnWidths.end(from: firstColumn, of: columns.count, in: size.columns)
     for row in visibleRows {
       let element = contents[row]
+      if header(element) != nil { continue }
       for number in shown {
         let text = TerminalText.printable(visibleText(columns[number], element))
         widths.record(TerminalText.width(text), in: number, maximum: columns[number].maximumWidth)
@@ -209,7 +213,10 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   ///
   /// A text can be very long, and its width is measured after each key.
   private func visibleText(_ column: TerminalColumn<Element>, _ element: Element) -> String {
-    let text = column.text(element)
+    visiblePart(of: column.text(element))
+  }
+
+  private func visiblePart(of text: String) -> String {
     // This is enough for a full line with several combining marks on each letter.
     let limit = 16 * size.columns
     guard text.utf8.count > limit else { return text }
@@ -273,10 +280,16 @@ extension TerminalListState {
     let mark = marks[row]
     let base = TerminalStyle(foreground: mark?.color)
     var line = TerminalLine((row == selection ? ">" : " ") + (mark?.sign ?? " "), base)
-    append(to: &line, widths, from: firstColumn) { column in
-      var style = column.style(element)
-      style.foreground = mark?.color ?? style.foreground
-      return (visibleText(column, element), style)
+    if let header = header(element) {
+      let text = TerminalText.printable(visiblePart(of: header))
+      let shown = TerminalText.truncated(text, to: max(0, size.columns - 2))
+      line.append(shown, TerminalStyle(foreground: mark?.color, isBold: true))
+    } else {
+      append(to: &line, widths, from: firstColumn) { column in
+        var style = column.style(element)
+        style.foreground = mark?.color ?? style.foreground
+        return (visibleText(column, element), style)
+      }
     }
     guard row == selection else { return line }
     return line.fitted(to: size.columns).restyled { style in
@@ -309,7 +322,7 @@ extension TerminalListState {
   public func writePlainLines(_ write: (String) throws -> Void) rethrows {
     var widths = ColumnWidths()
     widths.reset(titles: columns.map(\.title))
-    for element in contents {
+    for element in contents where header(element) == nil {
       for (number, column) in columns.enumerated() {
         let text = TerminalText.printable(column.text(element))
         widths.record(TerminalText.width(text), in: number, maximum: column.maximumWidth)
@@ -324,6 +337,8 @@ extension TerminalListState {
       return String(plain)
     }
     try write(line(\.title))
-    for element in contents { try write(line { $0.text(element) }) }
+    for element in contents {
+      try write(header(element).map { TerminalText.printable($0) } ?? line { $0.text(element) })
+    }
   }
 }

@@ -43,13 +43,23 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///     0.
   ///   - clock: The clock that times frames and marks.
   ///   - draw: A closure that draws the list. It is called on the main actor.
-  public init(
+  public convenience init(
     _ source: some DataSource<Element>, columns: [TerminalColumn<Element>],
     markDuration: Duration = .milliseconds(1500), framesPerSecond: Int = 30,
     clock: some Clock<Duration> = ContinuousClock(),
     draw: @escaping @MainActor (TerminalListView) -> Void
   ) {
-    state = TerminalListState(columns: columns, markDuration: markDuration)
+    self.init(
+      source, TerminalListState(columns: columns, markDuration: markDuration),
+      framesPerSecond: framesPerSecond, clock: clock, draw: draw)
+  }
+
+  /// Creates a list that follows a data source with an empty state.
+  init(
+    _ source: some DataSource<Element>, _ empty: TerminalListState<Element>, framesPerSecond: Int,
+    clock: some Clock<Duration>, draw: @escaping @MainActor (TerminalListView) -> Void
+  ) {
+    state = empty
     status = source.collection.current.state.status
     self.clock = AnyClock(clock)
     let pacer = FramePacer(framesPerSecond: framesPerSecond, clock: self.clock) { [weak self] in

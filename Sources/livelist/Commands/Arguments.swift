@@ -5,6 +5,7 @@ import Synchronizers
 struct Arguments {
   enum Option: String {
     case key = "--key"
+    case groupBy = "--group-by"
     case untilEOF = "--until-eof"
     case format = "--format"
     case prefer = "--prefer"
@@ -14,6 +15,7 @@ struct Arguments {
   private var rest: ArraySlice<String>
   private(set) var operands: [String] = []
   private(set) var key: String?
+  private(set) var groupField: String?
   private(set) var untilEOF = false
   private(set) var format: DiffOptions.Format?
   private(set) var preference: MergeConflict<JSONElement>.Preference?
@@ -65,7 +67,12 @@ struct Arguments {
       guard key == nil else {
         throw .usage("--key occurs twice; use it once, because all sources share one key")
       }
-      if let value { key = value } else { key = try keyName() }
+      if let value { key = value } else { key = try fieldName(of: option) }
+    case .groupBy:
+      guard groupField == nil else {
+        throw .usage("--group-by occurs twice; use it once, because a list has one field of groups")
+      }
+      if let value { groupField = value } else { groupField = try fieldName(of: option) }
     case .untilEOF:
       untilEOF = try flag(option, value)
     case .strict:
@@ -100,12 +107,14 @@ struct Arguments {
     return choice
   }
 
-  private mutating func keyName() throws(LivelistError) -> String {
+  private mutating func fieldName(of option: Option) throws(LivelistError) -> String {
+    let option = option.rawValue
     guard let name = rest.popFirst() else {
-      throw .usage("--key has no field; use --key FIELD or --key=FIELD")
+      throw .usage("\(option) has no field; use \(option) FIELD or \(option)=FIELD")
     }
     guard !name.hasPrefix("--") else {
-      throw .usage("--key has no field; if the field is named \"\(name)\", use --key=\(name)")
+      throw .usage(
+        "\(option) has no field; if the field is named \"\(name)\", use \(option)=\(name)")
     }
     return name
   }

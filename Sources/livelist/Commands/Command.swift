@@ -47,14 +47,16 @@ enum Command {
   }
 
   private static func view(_ words: inout Arguments) throws(LivelistError) -> Command {
-    try words.parse(options: [.key])
+    try words.parse(options: [.key, .groupBy])
     if let text = words.text { return text }
     guard let source = words.operands.first, words.operands.count == 1 else {
       throw words.countError(
-        "view needs one source", usage: "livelist view [--key FIELD] SOURCE")
+        "view needs one source", usage: "livelist view [--key FIELD] [--group-by FIELD] SOURCE")
     }
     return .view(
-      ViewOptions(source: try SourceSpecification(source, allowsLines: true), key: words.key))
+      ViewOptions(
+        source: try SourceSpecification(source, allowsLines: true), key: words.key,
+        groupField: words.groupField))
   }
 
   private static func diff(_ words: inout Arguments) throws(LivelistError) -> Command {
@@ -110,6 +112,8 @@ struct ViewOptions {
   let source: SourceSpecification
   /// The field that identifies elements, in every source.
   let key: String?
+  /// The field whose values divide the list into sections, if there are sections.
+  let groupField: String?
 }
 
 struct DiffOptions {
@@ -145,9 +149,10 @@ extension Command {
     livelist watch [--key FIELD] [--until-eof] SOURCE
         Prints the events of SOURCE as JSON Lines: first the initial contents, then each change,
         and the status whenever it changes.
-    livelist view [--key FIELD] SOURCE
+    livelist view [--key FIELD] [--group-by FIELD] SOURCE
         Shows SOURCE as a live list in the terminal. The selected row stays on its line while the
         list changes. Press ? to see the keys. Without a terminal, the list is printed once.
+        With --group-by, the list has a section for each value of the field.
     livelist diff [--key FIELD] [--format json|text] OLD NEW
         Prints the difference between two sources as one change event, or nothing if they are equal.
         The text format has one line for each element that was inserted (+), deleted (-),
@@ -175,6 +180,9 @@ extension Command {
 
     --key FIELD   The member or column that identifies elements, in every source. The default is
                   the first column of a query, and the whole element of a file.
+    --group-by FIELD
+                  The member or column whose values are the sections of a view, in ascending order.
+                  Elements without a value are in a section of their own, (none).
     --format      The output format: json (the default), one event for programs, or text, for
                   people. Text has colors on a terminal unless the environment variable NO_COLOR
                   is set.

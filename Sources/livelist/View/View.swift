@@ -14,7 +14,8 @@ struct View {
   func run() async throws(LivelistError) {
     let sources = ViewSources(key: options.key)
     let source = try sources.open(options.source)
-    _ = try await source.loadedSnapshot()
+    let contents = try await source.loadedSnapshot()
+    if let field = options.groupField { try check(field, in: contents) }
     guard TerminalCapabilities.current != .none else { return printOnce(source) }
     let screen: TerminalScreen
     do throws(TerminalError) {
@@ -23,7 +24,22 @@ struct View {
       throw .input("\(error)")
     }
     defer { screen.close() }
-    await ViewSession(source, sources, screen, title: options.source.text).run()
+    let session = ViewSession(
+      source, sources, screen, title: options.source.text, groupField: options.groupField)
+    await session.run()
+  }
+
+  /// Checks that at least one element has the field that groups the list.
+  private func check(
+    _ field: String, in contents: Snapshot<JSONElement>
+  ) throws(LivelistError) {
+    let hasField = contents.contains { ViewColumns.value(of: $0, in: field) != nil }
+    if hasField || contents.isEmpty { return }
+    var columns = ViewColumns()
+    for element in contents { columns.record(element) }
+    let names = columns.titles.map { "\"\($0)\"" }.joined(separator: ", ")
+    throw .input(
+      "no element of \(options.source.text) has the field \"\(field)\"; the fields are \(names)")
   }
 
   /// Prints the list once, for an output that is not a terminal.
@@ -31,8 +47,9 @@ struct View {
     let contents = source.snapshot
     var columns = ViewColumns()
     for element in contents { columns.record(element) }
-    var state = TerminalListState<ViewRow>(columns: columns.columns(nil))
-    state.apply(.initial(Snapshot(contents.map { ViewRow($0) }), revision: source.revision))
+    let lines = ViewArrangement(source, groupedBy: options.groupField).lines
+    var state = TerminalListState(columns: columns.columns(nil), header: ViewGroup.header)
+    state.apply(.initial(lines.snapshot, revision: 0))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }
   }
 }

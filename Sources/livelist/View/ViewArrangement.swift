@@ -16,18 +16,34 @@ struct ViewArrangement: Sendable {
 
   /// The rows that are shown.
   let rows: LiveCollection<ViewRow>
+  /// The rows, with a header before those of each group.
+  let lines: LiveCollection<ViewLine>
   private let pattern = Property(ViewPattern(""))
   private let order = Property(ViewArrangement.sourceOrder)
 
   /// The order in which all rows are equal. Therefore, the rows keep the order of the source.
   private static let sourceOrder = ElementOrder<ViewRow> { _, _ in false }
 
-  init(_ source: some DataSource<JSONElement>) {
+  /// Creates a list.
+  ///
+  /// - Parameters:
+  ///   - source: The source of the elements.
+  ///   - field: The field whose values are the groups in ascending order, or `nil` for a list without groups.
+  init(_ source: some DataSource<JSONElement>, groupedBy field: String? = nil) {
     rows =
       source
       .map { ViewRow($0) }
       .filter(by: pattern, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
       .sorted(by: order)
+    lines =
+      if let field {
+        rows.sections(
+          by: { ViewGroup(of: $0.element, by: field) },
+          order: ElementOrder { ($0.key, $0.text) < ($1.key, $1.text) }
+        ).rows()
+      } else {
+        rows.map { .element($0) }
+      }
   }
 
   /// Changes the parameters in one step.

@@ -8,7 +8,8 @@ import TerminalViews
 struct ViewModel {
   /// An action that the user requests.
   enum Action: Equatable {
-    case perform(TerminalListState<ViewRow>.Command)
+    case perform(TerminalListState<ViewLine>.Command)
+    /// Select the row with a number.
     case select(row: Int)
     case search(String, isBackward: Bool)
     /// Apply the current parameters.
@@ -171,7 +172,7 @@ struct ViewModel {
         case .swap(let source): return .swap(source)
         case .sort(let order): self.order = order
         case .filter(let text): filter = text
-        case .row(let row): return .select(row: row - 1)
+        case .row(let row): return .select(row: row)
         case .help: mode = .help
         case .quit: return .quit
         case nil: break
@@ -187,7 +188,8 @@ struct ViewModel {
 extension ViewModel {
   /// Returns the last line of the screen, and the column of the cursor in it.
   func statusLine(
-    _ list: TerminalListState<ViewRow>, _ status: SourceStatus, columns: Int
+    _ list: TerminalListState<ViewLine>, _ numbers: ViewNumbers, _ status: SourceStatus,
+    columns: Int
   ) -> (line: TerminalLine, cursorColumn: Int?) {
     if case .prompt(let prompt) = mode {
       let line = TerminalLine(prompt.kind.rawValue + prompt.text)
@@ -195,8 +197,8 @@ extension ViewModel {
     }
     let reversed = TerminalStyle(isReversed: true)
     let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
-    let row = list.selection.map { "\($0 + 1)/" } ?? ""
-    let position = " \(row)\(list.contents.count) "
+    let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
+    let position = " \(row)\(numbers.count) "
     var left = TerminalLine()
     if let message {
       left.append(" \(message.text) ", message.isError ? error : reversed)

@@ -8,7 +8,7 @@ struct ViewOrder: Sendable, Equatable {
   var isDescending = false
 
   /// The sort key of an element. The kinds of values are ordered as the cases are.
-  enum Key: Sendable, Comparable {
+  enum Key: Sendable, Hashable, Comparable {
     case nothing
     case bool(Int)
     case number(Double)

@@ -5,7 +5,7 @@ import ObservableCollections
 enum ViewSearch {
   struct Match: Sendable {
     let offset: Int
-    let element: JSONElement
+    let line: ViewLine.Identifier
     /// A Boolean value that indicates whether the search passed the end of the list.
     let isWrapped: Bool
   }
@@ -16,17 +16,19 @@ enum ViewSearch {
   /// outside the main actor. If its task is canceled, it returns `nil`.
   @concurrent
   static func find(
-    _ text: String, in contents: Snapshot<ViewRow>, from start: Int, isBackward: Bool
+    _ text: String, in contents: Snapshot<ViewLine>, from start: Int, isBackward: Bool
   ) async -> Match? {
     let count = contents.count
     let pattern = ViewPattern(text)
     for step in 1...max(1, count) where count > 0 {
       if step.isMultiple(of: 1000), Task.isCancelled { return nil }
       let offset = (start + (isBackward ? count - step : step)) % count
-      let element = contents[offset].element
-      if pattern.matches(element) {
+      guard let row = contents[offset].row else { continue }
+      if pattern.matches(row.element) {
         let isWrapped = isBackward ? offset >= start : offset <= start
-        return Match(offset: offset, element: element, isWrapped: isWrapped && step < count)
+        return Match(
+          offset: offset, line: contents[offset].differenceIdentifier,
+          isWrapped: isWrapped && step < count)
       }
     }
     return nil

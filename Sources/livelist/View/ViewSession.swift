@@ -18,7 +18,9 @@ final class ViewSession {
   private let sources: ViewSources
   private let screen: TerminalScreen
   private var model: ViewModel
-  private var list: TerminalListView<ViewRow>?
+  private var list: TerminalListView<ViewLine>?
+  /// The numbers of the rows of some contents of the list.
+  private var shownNumbers: (numbers: ViewNumbers, revision: Int, lineCount: Int)?
   /// The columns of the list, and the order that their headings show.
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
@@ -27,14 +29,14 @@ final class ViewSession {
   private var parameters = ViewArrangement.Parameters()
   private var isArranging = false
   /// The row that was selected when the user began to type a filter.
-  private var filteredRow: JSONElement.Identifier?
+  private var filteredRow: ViewLine.Identifier?
 
   init(
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
-    title: String
+    title: String, groupField: String?
   ) {
     container = SwappableContainer(source)
-    arrangement = ViewArrangement(container)
+    arrangement = ViewArrangement(container, groupedBy: groupField)
     self.sources = sources
     self.screen = screen
     model = ViewModel(source: title)
@@ -44,7 +46,8 @@ final class ViewSession {
   /// Shows the list until the user quits or the terminal is gone.
   func run() async {
     list = TerminalListView(
-      arrangement.rows, columns: model.columns.columns(nil), markDuration: ViewSession.markDuration
+      arrangement.lines, columns: model.columns.columns(nil), header: ViewGroup.header,
+      markDuration: ViewSession.markDuration
     ) { [weak self] _ in self?.draw() }
     for await input in screen.inputs {
       switch input {
@@ -75,7 +78,7 @@ final class ViewSession {
   private func perform(_ action: ViewModel.Action?) -> Bool {
     switch action {
     case .perform(let command): list?.perform(command)
-    case .select(let row): list?.select(row)
+    case .select(let row): list?.select(numbers.line(ofNumber: row))
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
     case .arrange: arrange()
     case .swap(let text): swap(to: text)
@@ -93,13 +96,29 @@ final class ViewSession {
     guard let list else { return }
     let size = screen.size
     if model.mode == .help { return screen.show(ViewHelp.frame(for: size)) }
-    for row in list.state.visibleRows { model.columns.record(list.state.contents[row].element) }
+    for line in list.state.visibleRows {
+      if let row = list.state.contents[line].row { model.columns.record(row.element) }
+    }
     if shownColumns?.columns != model.columns || shownColumns?.order != model.order {
       shownColumns = (model.columns, model.order)
-      list.columns = model.columns.columns(model.order)
+      list.columns = model.columns.columns(model.order).map { TerminalColumn($0) }
     }
-    let (line, cursor) = model.statusLine(list.state, list.status, columns: size.columns)
+    let (line, cursor) = model.statusLine(
+      list.state, numbers, list.status, columns: size.columns)
     screen.show(list.frame(for: size, status: line, cursorColumn: cursor))
+  }
+
+  /// The numbers of the shown rows.
+  private var numbers: ViewNumbers {
+    guard let state = list?.state else { return ViewNumbers(Snapshot()) }
+    let (revision, lineCount) = (state.revision, state.contents.count)
+    // Before the first event, the list is empty and has the revision 0, too.
+    if let shown = shownNumbers, shown.revision == revision, shown.lineCount == lineCount {
+      return shown.numbers
+    }
+    let numbers = ViewNumbers(state.contents)
+    shownNumbers = (numbers, revision, lineCount)
+    return numbers
   }
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
@@ -124,7 +143,7 @@ final class ViewSession {
         // Run outside the main actor, because the operation visits all rows.
         await Task.detached { [arrangement] in
           arrangement.change(from: old, to: new)
-          await arrangement.rows.flush()
+          await arrangement.lines.flush()
         }.value
         await selectFilteredRow()
       }
@@ -192,14 +211,14 @@ final class ViewSession {
     guard let list else { return }
     guard let found else { return model.showError("no row contains \(text)") }
     // The list may have changed during the search.
-    guard let offset = offset(of: found.element.differenceIdentifier, near: found.offset) else {
+    guard let offset = offset(of: found.line, near: found.offset) else {
       return model.showError("the row that contains \(text) was deleted; search again")
     }
     list.select(offset)
     if found.isWrapped { model.message = ("the search continued at the other end", false) }
   }
   /// Returns the offset of a row that was at an offset before.
-  private func offset(of row: JSONElement.Identifier, near offset: Int) -> Int? {
+  private func offset(of row: ViewLine.Identifier, near offset: Int) -> Int? {
     guard let contents = list?.state.contents else { return nil }
     let isUnmoved = offset < contents.count && contents[offset].differenceIdentifier == row
     return isUnmoved ? offset : contents.firstIndex(identifiedBy: row)

@@ -25,7 +25,7 @@ final class Page {
 @Suite @MainActor struct BatchUpdatingViewsGuideTests {
   @Test func `the code of the guide is compiled here`() throws {
     let guide = try Guide("BatchUpdatingViews")
-    #expect(guide.code.count == 7)
+    #expect(guide.code.count == 8)
     var missing = Set(try guide.paragraphs(missingIn: #filePath))
     for name in ["PageView", "PeopleController", "UITableView+ListViews"] {
       let file = #filePath.replacing("BatchUpdatingViewsGuideTests.swift", with: "\(name).swift")

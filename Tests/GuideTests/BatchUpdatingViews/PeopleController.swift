@@ -19,6 +19,12 @@ extension OtherExamples {
   typealias Album = ArraySection<String, TestElement>
 }
 
+/// An element whose sections are known.
+struct Track: Identifiable, Hashable, Sendable, Differentiable {
+  let id: Int
+  var album: String
+}
+
 @MainActor
 class UITableViewController {
   let tableView = UITableView()
@@ -37,8 +43,15 @@ final class PeopleController: UITableViewController {
 
 private final class OtherExamples: UITableViewController {
   private var albums: [Album] = []
+  private var sections: [ListSection<String, Track>] = []
   private var rows: [Person] = []
   private var binding: Disposable?
+
+  func sections(of tracks: CollectionProperty<Track>) {
+    binding = tracks.sections(by: \.album).bind(to: tableView) { [weak self] sections in
+      self?.sections = sections
+    }
+  }
 
   func sections(tracks: CollectionProperty<TestElement>) {
     @Sendable func albums(of tracks: Snapshot<TestElement>) -> [Album] {

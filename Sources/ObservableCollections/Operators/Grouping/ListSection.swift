@@ -44,7 +44,9 @@ public struct ListSection<
   }
 
   /// Returns the difference from the elements of this section to those of a later one.
+  @inlinable
   func changeset(to later: ListSection) -> Changeset {
+    if later.version === version { return .empty }
     if later.version.follows(version) { return later.version.changeset }
     return elements.changeset(to: later.elements)
   }
@@ -73,7 +75,7 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// The number among the versions of the group.
   private let number: Int
   /// The change from the version before it.
-  let changeset: Changeset
+  @usableFromInline let changeset: Changeset
 
   /// Creates a version that belongs to no group.
   @usableFromInline

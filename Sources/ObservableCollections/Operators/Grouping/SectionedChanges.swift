@@ -20,7 +20,12 @@ extension CollectionChange {
 
 extension SectionedChangeset {
   /// Creates the changeset of sections and elements from that of sections whose elements are their content.
-  init<Key, Element>(
+  ///
+  /// - Parameters:
+  ///   - sections: The changeset of the sections.
+  ///   - before: The sections before the change.
+  ///   - after: The sections after the change.
+  package init<Key, Element>(
     _ sections: Changeset, from before: Snapshot<ListSection<Key, Element>>,
     to after: Snapshot<ListSection<Key, Element>>
   ) {

@@ -1,0 +1,59 @@
+import FileSources
+import ObservableCollections
+import SwappablePrimitives
+
+/// The value that the rows of a section have in the field that groups a list.
+struct ViewGroup: Hashable, Sendable {
+  /// The place of the value among others of the same and of other kinds.
+  let key: ViewOrder.Key
+  /// The text of the value, which tells apart numbers of equal size.
+  let text: String
+
+  /// Creates the group of an element.
+  init(of element: JSONElement, by field: String) {
+    let value = ViewColumns.value(of: element, in: field)
+    key = ViewOrder.Key(value)
+    text = if case .nothing = key { "(none)" } else { value.map(ViewColumns.text) ?? "" }
+  }
+
+  /// The text of the header of a section.
+  static func header(_ group: ViewGroup, count: Int) -> String { "\(group.text) (\(count))" }
+}
+
+/// A line of a view: a row, or the header of a group.
+typealias ViewLine = ListSection<ViewGroup, ViewRow>.Row
+
+extension ViewLine {
+  /// The row, or `nil` for a header.
+  var row: ViewRow? { if case .element(let row) = self { row } else { nil } }
+}
+
+/// The numbers of the rows of a view. Headers have no number.
+struct ViewNumbers: Equatable {
+  /// The offsets of the headers among all lines.
+  private let headers: [Int]
+  /// The number of rows.
+  let count: Int
+
+  init(_ lines: Snapshot<ViewLine>) {
+    var (headers, next) = ([Int](), 0)
+    // In a list without groups, the first line is a row.
+    while next < lines.count, case .header(_, let count) = lines[next] {
+      headers.append(next)
+      next += count + 1
+    }
+    self.headers = headers
+    count = lines.count - headers.count
+  }
+
+  /// Returns the number of the row in a line, or of the first row below a header.
+  func number(ofLine line: Int) -> Int {
+    line - headers.partitioningIndex { $0 >= line } + 1
+  }
+
+  /// Returns the line of the row with a number.
+  func line(ofNumber number: Int) -> Int {
+    // The number of rows before a header is its offset without the headers before it.
+    number - 1 + headers.indices.partitioningIndex { headers[$0] - $0 >= number }
+  }
+}
