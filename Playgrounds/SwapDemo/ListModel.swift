@@ -66,7 +66,7 @@ struct ListModel {
   }
 
   /// Updates the state after a swap. The next change describes the difference.
-  mutating func swapped(to name: String, _ outcome: SwapOutcome?) {
+  mutating func swapped(to name: String, _ outcome: SwapHandle.Outcome?) {
     switch outcome {
     case .swapped, nil:
       sourceName = name

@@ -156,7 +156,7 @@ package struct SwapStateMachine {
     /// Stop observing. The attachment was left while it was being attached.
     case endObservation(SwapAttachment)
     /// Resolve the handle of a swap.
-    case resolve(SwapAttachment, SwapOutcome)
+    case resolve(SwapAttachment, SwapHandle.Outcome)
     /// Deliver the committed steps.
     case deliver
     /// Wake the flushes that waited for a difference.
@@ -441,7 +441,7 @@ package struct SwapStateMachine {
 
   /// Abandons the staged source.
   private func abandon(
-    _ staged: SwapAttachment, _ outcome: SwapOutcome, discarding pending: [SwapUpdate] = [],
+    _ staged: SwapAttachment, _ outcome: SwapHandle.Outcome, discarding pending: [SwapUpdate] = [],
     and contents: SwapContents? = nil, _ decision: inout Decision
   ) {
     decision.actions += [.leave(staged), .resolve(staged, outcome)]

@@ -56,34 +56,34 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   }
 }
 
-/// The result of a swap.
-public enum SwapOutcome: Sendable, Hashable {
-  /// The new source is shown, and observers have received the difference.
-  case swapped
-  /// The new source is shown, and its contents equal the contents that were shown before.
-  ///
-  /// This is also the outcome if the new source was shown already.
-  case unchanged
-  /// A later swap replaced this one before it was done. The new source was never visible.
-  case superseded
-  /// The swap was canceled, or the container was released, before the swap was done.
-  case cancelled
-  /// The new source failed, or was missing, before it loaded. The old source stays.
-  case failed(SourceError)
-  /// The new source is made from the container itself. Nothing changes.
-  case cycle
-}
-
 /// A handle to a swap. It provides the outcome of the swap and can cancel it.
 ///
 /// A handle does not keep the container or the new source alive.
 public final class SwapHandle: Sendable {
+  /// The result of a swap.
+  public enum Outcome: Sendable, Hashable {
+    /// The new source is shown, and observers have received the difference.
+    case swapped
+    /// The new source is shown, and its contents equal the contents that were shown before.
+    ///
+    /// This is also the outcome if the new source was shown already.
+    case unchanged
+    /// A later swap replaced this one before it was done. The new source was never visible.
+    case superseded
+    /// The swap was canceled, or the container was released, before the swap was done.
+    case cancelled
+    /// The new source failed, or was missing, before it loaded. The old source stays.
+    case failed(SourceError)
+    /// The new source is made from the container itself. Nothing changes.
+    case cycle
+  }
+
   private let state: Locked<State>
   private let onCancel: @Sendable () -> Void
 
   private struct State: Sendable {
-    var outcome: SwapOutcome?
-    var waiting: [CheckedContinuation<SwapOutcome, Never>] = []
+    var outcome: Outcome?
+    var waiting: [CheckedContinuation<Outcome, Never>] = []
   }
 
   init(onCancel: @escaping @Sendable () -> Void = {}) {
@@ -92,10 +92,10 @@ public final class SwapHandle: Sendable {
   }
 
   /// The outcome of the swap. Reading it waits until the outcome is known.
-  public var outcome: SwapOutcome {
+  public var outcome: Outcome {
     get async {
       await withCheckedContinuation { continuation in
-        let known = state.withLock { state -> SwapOutcome? in
+        let known = state.withLock { state -> Outcome? in
           if state.outcome == nil { state.waiting.append(continuation) }
           return state.outcome
         }
@@ -105,7 +105,7 @@ public final class SwapHandle: Sendable {
   }
 
   /// The outcome of the swap, or `nil` if it is not known yet.
-  public var outcomeIfKnown: SwapOutcome? {
+  public var outcomeIfKnown: Outcome? {
     state.withLock { $0.outcome }
   }
 
@@ -116,8 +116,8 @@ public final class SwapHandle: Sendable {
     onCancel()
   }
 
-  func resolve(_ outcome: SwapOutcome) {
-    let waiting = state.withLock { state -> [CheckedContinuation<SwapOutcome, Never>] in
+  func resolve(_ outcome: Outcome) {
+    let waiting = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
       guard state.outcome == nil else { return [] }
       state.outcome = outcome
       let waiting = state.waiting

@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: [
     ("JSON", "Code", "JSONError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
     ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
-    ("Swaps", "SwapOutcome", "SwappableContainer.swift"),
+    ("Swaps", "Outcome", "SwappableContainer.swift"),
   ])
   func eachCaseHasItsRow(heading: String, name: String, file: String) throws {
     let cases = try cases(of: name, in: file)

@@ -12,7 +12,7 @@ import Testing
 
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("GroupingLists")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -32,6 +32,15 @@ import Testing
     sales.remove(identifiedBy: 1)
     observation.dispose()
 
+    let order = Property(ElementOrder<String>.ascending { $0 })
+    let sorted = sales.sections(by: \.country, order: order)
+    order.value = order.value.reversed
+
+    let key = Property<@Sendable (Sale) -> String>(\.country)
+    let chosen = sales.sections(by: key)
+    key.value = { $0.price < 5 ? "cheap" : "expensive" }
+    print(chosen.snapshot.map(\.key))
+
     let rows = sections.rows()
     for row in rows.snapshot {
       switch row {
@@ -50,6 +59,7 @@ import Testing
     let spanish = byCountry["Spain"]
     sales.append(Sale(id: 5, country: "Spain", price: 1))
     print(spanish.snapshot.map(\.id))
+    #expect(sorted.snapshot.map(\.key) == ["Spain", "Chile"])
     #expect(try print.lines == Guide("GroupingLists").output)
   }
 }

@@ -22,7 +22,7 @@ struct Folder: Hashable, Identifiable, Sendable, Differentiable {
       Folder(id: "Music"), Folder(id: "Jazz", parent: "Music"), Folder(id: "Films"),
       Folder(id: "Bebop", parent: "Jazz"),
     ])
-    let expansion = Property(OutlineExpansion<String>())
+    let expansion = Property(OutlineRow<Folder>.Expansion())
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let observation = rows.observe { event in
       if case .change(let change) = event {
@@ -47,7 +47,7 @@ struct Folder: Hashable, Identifiable, Sendable, Differentiable {
     }
 
     folders.update(identifiedBy: "Jazz") { $0.parent = "Music" }
-    expansion.value = OutlineExpansion(["Music"])
+    expansion.value = OutlineRow<Folder>.Expansion(["Music"])
     var state = TerminalListState(
       columns: [TerminalColumn<OutlineRow<Folder>>(outline: "Folder") { $0.id }])
     state.resize(to: TerminalSize(rows: 4, columns: 20), hasStatus: false)

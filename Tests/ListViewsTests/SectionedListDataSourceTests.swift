@@ -88,7 +88,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   }
 
   @Test func `proposals go to the handler unless they are empty`() async {
-    var proposals: [ProposedSections<TestSection>] = []
+    var proposals: [SectionedListDataSource<TestSection>.Proposal] = []
     list.proposalHandler = { proposals.append($0) }
     list.propose(new)
     await list.proposeConcurrently(new)
@@ -157,7 +157,7 @@ private func path(_ section: Int, _ element: Int) -> ElementPath {
   @Test func `random outdated proposals never break a rule`() throws {
     for seed in 0..<20 as Range<UInt64> {
       var editor = RandomEditor(seed: seed, size: 20)
-      var proposals: [ProposedSections<TestSection>] = []
+      var proposals: [SectionedListDataSource<TestSection>.Proposal] = []
       for _ in 0..<30 {
         var sections: [TestSection] = []
         for element in editor.makeElements() {

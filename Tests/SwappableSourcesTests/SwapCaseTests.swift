@@ -357,7 +357,7 @@ final class LazySource: DataSource {
   @Test func aSwapInsideAnObserverOfTheContainerIsTheNextRevision() throws {
     let container = Container(old)
     let log = Log<String>([])
-    let outcome = Shared<SwapOutcome?>(nil)
+    let outcome = Shared<SwapHandle.Outcome?>(nil)
     let bag = DisposeBag()
     container.observe { event in
       log.append("a " + event.brief)

@@ -26,7 +26,7 @@ import Testing
   private func hold(
     at point: PausePoint, swapping source: (any DataSource<TestElement>)? = nil,
     while body: (SwapProbe) throws -> Void
-  ) throws -> SwapOutcome? {
+  ) throws -> SwapHandle.Outcome? {
     let probe = SwapProbe()
     let held = control.arm(point)
     let source = source ?? new
@@ -284,7 +284,7 @@ import Testing
   @Test func swapsOfTwoContainersIntoEachOtherMakeNoCycle() throws {
     for _ in 0..<200 {
       let (one, other) = (Container(old), Container(new))
-      let handles = Log<SwapOutcome?>([])
+      let handles = Log<SwapHandle.Outcome?>([])
       let workers = [
         Worker { handles.append(one.swap(to: other).outcomeIfKnown) },
         Worker { handles.append(other.swap(to: one.filter { _ in true }).outcomeIfKnown) },
@@ -299,7 +299,7 @@ import Testing
     let held = control.arm(.published)
     let editing = Worker { [old] in old.append(9) }
     try held.waitUntilReached()
-    let outcome = Shared<SwapOutcome?>(nil)
+    let outcome = Shared<SwapHandle.Outcome?>(nil)
     try Worker.run { [container, new] in
       outcome.value = container.swap(to: new).outcomeIfKnown
     }

@@ -209,7 +209,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     }
   }
 
-  private func text(_ outcome: SwapOutcome) -> String {
+  private func text(_ outcome: SwapHandle.Outcome) -> String {
     switch outcome {
     case .swapped: "swapped"
     case .unchanged: "unchanged"

@@ -36,7 +36,7 @@ private final class Walk {
   private var visible: Version?
   private var connected: Set<Int> = []
   private var left: Set<Int> = []
-  private var outcomes: [Int: SwapOutcome] = [:]
+  private var outcomes: [Int: SwapHandle.Outcome] = [:]
   private var shared: [Int: Int] = [:]
   private var waiting: Set<Int> = []
   private(set) var violations: [String] = []

@@ -19,7 +19,7 @@ public final class SectionedListDataSource<Section: DifferentiableSection> {
   public private(set) var sections: [Section]
 
   /// A closure that is called with each proposal. It can commit the proposal.
-  public var proposalHandler: (@MainActor (ProposedSections<Section>) -> Void)?
+  public var proposalHandler: (@MainActor (Proposal) -> Void)?
 
   /// The number of proposals so far.
   private var proposalCount = 0
@@ -70,7 +70,7 @@ extension SectionedListDataSource {
   ///
   /// - Parameter sections: The proposed sections.
   /// - Returns: A proposal that you can commit or drop.
-  public func makeProposal(for sections: [Section]) -> ProposedSections<Section> {
+  public func makeProposal(for sections: [Section]) -> Proposal {
     Self.makeProposal(from: self.sections, to: sections)
   }
 
@@ -82,8 +82,8 @@ extension SectionedListDataSource {
   /// - Returns: A proposal that you can commit or drop.
   public nonisolated static func makeProposal(
     from old: [Section], to new: [Section]
-  ) -> ProposedSections<Section> {
-    ProposedSections(from: old, to: new)
+  ) -> Proposal {
+    Proposal(from: old, to: new)
   }
 
   /// Calls the ``proposalHandler`` with a proposal, unless nothing would change.
@@ -113,7 +113,7 @@ extension SectionedListDataSource where Section: Sendable {
   @concurrent
   private nonisolated static func proposal(
     from old: [Section], to new: [Section]
-  ) async -> ProposedSections<Section> {
+  ) async -> Proposal {
     makeProposal(from: old, to: new)
   }
 }
@@ -134,7 +134,7 @@ extension SectionedListDataSource {
   ///   - interrupt: A closure that is called before each batch. If it returns `true`, the view
   ///     shows the new sections immediately, without animation.
   public func commit(
-    _ proposal: ProposedSections<Section>, to view: some BatchUpdatingSectionedListView,
+    _ proposal: Proposal, to view: some BatchUpdatingSectionedListView,
     completion: @escaping @MainActor (_ isFinished: Bool) -> Void = { _ in },
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false }
   ) {
@@ -158,7 +158,7 @@ extension SectionedListDataSource {
   /// - Returns: `false` if a batch was cut short or the view was released.
   @discardableResult
   public func commitAndFinish(
-    _ proposal: ProposedSections<Section>, to view: some BatchUpdatingSectionedListView,
+    _ proposal: Proposal, to view: some BatchUpdatingSectionedListView,
     interrupt: @escaping @MainActor (SectionedChangeset) -> Bool = { _ in false }
   ) async -> Bool {
     await withCheckedContinuation { continuation in
@@ -169,46 +169,48 @@ extension SectionedListDataSource {
   }
 }
 
-/// Proposed sections for a list, and the change that leads to them.
-///
-/// A proposal changes nothing. You can commit it even if the list has changed in the meantime; see
-/// ``SectionedListDataSource/commit(_:to:completion:interrupt:)``.
-public struct ProposedSections<Section: DifferentiableSection> {
-  /// The sections of the list when the proposal was made.
-  package let origin: [Section]
-
-  /// The proposed sections.
-  public let sections: [Section]
-
-  /// The change from the sections of the list to the proposed ones.
-  public let changeset: SectionedChangeset
-
-  /// The change in stages, each of which a view can perform as one batch.
-  package let stages: StagedChangeset<Section, SectionedChangeset>
-
-  /// A Boolean value that indicates whether nothing changes.
-  public var isEmpty: Bool { changeset.isEmpty }
-
-  /// Creates a proposal.
+extension SectionedListDataSource {
+  /// Proposed sections for a list, and the change that leads to them.
   ///
-  /// - Parameters:
-  ///   - origin: The current sections.
-  ///   - sections: The proposed sections.
-  /// - Complexity: The complexity of the difference, and O(*n*) for each stage.
-  init(from origin: [Section], to sections: [Section]) {
-    self.origin = origin
-    self.sections = sections
-    changeset = SectionedChangeset(from: origin, to: sections)
-    stages = StagedChangeset(changeset, from: origin, to: sections)
-  }
+  /// A proposal changes nothing. You can commit it even if the list has changed in the meantime; see
+  /// ``SectionedListDataSource/commit(_:to:completion:interrupt:)``.
+  public struct Proposal {
+    /// The sections of the list when the proposal was made.
+    package let origin: [Section]
 
-  /// Returns a Boolean value that indicates whether the proposal was made from equal sections.
-  ///
-  /// - Complexity: O(*n*), or O(1) if both share their storage.
-  func begins(with present: [Section]) -> Bool {
-    haveSameContents(origin, present)
-      && zip(origin, present).allSatisfy { haveSameContents($0.elements, $1.elements) }
+    /// The proposed sections.
+    public let sections: [Section]
+
+    /// The change from the sections of the list to the proposed ones.
+    public let changeset: SectionedChangeset
+
+    /// The change in stages, each of which a view can perform as one batch.
+    package let stages: StagedChangeset<Section, SectionedChangeset>
+
+    /// A Boolean value that indicates whether nothing changes.
+    public var isEmpty: Bool { changeset.isEmpty }
+
+    /// Creates a proposal.
+    ///
+    /// - Parameters:
+    ///   - origin: The current sections.
+    ///   - sections: The proposed sections.
+    /// - Complexity: The complexity of the difference, and O(*n*) for each stage.
+    init(from origin: [Section], to sections: [Section]) {
+      self.origin = origin
+      self.sections = sections
+      changeset = SectionedChangeset(from: origin, to: sections)
+      stages = StagedChangeset(changeset, from: origin, to: sections)
+    }
+
+    /// Returns a Boolean value that indicates whether the proposal was made from equal sections.
+    ///
+    /// - Complexity: O(*n*), or O(1) if both share their storage.
+    func begins(with present: [Section]) -> Bool {
+      haveSameContents(origin, present)
+        && zip(origin, present).allSatisfy { haveSameContents($0.elements, $1.elements) }
+    }
   }
 }
 
-extension ProposedSections: Sendable where Section: Sendable {}
+extension SectionedListDataSource.Proposal: Sendable where Section: Sendable {}

@@ -151,7 +151,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// - Returns: A Boolean value that indicates whether the key moves in an outline.
   @discardableResult
   public func press<Item>(
-    _ key: TerminalKey, expanding expansion: Property<OutlineExpansion<Item.DifferenceIdentifier>>
+    _ key: TerminalKey, expanding expansion: Property<OutlineRow<Item>.Expansion>
   ) -> Bool where Element == OutlineRow<Item> {
     guard let command = TerminalListState<Element>.Command(key) else { return false }
     if let (identifier, isExpanded) = state.performInOutline(command) {

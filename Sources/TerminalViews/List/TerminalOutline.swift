@@ -49,7 +49,7 @@ extension TerminalListState {
   ///   - expansion: The expanded elements.
   /// - Complexity: O(r) for r rows between the selected one and its parent.
   public mutating func perform<Item>(
-    _ command: Command, expanding expansion: inout OutlineExpansion<Item.DifferenceIdentifier>
+    _ command: Command, expanding expansion: inout OutlineRow<Item>.Expansion
   ) where Element == OutlineRow<Item> {
     if let (identifier, isExpanded) = performInOutline(command) {
       expansion[identifier] = isExpanded

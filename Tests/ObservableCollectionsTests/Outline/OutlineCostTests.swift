@@ -15,7 +15,7 @@ import Testing
   @Test(arguments: [1_000, 100_000])
   func `the parent is read once for each changed element, and few rows are edited`(size: Int) {
     let (folders, calls) = (Self.folders(size), Shared(0))
-    let expansion = Property(OutlineExpansion<Int>.all)
+    let expansion = Property(Expansion.all)
     let rows = folders.outline(
       parent: { folder in
         calls.modify { $0 += 1 }
@@ -50,7 +50,7 @@ import Testing
   func `a collapsed subtree moves by one row`(size: Int) throws {
     let folders = Self.folders(size)
     let rows = folders.outline(
-      parent: \.parent, isExpanded: Property(OutlineExpansion<Int>([0, 1, 2])))
+      parent: \.parent, isExpanded: Property(Expansion([0, 1, 2])))
     let events = RecordingObserver(rows)
     folders.update(at: 7) { $0.parent = 1 }
     #expect(events.changes.map(\.changeset.changeCount) == [2])
@@ -62,7 +62,7 @@ import Testing
 @Suite struct OutlineConcurrencyTests {
   @Test func `threads edit and expand a tree while others show it`() throws {
     let folders = CollectionProperty((0..<60).map { Folder($0, in: $0 / 3) })
-    let expansion = Property(OutlineExpansion<Int>.all)
+    let expansion = Property(Expansion.all)
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let events = RecordingObserver(rows, expectsEveryRevision: false)
     var workers = (0..<3).map { number in
@@ -85,7 +85,7 @@ import Testing
         var random = SeededGenerator(seed: 9)
         for step in 0..<300 {
           expansion.modify { $0[random.below(60)].toggle() }
-          if step % 40 == 0 { expansion.value = step % 80 == 0 ? .all : OutlineExpansion() }
+          if step % 40 == 0 { expansion.value = step % 80 == 0 ? .all : Expansion() }
         }
       })
     workers.append(

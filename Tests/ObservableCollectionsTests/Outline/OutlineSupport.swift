@@ -2,6 +2,8 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 
+typealias Expansion = OutlineRow<Folder>.Expansion
+
 /// A folder of a tree.
 struct Folder: Differentiable, Hashable, Sendable, Identifiable {
   let id: Int
@@ -51,7 +53,7 @@ func outlineRows<Element: Differentiable & Sendable>(
 
 /// The function in the documentation of `outline(parent:isExpanded:)`. It is slow, so few tests use it.
 func documentedOutline(
-  _ elements: [Folder], parent: @escaping (Folder) -> Int?, _ expansion: OutlineExpansion<Int>
+  _ elements: [Folder], parent: @escaping (Folder) -> Int?, _ expansion: Expansion
 ) -> [OutlineRow<Folder>] {
   func parentOffset(_ offset: Int) -> Int? {  // An element that names itself has none.
     guard let id = parent(elements[offset]), id != elements[offset].id else { return nil }
@@ -72,7 +74,7 @@ func documentedOutline(
 }
 
 func outlineRows(
-  _ folders: some Sequence<Folder>, _ expansion: OutlineExpansion<Int> = .all
+  _ folders: some Sequence<Folder>, _ expansion: Expansion = .all
 ) -> [OutlineRow<Folder>] {
   outlineRows(Array(folders), parent: { $0.parent }, isExpanded: { expansion[$0] })
 }

@@ -37,12 +37,12 @@ import Testing
       }, seeds: 0..<80)
   }
 
-  @Sendable private static func expansion(_ value: Int) -> OutlineExpansion<Int> {
+  @Sendable private static func expansion(_ value: Int) -> Expansion {
     switch value {
     case 0: .all
-    case 1: OutlineExpansion([0, 1, 3, 5, 8])
-    case 2: OutlineExpansion([1, 2, 3, 4, 5, 6])
-    default: OutlineExpansion(allExcept: [1, 3])
+    case 1: Expansion([0, 1, 3, 5, 8])
+    case 2: Expansion([1, 2, 3, 4, 5, 6])
+    default: Expansion(allExcept: [1, 3])
     }
   }
 
@@ -66,7 +66,7 @@ import Testing
           }
         })
       let folders = CollectionProperty(editor.makeElements())
-      let expansion = Property(OutlineExpansion<Int>())
+      let expansion = Property(Expansion())
       let rows = folders.outline(parent: \.parent, isExpanded: expansion)
       let events = RecordingObserver(rows, seed: seed)
       for step in 0..<60 {
@@ -78,7 +78,7 @@ import Testing
               for _ in 0...editor.random.below(4) { expansion[editor.random.below(size)].toggle() }
             }
           } else if editor.random.oneIn(12) {
-            expansion.value = editor.random.oneIn(2) ? .all : OutlineExpansion()
+            expansion.value = editor.random.oneIn(2) ? .all : Expansion()
           }
         }
         #expect(events.eventCount <= count + 1, "seed \(seed), step \(step)")
@@ -102,11 +102,11 @@ import Testing
       lists += named
     }
     let folders = CollectionProperty<Folder>()
-    let expansion = Property(OutlineExpansion<Int>())
+    let expansion = Property(Expansion())
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let events = RecordingObserver(rows, keeps: 3)
-    let expansions: [OutlineExpansion<Int>] = [
-      .all, OutlineExpansion([1]), OutlineExpansion([2, 3]),
+    let expansions: [Expansion] = [
+      .all, Expansion([1]), Expansion([2, 3]),
     ]
     var number = 0
     for before in lists {
@@ -133,7 +133,7 @@ import Testing
       let folders = (0..<random.below(9)).map { _ in
         Folder(random.below(7), in: random.oneIn(4) ? nil : random.below(8))
       }
-      let expansion = OutlineExpansion(Set((0..<5).map { _ in random.below(7) }))
+      let expansion = Expansion(Set((0..<5).map { _ in random.below(7) }))
       let rows = CollectionProperty(folders)
         .outline(parent: \.parent, isExpanded: Property(expansion))
       #expect(
@@ -146,11 +146,11 @@ import Testing
 
   private struct Tree {
     let folders: CollectionProperty<Folder>
-    let expansion: Property<OutlineExpansion<Int>>
+    let expansion: Property<Expansion>
     let rows: LiveCollection<OutlineRow<Folder>>
     let events: RecordingObserver<OutlineRow<Folder>>
 
-    init(_ folders: [Folder], expanded: OutlineExpansion<Int> = .all) {
+    init(_ folders: [Folder], expanded: Expansion = .all) {
       self.folders = CollectionProperty(folders)
       expansion = Property(expanded)
       rows = self.folders.outline(parent: \.parent, isExpanded: expansion)
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test func `what is expanded inside a collapsed element stays so`() throws {
-    let tree = Tree(Self.folders, expanded: OutlineExpansion([3]))
+    let tree = Tree(Self.folders, expanded: Expansion([3]))
     #expect(tree.text == "1+ 2+")
     tree.expansion.modify { $0[1] = true }
     #expect(tree.text == "1 .3 ..5 .4 2+")
@@ -310,12 +310,12 @@ import Testing
   }
 
   @Test func `an expansion contains exactly what is set`() {
-    var expansion = OutlineExpansion<String>(["a"])
+    var expansion = OutlineRow<String>.Expansion(["a"])
     #expect(expansion["a"] && !expansion["b"])
     expansion["b"].toggle()
     expansion["a"] = false
-    #expect(expansion == OutlineExpansion(["b"]) && !expansion.isExpandedByDefault)
-    expansion = OutlineExpansion(allExcept: ["c"])
+    #expect(expansion == Expansion(["b"]) && !expansion.isExpandedByDefault)
+    expansion = Expansion(allExcept: ["c"])
     #expect(expansion["a"] && !expansion["c"])
     expansion["c"] = true
     #expect(expansion == .all && expansion.exceptions.isEmpty)
@@ -326,7 +326,7 @@ import Testing
   @Test func `a tree of depth 100,000 is built, edited, collapsed and expanded`() throws {
     let depth = 100_000
     let folders = CollectionProperty((0..<depth).map { Folder($0, in: $0 - 1) })
-    let expansion = Property(OutlineExpansion<Int>.all)
+    let expansion = Property(Expansion.all)
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     #expect(rows.count == depth && rows[depth - 1].depth == depth - 1)
     folders.append(Folder(depth, in: depth - 1))

@@ -7,6 +7,8 @@ import TestSupport
 import Testing
 
 @Suite struct TerminalOutlineTests {
+  private typealias Expansion = OutlineRow<Folder>.Expansion
+
   private struct Folder: Differentiable, Hashable, Sendable, Identifiable {
     let id: Int
     var parent: Int?
@@ -23,7 +25,7 @@ import Testing
   /// A list that follows an outline, without a terminal.
   private final class Follower {
     let rows: LiveCollection<OutlineRow<Folder>>
-    let expansion = Property(OutlineExpansion<Int>())
+    let expansion = Property(Expansion())
     var state = TerminalListState(columns: TerminalOutlineTests.columns, markDuration: .zero)
     private let events = Log<CollectionEvent<OutlineRow<Folder>>>()
     private var observation: Disposable?
@@ -67,7 +69,7 @@ import Testing
   @Test func `right expands a row and then selects its first child`() {
     let list = Follower()
     list.perform(.right)
-    #expect(list.expansion.value == OutlineExpansion([1]))
+    #expect(list.expansion.value == Expansion([1]))
     #expect(list.state.selectedElement?.element.name == "music")
     list.perform(.right)
     #expect(list.state.selectedElement?.element.name == "jazz")
@@ -87,10 +89,10 @@ import Testing
 
   @Test func `keys in an empty outline do nothing`() {
     var state = TerminalListState(columns: Self.columns)
-    var expansion = OutlineExpansion<Int>()
+    var expansion = Expansion()
     state.perform(.right, expanding: &expansion)
     state.perform(.left, expanding: &expansion)
-    #expect(expansion == OutlineExpansion() && state.selection == nil)
+    #expect(expansion == Expansion() && state.selection == nil)
   }
 
   @Test func `the indentation of very deep rows is limited`() {
@@ -106,7 +108,7 @@ import Testing
 
   @MainActor @Test func `keys of a view set the expansion`() async {
     let folders = CollectionProperty(Self.folders)
-    let expansion = Property(OutlineExpansion<Int>())
+    let expansion = Property(Expansion())
     let rows = folders.outline(parent: \.parent, isExpanded: expansion)
     let (events, received) = AsyncStream<Int>.makeStream()
     let list = TerminalListView(rows, columns: Self.columns) { _ in }

@@ -20,7 +20,7 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
 
   /// Derives a flat list of the rows of a tree. The children of an element are shown below it if it is expanded.
   ///
-  ///     let expansion = Property(OutlineExpansion<Folder.ID>())
+  ///     let expansion = Property(OutlineRow<Folder>.Expansion())
   ///     let rows = folders.outline(parent: \.parentID, isExpanded: expansion)
   ///     expansion.modify { $0["music"].toggle() }
   ///
@@ -69,7 +69,7 @@ extension DataSource where Element.DifferenceIdentifier: Sendable {
   @inlinable
   public func outline(
     parent: @escaping @Sendable (Element) -> Element.DifferenceIdentifier?,
-    isExpanded expansion: some PropertySource<OutlineExpansion<Element.DifferenceIdentifier>>
+    isExpanded expansion: some PropertySource<OutlineRow<Element>.Expansion>
   ) -> LiveCollection<OutlineRow<Element>> {
     LiveCollection { inputs in
       OutlineOperator(
@@ -87,15 +87,15 @@ where Element.DifferenceIdentifier: Sendable {
   @usableFromInline typealias Links = OutlineForest.Links
 
   @usableFromInline let input: CollectionInput<Element>
-  @usableFromInline let parameter: PropertyInput<OutlineExpansion<Identifier>>?
+  @usableFromInline let parameter: PropertyInput<OutlineRow<Element>.Expansion>?
   @usableFromInline let parent: @Sendable (Element) -> Identifier?
-  @usableFromInline var expansion = OutlineExpansion<Identifier>.all
+  @usableFromInline var expansion = OutlineRow<Element>.Expansion.all
   @usableFromInline var keys = OutlineKeys<Identifier>(expectedCount: 0)
   @usableFromInline var forest = OutlineForest()
 
   @inlinable
   init(
-    input: CollectionInput<Element>, expansion: PropertyInput<OutlineExpansion<Identifier>>?,
+    input: CollectionInput<Element>, expansion: PropertyInput<OutlineRow<Element>.Expansion>?,
     parent: @escaping @Sendable (Element) -> Identifier?
   ) {
     self.input = input
@@ -183,7 +183,7 @@ where Element.DifferenceIdentifier: Sendable {
   ///
   /// - Returns: The keys that are expanded in one of the two expansions only, or `nil` if these may be all keys.
   @inlinable
-  mutating func readExpansion(_ new: OutlineExpansion<Identifier>) -> [UInt32]? {
+  mutating func readExpansion(_ new: OutlineRow<Element>.Expansion) -> [UInt32]? {
     let difference = new.difference(from: expansion)
     expansion = new
     return difference?.compactMap { keys.number(of: $0) }

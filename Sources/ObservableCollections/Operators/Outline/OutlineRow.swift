@@ -48,57 +48,62 @@ public struct OutlineRow<Element: Differentiable & Sendable>: Differentiable, Se
 extension OutlineRow: Equatable where Element: Equatable {}
 extension OutlineRow: Hashable where Element: Hashable {}
 
-/// The elements of an outline that are expanded, by their identities.
-///
-///     var expansion = OutlineExpansion<Folder.ID>()  // Everything is collapsed.
-///     expansion["music"] = true
-///     expansion = .all
-///     expansion["music"].toggle()
-///
-/// Identities may be in the set without an element. An element that comes back later is then as it was.
-public struct OutlineExpansion<Identifier: Hashable & Sendable>: Hashable, Sendable {
-  /// A Boolean value that indicates whether the elements that are no exceptions are expanded.
-  public let isExpandedByDefault: Bool
-  /// The elements that are not as the others: the expanded ones, or the collapsed ones.
-  public private(set) var exceptions: Set<Identifier>
-
-  /// Creates an expansion of some elements. All others are collapsed.
+extension OutlineRow where Element.DifferenceIdentifier: Sendable {
+  /// The elements of an outline that are expanded, by their identities.
   ///
-  /// - Parameter expanded: The identities of the expanded elements.
-  public init(_ expanded: Set<Identifier> = []) {
-    (isExpandedByDefault, exceptions) = (false, expanded)
-  }
-
-  /// Creates an expansion of all elements except some.
+  ///     var expansion = OutlineRow<Folder>.Expansion()  // Everything is collapsed.
+  ///     expansion["music"] = true
+  ///     expansion = .all
+  ///     expansion["music"].toggle()
   ///
-  /// - Parameter collapsed: The identities of the collapsed elements.
-  public init(allExcept collapsed: Set<Identifier>) {
-    (isExpandedByDefault, exceptions) = (true, collapsed)
-  }
+  /// Identities may be in the set without an element. An element that comes back later is then as it was.
+  public struct Expansion: Hashable, Sendable {
+    /// The identity of an element.
+    public typealias Identifier = Element.DifferenceIdentifier
 
-  /// All elements are expanded.
-  public static var all: OutlineExpansion { OutlineExpansion(allExcept: []) }
+    /// A Boolean value that indicates whether the elements that are no exceptions are expanded.
+    public let isExpandedByDefault: Bool
+    /// The elements that are not as the others: the expanded ones, or the collapsed ones.
+    public private(set) var exceptions: Set<Identifier>
 
-  /// Accesses whether an element is expanded.
-  ///
-  /// - Parameter identifier: The identity of the element.
-  public subscript(identifier: Identifier) -> Bool {
-    get { exceptions.contains(identifier) != isExpandedByDefault }
-    set {
-      if newValue == isExpandedByDefault {
-        exceptions.remove(identifier)
-      } else {
-        exceptions.insert(identifier)
+    /// Creates an expansion of some elements. All others are collapsed.
+    ///
+    /// - Parameter expanded: The identities of the expanded elements.
+    public init(_ expanded: Set<Identifier> = []) {
+      (isExpandedByDefault, exceptions) = (false, expanded)
+    }
+
+    /// Creates an expansion of all elements except some.
+    ///
+    /// - Parameter collapsed: The identities of the collapsed elements.
+    public init(allExcept collapsed: Set<Identifier>) {
+      (isExpandedByDefault, exceptions) = (true, collapsed)
+    }
+
+    /// All elements are expanded.
+    public static var all: Expansion { Expansion(allExcept: []) }
+
+    /// Accesses whether an element is expanded.
+    ///
+    /// - Parameter identifier: The identity of the element.
+    public subscript(identifier: Identifier) -> Bool {
+      get { exceptions.contains(identifier) != isExpandedByDefault }
+      set {
+        if newValue == isExpandedByDefault {
+          exceptions.remove(identifier)
+        } else {
+          exceptions.insert(identifier)
+        }
       }
     }
-  }
 
-  /// Returns the identities that are expanded in one of two expansions only, or `nil` if their defaults differ.
-  ///
-  /// - Complexity: O(*e*) for *e* exceptions in both.
-  @usableFromInline
-  func difference(from old: OutlineExpansion) -> Set<Identifier>? {
-    if isExpandedByDefault != old.isExpandedByDefault { return nil }
-    return exceptions.symmetricDifference(old.exceptions)
+    /// Returns the identities that are expanded in one of two expansions only, or `nil` if their defaults differ.
+    ///
+    /// - Complexity: O(*e*) for *e* exceptions in both.
+    @usableFromInline
+    func difference(from old: Expansion) -> Set<Identifier>? {
+      if isExpandedByDefault != old.isExpandedByDefault { return nil }
+      return exceptions.symmetricDifference(old.exceptions)
+    }
   }
 }
