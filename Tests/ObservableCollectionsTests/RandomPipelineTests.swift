@@ -16,6 +16,15 @@ import Testing
       try run.perform(stepsPerRun)
     }
   }
+
+  @Test func `random pipelines over results that come later settle at what arrays give`()
+    async throws
+  {
+    for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 2_000 : 60) {
+      var run = PipelineRun(seed: seed)
+      try await run.performLater(20)
+    }
+  }
 }
 
 /// Roots, parameters and a pipeline over them, which are edited at random.
@@ -25,6 +34,8 @@ private struct PipelineRun {
   let roots: [CollectionProperty<TestElement>]
   let parameters: [Property<Int>]
   var random: SeededGenerator
+  /// Lists that follow the roots later, or `nil` if the pipeline begins with the roots.
+  var laterInputs: [LiveCollection<TestElement>]?
 
   init(seed: UInt64) {
     self.seed = seed
@@ -70,15 +81,51 @@ private struct PipelineRun {
     try recorder.check(against: pipeline.source)
   }
 
+  /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.
+  mutating func performLater(_ steps: Int) async throws {
+    let inputs = roots.map { root in
+      root.mapAsync(concurrency: 3) { element in
+        await Task.yield()
+        return Self.later(element)
+      }
+    }
+    laterInputs = inputs
+    let pipeline = makePipeline(depth: 1 + random.below(4))
+    let recorders = (inputs + [pipeline.source.collection]).map {
+      RecordingObserver($0, keeps: 3, seed: seed, expectsEveryRevision: false)
+    }
+    for _ in 0..<steps {
+      for index in roots.indices { try editors[index].step(roots[index]) }
+      parameters[random.below(2)].value = random.below(5)
+      for _ in 0..<random.below(3) { await Task.yield() }
+    }
+    for (index, recorder) in recorders.dropLast().enumerated() {
+      try await recorder.wait(forContents: world.roots[index])
+    }
+    await pipeline.source.flush()
+    try #require(
+      pipeline.source.snapshot.hasSameContents(as: Snapshot(pipeline.contents(world))),
+      "seed \(seed): \(pipeline.text)")
+    try recorders.last?.check(against: pipeline.source)
+  }
+
+  private static func later(_ element: TestElement) -> TestElement {
+    TestElement(element.id, element.content + 1)
+  }
+
   private var world: PipelineWorld {
-    PipelineWorld(roots: roots.map { Array($0.snapshot) }, parameters: parameters.map(\.value))
+    PipelineWorld(
+      roots: roots.map { root in
+        laterInputs == nil ? Array(root.snapshot) : root.snapshot.map(Self.later)
+      }, parameters: parameters.map(\.value))
   }
 
   /// Creates a random pipeline. Its parts may share roots and parameters.
   private mutating func makePipeline(depth: Int) -> Pipeline {
     if depth == 0 {
       let index = random.below(roots.count)
-      return Pipeline(source: roots[index], text: "roots[\(index)]") { $0.roots[index] }
+      let source: any DataSource<TestElement> = laterInputs?[index] ?? roots[index]
+      return Pipeline(source: source, text: "roots[\(index)]") { $0.roots[index] }
     }
     let input = makePipeline(depth: depth - 1)
     let index = random.below(parameters.count)

@@ -125,7 +125,7 @@ import Testing
         held.index = index
         held.collections = (0..<4).map { index[$0] }
       }
-      weak var weakly = held.value.collections[2]
+      weak let sections = held.value.sections
       @Sendable func release(_ event: CollectionEvent<TestElement>) {
         if case .change = event { held.exchange(Held()) }
       }
@@ -138,8 +138,8 @@ import Testing
       #expect(held.value.collections.isEmpty)
       items.transaction { draft in for offset in 0..<draft.count { draft[offset].content = 3 } }
       #expect(index[3].count == 21 && index[2].isEmpty)
+      #expect(sections == nil)
       observation.dispose()
-      #expect(weakly != nil)
     }
   }
 
@@ -163,17 +163,17 @@ import Testing
     let jobs = Log<@Sendable () -> Void>()
     let merged = RecordingObserver(
       sections, on: Scheduler { work in jobs.append(work) }, expectsEveryRevision: false)
-    for round in 0..<40 {
+    for round in 0..<100 {
       items.append(TestElement(round, 5))
       for job in jobs.exchangeAll() { job() }
       items.remove(at: 1)
       // Many keys come and go, so that unused groups are removed.
-      for key in 10..<300 {
+      for key in 10..<90 {
         items.append(TestElement(key, key))
         items.remove(at: 1)
       }
-      items.append(TestElement(round, 5))
-      if round % 2 == 0 { items.append(TestElement(round + 1_000, 5)) }
+      items.append(TestElement(round + 1_000, 5))
+      items.append(TestElement(round + 2_000, 5))
       for job in jobs.exchangeAll() { job() }
       #expect(merged.snapshot.hasSameContents(as: sections.snapshot))
       items.removeSubrange(1..<items.count)
@@ -210,8 +210,6 @@ import Testing
     let ordered = items.sections(by: key, order: .ascending(\.value))
     let index = items.indexed(by: key)
     let held = (0..<10).map { index[LyingKey(value: $0, lie: kind, calls: calls)] }
-    let joined = items.joined(with: items.filter { $0.id % 3 == 0 }, on: key, equals: key)
-    let distinct = items.distinct(by: key)
     for step in 0..<200 {
       items.transaction { draft in
         draft.remove(at: step * 7 % draft.count)
@@ -225,7 +223,6 @@ import Testing
       #expect(sections.snapshot.flatMap { $0.elements.map(\.id) }.sorted() == ids)
       #expect(ordered.snapshot.flatMap { $0.elements.map(\.id) }.sorted() == ids)
     }
-    #expect(distinct.count <= 300 && joined.count <= 300 * 300)
     withExtendedLifetime(held) {}
   }
 }

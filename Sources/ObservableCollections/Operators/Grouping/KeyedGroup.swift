@@ -34,7 +34,7 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     self.key = key
     followers = ChildList(parts)
     published = Locked(ListSection(key: key, elements: Snapshot(), step: nil))
-    section = ListSection(key: key, elements: Snapshot(), step: SectionStep(of: self))
+    section = ListSection(key: key, elements: Snapshot(), step: SectionStep())
   }
 
   /// The newest elements, which are published already or by the current pass. Only the operator sets them.

@@ -66,26 +66,25 @@ extension ListSection: CustomStringConvertible {
 /// One change of a section. Its changeset leads from the elements of the step before it.
 @usableFromInline
 final class SectionStep: Sendable {
-  /// The group, of which this is a step.
-  private let group: ObjectIdentifier
+  /// The first step of the group, or `nil` if this is the first one.
+  private let first: SectionStep?
   private let number: Int
   let changeset: Changeset
 
   /// Creates the first step of a group.
   @usableFromInline
-  init(of group: AnyObject) {
-    (self.group, number, changeset) = (ObjectIdentifier(group), 0, .empty)
-  }
+  init() { (first, number, changeset) = (nil, 0, .empty) }
 
   @usableFromInline
   init(after step: SectionStep, _ changeset: Changeset) {
-    (group, number) = (step.group, step.number + 1)
+    (first, number) = (step.first ?? step, step.number + 1)
     self.changeset = changeset
   }
 
   /// Returns whether this is the step after another one. The contents are different then.
   @usableFromInline
   func follows(_ other: SectionStep) -> Bool {
-    group == other.group && number == other.number + 1
+    // The last reference to a group may be gone, so its address would not tell it from the next one with its key.
+    first === (other.first ?? other) && number == other.number + 1
   }
 }
