@@ -170,6 +170,31 @@ import Testing
     try watch.finish()
   }
 
+  @Test func `sections and groups over two lists and a parameter follow all of them`() throws {
+    let key: @Sendable (TestElement) -> Int = { $0.content % 3 }
+    @Sendable func shown(
+      _ first: [TestElement], _ second: [TestElement], _ limit: Int
+    ) -> [TestElement] {
+      SetOracle.union(first, second).filter { $0.id % 5 >= limit }
+    }
+    try checkOperator(
+      overSeveralInputs: { first, second, limit in
+        first.union(second).filter(by: limit) { $0.id % 5 >= $1 }
+          .sections(by: key, order: .descending(\.self))
+      },
+      is: { first, second, limit in
+        GroupingTests.sections(shown(first, second, limit), ordered: true, key).reversed()
+      }, seeds: 0..<24)
+    try checkOperator(
+      overSeveralInputs: { first, second, limit in
+        first.union(second).filter(by: limit) { $0.id % 5 >= $1 }
+          .grouped(by: key).flatMap { $0.elements }
+      },
+      is: { first, second, limit in
+        GroupingTests.sections(shown(first, second, limit), key).flatMap(\.elements)
+      }, seeds: 0..<24)
+  }
+
   @Test func `an element that leaves one section and enters another is a move by one event`() throws
   {
     let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1), TestElement(4, 1)])
