@@ -195,6 +195,16 @@ import Testing
       }, seeds: 0..<24)
   }
 
+  @Test func `sections that tie in their order have the order of their first elements`() throws {
+    let order = ElementOrder<Int>.ascending { $0 % 2 }
+    try checkOperator(
+      { $0.sections(by: { $0.id % 6 }, order: order) },
+      is: { elements in
+        let sections = GroupingTests.sections(elements) { $0.id % 6 }
+        return sections.filter { $0.key % 2 == 0 } + sections.filter { $0.key % 2 != 0 }
+      })
+  }
+
   @Test func `an element that leaves one section and enters another is a move by one event`() throws
   {
     let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1), TestElement(4, 1)])

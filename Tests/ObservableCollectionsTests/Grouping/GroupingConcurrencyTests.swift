@@ -174,4 +174,42 @@ import Testing
       JoinOracle.joined(Array(orders.snapshot), rights, { $0.content }, { $0.id }).map(\.left))
     #expect(missing.snapshot.hasSameContents(as: Snapshot(unmatched)))
   }
+
+  @Test func `groups behind a slow observer follow the commits that it has missed`() throws {
+    let items = Items((0..<40).map { TestElement($0, $0 % 8) })
+    let (entered, finished) = (Signpost(), Signpost())
+    let slow = items.observe { event in
+      guard event.revision == 1 else { return }
+      entered.open()
+      finished.pass()
+    }
+    let index = items.indexed { $0.content }
+    let groups = items.grouped(by: \.content, order: .ascending(\.self))
+    let flat = groups.flatMap { $0.elements }
+    let recorders = [index[3], index[20], flat].map {
+      ($0, RecordingObserver($0, keeps: 3, expectsEveryRevision: false))
+    }
+    let deliverer = Worker { items.append(TestElement(-1, 3)) }
+    #expect(entered.pass())
+    for step in 0..<3_000 {
+      items.transaction { draft in
+        draft[step * 7 % draft.count].content = step % 21
+        draft.append(TestElement(100 + step, step % 9))
+        draft.remove(at: step * 3 % draft.count)
+      }
+    }
+    let late = index[5]
+    finished.open()
+    try deliverer.join()
+    items.flushAndWait()
+    for (source, recorder) in recorders {
+      source.flushAndWait()
+      try recorder.check(against: source)
+    }
+    let expected = GroupingTests.sections(Array(items.snapshot), ordered: true) { $0.content }
+    #expect(groups.snapshot.map(\.key) == expected.map(\.key))
+    #expect(flat.snapshot.hasSameContents(as: Snapshot(expected.flatMap(\.elements))))
+    #expect(late.snapshot.elementsEqual(items.snapshot.filter { $0.content == 5 }))
+    slow.dispose()
+  }
 }
