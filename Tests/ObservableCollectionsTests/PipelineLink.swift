@@ -98,6 +98,11 @@ struct PipelineLink {
       return next("dropFirst(\(index))", source.dropFirst(parameter)) { input, count in
         Array(input.dropFirst(count))
       }
+    case 13:
+      let half = source.live.count.map { $0 / 2 }
+      return next("suffix(half)", source.suffix(half)) { input, _ in
+        Array(input.suffix(input.count / 2))
+      }
     default:
       return next("window(\(index))", source.window(parameter.map { $0 * 4..<$0 * 5 + 3 })) {
         input, page in

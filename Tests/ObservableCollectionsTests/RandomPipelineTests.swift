@@ -55,6 +55,11 @@ private struct PipelineRun {
   mutating func perform(_ steps: Int) throws {
     let pipeline = makePipeline(depth: 1 + random.below(6))
     let recorder = RecordingObserver(pipeline.source, seed: seed)
+    var late: RecordingObserver<TestElement>?
+    let jobs = Log<@Sendable () -> Void>()
+    let merged = RecordingObserver(
+      pipeline.source, on: Scheduler { work in jobs.append(work) }, keeps: 3, seed: seed,
+      expectsEveryRevision: false)
     let aggregates = seed.isMultiple(of: 5) ? AllAggregates(of: pipeline.source) : nil
     for step in 0..<steps {
       let count = recorder.eventCount
@@ -77,8 +82,11 @@ private struct PipelineRun {
         Issue.record("seed \(seed), step \(step): \(pipeline.text): \(problem)")
         return
       }
+      if step == steps / 2 { late = RecordingObserver(pipeline.source, seed: seed) }
+      if random.oneIn(5) { for job in jobs.exchange([]) { job() } }
     }
-    try recorder.check(against: pipeline.source)
+    for job in jobs.exchange([]) { job() }
+    for recorder in [recorder, late, merged] { try recorder?.check(against: pipeline.source) }
   }
 
   /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.
@@ -133,7 +141,7 @@ private struct PipelineRun {
       input: input, parameter: parameters[index], index: index,
       isLong: input.contents(world).count > 200)
     switch random.below(6) {
-    case 0: return link.simple(random.below(14))
+    case 0: return link.simple(random.below(15))
     case 1: return link.grouping(random.below(7))
     case 2: return link.tree(random.below(6))
     case 3: return link.timed(random.below(5))
