@@ -14,6 +14,33 @@ import Testing
 
   // MARK: Joining
 
+  @Test func `a node that becomes live inside a pass is computed before those derived from it`()
+    throws
+  {
+    let items = Items([1, 2])
+    let (entered, finished) = (Signpost(), Signpost())
+    let slow = items.map { element in
+      if element.id == 3 {
+        entered.open()
+        finished.pass()
+      }
+      return element
+    }
+    let above = slow.map { TestElement($0.id, 1) }
+    let editor = Worker { items.append(3) }
+    #expect(entered.pass())
+    // The pass has gone past the children of the root, and has not come to those of the slow list.
+    let late = items.map { TestElement($0.id, 2) }
+    let both = above.concatenated(with: late)
+    let recorder = RecordingObserver(both)
+    finished.open()
+    try editor.join()
+    #expect(both.snapshot.map(\.id) == [1, 2, 3, 1, 2, 3])
+    items.append(4)
+    #expect(both.snapshot.map(\.id) == [1, 2, 3, 4, 1, 2, 3, 4])
+    try recorder.check(against: both)
+  }
+
   @Test func `a change at the moment when an operator becomes live is not lost`() throws {
     let items = Items([TestElement(1, 0)])
     let property = Property(Numbered(0))

@@ -54,6 +54,56 @@ import Testing
     ]
   }
 
+  /// The operators that group and combine elements.
+  private static func combinations(_ items: Items, _ value: Property<Int>) -> [Output] {
+    let others = items.filter { $0.id % 2 == 0 }
+    let key: @Sendable (TestElement) -> Int? = { $0.content == 1 ? nil : $0.id / 2 }
+    let children: @Sendable (TestElement) -> [TestElement] = { [$0, TestElement(5, $0.id)] }
+    let parent: @Sendable (TestElement) -> Int? = { $0.content == 0 ? nil : $0.id - 1 }
+    var outputs: [Output] = []
+    func add(
+      _ source: LiveCollection<TestElement>,
+      _ contents: @escaping ([TestElement], Int) -> [TestElement]
+    ) { outputs.append((source, contents)) }
+    func even(_ input: [TestElement]) -> [TestElement] { input.filter { $0.id % 2 == 0 } }
+    func grouped(_ input: [TestElement]) -> [TestElement] {
+      GroupingTests.sections(input) { $0.content }.flatMap(\.elements)
+    }
+    add(items.sections(by: \.content).flatMap { $0.elements }) { input, _ in grouped(input) }
+    add(items.grouped(by: \.content).flatMap { $0.elements }) { input, _ in grouped(input) }
+    add(items.indexed(by: \.content)[1]) { input, _ in input.filter { $0.content == 1 } }
+    add(items.distinct()) { input, _ in SetOracle.distinct(input) }
+    add(items.distinct(by: \.content)) { input, _ in SetOracle.distinctContents(input) }
+    add(items.reversed().union(others)) { input, _ in
+      SetOracle.union(input.reversed(), even(input))
+    }
+    add(items.reversed().intersection(others)) { input, _ in
+      SetOracle.intersection(input.reversed(), even(input))
+    }
+    add(items.subtracting(others)) { input, _ in SetOracle.subtraction(input, even(input)) }
+    add(items.joined(with: items, on: key, equals: key).map(\.left)) { input, _ in
+      JoinOracle.joined(input, input, key, key).map(\.left)
+    }
+    add(items.leftJoined(with: others, on: key).map { $0.right ?? $0.left }) { input, _ in
+      JoinOracle.leftJoined(input, even(input), key, { $0.id }).map { $0.right ?? $0.left }
+    }
+    add(items.flatMap(children)) { input, _ in input.flatMap(children) }
+    add(items.flatMap { parent in items.filter { $0.content == parent.content } }) { input, _ in
+      input.flatMap { parent in input.filter { $0.content == parent.content } }
+    }
+    let expansion = value.map { OutlineRow<TestElement>.Expansion([$0]) }
+    let outline = items.outline(parent: parent, isExpanded: expansion)
+    add(outline.map { TestElement($0.element.id, $0.depth) }) { input, value in
+      outlineRows(input, parent: parent, isExpanded: { $0 == value })
+        .map { TestElement($0.element.id, $0.depth) }
+    }
+    add(items.latest(value, by: \.content)) { input, value in latest(value, of: input) }
+    add(items.expiring(after: .seconds(1), clock: ManualClock())) { input, _ in input }
+    add(items.debounced(for: .zero, clock: ManualClock())) { input, _ in input }
+    add(items.throttled(for: .zero, clock: ManualClock())) { input, _ in input }
+    return outputs
+  }
+
   @Test func `each change between short lists with repeated identities`() throws {
     let elements = [TestElement(1, 0), TestElement(1, 1), TestElement(2, 0)]
     try check(everyList(upTo: 3, of: elements), values: [1])
@@ -69,10 +119,12 @@ import Testing
 
   private func check(_ lists: [[TestElement]], values: [Int]) throws {
     let (items, value) = (Items(), Property(1))
-    let outputs = Self.outputs(items, value)
+    let outputs = Self.outputs(items, value) + Self.combinations(items, value)
     let recorders = outputs.map { RecordingObserver($0.source, keeps: 3) }
-    for before in lists {
-      for after in lists {
+    // A short run takes one of three changes.
+    let stride = TestRun.isLong ? 1 : 3
+    for (number, before) in lists.enumerated() {
+      for (position, after) in lists.enumerated() where (number + position) % stride == 0 {
         items.replace(with: before)
         withTransaction {
           items.replace(with: after)

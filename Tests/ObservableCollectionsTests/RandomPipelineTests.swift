@@ -16,19 +16,15 @@ import Testing
       try run.perform(stepsPerRun)
     }
   }
-}
 
-/// The contents of the roots, and the values of the parameters.
-private struct World {
-  var roots: [[TestElement]]
-  var parameters: [Int]
-}
-
-/// A pipeline, and its expected contents.
-private struct Pipeline {
-  let source: any DataSource<TestElement>
-  let text: String
-  let contents: @Sendable (World) -> [TestElement]
+  @Test func `random pipelines over results that come later settle at what arrays give`()
+    async throws
+  {
+    for seed in (TestRun.seed ?? 0)..<(TestRun.seed ?? 0) + (TestRun.isLong ? 2_000 : 60) {
+      var run = PipelineRun(seed: seed)
+      try await run.performLater(20)
+    }
+  }
 }
 
 /// Roots, parameters and a pipeline over them, which are edited at random.
@@ -38,6 +34,8 @@ private struct PipelineRun {
   let roots: [CollectionProperty<TestElement>]
   let parameters: [Property<Int>]
   var random: SeededGenerator
+  /// Lists that follow the roots later, or `nil` if the pipeline begins with the roots.
+  var laterInputs: [LiveCollection<TestElement>]?
 
   init(seed: UInt64) {
     self.seed = seed
@@ -57,6 +55,11 @@ private struct PipelineRun {
   mutating func perform(_ steps: Int) throws {
     let pipeline = makePipeline(depth: 1 + random.below(6))
     let recorder = RecordingObserver(pipeline.source, seed: seed)
+    var late: RecordingObserver<TestElement>?
+    let jobs = Log<@Sendable () -> Void>()
+    let merged = RecordingObserver(
+      pipeline.source, on: Scheduler { work in jobs.append(work) }, keeps: 3, seed: seed,
+      expectsEveryRevision: false)
     let aggregates = seed.isMultiple(of: 5) ? AllAggregates(of: pipeline.source) : nil
     for step in 0..<steps {
       let count = recorder.eventCount
@@ -79,115 +82,72 @@ private struct PipelineRun {
         Issue.record("seed \(seed), step \(step): \(pipeline.text): \(problem)")
         return
       }
+      if step == steps / 2 { late = RecordingObserver(pipeline.source, seed: seed) }
+      if random.oneIn(5) { for job in jobs.exchange([]) { job() } }
     }
-    try recorder.check(against: pipeline.source)
+    for job in jobs.exchange([]) { job() }
+    for recorder in [recorder, late, merged] { try recorder?.check(against: pipeline.source) }
   }
 
-  private var world: World {
-    World(roots: roots.map { Array($0.snapshot) }, parameters: parameters.map(\.value))
+  /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.
+  mutating func performLater(_ steps: Int) async throws {
+    let inputs = roots.map { root in
+      root.mapAsync(concurrency: 3) { element in
+        await Task.yield()
+        return Self.later(element)
+      }
+    }
+    laterInputs = inputs
+    let pipeline = makePipeline(depth: 1 + random.below(4))
+    let recorders = (inputs + [pipeline.source.collection]).map {
+      RecordingObserver($0, keeps: 3, seed: seed, expectsEveryRevision: false)
+    }
+    for _ in 0..<steps {
+      for index in roots.indices { try editors[index].step(roots[index]) }
+      parameters[random.below(2)].value = random.below(5)
+      for _ in 0..<random.below(3) { await Task.yield() }
+    }
+    // From here on, a list that has the expected contents keeps them.
+    for input in inputs { await input.flush() }
+    for (index, recorder) in recorders.dropLast().enumerated() {
+      try await recorder.wait(forContents: world.roots[index])
+    }
+    await pipeline.source.flush()
+    try #require(
+      pipeline.source.snapshot.hasSameContents(as: Snapshot(pipeline.contents(world))),
+      "seed \(seed): \(pipeline.text)")
+    try recorders.last?.check(against: pipeline.source)
+  }
+
+  private static func later(_ element: TestElement) -> TestElement {
+    TestElement(element.id, element.content + 1)
+  }
+
+  private var world: PipelineWorld {
+    PipelineWorld(
+      roots: roots.map { root in
+        laterInputs == nil ? Array(root.snapshot) : root.snapshot.map(Self.later)
+      }, parameters: parameters.map(\.value))
   }
 
   /// Creates a random pipeline. Its parts may share roots and parameters.
   private mutating func makePipeline(depth: Int) -> Pipeline {
     if depth == 0 {
       let index = random.below(roots.count)
-      return Pipeline(source: roots[index], text: "roots[\(index)]") { $0.roots[index] }
+      let source: any DataSource<TestElement> = laterInputs?[index] ?? roots[index]
+      return Pipeline(source: source, text: "roots[\(index)]") { $0.roots[index] }
     }
     let input = makePipeline(depth: depth - 1)
-    let (source, contents) = (input.source, input.contents)
     let index = random.below(parameters.count)
-    let parameter = parameters[index]
-    func next(
-      _ text: String, _ output: LiveCollection<TestElement>,
-      _ transform: @escaping @Sendable ([TestElement], Int) -> [TestElement]
-    ) -> Pipeline {
-      Pipeline(source: output, text: "\(input.text).\(text)") {
-        transform(contents($0), $0.parameters[index])
-      }
-    }
-    switch random.below(16) {
-    case 0:
-      return next("map", source.map { TestElement($0.id, $0.content + 1) }) { input, _ in
-        input.map { TestElement($0.id, $0.content + 1) }
-      }
-    case 1:
-      return next("filter", source.filter { $0.id % 3 != 0 }) { input, _ in
-        input.filter { $0.id % 3 != 0 }
-      }
-    case 2:
-      return next("compactMap", source.compactMap(halved)) { input, _ in input.compactMap(halved) }
-    case 3:
-      return next(
-        "filter(by: \(index))", source.filter(by: parameter) { $0.content % 5 >= $1 }
-      ) { input, limit in input.filter { $0.content % 5 >= limit } }
-    case 4:
-      return next(
-        "filter(by: \(index), effect:)",
-        source.filter(by: parameter, effect: { $1 >= $0 ? .narrowing : .widening }) {
-          $0.id % 5 >= $1
-        }
-      ) { input, limit in input.filter { $0.id % 5 >= limit } }
-    case 5:
-      return next("sorted(by: content)", source.sorted(by: \.content)) { input, _ in
-        stablySorted(input, .ascending(\.content))
-      }
-    case 6:
-      return next("sorted", source.sorted { $0.id % 4 > $1.id % 4 }) { input, _ in
-        stablySorted(input, .descending { $0.id % 4 })
-      }
-    case 7:
-      return next("sorted(by: \(index))", source.sorted(by: parameter.map(order))) { input, kind in
-        stablySorted(input, order(kind))
-      }
-    case 8: return next("reversed", source.reversed()) { input, _ in input.reversed() }
-    case 9: return next("prefix", source.prefix(7)) { input, _ in Array(input.prefix(7)) }
-    case 10:
-      return next("prefix(\(index))", source.prefix(parameter.map { $0 * 6 })) { input, count in
-        Array(input.prefix(count * 6))
-      }
-    case 11:
-      return next("suffix(\(index))", source.suffix(parameter.map { $0 * 6 })) { input, count in
-        Array(input.suffix(count * 6))
-      }
-    case 12:
-      return next("dropFirst(\(index))", source.dropFirst(parameter)) { input, count in
-        Array(input.dropFirst(count))
-      }
-    case 13:
-      return next("window(\(index))", source.window(parameter.map { $0 * 4..<$0 * 5 + 3 })) {
-        input, page in
-        Array(input[(page * 4..<page * 5 + 3).clamped(to: 0..<input.count)])
-      }
-    default:
-      let other = makePipeline(depth: random.below(2))
-      let otherContents = other.contents
-      return Pipeline(
-        source: source.concatenated(with: other.source),
-        text: "(\(input.text)).concatenated(\(other.text))"
-      ) { contents($0) + otherContents($0) }
+    let link = PipelineLink(
+      input: input, parameter: parameters[index], index: index,
+      isLong: input.contents(world).count > 200)
+    switch random.below(6) {
+    case 0: return link.simple(random.below(15))
+    case 1: return link.grouping(random.below(10))
+    case 2: return link.tree(random.below(6))
+    case 3: return link.timed(random.below(5))
+    default: return link.combined(random.below(9), with: makePipeline(depth: random.below(3)))
     }
   }
-}
-
-@Sendable private func halved(_ element: TestElement) -> TestElement? {
-  element.content % 3 == 0 ? nil : TestElement(element.id / 2, element.content / 2)
-}
-
-@Sendable private func order(_ kind: Int) -> ElementOrder<TestElement> {
-  switch kind {
-  case 0: .ascending(\.content)
-  case 1: .descending(\.content)
-  case 2: ElementOrder.ascending(\.content).then(.descending(\.id))
-  case 3: ElementOrder.ascending(\.content).reversed
-  default: ElementOrder { $0.id % 3 < $1.id % 3 }
-  }
-}
-
-@Sendable private func stablySorted(
-  _ elements: [TestElement], _ order: ElementOrder<TestElement>
-) -> [TestElement] {
-  elements.enumerated().sorted { one, other in
-    if order.precedes(one.element, other.element) { return true }
-    return !order.precedes(other.element, one.element) && one.offset < other.offset
-  }.map(\.element)
 }

@@ -385,7 +385,8 @@ extension Domain {
           pass.visits += 1
           compute(node, mark, &changed)
         }
-        height += 1
+        height = min(height + 1, pass.lowestLate)
+        pass.lowestLate = .max
       }
       pause(at: .computed)
       // A node may have caught up and become live meanwhile. It is part of this pass too.
@@ -397,8 +398,8 @@ extension Domain {
         return ([], endPublishing(next.taken, &state))
       }
       if let number { return (changed, number) }
-      for node in late where node.mark != mark { pass.schedule(node, mark) }
-      height = 1
+      scheduleLate(late, mark)
+      (height, pass.lowestLate) = (1, .max)
     }
   }
 
@@ -410,11 +411,26 @@ extension Domain {
   }
 
   /// Schedules the nodes that are derived from a changed node, under the lock.
+  ///
+  /// Nodes that became live meanwhile are scheduled as well, because a child may be derived from one of them: both
+  /// became live in this order.
   private func scheduleChildren(of node: Node, _ mark: UInt64, _ state: inout State) {
+    if !state.turnedLive.isEmpty {
+      scheduleLate(state.turnedLive, mark)
+      state.turnedLive = []
+    }
     schedule(node.children, mark)
     guard let parts = node.parts else { return }
     let isStatusStep = node.update?.isStatusStep == true
     for part in isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
+  }
+
+  /// Schedules nodes that became live in this pass. They may be lower than nodes that are computed already.
+  private func scheduleLate(_ nodes: [Node], _ mark: UInt64) {
+    for node in nodes where node.mark != mark {
+      pass.schedule(node, mark)
+      pass.lowestLate = min(pass.lowestLate, node.height)
+    }
   }
 
   /// Schedules the nodes of a list, under the lock.
@@ -481,6 +497,8 @@ final class PassStorage: @unchecked Sendable {
   @exclusivity(unchecked) var isWaiting = false
   /// The nodes to compute, by height: the first and the last one. Each links to the next, and keeps it alive.
   @exclusivity(unchecked) var scheduled: [(first: Node?, last: Unmanaged<Node>?)] = []
+  /// The lowest height of the nodes that became live in this pass and are not computed, or `Int.max`.
+  @exclusivity(unchecked) var lowestLate = Int.max
   /// The array of the nodes that a pass changes, empty between two passes. Allocating it for each pass takes a
   /// fifth of a pass over a chain.
   @exclusivity(unchecked) var changed: [Node] = []

@@ -37,12 +37,12 @@ import Testing
       }, seeds: 0..<80)
   }
 
-  @Sendable private static func expansion(_ value: Int) -> Expansion {
+  @Sendable private static func expansion(_ value: Int) -> OutlineRow<TestElement>.Expansion {
     switch value {
     case 0: .all
-    case 1: Expansion([0, 1, 3, 5, 8])
-    case 2: Expansion([1, 2, 3, 4, 5, 6])
-    default: Expansion(allExcept: [1, 3])
+    case 1: OutlineRow.Expansion([0, 1, 3, 5, 8])
+    case 2: OutlineRow.Expansion([1, 2, 3, 4, 5, 6])
+    default: OutlineRow.Expansion(allExcept: [1, 3])
     }
   }
 
@@ -314,8 +314,8 @@ import Testing
     #expect(expansion["a"] && !expansion["b"])
     expansion["b"].toggle()
     expansion["a"] = false
-    #expect(expansion == Expansion(["b"]) && !expansion.isExpandedByDefault)
-    expansion = Expansion(allExcept: ["c"])
+    #expect(expansion == OutlineRow.Expansion(["b"]) && !expansion.isExpandedByDefault)
+    expansion = OutlineRow.Expansion(allExcept: ["c"])
     #expect(expansion["a"] && !expansion["c"])
     expansion["c"] = true
     #expect(expansion == .all && expansion.exceptions.isEmpty)
