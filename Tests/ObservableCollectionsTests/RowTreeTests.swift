@@ -120,6 +120,39 @@ import Testing
     #expect(tree.violation == nil)
   }
 
+  @Test(arguments: [4, 62])
+  func `rows are before each other as their offsets say`(leafLimit: Int) {
+    var random = SeededGenerator(seed: 5)
+    let tree = RowTree(leafLimit: leafLimit, fanLimit: 4, 0..<500)
+    var next: UInt32 = 500
+    func check() {
+      let rows = Array(tree.rows)
+      for _ in 0..<20 {
+        let (one, other) = (random.below(rows.count), random.below(rows.count))
+        #expect(tree.isBefore(rows[one], rows[other]) == (one < other))
+      }
+    }
+    // Leaves that are split at one place again and again are numbered again.
+    for place in [0, 250, 0, -1] {
+      for step in 0..<600 {
+        tree.insert(next, at: place < 0 ? tree.count : place)
+        next += 1
+        if step % 7 == 0 { check() }
+      }
+    }
+    for step in 0..<4_000 {
+      if random.below(3_000) < tree.count {
+        tree.remove(at: random.below(tree.count))
+      } else {
+        tree.insert(next, at: random.below(tree.count + 1))
+        next += 1
+      }
+      if step % 20 == 0 { check() }
+      if step == 2_000 { while tree.count > 3 { tree.remove(at: random.below(tree.count)) } }
+    }
+    #expect(tree.violation == nil)
+  }
+
   @Test func `two lists share row numbers in different orders`() {
     var random = SeededGenerator(seed: 3)
     var keys = (0..<3_000).map { _ in random.below(1_000) }

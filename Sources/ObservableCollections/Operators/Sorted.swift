@@ -254,14 +254,11 @@ struct SortOperator<Element: Differentiable & Sendable, Key: Sendable>: Collecti
   @discardableResult
   mutating func place(_ row: UInt32) -> Int {
     let (keys, source, order, new) = (keys, source, order, keys[row])
-    var offset: Int?
     return sorted.insert(row) { other in
       let key = keys[other]
       if order.precedes(new, key) { return true }
       if order.precedes(key, new) { return false }
-      let place = offset ?? source.offset(of: row)
-      offset = place
-      return place < source.offset(of: other)
+      return source.isBefore(row, other)
     }
   }
 

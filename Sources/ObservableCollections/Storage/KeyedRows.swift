@@ -16,7 +16,7 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// The key of each row, or `nil` if the row has none.
   @exclusivity(unchecked) @usableFromInline var keys = RowValues<Key?>()
   @exclusivity(unchecked) @usableFromInline var table: [Key: KeyEntry] = [:]
-  /// The rows that are in groups: by the number of the group, and then in the order of the input.
+  /// The rows that are in groups. Those of one group are side by side, in the order of the input.
   @exclusivity(unchecked) @usableFromInline var grouped = RowTree()
   @exclusivity(unchecked) @usableFromInline var groups: [RowGroup] = []
   @exclusivity(unchecked) @usableFromInline var freeGroups: [UInt32] = []
@@ -271,16 +271,12 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// Inserts a row into a group, at its place in the order of the input.
   @inlinable
   func place(_ row: UInt32, in number: UInt32) {
-    let place = order.offset(of: row)
-    let offset = grouped.insert(row) { other in
-      let group = groupNumbers[Int(other)]
-      return group == number ? order.offset(of: other) > place : group > number
-    }
+    let count = Int(groups[Int(number)].count)
+    // The rows of an empty group can be at any place.
+    let start = count == 0 ? grouped.count : start(of: number)
+    let offset = grouped.insert(row, in: start..<start + count) { order.isBefore(row, $0) }
     setGroup(of: row, number)
-    let isFirst =
-      groups[Int(number)].count == 0
-      || offset + 1 < grouped.count && grouped[offset + 1] == groups[Int(number)].first
-    if isFirst { groups[Int(number)].first = row }
+    if offset == start { groups[Int(number)].first = row }
     groups[Int(number)].count += 1
   }
 

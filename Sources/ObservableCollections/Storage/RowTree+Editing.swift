@@ -143,6 +143,7 @@ extension RowTree {
     }
     setLeaf(next, ofRowsFrom: 0)
     insertNode(next, after: place.leaf, start: Int32(left.count), first: right.rows[0], level: 1)
+    numberLeaf(next, after: place.leaf)
   }
 
   /// Stores the leaf of its rows from a position.

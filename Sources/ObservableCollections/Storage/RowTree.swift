@@ -24,6 +24,8 @@ package final class RowTree: @unchecked Sendable {
   @exclusivity(unchecked) var leaves: UnsafeMutablePointer<Int32>
   /// The number of rows that ``leaves`` has space for.
   @exclusivity(unchecked) var leavesCapacity: Int
+  /// The numbers of the leaves, by slot, or nothing if they are not numbered. See ``isBefore(_:_:)``.
+  @exclusivity(unchecked) var leafNumbers: [Int] = []
   /// The maximum number of rows of a leaf.
   let leafLimit: Int
   /// The maximum number of children of an inner node.

@@ -144,12 +144,10 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func enter(_ row: UInt32, _ element: Element) {
     let group = groups[groupOfRow[row]]
-    let (draft, source, place) = (draft(of: group), source, source.offset(of: row))
+    let (draft, source) = (draft(of: group), source)
     // The rows of an empty group can be at any place.
     let start = draft.count == 0 ? sorted.count : sorted.offset(of: group.firstRow)
-    let offset = sorted.insert(row, in: start..<start + draft.count) {
-      place < source.offset(of: $0)
-    }
+    let offset = sorted.insert(row, in: start..<start + draft.count) { source.isBefore(row, $0) }
     if offset == start {
       group.firstRow = row
       group.isDisplaced = true
@@ -260,14 +258,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func place(_ group: Group) -> Int {
     let (groups, source) = (groups, source)
-    let first = source.offset(of: group.firstRow)
     return sections.insert(group.number) { other in
       let other = groups[other]
       if let order {
         if order.precedes(group.key, other.key) { return true }
         if order.precedes(other.key, group.key) { return false }
       }
-      return first < source.offset(of: other.firstRow)
+      return source.isBefore(group.firstRow, other.firstRow)
     }
   }
 
@@ -336,10 +333,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Output>) {
     let (groups, source) = (groups, source)
-    let places = sections.rows.map { number in
-      (group: groups[number], first: source.offset(of: groups[number].firstRow))
-    }
-    arrange(places.sorted { $0.first < $1.first }.map(\.group), output)
+    let inUse = sections.rows.map { groups[$0] }
+    arrange(inUse.sorted { source.isBefore($0.firstRow, $1.firstRow) }, output)
   }
 
   /// Writes the sections of groups, which are in the order of their first elements.

@@ -150,11 +150,10 @@ final class OutlineForest: @unchecked Sendable {
   func attach(_ row: UInt32) {
     affected.insert(row)
     let (links, source, new) = (links, source, links[row])
-    let offset = source.offset(of: row)
     if new.parentKey != Self.none {
       siblings.insert(row) { other in
         let key = links[other].parentKey
-        return key == new.parentKey ? source.offset(of: other) > offset : key > new.parentKey
+        return key == new.parentKey ? source.isBefore(row, other) : key > new.parentKey
       }
       keys[Int(new.parentKey)].namingCount += 1
     }
@@ -162,7 +161,7 @@ final class OutlineForest: @unchecked Sendable {
     let holder = keys[Int(new.key)].holder
     if holder == Self.none, duplicates[new.key] == nil {
       keys[Int(new.key)].holder = row
-    } else if holder != Self.none, offset < source.offset(of: holder) {
+    } else if holder != Self.none, source.isBefore(row, holder) {
       keys[Int(new.key)].holder = row
       duplicates[new.key, default: []].insert(holder)
     } else {
@@ -201,14 +200,14 @@ final class OutlineForest: @unchecked Sendable {
   }
 
   private func insertRoot(_ row: UInt32) {
-    let (source, offset) = (source, source.offset(of: row))
-    roots.insert(row) { source.offset(of: $0) > offset }
+    let source = source
+    roots.insert(row) { source.isBefore(row, $0) }
   }
 
   /// Finds the first row of a key. If it is another one than before, its children change their parent.
   private func settleHolder(of key: UInt32, _ old: UInt32) {
     if keys[Int(key)].holder == Self.none, let others = duplicates[key],
-      let first = others.min(by: { source.offset(of: $0) < source.offset(of: $1) })
+      let first = others.min(by: { source.isBefore($0, $1) })
     {
       removeDuplicate(first, key)
       keys[Int(key)].holder = first

@@ -212,13 +212,9 @@ struct LatestOperator<Element: Differentiable & Sendable, Key: Comparable & Send
   @inlinable
   mutating func enter(_ row: UInt32) {
     let (key, rows) = (rows[row], rows)
-    var offset: Int?
     let rank = ranking.insert(row) { other in
       let otherKey = rows[other]
-      if otherKey != key { return otherKey < key }
-      let place = offset ?? rows.order.offset(of: row)
-      offset = place
-      return rows.order.offset(of: other) < place
+      return otherKey == key ? rows.order.isBefore(other, row) : otherKey < key
     }
     if rank < shownCount { shownCount += 1 }
   }
