@@ -1,0 +1,246 @@
+import Diffing
+import SwappablePrimitives
+
+/// The recorded revisions of a history.
+final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
+  /// A revision, and the contents that it has.
+  struct Entry: Sendable {
+    let revision: Int
+    let snapshot: Snapshot<Element>
+    /// The time when the collection got the revision.
+    let time: Duration
+  }
+
+  private struct State: Sendable {
+    /// The revisions, from the oldest to the latest. The first `dropped` of them are forgotten.
+    var entries: [Entry?] = []
+    var dropped = 0
+    /// The changes that lead to the entries.
+    var changes = ChangeForest()
+    /// The number of elements that differed from the oldest contents when they were counted, and the number of changes
+    /// since then.
+    var counted = 0
+    var uncounted = 0
+
+    var count: Int { entries.count - dropped }
+
+    func entry(_ index: Int) -> Entry? { entries[dropped + index] }
+
+    /// Returns the index of a revision among those that are not forgotten.
+    func index(of revision: Int) -> Int? {
+      let index = (0..<count).partitioningIndex { entry($0)?.revision ?? 0 >= revision }
+      return index < count && entry(index)?.revision == revision ? index : nil
+    }
+  }
+
+  /// The name of the history, 128 random bits. No two histories have the same one.
+  let epoch = (0..<2).map { _ in String(UInt64.random(in: 0...(.max)), radix: 36) }.joined()
+  private let retention: CollectionHistory<Element>.Retention
+  private let clock: AnyClock
+  private let state = Locked(State())
+
+  init(_ retention: CollectionHistory<Element>.Retention, _ clock: AnyClock) {
+    (self.retention, self.clock) = (retention, clock)
+  }
+
+  // MARK: Recording
+
+  /// Records the first contents.
+  func begin(_ first: CollectionState<Element>) {
+    let entry = Entry(
+      revision: first.revision, snapshot: first.snapshot, time: clock.now.offset)
+    state.withLock { $0.entries = [entry] }
+  }
+
+  /// Records a change. A status step is not recorded.
+  func append(_ update: CollectionUpdate<Element>) {
+    guard update.hasChange else { return }
+    let entry = Entry(
+      revision: update.box.state.revision, snapshot: update.after, time: clock.now.offset)
+    let isLong = state.withLock { state in
+      state.entries.append(entry)
+      state.changes.append(update.changeset)
+      state.uncounted += update.changeset.changeCount
+      let limit = limit(of: entry)
+      return state.counted + state.uncounted > limit && state.uncounted > limit / 8
+    }
+    let excess = isLong ? excess(over: limit(of: entry)) : 0
+    forget(excess)
+  }
+
+  /// The maximum number of changed elements.
+  private func limit(of latest: Entry) -> Int {
+    retention.changes ?? max(10_000, latest.snapshot.count)
+  }
+
+  /// Returns the number of the oldest revisions to forget, so that at most a number of elements differ.
+  private func excess(over limit: Int) -> Int {
+    let (forest, count) = state.withLock { ($0.changes, $0.count) }
+    func size(from start: Int) -> Int { forest.composed(start..<count - 1).elementCount }
+    var (excess, counted) = (0, size(from: 0))
+    if counted > limit {
+      // Forget so many that this is not necessary again after the next change.
+      excess = (0..<count).partitioningIndex { size(from: $0) <= limit - limit / 8 }
+      counted = size(from: excess)
+    }
+    state.withLock { ($0.counted, $0.uncounted) = (counted, 0) }
+    return excess
+  }
+
+  /// Forgets the oldest revisions, and those beyond the other limits.
+  private func forget(_ excess: Int = 0) {
+    let now = clock.now.offset
+    let forgotten = state.withLock { state -> [Entry] in
+      var count = max(excess, state.count - 1 - retention.revisions)
+      if let age = retention.age {
+        // A revision is as old as the one that replaced it.
+        while count < state.count - 1, let next = state.entry(count + 1), now - next.time > age {
+          count += 1
+        }
+      }
+      if count <= 0 { return [] }
+      let forgotten = (0..<count).compactMap { state.entry($0) }
+      for index in state.dropped..<state.dropped + count { state.entries[index] = nil }
+      state.dropped += count
+      state.changes.removeFirst(count)
+      if state.dropped > state.entries.count / 2 {
+        state.entries.removeFirst(state.dropped)
+        state.dropped = 0
+      }
+      return forgotten
+    }
+    // Elements are released outside the lock.
+    withExtendedLifetime(forgotten) {}
+  }
+
+  // MARK: Reading
+
+  /// Returns the revision of a token, or `nil` if the token is not one of this history.
+  func revision(of token: String) -> Int? {
+    token.hasPrefix(epoch + "-") ? Int(token.dropFirst(epoch.count + 1)) : nil
+  }
+
+  /// The number of the latest revision.
+  var latest: Int { state.withLock { $0.entries.last??.revision ?? 0 } }
+
+  func revisions() -> [CollectionHistory<Element>.Revision] {
+    if retention.age != nil { forget() }
+    let now = clock.now.offset
+    let entries = state.withLock { state in (0..<state.count).compactMap { state.entry($0) } }
+    return entries.map { .init(number: $0.revision, age: now - $0.time) }
+  }
+
+  func entry(at revision: Int) -> Entry? {
+    if retention.age != nil { forget() }
+    return state.withLock { state in state.index(of: revision).flatMap { state.entry($0) } }
+  }
+
+  func change(from start: Int, to end: Int) -> CollectionChange<Element>? {
+    if retention.age != nil { forget() }
+    let (first, last) = (min(start, end), max(start, end))
+    let found = state.withLock { state -> (Entry, Entry, ChangeForest, Range<Int>)? in
+      guard let low = state.index(of: first), let high = state.index(of: last),
+        let old = state.entry(low), let new = state.entry(high)
+      else { return nil }
+      return (old, new, state.changes, low..<high)
+    }
+    guard let (old, new, forest, range) = found else { return nil }
+    let composed = forest.composed(range)
+    // A change of more elements than there are is no smaller than the difference.
+    let changeset =
+      composed.changeCount > old.snapshot.count + new.snapshot.count
+      ? old.snapshot.changeset(to: new.snapshot)
+      : composed.normalForm(from: old.snapshot, to: new.snapshot)
+    if changeset.hasNoEffect(from: old.snapshot, to: new.snapshot) { return nil }
+    let change = CollectionChange(
+      before: old.snapshot, after: new.snapshot, revisionBefore: old.revision,
+      revision: new.revision, changeset: changeset)
+    if start <= end { return change }
+    return CollectionChange(
+      before: new.snapshot, after: old.snapshot, revisionBefore: new.revision,
+      revision: old.revision, changeset: changeset.inverse)
+  }
+}
+
+extension Changeset {
+  /// The number of elements that are deleted, inserted, updated or moved, each counted once.
+  fileprivate var elementCount: Int {
+    let moved = Set(moves.map(\.to))
+    return deletions.count + insertions.count + moves.count
+      + updates.count { !moved.contains($0.to) }
+  }
+}
+
+/// Consecutive changesets, of which any range can be composed of O(log *n*) parts.
+///
+/// The parts are trees. Each tree combines two of equal size, and composes its changes when they are needed.
+struct ChangeForest: Sendable {
+  /// A changeset, or two trees one after the other.
+  private final class Tree: Sendable {
+    let count: Int
+    let parts: (first: Tree, second: Tree)?
+    private let changeset: Locked<Changeset?>
+
+    init(_ changeset: Changeset) {
+      (count, parts) = (1, nil)
+      self.changeset = Locked(changeset)
+    }
+
+    init(_ first: Tree, _ second: Tree) {
+      (count, parts) = (first.count + second.count, (first, second))
+      changeset = Locked(nil)
+    }
+
+    /// The composed change of the tree.
+    func composed() -> Changeset {
+      if let known = changeset.withLock({ $0 }) { return known }
+      guard let parts else { return .empty }
+      let new = parts.first.composed().composed(with: parts.second.composed())
+      changeset.withLock { $0 = new }
+      return new
+    }
+  }
+
+  private var trees: [Tree] = []
+
+  mutating func append(_ changeset: Changeset) {
+    trees.append(Tree(changeset))
+    while trees.count > 1, trees[trees.count - 2].count == trees[trees.count - 1].count {
+      let second = trees.removeLast()
+      trees[trees.count - 1] = Tree(trees[trees.count - 1], second)
+    }
+  }
+
+  /// Removes the first changesets.
+  mutating func removeFirst(_ count: Int) {
+    var (count, kept) = (count, trees[...])
+    while count > 0, let first = kept.popFirst() {
+      if first.count <= count {
+        count -= first.count
+      } else if let parts = first.parts {
+        kept = [parts.first, parts.second] + kept
+      }
+    }
+    trees = Array(kept)
+  }
+
+  /// Returns the composed change of a range of changesets.
+  func composed(_ range: Range<Int>) -> Changeset {
+    var result = Changeset.empty
+    func add(_ tree: Tree, _ start: Int) {
+      if range.upperBound <= start || range.lowerBound >= start + tree.count { return }
+      if range.lowerBound <= start && start + tree.count <= range.upperBound {
+        result = result.composed(with: tree.composed())
+      } else if let parts = tree.parts {
+        add(parts.first, start)
+        add(parts.second, start + parts.first.count)
+      }
+    }
+    var start = 0
+    for tree in trees {
+      add(tree, start)
+      start += tree.count
+    }
+    return result
+  }
+}
