@@ -17,10 +17,10 @@ public struct SourceStatus: Sendable, Hashable {
   /// The activity of the source.
   public var state: State
   /// Remarks on how the source works.
-  public var diagnostics: [SourceDiagnostic]
+  public var diagnostics: [Diagnostic]
 
   /// Creates a status.
-  public init(_ state: State, diagnostics: [SourceDiagnostic] = []) {
+  public init(_ state: State, diagnostics: [Diagnostic] = []) {
     self.state = state
     self.diagnostics = diagnostics
   }
@@ -84,20 +84,22 @@ extension SourceStatus: CustomStringConvertible {
   }
 }
 
-/// A remark on how a data source works, for example that it polls, or that two elements have one identity.
-public struct SourceDiagnostic: Sendable, Hashable, CustomStringConvertible {
-  /// The kind of remark, for programs.
-  public let code: String
-  /// The remark, for people.
-  public let message: String
+extension SourceStatus {
+  /// A remark on how a data source works, for example that it polls, or that two elements have one identity.
+  public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of remark, for programs.
+    public let code: String
+    /// The remark, for people.
+    public let message: String
 
-  /// Creates a remark.
-  public init(code: String, message: String) {
-    self.code = code
-    self.message = message
+    /// Creates a remark.
+    public init(code: String, message: String) {
+      self.code = code
+      self.message = message
+    }
+
+    public var description: String { message }
   }
-
-  public var description: String { message }
 }
 
 /// The reason why a data source has failed.

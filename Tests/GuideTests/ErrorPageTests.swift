@@ -71,11 +71,11 @@ import Testing
   @Test func codesThatAreWrittenOutHaveTheirRows() throws {
     var written: [String: Set<String>] = [:]
     for (_, text) in sources {
-      for match in text.matches(of: /(SourceError|SourceDiagnostic)\(\s*code: "([^"\\]+)"/) {
+      for match in text.matches(of: /(SourceError|SourceStatus\.Diagnostic)\(\s*code: "([^"\\]+)"/) {
         written[String(match.1), default: []].insert(String(match.2))
       }
     }
-    #expect(try codes(below: "Diagnostics") == written["SourceDiagnostic"])
+    #expect(try codes(below: "Diagnostics") == written["SourceStatus.Diagnostic"])
     let errors = try #require(written["SourceError"])
     let pages = ["One-way synchronization", "Derived lists", "The tool"]
     let rows = try pages.reduce(into: Set()) { rows, page in

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func aStatusIsDescribedByItsStateItsErrorAndItsRemarks() {
-    let remark = SourceDiagnostic(code: "polling", message: "it polls")
+    let remark = SourceStatus.Diagnostic(code: "polling", message: "it polls")
     let error = SourceError(code: "offline", message: "there is no network")
     #expect("\(SourceStatus.loading)" == "loading")
     #expect("\(SourceStatus(.loaded, diagnostics: [remark]))" == "loaded; it polls")

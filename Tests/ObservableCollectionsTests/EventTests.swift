@@ -183,7 +183,8 @@ import Testing
     let steps = Log<Int>([])
     let observation = items.observeStatus { steps.append($0.diagnostics.count) }
     items.setStatus(
-      SourceStatus(.loaded, diagnostics: [SourceDiagnostic(code: "polling", message: "polls")]))
+      SourceStatus(
+        .loaded, diagnostics: [SourceStatus.Diagnostic(code: "polling", message: "polls")]))
     #expect(steps.value == [0, 1])
     observation.dispose()
   }

@@ -116,7 +116,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   private var cursor: LineCursor?
   /// A malformed line, which stays malformed until the file is replaced or rewritten.
   private var malformedLine: (end: LineCursor, error: JSONError)?
-  private var openLineDiagnostic: SourceDiagnostic?
+  private var openLineDiagnostic: SourceStatus.Diagnostic?
   /// The state of the file at the last event.
   private var lastState: FileState?
 
@@ -126,7 +126,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     reader = JSONLinesReader(key: key, decoding: decoding)
   }
 
-  var diagnostics: [SourceDiagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
 
   func fileChanged(_ event: FileEvent) -> Bool {
     lastState = event.state
@@ -225,7 +225,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
       lines.cursor.openLine = lines.openLine
       openLineDiagnostic = nil
     } catch {
-      openLineDiagnostic = SourceDiagnostic(
+      openLineDiagnostic = SourceStatus.Diagnostic(
         code: "incomplete-line",
         message:
           "The last line of \(path) has no newline and is incomplete, "

@@ -10,7 +10,7 @@ protocol FileLoader<Element>: AnyObject {
   associatedtype Element: Differentiable & Sendable
 
   /// Diagnostics of the format, which become part of the status.
-  var diagnostics: [SourceDiagnostic] { get }
+  var diagnostics: [SourceStatus.Diagnostic] { get }
 
   /// Handles an event of the file watch.
   ///
@@ -29,7 +29,7 @@ protocol FileLoader<Element>: AnyObject {
 }
 
 extension FileLoader {
-  var diagnostics: [SourceDiagnostic] { [] }
+  var diagnostics: [SourceStatus.Diagnostic] { [] }
   func fileChanged(_: FileEvent) -> Bool { false }
 }
 
@@ -79,7 +79,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private let state = Locked(State())
   private var machine: ReloadMachine
   private var identities = IdentityCounts<Element>()
-  private var duplicate: SourceDiagnostic?
+  private var duplicate: SourceStatus.Diagnostic?
 
   init(
     path: String, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
@@ -204,9 +204,9 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   /// Returns the status for a state, with the current diagnostics.
   private func status(_ state: SourceStatus.State) -> SourceStatus {
-    var diagnostics: [SourceDiagnostic] = []
+    var diagnostics: [SourceStatus.Diagnostic] = []
     if let polling = self.state.withLock({ $0.watch })?.diagnostic {
-      diagnostics.append(SourceDiagnostic(code: "polling", message: polling))
+      diagnostics.append(SourceStatus.Diagnostic(code: "polling", message: polling))
     }
     if let duplicate { diagnostics.append(duplicate) }
     return SourceStatus(state, diagnostics: diagnostics + loader.diagnostics)
@@ -255,13 +255,13 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
   /// Returns a diagnostic that names the first two elements with the same identity.
   ///
   /// - Returns: The diagnostic, or `nil` if all identities are unique.
-  func diagnostic(for elements: some Sequence<Element>) -> SourceDiagnostic? {
+  func diagnostic(for elements: some Sequence<Element>) -> SourceStatus.Diagnostic? {
     if surplus == 0 { return nil }
     var seen: [Element.DifferenceIdentifier: Int] = [:]
     for (offset, element) in elements.enumerated() {
       let identifier = element.differenceIdentifier
       if let first = seen.updateValue(offset, forKey: identifier) {
-        return SourceDiagnostic(
+        return SourceStatus.Diagnostic(
           code: "duplicate-identity",
           message: "Elements \(first) and \(offset) have the same key, \(identifier); "
             + "a change of one may be reported for the other.")

@@ -26,7 +26,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   var plan: IncrementalPlan { scan.plan }
 
-  var diagnostics: [SourceDiagnostic] { identities?.diagnostic.map { [$0] } ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] { identities?.diagnostic.map { [$0] } ?? [] }
 
   // MARK: Reading the whole result
 

@@ -26,10 +26,10 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
     self.reason = reason
   }
 
-  var diagnostics: [SourceDiagnostic] {
+  var diagnostics: [SourceStatus.Diagnostic] {
     [
       identities.diagnostic,
-      SourceDiagnostic(
+      SourceStatus.Diagnostic(
         code: "not-incremental", message: "\(reason.sentence) \(reason.suggestion)"),
     ].compactMap(\.self)
   }

@@ -21,7 +21,7 @@ enum ResultChange<Element: Differentiable & Sendable> {
 protocol ResultMaintainer<Element>: AnyObject {
   associatedtype Element: Differentiable & Sendable
 
-  var diagnostics: [SourceDiagnostic] { get }
+  var diagnostics: [SourceStatus.Diagnostic] { get }
 
   /// Reads the whole result, in a transaction.
   func read(from database: SQLiteDatabase, schemaVersion: Int64?) throws(SQLiteError)
@@ -114,7 +114,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.map = map
   }
 
-  var diagnostics: [SourceDiagnostic] { maintainer?.diagnostics ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] { maintainer?.diagnostics ?? [] }
 
   /// Reads the changes since the last call.
   ///
@@ -338,9 +338,9 @@ struct KnownIdentities<Element: Differentiable & Sendable> {
 
   /// A diagnostic that names an identity of several elements, or `nil` if all identities are
   /// unique.
-  var diagnostic: SourceDiagnostic? {
+  var diagnostic: SourceStatus.Diagnostic? {
     told.flatMap { repeated[$0] }.map { entry in
-      SourceDiagnostic(
+      SourceStatus.Diagnostic(
         code: "duplicate-identity",
         message: "Several elements have the same key, \(entry.identifier); "
           + "a change of one may be reported for the other.")

@@ -254,9 +254,9 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     if contents.collection.status != status { contents.setStatus(status) }
   }
 
-  private var diagnostics: [SourceDiagnostic] {
+  private var diagnostics: [SourceStatus.Diagnostic] {
     guard let polling = monitor.diagnostic else { return liveQuery.diagnostics }
-    return [SourceDiagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
+    return [SourceStatus.Diagnostic(code: "polling", message: polling)] + liveQuery.diagnostics
   }
 
   private static func status(of error: SQLiteError) -> SourceStatus {

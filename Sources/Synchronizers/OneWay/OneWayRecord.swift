@@ -46,7 +46,7 @@ final class OneWayRecord: Sendable {
     state.withLock { body(&$0.outcome) }
   }
 
-  func add(_ diagnostic: SourceDiagnostic) {
+  func add(_ diagnostic: SourceStatus.Diagnostic) {
     state.withLock { $0.outcome.diagnostics.append(diagnostic) }
     progress.modify { $0.diagnostics.append(diagnostic) }
   }

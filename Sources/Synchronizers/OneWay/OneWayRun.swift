@@ -202,7 +202,7 @@ struct UniqueItems<Item: Differentiable & Sendable> {
   private(set) var items: [Item] = []
   private(set) var keys: Set<Item.DifferenceIdentifier> = []
   /// A remark that names a duplicate key.
-  let diagnostic: SourceDiagnostic?
+  let diagnostic: SourceStatus.Diagnostic?
 
   init(_ listed: [Item]) {
     items.reserveCapacity(listed.count)
@@ -216,7 +216,7 @@ struct UniqueItems<Item: Differentiable & Sendable> {
       }
     }
     diagnostic = firstDuplicate.map { [surplus = listed.count - items.count] item in
-      SourceDiagnostic(
+      SourceStatus.Diagnostic(
         code: "duplicate-identity",
         message: "The remote lists the key \(shownKey(item.differenceIdentifier)) more than once. "
           + "The first item of a key counts, and \(surplus) "
@@ -227,7 +227,7 @@ struct UniqueItems<Item: Differentiable & Sendable> {
   /// Returns the prepared items that the remote lists, each key once.
   ///
   /// - Returns: These items, and a remark on ignored items.
-  func listed(_ prepared: [Item]) -> (items: [Item], diagnostic: SourceDiagnostic?) {
+  func listed(_ prepared: [Item]) -> (items: [Item], diagnostic: SourceStatus.Diagnostic?) {
     var seen: Set<Item.DifferenceIdentifier> = []
     var listed: [Item] = []
     var foreign: [Item] = []
@@ -240,7 +240,7 @@ struct UniqueItems<Item: Differentiable & Sendable> {
       }
     }
     let diagnostic = foreign.first.map { item in
-      SourceDiagnostic(
+      SourceStatus.Diagnostic(
         code: "foreign-item",
         message: "prepareDownloads returned items that the remote does not list. They are ignored: "
           + "\(foreign.count), beginning with \(shownKey(item.differenceIdentifier)).")

@@ -46,7 +46,7 @@ extension OneWaySynchronizer {
     /// The number of failed downloads of the run.
     public var failed = 0
     /// The remarks on the run, for example that the remote lists a key twice.
-    public var diagnostics: [SourceDiagnostic] = []
+    public var diagnostics: [SourceStatus.Diagnostic] = []
   }
 
   /// The result of a successful run.
@@ -64,6 +64,6 @@ extension OneWaySynchronizer {
     /// The number of downloaded contents.
     public var contents = 0
     /// The remarks on the run, for example that the remote lists a key twice.
-    public var diagnostics: [SourceDiagnostic] = []
+    public var diagnostics: [SourceStatus.Diagnostic] = []
   }
 }

@@ -100,7 +100,7 @@ private struct LiveFoldedList {
         + "pipe the output of livelist watch into this command"
       return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
     }
-    let diagnostic = SourceDiagnostic(code: "ended", message: "the input has ended")
+    let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
     contents.setStatus(SourceStatus(status.state, diagnostics: [diagnostic]))
   }
 

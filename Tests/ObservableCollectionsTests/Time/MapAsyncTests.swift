@@ -193,7 +193,7 @@ private final class HeldTransform: Sendable {
     try await transform.waitForStarts([1, 2, TestElement(1, 5)])
     transform.finish(TestElement(1, 5), throwing: SourceError(code: "test", message: "no image"))
     await waitForStatus(2)
-    let diagnostic = SourceDiagnostic(
+    let diagnostic = SourceStatus.Diagnostic(
       code: "failed-transform",
       message: "1 element could not be transformed. The latest error: no image")
     #expect(list.status == SourceStatus(.loaded, diagnostics: [diagnostic]))

@@ -217,10 +217,10 @@ private struct TransformFailures: Sendable {
   }
 
   /// One diagnostic for all errors, or `nil` if there is none.
-  var diagnostic: SourceDiagnostic? {
+  var diagnostic: SourceStatus.Diagnostic? {
     guard let latest, let error = errors[latest] else { return nil }
     let count = errors.count == 1 ? "1 element" : "\(errors.count) elements"
-    return SourceDiagnostic(
+    return SourceStatus.Diagnostic(
       code: "failed-transform",
       message: "\(count) could not be transformed. The latest error: \(error)")
   }
