@@ -2,7 +2,6 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import ReactiveSignals
-import SwappableSources
 import TestSupport
 import Testing
 
@@ -166,25 +165,6 @@ import Testing
     #expect(history.snapshot(at: 1) == nil)
     clock.advance(by: .seconds(1_000))
     #expect(history.revisions.map(\.number) == [5])
-  }
-
-  @Test func `a history of a container goes on when its source is swapped`() {
-    let first = ArrayDataSource([TestElement(1), TestElement(2)])
-    let list = SwappableContainer<TestElement>(first)
-    let history = list.history()
-    let (token, before) = (history.token, Array(list.snapshot))
-    list.swap(to: ArrayDataSource([TestElement(2, 5), TestElement(3)]))
-    let reader = Reader(before, at: list.revision - 1)
-    let observation = history.observe(since: token, reader.receive)
-    guard case .change(let change) = reader.events.value.first else {
-      Issue.record("the observer did not resume")
-      return
-    }
-    #expect(
-      change.changeset
-        == Changeset(deletions: [0], insertions: [1], updates: [.init(from: 1, to: 0)]))
-    #expect(reader.faults.value == [])
-    observation.dispose()
   }
 
   @Test func `a slow observer resumes by one change with all that came meanwhile`() throws {
