@@ -71,7 +71,8 @@ import Testing
   @Test func codesThatAreWrittenOutHaveTheirRows() throws {
     var written: [String: Set<String>] = [:]
     for (_, text) in sources {
-      for match in text.matches(of: /(SourceError|SourceStatus\.Diagnostic)\(\s*code: "([^"\\]+)"/) {
+      for match in text.matches(of: /(SourceError|SourceStatus\.Diagnostic)\(\s*code: "([^"\\]+)"/)
+      {
         written[String(match.1), default: []].insert(String(match.2))
       }
     }
