@@ -6,13 +6,47 @@ import Synchronization
 /// The root of an operator over several domains follows one node forever. The root of a container follows
 /// the nodes of the sources that are currently attached.
 package final class Entrance: @unchecked Sendable {
-  // Sendable: `connected` is guarded by the lock of the dependency graph.
+  // Sendable: the lock of the dependency graph guards all variables.
 
-  fileprivate var connected: [Node]
+  fileprivate private(set) var connected: [Node] = []
+  /// The nodes from which a search for roots and domains continues, each with the number of connections: the nodes that
+  /// are connected forever, the connected roots, and the inputs of the other connected nodes.
+  ///
+  /// If many nodes are connected, such as the groups of a list, most of them are often derived from the same few.
+  private var origins: [ObjectIdentifier: (node: Node, count: Int)] = [:]
 
   package init(_ sources: [Node] = []) {
     connected = sources
+    // Not their inputs, which are released when a signal has ended.
+    for source in sources { origins[ObjectIdentifier(source)] = (source, 1) }
   }
+
+  /// Adds a connection, under the lock.
+  fileprivate func connect(_ source: Node) {
+    connected.append(source)
+    for node in source.origins {
+      origins[ObjectIdentifier(node), default: (node, 0)].count += 1
+    }
+  }
+
+  /// Removes a connection, under the lock.
+  ///
+  /// - Returns: Objects to be released outside the lock.
+  fileprivate func disconnect(_ source: Node) -> [Node] {
+    guard let index = connected.firstIndex(where: { $0 === source }) else { return [] }
+    let inputs = source.origins
+    for node in inputs {
+      let identifier = ObjectIdentifier(node)
+      origins[identifier]?.count -= 1
+      if origins[identifier]?.count == 0 { origins[identifier] = nil }
+    }
+    return inputs + [connected.remove(at: index)]
+  }
+
+  /// The number of nodes from which a search continues. For tests.
+  package var originCount: Int { DependencyGraph.lock.withLock { _ in origins.count } }
+
+  fileprivate var originsUnderLock: [Node] { origins.values.map(\.node) }
 
   /// The nodes that currently enter here.
   var sources: [Node] { DependencyGraph.lock.withLock { _ in connected } }
@@ -68,9 +102,10 @@ package enum DependencyGraph {
       while let next = open.popLast() {
         visited.append(next)
         if next === root { return (false, visited + open) }
-        if seen.insert(ObjectIdentifier(next)).inserted { open += next.upstreamUnderGraphLock }
+        // Only roots can be in a cycle of connections, and no root is left out.
+        if seen.insert(ObjectIdentifier(next)).inserted { open += next.originsUpstreamUnderLock }
       }
-      entrance.connected.append(source)
+      entrance.connect(source)
       return (true, visited)
     }
     withExtendedLifetime(visited) {}
@@ -80,11 +115,7 @@ package enum DependencyGraph {
 
   /// Removes a connection.
   package static func disconnect(_ root: Node, from source: Node) {
-    let removed = lock.withLock { _ -> Node? in
-      guard let entrance = root.entrance else { return nil }
-      let index = entrance.connected.firstIndex { $0 === source }
-      return index.map { entrance.connected.remove(at: $0) }
-    }
+    let removed = lock.withLock { _ in root.entrance?.disconnect(source) }
     withExtendedLifetime(removed) {}
     notifyChange(of: root.domain)
   }
@@ -92,7 +123,7 @@ package enum DependencyGraph {
   /// Returns whether a node is currently made from another one, over any number of steps.
   package static func isDerived(_ node: Node, from other: Node) -> Bool {
     var isFound = false
-    visit(upstreamOf: [node]) { next in
+    visit([node], upstream: \.upstream) { next in
       isFound = next === other
       return !isFound
     }
@@ -144,9 +175,9 @@ package enum DependencyGraph {
     }
     if let known { return known }
     var found: Set<ObjectIdentifier> = []
-    let sources = entrances.flatMap(\.sources)
+    let sources = lock.withLock { _ in entrances.flatMap(\.originsUnderLock) }
     for source in sources { found.insert(ObjectIdentifier(source.domain)) }
-    visit(upstreamOf: sources) { node in
+    visit(sources, upstream: \.originsUpstream) { node in
       found.insert(ObjectIdentifier(node.domain))
       return true
     }
@@ -156,12 +187,12 @@ package enum DependencyGraph {
 
   /// Visits each node upstream of some nodes once, until a closure returns false.
   private static func visit(
-    upstreamOf nodes: [Node], _ body: (Node) -> Bool
+    _ nodes: [Node], upstream: (Node) -> [Node], _ body: (Node) -> Bool
   ) {
     var open = nodes
     var seen: Set<ObjectIdentifier> = []
     while let next = open.popLast() {
-      for source in next.upstream where seen.insert(ObjectIdentifier(source)).inserted {
+      for source in upstream(next) where seen.insert(ObjectIdentifier(source)).inserted {
         if !body(source) { return }
         open.append(source)
       }
@@ -170,8 +201,19 @@ package enum DependencyGraph {
 }
 
 extension Node {
-  /// The nodes upstream, for a caller that holds the lock of the dependency graph.
-  fileprivate var upstreamUnderGraphLock: [Node] {
-    inputNodes + (entrance?.connected ?? [])
+  /// This node if it is a root, or its inputs, which are in the same domain.
+  fileprivate var origins: [Node] { height == 0 ? [self] : inputNodes }
+
+  /// The nodes upstream, where the inputs of nodes of other domains stand for these nodes.
+  ///
+  /// So all roots and all domains upstream are found, but not all nodes.
+  fileprivate var originsUpstream: [Node] {
+    guard let entrance else { return inputNodes }
+    return DependencyGraph.lock.withLock { _ in entrance.originsUnderLock }
+  }
+
+  /// The same as ``originsUpstream``, for a caller that holds the lock of the dependency graph.
+  fileprivate var originsUpstreamUnderLock: [Node] {
+    entrance?.originsUnderLock ?? inputNodes
   }
 }

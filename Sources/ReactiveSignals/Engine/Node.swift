@@ -110,7 +110,7 @@ package final class Node: @unchecked Sendable {
   /// The nodes that are derived from this one.
   let children = ChildList()
   /// The nodes that are derived from a part of this one, if it has parts that change by themselves.
-  @exclusivity(unchecked) @usableFromInline package var parts: NodeParts?
+  @exclusivity(unchecked) private(set) var parts: NodeParts?
 
   /// The number of pending commits of this root, the elements that they change, and the position of the
   /// latest.
@@ -191,6 +191,13 @@ package final class Node: @unchecked Sendable {
     boundaryObservers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     join()
+  }
+
+  /// Sets the parts that change by themselves. The creator of the node does so before nodes are derived from a part.
+  // Under the lock, because the node may be live, and another thread may compute it.
+  @usableFromInline
+  package func divide(into parts: NodeParts) {
+    domain.lock.withLock { _ in self.parts = parts }
   }
 
   // The domains that waited for this entrance may continue, so observers may be called.

@@ -1,7 +1,7 @@
 import DataSourceTesting
 import Diffing
 import ObservableCollections
-import ReactiveSignals
+@testable import ReactiveSignals
 import TestSupport
 import Testing
 
@@ -344,6 +344,26 @@ struct TodoList: Differentiable, Sendable {
   }
 
   // MARK: Cycles
+
+  @Test func `a search for cycles visits the list of many groups once`() throws {
+    let items = Items((0..<100).map { TestElement($0, $0) })
+    let others = (0..<3).map { Items([TestElement(-$0)]) }
+    let groups = items.grouped(by: \.content)
+    let flat = groups.flatMap { group -> any DataSource<TestElement> in
+      group.key < 0 ? others[-group.key % 3] : group.elements
+    }
+    let root = try #require(flat.node.upstream.first)
+    // The groups and their list are made from the same sections.
+    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 1)
+    items.transaction { draft in
+      for index in 0..<6 { draft[index].content = -1 - index }
+    }
+    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 4)
+    items.removeSubrange(0..<4)
+    #expect(root.entrance?.originCount == 3)
+    items.removeAll()
+    #expect(root.entrance?.sources.count == 1 && root.entrance?.originCount == 1)
+  }
 
   @Test func `children that are made from the result are refused`() throws {
     let lists = lists(0)

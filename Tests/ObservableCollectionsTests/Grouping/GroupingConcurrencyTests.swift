@@ -119,6 +119,33 @@ import Testing
     #expect(flat.snapshot.hasSameContents(as: Snapshot(inOrder.flatMap(\.elements))))
   }
 
+  @Test func `groupings are made and released while others edit`() throws {
+    let items = Items((0..<50).map { TestElement($0, $0 % 8) })
+    let editors = (0..<2).map { number in
+      Worker {
+        var random = SeededGenerator(seed: UInt64(number))
+        for step in 0..<400 {
+          items.transaction { draft in
+            draft[random.below(draft.count)].content = random.below(12)
+            draft.insert(TestElement(1_000 * (number + 1) + step, 3), at: random.below(draft.count))
+            draft.remove(at: random.below(draft.count))
+          }
+        }
+      }
+    }
+    let makers = (0..<2).map { _ in
+      Worker {
+        for _ in 0..<150 {
+          let sections = items.sections(by: \.content)
+          let recorder = RecordingObserver(sections, keeps: 1, expectsEveryRevision: false)
+          let count = recorder.snapshot.reduce(0) { $0 + $1.elements.count }
+          #expect(recorder.violations.isEmpty && count == items.count)
+        }
+      }
+    }
+    for worker in editors + makers { try worker.join() }
+  }
+
   @Test func `parameters and joins of two lists follow while threads edit both`() throws {
     let (orders, customers) = (
       Items((0..<40).map { TestElement($0, $0 % 10) }), Items((0..<10).map { TestElement($0, 0) })

@@ -56,6 +56,44 @@ import Testing
     #expect(events.changes.map(\.changeset.changeCount) == [2])
     try events.check(against: rows)
   }
+
+  /// A folder that counts how often its identity is read.
+  private struct CountedFolder: Differentiable, Sendable {
+    let folder: Folder
+    let reads: Shared<Int>
+
+    var differenceIdentifier: Int {
+      reads.modify { $0 += 1 }
+      return folder.id
+    }
+
+    func isContentEqual(to source: CountedFolder) -> Bool { folder == source.folder }
+  }
+
+  @Test(arguments: [1_000, 100_000])
+  func `the rows below a moved element that passes no sibling are not read`(size: Int) {
+    let reads = Shared(0)
+    // Each tenth element is below the one before it in a chain, and has nine children.
+    let folders = CollectionProperty(
+      (0..<size).map { number -> CountedFolder in
+        let parent = number % 10 == 0 ? number - 10 : number / 10 * 10
+        return CountedFolder(folder: Folder(number, in: parent < 0 ? nil : parent), reads: reads)
+      })
+    let rows = folders.outline(parent: { $0.folder.parent })
+    let events = Shared(0)
+    let observation = rows.observe { _ in events.modify { $0 += 1 } }
+    reads.value = 0
+    folders.move(from: 0, to: 9)
+    folders.move(from: 20, to: 25)
+    withTransaction {
+      folders.move(from: 9, to: 0)
+      folders.move(from: 25, to: 20)
+      folders.move(from: 500, to: 501)
+    }
+    #expect(events.value == 1)
+    #expect(reads.value < 200)
+    observation.dispose()
+  }
 }
 
 /// Trees that several threads edit, expand and derive lists from.

@@ -15,7 +15,7 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     let directory = GroupDirectory<Key, Element>()
     self.directory = directory
     sections = LiveCollection { makeOperator($0, directory) }
-    sections.node.parts = directory.parts
+    sections.node.divide(into: directory.parts)
   }
 
   /// The groups: the keys, and the numbers of elements.

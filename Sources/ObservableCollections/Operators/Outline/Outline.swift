@@ -208,16 +208,15 @@ where Element.DifferenceIdentifier: Sendable {
     let moved = changeset.moves.map { forest.source[$0.from] }
     let updated = changeset.updates.map { forest.source[$0.from] }
     let isMoved = Set(moved)
-    var attached = moved
+    var attached: [UInt32] = []
     var released = deleted.map { forest.links[$0] }
     for row in deleted { forest.detach(row) }
-    for row in moved { forest.detach(row) }
     for (index, row) in updated.enumerated() {
       let old = forest.links[row]
       let new = makeLinks(elements[changeset.updates[index].to])
       released.append(old)
       if new.key == old.key, new.parentKey == old.parentKey { continue }
-      if !isMoved.contains(row) { attached.append(row) }
+      attached.append(row)
       forest.relink(row, new)
     }
 
@@ -235,7 +234,10 @@ where Element.DifferenceIdentifier: Sendable {
     for move in move..<moved.count {
       forest.source.insert(moved[move], at: changeset.moves[move].to)
     }
-    for row in attached { forest.attach(row) }
+    // The other moved rows stay where they are, with all rows below them.
+    let displaced = moved.filter { forest.isDisplaced($0, moved: isMoved) }
+    for row in displaced { forest.detach(row) }
+    for row in attached + displaced { forest.attach(row) }
     let (edits, refreshed) = forest.finish(toggling: toggled)
     apply(edits, refreshing: refreshed.union(updated), elements, output)
     for row in deleted { forest.links.remove(row) }

@@ -4,9 +4,9 @@
 /// use. A row knows its key, and the key of the parent that it names. A key knows its *holder*: the first row that has
 /// it, which is the parent of all rows that name the key.
 ///
-/// A change takes these steps: ``detach(_:)`` for each row whose place or links change, the edits of ``source``,
-/// ``attach(_:)`` for each of these rows that is still there, and ``finish(toggling:)``, which returns the edits of the
-/// list of shown rows. No code of the user runs here.
+/// A change takes these steps: ``detach(_:)`` for each row that is deleted or has other links, the edits of ``source``,
+/// ``detach(_:)`` for each moved row that ``isDisplaced(_:moved:)``, ``attach(_:)`` for each detached or new row that is
+/// there, and ``finish(toggling:)``, which returns the edits of the list of shown rows. No code of the user runs here.
 @usableFromInline
 final class OutlineForest: @unchecked Sendable {
   // Sendable: an operator owns the forest, and only one thread at a time calls an operator.
@@ -136,6 +136,33 @@ final class OutlineForest: @unchecked Sendable {
     } else {
       removeDuplicate(row, links.key)
     }
+  }
+
+  /// Returns whether a moved row needs another place in the lists. The source is edited, and no moved row is detached for
+  /// its place yet.
+  ///
+  /// - Parameter moved: All moved rows. The others have kept their order.
+  @usableFromInline
+  func isDisplaced(_ row: UInt32, moved: Set<UInt32>) -> Bool {
+    if detached.contains(row) { return false }
+    // Of several rows with one key, the first one is the holder.
+    if duplicates[links[row].key] != nil { return true }
+    let (source, key) = (source, links[row].parentKey)
+    let place = source.offset(of: row)
+    func isBetweenNeighbors(in list: RowTree, where isNeighbor: (UInt32) -> Bool) -> Bool {
+      let offset = list.offset(of: row)
+      return [offset - 1, offset + 1].allSatisfy { index in
+        guard index >= 0, index < list.count, isNeighbor(list[index]) else { return true }
+        let isOrdered = (source.offset(of: list[index]) < place) == (index < offset)
+        return isOrdered && !moved.contains(list[index])
+      }
+    }
+    if key != Self.none,
+      !isBetweenNeighbors(in: siblings, where: { links[$0].parentKey == key })
+    {
+      return true
+    }
+    return roots.contains(row) && !isBetweenNeighbors(in: roots, where: { _ in true })
   }
 
   /// Stores other links of a row, which is detached before.
