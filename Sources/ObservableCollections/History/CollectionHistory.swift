@@ -129,7 +129,7 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
   /// - Returns: The change, or `nil` if the history does not have one of the revisions, or if the contents are equal.
   /// - Complexity: O(log r) compositions for r revisions, once all parts have been composed.
   public func change(from start: Int, to end: Int) -> CollectionChange<Element>? {
-    record.change(from: start, to: end)
+    record.difference(from: start, to: end)?.change
   }
 
   /// Observes the collection from an earlier revision on.
@@ -163,42 +163,45 @@ extension CollectionHistory: DataSource {}
 
 /// An observer that resumes.
 private final class Resumption<Element: Differentiable & Sendable>: Sendable {
+  /// The revision that the observer has, if that is not the one of the event before.
+  private struct Position: Sendable {
+    let revision: Int
+    /// A Boolean value that indicates whether the contents equal those of the event before.
+    var isReached = false
+  }
+
   private let record: HistoryRecord<Element>
   private let handler: @Sendable (CollectionEvent<Element>) -> Void
-  /// The revision that the observer has, if that is not the one of the event before.
-  private let revision: Locked<Int?>
+  private let position: Locked<Position?>
 
   init(
     _ record: HistoryRecord<Element>, _ revision: Int,
     _ handler: @escaping @Sendable (CollectionEvent<Element>) -> Void
   ) {
     (self.record, self.handler) = (record, handler)
-    self.revision = Locked(revision)
+    position = Locked(Position(revision: revision))
   }
 
   func receive(_ event: CollectionEvent<Element>) {
-    let held = revision.withLock { revision in
-      defer { revision = nil }
-      return revision
-    }
-    guard let held else { return handler(event) }
-    switch event {
-    case .initial(_, let latest):
-      guard record.entry(at: held) != nil, record.entry(at: latest) != nil else {
-        return handler(event)
-      }
-      if let change = record.change(from: held, to: latest) {
-        handler(.change(change))
-      } else {
-        // The contents are equal, so the next change leads on from the revision that the observer has.
-        revision.withLock { $0 = held }
-      }
-    case .change(let change):
-      handler(
+    guard let held = position.withLock({ $0 }) else { return handler(event) }
+    if held.isReached, case .change(let change) = event {
+      position.withLock { $0 = nil }
+      return handler(
         .change(
           CollectionChange(
-            before: change.before, after: change.after, revisionBefore: held,
+            before: change.before, after: change.after, revisionBefore: held.revision,
             revision: change.revision, changeset: change.changeset)))
     }
+    // A token can be ahead of an event: the history has a revision before the first observer receives it.
+    if event.revision < held.revision, record.entry(at: held.revision) != nil { return }
+    guard let difference = record.difference(from: held.revision, to: event.revision) else {
+      position.withLock { $0 = nil }
+      return handler(.initial(event.snapshot, revision: event.revision))
+    }
+    let change = difference.change
+    position.withLock {
+      $0 = change == nil ? Position(revision: held.revision, isReached: true) : nil
+    }
+    if let change { handler(.change(change)) }
   }
 }

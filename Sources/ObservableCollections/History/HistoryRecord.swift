@@ -135,7 +135,14 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     return state.withLock { state in state.index(of: revision).flatMap { state.entry($0) } }
   }
 
-  func change(from start: Int, to end: Int) -> CollectionChange<Element>? {
+  /// The difference between the contents of two revisions.
+  struct Difference {
+    /// The change, or `nil` if the contents are equal.
+    let change: CollectionChange<Element>?
+  }
+
+  /// Returns the difference between two revisions, or `nil` if the history does not have one of them.
+  func difference(from start: Int, to end: Int) -> Difference? {
     if retention.age != nil { forget() }
     let (first, last) = (min(start, end), max(start, end))
     let found = state.withLock { state -> (Entry, Entry, ChangeForest, Range<Int>)? in
@@ -151,14 +158,19 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
       composed.changeCount > old.snapshot.count + new.snapshot.count
       ? old.snapshot.changeset(to: new.snapshot)
       : composed.normalForm(from: old.snapshot, to: new.snapshot)
-    if changeset.hasNoEffect(from: old.snapshot, to: new.snapshot) { return nil }
-    let change = CollectionChange(
-      before: old.snapshot, after: new.snapshot, revisionBefore: old.revision,
-      revision: new.revision, changeset: changeset)
-    if start <= end { return change }
-    return CollectionChange(
-      before: new.snapshot, after: old.snapshot, revisionBefore: new.revision,
-      revision: old.revision, changeset: changeset.inverse)
+    if changeset.hasNoEffect(from: old.snapshot, to: new.snapshot) {
+      return Difference(change: nil)
+    }
+    if start > end {
+      return Difference(
+        change: CollectionChange(
+          before: new.snapshot, after: old.snapshot, revisionBefore: new.revision,
+          revision: old.revision, changeset: changeset.inverse))
+    }
+    return Difference(
+      change: CollectionChange(
+        before: old.snapshot, after: new.snapshot, revisionBefore: old.revision,
+        revision: new.revision, changeset: changeset))
   }
 }
 

@@ -8,7 +8,8 @@ import Synchronization
 package final class Entrance: @unchecked Sendable {
   // Sendable: the lock of the dependency graph guards all variables.
 
-  fileprivate private(set) var connected: [Node] = []
+  /// The nodes that enter here, each with the nodes from which a search continues.
+  private var connections: [(node: Node, origins: [Node])]
   /// The nodes from which a search for roots and domains continues, each with the number of connections: the nodes that
   /// are connected forever, the connected roots, and the inputs of the other connected nodes.
   ///
@@ -16,15 +17,16 @@ package final class Entrance: @unchecked Sendable {
   private var origins: [ObjectIdentifier: (node: Node, count: Int)] = [:]
 
   package init(_ sources: [Node] = []) {
-    connected = sources
     // Not their inputs, which are released when a signal has ended.
+    connections = sources.map { ($0, [$0]) }
     for source in sources { origins[ObjectIdentifier(source)] = (source, 1) }
   }
 
   /// Adds a connection, under the lock.
   fileprivate func connect(_ source: Node) {
-    connected.append(source)
-    for node in source.origins {
+    let connection = (node: source, origins: source.origins)
+    connections.append(connection)
+    for node in connection.origins {
       origins[ObjectIdentifier(node), default: (node, 0)].count += 1
     }
   }
@@ -33,14 +35,14 @@ package final class Entrance: @unchecked Sendable {
   ///
   /// - Returns: Objects to be released outside the lock.
   fileprivate func disconnect(_ source: Node) -> [Node] {
-    guard let index = connected.firstIndex(where: { $0 === source }) else { return [] }
-    let inputs = source.origins
-    for node in inputs {
+    guard let index = connections.firstIndex(where: { $0.node === source }) else { return [] }
+    let removed = connections.remove(at: index)
+    for node in removed.origins {
       let identifier = ObjectIdentifier(node)
       origins[identifier]?.count -= 1
       if origins[identifier]?.count == 0 { origins[identifier] = nil }
     }
-    return inputs + [connected.remove(at: index)]
+    return removed.origins + [removed.node]
   }
 
   /// The number of nodes from which a search continues. For tests.
@@ -49,7 +51,7 @@ package final class Entrance: @unchecked Sendable {
   fileprivate var originsUnderLock: [Node] { origins.values.map(\.node) }
 
   /// The nodes that currently enter here.
-  var sources: [Node] { DependencyGraph.lock.withLock { _ in connected } }
+  var sources: [Node] { DependencyGraph.lock.withLock { _ in connections.map(\.node) } }
 }
 
 /// The connections of all nodes in the process.

@@ -199,6 +199,47 @@ import Testing
     }
   }
 
+  @Test func `a token that is ahead of the observers takes nothing back`() {
+    let items = Items([TestElement(1)])
+    let history = items.history()
+    let observation = Shared<Disposable?>(nil)
+    let reader = Shared<Reader?>(nil)
+    // The operator below the history is computed before observers of the history receive the change.
+    let derived = history.map { element in
+      if element.id == 2 {
+        let ahead = Reader([TestElement(1), TestElement(2)], at: 1)
+        reader.value = ahead
+        observation.value = history.observe(since: history.token, ahead.receive)
+      }
+      return element
+    }
+    items.append(TestElement(2))
+    items.append(TestElement(3))
+    #expect(derived.count == 3)
+    #expect(reader.value?.faults.value == [])
+    #expect(reader.value?.contents.value.map(\.id) == [1, 2, 3])
+    #expect(reader.value?.events.value.count == 1)
+    observation.value?.dispose()
+  }
+
+  @Test func `a history of no earlier revisions resumes at the latest one only`() {
+    let items = Items([TestElement(1)])
+    let history = items.history(retaining: .init(revisions: 0))
+    let old = history.token
+    items.append(TestElement(2))
+    let (late, current) = (Reader(), Reader(Array(items.snapshot), at: 1))
+    let observations = [
+      history.observe(since: old, late.receive),
+      history.observe(since: history.token, current.receive),
+    ]
+    #expect(late.events.value.count == 1 && current.events.value.isEmpty)
+    items.append(TestElement(3))
+    #expect(late.contents.value == Array(items.snapshot))
+    #expect(current.contents.value == Array(items.snapshot))
+    #expect(current.faults.value == [] && current.events.value.count == 1)
+    for observation in observations { observation.dispose() }
+  }
+
   @Test func `a history shows the status, and is complete when observers are called`() {
     let items = Items([TestElement(1)])
     let history = items.history()
