@@ -34,11 +34,10 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
   public struct Retention: Sendable, Hashable {
     /// The maximum number of revisions before the latest one.
     public var revisions: Int
-    /// The maximum number of elements that differ from the contents of the oldest revision. Between two counts, an
-    /// eighth more may differ.
+    /// The maximum number of elements that differ from the contents of the oldest revision.
     ///
-    /// An element that changes again and again counts once. By default, the limit is 10,000 or the number of elements,
-    /// whichever is larger.
+    /// An element that changes again and again counts once. Between two counts, an eighth more may differ. By default,
+    /// the limit is 10,000 or the number of elements, whichever is larger.
     public var changes: Int?
     /// The maximum time since a revision was replaced by the next one, or `nil` for no limit.
     ///
