@@ -79,7 +79,7 @@ extension DataSource {
   /// | move of a section | moves of its rows, or of the rows that it passes |
   /// | an element enters another section | a move, with an update if its content changes |
   ///
-  /// - Complexity: O(k log n) for a change of k of n rows. A section that was not made by ``sections(by:order:)``, or
+  /// - Complexity: O(k log n) for a change of k of n rows. A section that was not made by `sections(by:order:)`, or
   ///   whose changes were merged, is compared. Parts that are shared in memory are not read.
   @inlinable
   public func rows<Key, Item>() -> LiveCollection<ListSection<Key, Item>.Row>
