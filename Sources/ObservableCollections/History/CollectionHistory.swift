@@ -28,7 +28,8 @@ extension DataSource {
 /// ``DataSource/history(retaining:clock:)`` creates a history. It can be used on any thread.
 ///
 /// The contents of all revisions share structure. A change costs O(1) to record, and the change from any revision to
-/// the latest one is composed of O(log r) parts for r revisions, which are kept.
+/// the latest one is composed of O(log r) parts for r revisions, which are kept. Each time that an eighth of the limit
+/// of changed elements has come together, these are counted, which takes O(c log c log r) for c elements.
 public final class CollectionHistory<Element: Differentiable & Sendable>: Sendable {
   /// How many changes a history records. The oldest ones are forgotten when one of these limits is exceeded.
   public struct Retention: Sendable, Hashable {
@@ -100,7 +101,7 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
   /// A token is a short string of letters, digits and a hyphen. It is valid as long as this history has the revision. No
   /// other history ever takes it for one of its own.
   ///
-  /// - Parameter revision: The revision of an event, or of the contents that somebody has.
+  /// - Parameter revision: The revision of an event, or of the contents to resume from.
   /// - Returns: The token.
   public func token(at revision: Int) -> String { "\(record.epoch)-\(revision)" }
 

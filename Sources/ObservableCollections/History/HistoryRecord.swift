@@ -89,7 +89,7 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
 
   /// Forgets the oldest revisions, and those beyond the other limits.
   private func forget(_ excess: Int = 0) {
-    let now = clock.now.offset
+    let now = retention.age == nil ? .zero : clock.now.offset
     let forgotten = state.withLock { state -> [Entry] in
       var count = max(excess, state.count - 1 - retention.revisions)
       if let age = retention.age {

@@ -77,7 +77,7 @@ extension DataSource {
   ///     let spanish = groups[0].elements   // a live collection
   ///
   /// The result has one group for each key, with the key and the number of elements. Each group makes a live
-  /// collection of its elements when somebody asks for it.
+  /// collection of its elements when you ask for it.
   ///
   /// | in | out |
   /// |---|---|
