@@ -28,8 +28,8 @@ extension DataSource {
 /// ``DataSource/history(retaining:clock:)`` creates a history. It can be used on any thread.
 ///
 /// The contents of all revisions share structure. A change costs O(1) to record, and the change from any revision to
-/// the latest one is composed of O(log r) parts for r revisions, which are kept. Each time that an eighth of the limit
-/// of changed elements has come together, these are counted, which takes O(c log c log r) for c elements.
+/// the latest one is composed of O(log r) parts for r revisions, which are kept. If the changes affect more elements than
+/// the limit, they are counted after each eighth of it, which takes O(c log c log r) for c elements.
 public final class CollectionHistory<Element: Differentiable & Sendable>: Sendable {
   /// How many changes a history records. The oldest ones are forgotten when one of these limits is exceeded.
   public struct Retention: Sendable, Hashable {

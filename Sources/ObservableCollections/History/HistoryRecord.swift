@@ -7,6 +7,8 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
   struct Entry: Sendable {
     let revision: Int
     let snapshot: Snapshot<Element>
+    /// The number of elements that the change to the revision affects.
+    let changeCount: Int
     /// The time when the collection got the revision.
     let time: Duration
   }
@@ -17,9 +19,9 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     var dropped = 0
     /// The changes that lead to the entries.
     var changes = ChangeForest()
-    /// The number of elements that differed from the oldest contents when they were counted, and the number of changes
-    /// since then.
-    var counted = 0
+    /// The number of elements that the changes affect, without regard to elements that change several times.
+    var changeCount = 0
+    /// The part of it that came after each element was counted once.
     var uncounted = 0
 
     var count: Int { entries.count - dropped }
@@ -48,7 +50,7 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
   /// Records the first contents.
   func begin(_ first: CollectionState<Element>) {
     let entry = Entry(
-      revision: first.revision, snapshot: first.snapshot, time: clock.now.offset)
+      revision: first.revision, snapshot: first.snapshot, changeCount: 0, time: clock.now.offset)
     state.withLock { $0.entries = [entry] }
   }
 
@@ -56,34 +58,29 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
   func append(_ update: CollectionUpdate<Element>) {
     guard update.hasChange else { return }
     let entry = Entry(
-      revision: update.box.state.revision, snapshot: update.after, time: clock.now.offset)
-    let isLong = state.withLock { state in
+      revision: update.box.state.revision, snapshot: update.after,
+      changeCount: update.changeset.changeCount, time: clock.now.offset)
+    let limit = retention.changes ?? max(10_000, entry.snapshot.count)
+    state.withLock { state in
       state.entries.append(entry)
       state.changes.append(update.changeset)
-      state.uncounted += update.changeset.changeCount
-      let limit = limit(of: entry)
-      return state.counted + state.uncounted > limit && state.uncounted > limit / 8
+      state.changeCount += entry.changeCount
+      state.uncounted += entry.changeCount
     }
-    let excess = isLong ? excess(over: limit(of: entry)) : 0
-    forget(excess)
-  }
-
-  /// The maximum number of changed elements.
-  private func limit(of latest: Entry) -> Int {
-    retention.changes ?? max(10_000, latest.snapshot.count)
+    forget()
+    let isLong = state.withLock { $0.changeCount > limit && $0.uncounted > limit / 8 }
+    if isLong { forget(excess(over: limit)) }
   }
 
   /// Returns the number of the oldest revisions to forget, so that at most a number of elements differ.
   private func excess(over limit: Int) -> Int {
     let (forest, count) = state.withLock { ($0.changes, $0.count) }
-    func size(from start: Int) -> Int { forest.composed(start..<count - 1).elementCount }
-    var (excess, counted) = (0, size(from: 0))
-    if counted > limit {
-      // Forget so many that this is not necessary again after the next change.
-      excess = (0..<count).partitioningIndex { size(from: $0) <= limit - limit / 8 }
-      counted = size(from: excess)
+    var excess = 0
+    // An eighth of the revisions at a time, because each count composes their changes.
+    while forest.composed(excess..<count - 1).elementCount > limit {
+      excess += max(1, (count - excess) / 8)
     }
-    state.withLock { ($0.counted, $0.uncounted) = (counted, 0) }
+    state.withLock { $0.uncounted = 0 }
     return excess
   }
 
@@ -100,6 +97,7 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
       }
       if count <= 0 { return [] }
       let forgotten = (0..<count).compactMap { state.entry($0) }
+      for index in 1...count { state.changeCount -= state.entry(index)?.changeCount ?? 0 }
       for index in state.dropped..<state.dropped + count { state.entries[index] = nil }
       state.dropped += count
       state.changes.removeFirst(count)
