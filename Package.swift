@@ -31,6 +31,7 @@ let package = Package(
   products: [
     .library(name: "Swappable", targets: ["Swappable"]),
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "RemoteSources", targets: ["RemoteSources"]),
     .library(name: "Synchronizers", targets: ["Synchronizers"]),
     .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
     .library(name: "TerminalViews", targets: ["TerminalViews"]),
@@ -61,6 +62,11 @@ let package = Package(
       [
         "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
         "FileWatching", "SwappableSQLite3",
+      ]),
+    module(
+      "RemoteSources",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections", "FileSources",
       ]),
     module(
       "Synchronizers",
@@ -96,7 +102,8 @@ let package = Package(
       name: "livelist",
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "TerminalViews",
+        "SwappableSources", "FileSources", "SQLiteSources", "RemoteSources", "Synchronizers",
+        "TerminalViews",
       ],
       swiftSettings: settings),
     .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),
@@ -183,6 +190,12 @@ let package = Package(
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
         "SwappableSQLite3", "TestHelper", "TestSupport",
+      ]),
+    tests(
+      "RemoteSourcesTests",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "SynchronizersTests",

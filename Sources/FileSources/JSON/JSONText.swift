@@ -1,5 +1,5 @@
 /// Functions that read and write canonical JSON text, which is known to be valid.
-enum JSONText {
+package enum JSONText {
   static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
   /// Returns the letter of the two-character escape of a control character, or `nil` if there is none.
@@ -15,7 +15,7 @@ enum JSONText {
   }
 
   /// Appends a string with quotes and the shortest escapes.
-  static func append(_ string: some StringProtocol, to bytes: inout [UInt8]) {
+  package static func append(_ string: some StringProtocol, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     for byte in string.utf8 {
       if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {

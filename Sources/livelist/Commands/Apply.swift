@@ -2,6 +2,7 @@ import Diffing
 import FileSources
 import Foundation
 import ObservableCollections
+import RemoteSources
 
 /// The command `apply`: applies the events on standard input and prints the resulting elements.
 struct Apply {
@@ -53,11 +54,12 @@ private struct FoldedList {
   /// Applies an event. If it throws an error, the list keeps its elements.
   mutating func apply(_ event: InputEvent) throws(InputEventError) {
     switch event {
-    case .status: return
-    case .initial(let revision, let elements):
-      guard self.revision == nil else { throw .repeatedInitial }
-      self.elements = elements
-      self.revision = revision
+    case .status, .alive: return
+    case .error(let message): throw InputEventError("the server reports: \(message)")
+    case .initial(let initial):
+      guard revision == nil else { throw .repeatedInitial }
+      elements = initial.elements
+      revision = initial.revision
     case .change(let change):
       guard let elements else {
         throw InputEventError(

@@ -1,6 +1,7 @@
 import Diffing
 import FileSources
 import ObservableCollections
+import RemoteSources
 
 /// The command `diff`: prints the difference between two sources, as one event or as text.
 struct Diff {
@@ -22,7 +23,7 @@ struct Diff {
     case .json:
       let change = CollectionChange(
         before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
-      output.line { EventLine.append(.change(change), to: &$0) }
+      output.line { EventLine.append(change, to: &$0) }
     case .text:
       let style = ChangeDescription.Style(
         lineLimit: nil, isColored: output.isColorTerminal)

@@ -1,5 +1,6 @@
 import FileSources
 import Foundation
+import RemoteSources
 import SwappablePrimitives
 
 /// An output that writes complete lines.
@@ -30,7 +31,7 @@ final class Output: Sendable {
   /// - Parameter body: A closure that appends the whole line, including its line break.
   func line(_ body: (inout LineBuffer) -> Void) {
     state.withLock { $0.isInLine = true }
-    var buffer = LineBuffer(descriptor: descriptor)
+    var buffer = LineBuffer(write: write)
     body(&buffer)
     buffer.flush()
     let mustEnd = state.withLock { state in
@@ -38,6 +39,17 @@ final class Output: Sendable {
       return state.mustEnd
     }
     if mustEnd { Program.end() }
+  }
+
+  /// Writes bytes. Ends the program if they cannot be written.
+  private func write(_ bytes: [UInt8]) {
+    switch bytes.withUnsafeBytes({ $0.writeAll(to: descriptor) }) {
+    case 0: break
+    case EPIPE, ECONNRESET: Program.end()
+    case let code:
+      Program.end(
+        with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
+    }
   }
 
   /// Writes a JSON array with one element a line.
@@ -59,45 +71,6 @@ final class Output: Sendable {
       if !state.isInLine { Program.end() }
       state.mustEnd = true
     }
-  }
-}
-
-/// A buffer for the bytes of a line that writes them in large chunks.
-struct LineBuffer {
-  private static let chunkSize = 1 << 18
-
-  private let descriptor: Int32
-  private var bytes: [UInt8] = []
-
-  init(descriptor: Int32) {
-    self.descriptor = descriptor
-    bytes.reserveCapacity(LineBuffer.chunkSize + LineBuffer.chunkSize / 4)
-  }
-
-  mutating func append(_ text: String) {
-    bytes.append(contentsOf: text.utf8)
-  }
-
-  mutating func append(_ number: Int) {
-    append(String(number))
-  }
-
-  mutating func append(_ more: [UInt8]) {
-    bytes.append(contentsOf: more)
-    if bytes.count >= LineBuffer.chunkSize { flush() }
-  }
-
-  /// Writes the buffered bytes. Ends the program if they cannot be written.
-  mutating func flush() {
-    let code = bytes.withUnsafeBytes { $0.writeAll(to: descriptor) }
-    switch code {
-    case 0: break
-    case EPIPE, ECONNRESET: Program.end()
-    default:
-      Program.end(
-        with: .input("cannot write to standard output: \(String(cString: strerror(code)))"))
-    }
-    bytes.removeAll(keepingCapacity: true)
   }
 }
 

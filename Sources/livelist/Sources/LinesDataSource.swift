@@ -1,8 +1,8 @@
-import Diffing
 import Dispatch
 import FileSources
 import ObservableCollections
 import ReactiveSignals
+import RemoteSources
 import SwappablePrimitives
 
 /// A data source that reads the events that another program writes, one event on each line.
@@ -77,18 +77,23 @@ private struct LiveFoldedList {
     case .status(let state, let message):
       status = SourceStatus(reported: state, message)
       if revision != nil { contents.setStatus(status) }
-    case .initial(let revision, let elements):
-      guard self.revision == nil else { throw .repeatedInitial }
-      self.revision = revision
-      contents.publish(elements, status: status)
+    case .initial(let initial):
+      guard revision == nil else { throw .repeatedInitial }
+      revision = initial.revision
+      contents.publish(initial.elements, status: status)
     case .change(let change):
       guard let revision else {
         throw InputEventError(
           "the first event is a change, not an initial event; pipe the output of livelist watch")
       }
       try change.checkContinues(from: revision)
-      publish(try change.checked(against: contents.snapshot))
+      let checked = try change.checked(against: contents.snapshot)
+      contents.publish(
+        received: checked.changeset, inserted: checked.inserted, updated: checked.updated,
+        status: status)
       self.revision = change.revision
+    case .alive: break
+    case .error(let message): throw InputEventError("the server reports: \(message)")
     }
   }
 
@@ -102,38 +107,5 @@ private struct LiveFoldedList {
     }
     let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
     contents.setStatus(SourceStatus(status.state, diagnostics: [diagnostic]))
-  }
-
-  private func publish(_ change: InputChange.Checked) {
-    let old = contents.snapshot
-    let changeset = change.changeset
-    let keepsIdentities = zip(changeset.updates, change.updated).allSatisfy { update, element in
-      let before = old[update.from]
-      return before.differenceIdentifier == element.differenceIdentifier && before != element
-    }
-    // The change was checked in O(k log k). A check in O(n) here would take most of the time.
-    let hasLeastMoves = changeset.withLeastMoves.moves.count == changeset.moves.count
-    if keepsIdentities, hasLeastMoves {
-      contents.publish(
-        changeset, inserted: change.inserted, updated: change.updated, status: status)
-    } else {
-      // The writer uses another key: compute the difference again.
-      contents.publish(
-        changeset.applying(
-          to: old.array, inserted: change.inserted, updated: change.updated), status: status)
-    }
-  }
-}
-
-extension SourceStatus {
-  /// Creates the status that a line reports.
-  fileprivate init(reported state: String, _ message: String?) {
-    let error = SourceError(
-      code: "reported", message: message ?? "the source reports the state \(state)")
-    switch state {
-    case "failed": self = .failed(error)
-    case "missing": self = .missing(error)
-    default: self = .loaded
-    }
   }
 }

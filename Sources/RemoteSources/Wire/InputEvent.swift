@@ -1,48 +1,75 @@
-import Diffing
-import FileSources
+package import Diffing
+package import FileSources
 
 /// An event that was parsed from a line of input.
-enum InputEvent {
-  case initial(revision: Int, elements: [JSONElement])
+package enum InputEvent {
+  case initial(InputContents)
   case change(InputChange)
   /// The status of the source, with a message if the source has failed.
   case status(state: String, message: String?)
+  /// The reader of a feed has the latest revision.
+  case alive(revision: Int, token: String)
+  /// The server of a feed closes the connection.
+  case error(message: String)
 
   /// Parses a line in the format of `EventLine`.
   ///
-  /// - Parameter key: The field that identifies elements, or `nil` for the whole element.
-  init(_ line: [UInt8], key: String? = nil) throws(InputEventError) {
+  /// - Parameter key: The field that identifies elements. If it is `nil`, the field that an initial event names, or the
+  ///   whole element.
+  package init(_ line: [UInt8], key: String? = nil) throws(InputEventError) {
     let event: JSONElement
     do throws(JSONError) {
       event = try JSONElement(parsing: line)
     } catch {
       throw InputEventError("the line is not valid JSON: \(error.reason)")
     }
-    let fields = try EventFields(event, of: "the line", key: key)
+    var fields = try EventFields(event, of: "the line", key: key)
     switch try fields.required("event").string {
     case "status":
       self = .status(
         state: try fields.required("state").string ?? "",
-        message: try? fields.required("message").string)
+        message: try fields.string("message"))
     case "initial":
-      self = .initial(
-        revision: try fields.offset("revision"), elements: try fields.elements("elements"))
+      if key == nil { fields.key = try fields.string("key") }
+      self = .initial(try InputContents(fields))
     case "change": self = .change(try InputChange(fields))
+    case "alive":
+      self = .alive(
+        revision: try fields.offset("revision"),
+        token: try fields.required("token").string ?? "")
+    case "error": self = .error(message: try fields.string("message") ?? "")
     default:
       throw InputEventError(
         "the member \"event\" is \(short(try fields.required("event"))), "
-          + "but must be \"initial\", \"change\" or \"status\"")
+          + "but must be \"initial\", \"change\", \"status\", \"alive\" or \"error\"")
     }
   }
 
   /// Returns a Boolean value that indicates whether a line contains only white space.
-  static func isBlank(_ line: [UInt8]) -> Bool {
+  package static func isBlank(_ line: [UInt8]) -> Bool {
     line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
   }
 }
 
+/// The contents of a list, as they were parsed.
+package struct InputContents {
+  package let revision: Int
+  /// The field that identifies elements, or `nil` for the whole element.
+  package let key: String?
+  /// The token of the revision, if the event comes from a feed.
+  package let token: String?
+  package let elements: [JSONElement]
+
+  init(_ fields: EventFields) throws(InputEventError) {
+    revision = try fields.offset("revision")
+    key = fields.key
+    token = try fields.string("token")
+    elements = try fields.elements("elements")
+  }
+}
+
 /// A change with its elements, as it was parsed. Its offsets are not checked yet.
-struct InputChange {
+package struct InputChange {
   struct Single {
     let offset: Int
     let element: JSONElement
@@ -58,8 +85,10 @@ struct InputChange {
     let to: Int
   }
 
-  let since: Int
-  let revision: Int
+  package let since: Int
+  package let revision: Int
+  /// The token of the revision, if the event comes from a feed.
+  package let token: String?
   let deletes: [Single]
   let inserts: [Single]
   let updates: [Update]
@@ -72,6 +101,7 @@ struct InputChange {
       throw InputEventError(
         "the member \"revision\" is \(revision), but must be greater than \"since\", \(since)")
     }
+    token = try fields.string("token")
     deletes = try fields.list("deletes", of: "a deletion") { (fields) throws(InputEventError) in
       Single(offset: try fields.offset("at"), element: try fields.element("element"))
     }
@@ -90,13 +120,13 @@ struct InputChange {
 }
 
 /// An error in an event: the line is not valid, or the event does not match the list.
-struct InputEventError: Error {
-  let reason: String
+package struct InputEventError: Error {
+  package let reason: String
 
-  static let repeatedInitial = InputEventError(
+  package static let repeatedInitial = InputEventError(
     "an initial event follows another event; it must be the first event, and occur once")
 
-  init(_ reason: String) {
+  package init(_ reason: String) {
     self.reason = reason
   }
 }
@@ -105,7 +135,8 @@ struct InputEventError: Error {
 struct EventFields {
   private let members: [String: JSONElement]
   private let owner: String
-  private let key: String?
+  /// The field that identifies the elements of the list, or `nil` for the whole element.
+  var key: String?
 
   /// - Parameters:
   ///   - object: The object.
@@ -125,6 +156,16 @@ struct EventFields {
       throw InputEventError("\(owner) has no member \"\(name)\"")
     }
     return value
+  }
+
+  /// Returns a member that is a string, or `nil` if there is no such member.
+  func string(_ name: String) throws(InputEventError) -> String? {
+    guard let value = members[name] else { return nil }
+    guard let string = value.string else {
+      throw InputEventError(
+        "the member \"\(name)\" of \(owner) is \(short(value)), but must be a string")
+    }
+    return string
   }
 
   func offset(_ name: String) throws(InputEventError) -> Int {
@@ -177,14 +218,14 @@ struct EventFields {
 
 extension InputChange {
   /// A change that matches the list, as a changeset with its new elements.
-  struct Checked {
-    let changeset: Changeset
-    let inserted: [JSONElement]
-    let updated: [JSONElement]
+  package struct Checked {
+    package let changeset: Changeset
+    package let inserted: [JSONElement]
+    package let updated: [JSONElement]
   }
 
   /// Throws an error if the change does not follow the event with a revision.
-  func checkContinues(from revision: Int) throws(InputEventError) {
+  package func checkContinues(from revision: Int) throws(InputEventError) {
     guard since == revision else {
       throw InputEventError(
         "the member \"since\" is \(since), but the previous event has revision \(revision): "
@@ -197,7 +238,7 @@ extension InputChange {
   /// - Parameter old: The elements before the change.
   /// - Throws: An error that names the first mismatch.
   /// - Complexity: O(k log k) for k operations, and k accesses to `old`.
-  func checked(
+  package func checked(
     against old: some RandomAccessCollection<JSONElement>
   ) throws(InputEventError) -> Checked {
     try Self.checkAscending(deletes.map(\.offset), "deletes")

@@ -1,0 +1,177 @@
+package import Diffing
+package import FileSources
+package import ObservableCollections
+
+/// An element that is written in event lines.
+package protocol EventElement: Differentiable, Sendable {
+  /// The element as JSON.
+  var json: JSONElement { get }
+}
+
+extension JSONElement: EventElement {
+  package var json: JSONElement { self }
+}
+
+/// The format of events for other programs: one line of JSON for each event.
+package enum EventLine {
+  /// Appends an `initial` line.
+  ///
+  /// - Parameters:
+  ///   - key: The name of the member that identifies an element, if there is one.
+  ///   - token: The token of the revision, if the line is sent by a feed.
+  package static func appendInitial(
+    _ elements: Snapshot<some EventElement>, revision: Int, key: String? = nil,
+    token: String? = nil, to line: inout LineBuffer
+  ) {
+    line.append("{\"event\":\"initial\",\"revision\":")
+    line.append(revision)
+    if let key { line.appendMember("key", key) }
+    if let token { line.appendMember("token", token) }
+    line.append(",\"elements\":")
+    append(elements, to: &line) { element, line in line.append(element.json.utf8) }
+    line.append("}\n")
+  }
+
+  /// Appends a `change` line.
+  ///
+  /// - Parameter token: The token of the revision after the change, if the line is sent by a feed.
+  package static func append(
+    _ change: CollectionChange<some EventElement>, token: String? = nil, to line: inout LineBuffer
+  ) {
+    line.append("{\"event\":\"change\",\"since\":")
+    line.append(change.revisionBefore)
+    line.append(",\"revision\":")
+    line.append(change.revision)
+    if let token { line.appendMember("token", token) }
+    line.append(",\"deletes\":")
+    append(change.deleted, to: &line) { deletion, line in
+      line.append("{\"at\":")
+      line.append(deletion.offset)
+      line.append(",\"element\":")
+      line.append(deletion.element.json.utf8)
+      line.append("}")
+    }
+    line.append(",\"inserts\":")
+    append(change.inserted, to: &line) { insertion, line in
+      line.append("{\"at\":")
+      line.append(insertion.offset)
+      line.append(",\"element\":")
+      line.append(insertion.element.json.utf8)
+      line.append("}")
+    }
+    line.append(",\"updates\":")
+    append(change.updated, to: &line) { update, line in
+      line.append("{\"from\":")
+      line.append(update.from)
+      line.append(",\"at\":")
+      line.append(update.to)
+      line.append(",\"old\":")
+      line.append(update.old.json.utf8)
+      line.append(",\"element\":")
+      line.append(update.new.json.utf8)
+      line.append("}")
+    }
+    line.append(",\"moves\":")
+    append(change.moved, to: &line) { move, line in
+      line.append("{\"from\":")
+      line.append(move.from)
+      line.append(",\"to\":")
+      line.append(move.to)
+      line.append("}")
+    }
+    line.append("}\n")
+  }
+
+  /// Appends a status, with its message if it has one.
+  package static func append(_ status: SourceStatus, to line: inout LineBuffer) {
+    line.append("{\"event\":\"status\"")
+    line.appendMember("state", status.state.name)
+    if let message = status.error?.message { line.appendMember("message", message) }
+    line.append("}\n")
+  }
+
+  /// Appends a line that says that the reader has the latest revision.
+  static func appendAlive(revision: Int, token: String, to line: inout LineBuffer) {
+    line.append("{\"event\":\"alive\",\"revision\":")
+    line.append(revision)
+    line.appendMember("token", token)
+    line.append("}\n")
+  }
+
+  /// Appends an error, after which the connection is closed.
+  static func appendError(_ message: String, to line: inout LineBuffer) {
+    line.append("{\"event\":\"error\"")
+    line.appendMember("message", message)
+    line.append("}\n")
+  }
+
+  private static func append<Item>(
+    _ items: some Sequence<Item>, to line: inout LineBuffer,
+    _ append: (Item, inout LineBuffer) -> Void
+  ) {
+    line.append("[")
+    var isFirst = true
+    for item in items {
+      if !isFirst { line.append(",") }
+      isFirst = false
+      append(item, &line)
+    }
+    line.append("]")
+  }
+}
+
+extension SourceStatus.State {
+  /// The name of the state in status lines.
+  package var name: String {
+    switch self {
+    case .idle: "idle"
+    case .loading: "loading"
+    case .loaded: "loaded"
+    case .failed: "failed"
+    case .missing: "missing"
+    }
+  }
+}
+
+/// The bytes of a line. They can be written in chunks while the line is made.
+package struct LineBuffer {
+  private static let chunkSize = 1 << 18
+
+  /// The bytes that have not been written yet.
+  package private(set) var bytes: [UInt8] = []
+  private let write: (([UInt8]) -> Void)?
+
+  /// Creates an empty buffer.
+  ///
+  /// - Parameter write: A closure that writes a large chunk. If it is `nil`, the buffer holds the whole line.
+  package init(write: (([UInt8]) -> Void)? = nil) {
+    self.write = write
+    if write != nil { bytes.reserveCapacity(Self.chunkSize + Self.chunkSize / 4) }
+  }
+
+  package mutating func append(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  package mutating func append(_ number: Int) {
+    append(String(number))
+  }
+
+  package mutating func append(_ more: [UInt8]) {
+    bytes.append(contentsOf: more)
+    if bytes.count >= Self.chunkSize { flush() }
+  }
+
+  /// Appends a comma, a name, and a value that is a string.
+  mutating func appendMember(_ name: String, _ value: String) {
+    append(",\"\(name)\":")
+    JSONText.append(value, to: &bytes)
+  }
+
+  /// Writes the buffered bytes, if the buffer writes chunks.
+  package mutating func flush() {
+    guard let write else { return }
+    write(bytes)
+    bytes.removeAll(keepingCapacity: true)
+  }
+}
