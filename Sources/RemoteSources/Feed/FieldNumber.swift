@@ -1,6 +1,6 @@
 /// A number modulo the prime 2^255 - 19.
 ///
-/// The same residue has two representations, of which one is canonical. Compare ``canonical`` numbers only.
+/// Some numbers have two representations. Compare numbers by their ``canonical`` digits.
 struct FieldNumber: Sendable {
   /// The digits in base 2^64, the lowest first. The number is below 2^255 + 2^11.
   private var limbs: (UInt64, UInt64, UInt64, UInt64)
@@ -8,9 +8,7 @@ struct FieldNumber: Sendable {
   static let zero = FieldNumber(0, 0, 0, 0)
   static let one = FieldNumber(1, 0, 0, 0)
 
-  /// Creates the residue of a number below 2^256.
-  ///
-  /// - Parameters: The digits of the number in base 2^64, the lowest first.
+  /// Creates the residue of a number below 2^256 from its digits in base 2^64, the lowest first.
   init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
     self.init((first, second, third, fourth), excess: 0)
   }
@@ -59,7 +57,7 @@ struct FieldNumber: Sendable {
   static func sumOfProducts(
     _ one: FieldNumber, _ other: FieldNumber, _ third: FieldNumber, _ fourth: FieldNumber
   ) -> FieldNumber {
-    // Each product is below 2^510 + 2^268, so that their sum is below 2^512.
+    // Each product is below 2^510 + 2^268. Their sum is below 2^512.
     let (first, second) = (one.product(with: other), third.product(with: fourth))
     let (low, carry) = total(first.low, second.low, carry: 0)
     let (high, _) = total(first.high, second.high, carry: carry)
@@ -127,7 +125,7 @@ private func sumOfProduct(
   let product = one.multipliedFullWidth(by: other)
   let (part, isAbove) = product.low.addingReportingOverflow(added)
   let (sum, isSumAbove) = part.addingReportingOverflow(carry)
-  // The product of two digits is at most (2^64 - 1)^2, so that adding two digits sets no fourth digit.
+  // The product of two digits is at most (2^64 - 1)^2. Adding two digits gives at most 2^128 - 1.
   carry = product.high &+ (isAbove ? 1 : 0) &+ (isSumAbove ? 1 : 0)
   return sum
 }

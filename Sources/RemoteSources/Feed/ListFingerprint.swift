@@ -1,24 +1,25 @@
 import Diffing
 import ObservableCollections
 
-/// A short text that identifies the contents of a list of byte sequences.
+/// A short text that identifies the contents of a list of encoded elements.
 ///
-/// Equal lists have equal fingerprints in each process, whether a list was built at once or edited.
-/// Lists that differ in an element, in the order or in the count have different fingerprints, except with a
-/// negligible probability. An edit of one element takes O(log *n*).
+/// Equal lists have equal fingerprints in every process, whether a list was created at once or edited. Two
+/// lists that differ in an element, in the order or in the count have different fingerprints, except with a
+/// negligible probability. Following an edit of one element takes O(log *n*).
 ///
-/// The list is mapped to a product of matrices with determinant 1, as Tillich and Zémor propose ("Hashing with
-/// SL2", 1994). Their function maps each bit to one of two fixed matrices. Here, the BLAKE2b digest (RFC 7693) of each
-/// element gives two numbers modulo 2^255 - 19, and these a matrix: two elements with the same matrix have,
-/// in practice, the same bytes. A product of matrices depends on their order but not on the placement of parentheses, so a
-/// tree keeps it up to date.
+/// The fingerprint is computed from a product of matrices, as in the hash function of Tillich and Zémor ("Hashing
+/// with SL2", 1994). Their function gives each bit one of two fixed matrices. Here, each element has its own matrix: its
+/// BLAKE2b digest (RFC 7693) is two numbers modulo 2^255 - 19, which determine a matrix with determinant 1. A
+/// product depends on the order of the matrices, but not on the order in which they are multiplied. A tree can
+/// therefore keep the product of each part of the list.
 ///
-/// There is no proof that different lists with equal products are hard to find. The attacks on the function of
-/// Tillich and Zémor use the two small generators, which do not exist here, because the digests behave
-/// like random numbers. The best attack known to the authors searches for a product in a subgroup, with about
-/// 2^127 steps. A fingerprint therefore protects against accidents, and against authors of elements with limited
-/// means. It does not authenticate a list: anyone can compute it.
+/// The security of the product is an assumption. There is no proof that two different lists with equal products are hard
+/// to find, and this variant has had no public review. The known attacks on the function of Tillich and Zémor exploit
+/// its two small matrices. Here, the digests are assumed to behave like random numbers. The best attack that was considered
+/// searches for products in a smaller group of matrices and takes about 2^127 steps. A fingerprint does not prove
+/// where a list comes from: anyone can compute it.
 final class ListFingerprint: Sendable {
+  /// The matrix of each element. Only one thread at a time may access it.
   private let matrices: ElementValues<FieldMatrix>
 
   /// Creates the fingerprint of a list.
@@ -31,7 +32,7 @@ final class ListFingerprint: Sendable {
 
   /// Follows a change of the list.
   ///
-  /// Only one thread at a time may call this method or read ``text``.
+  /// Do not call this method while another thread uses the fingerprint.
   ///
   /// - Parameters:
   ///   - changeset: The change.
@@ -42,12 +43,13 @@ final class ListFingerprint: Sendable {
     matrices.follow(changeset, { FieldMatrix(of: bytes($0)) })
   }
 
-  /// The fingerprint: 52 lower-case letters and digits.
+  /// The fingerprint, as 52 lower-case letters and digits.
   ///
   /// - Complexity: O(1)
   var text: String {
     let words = matrices.total.canonical + [UInt64(matrices.count)]
-    let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
+    let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+    }
     return base32(BLAKE2b.digest(of: bytes, count: 32))
   }
 }
@@ -72,7 +74,8 @@ struct FieldMatrix: Sendable {
     }
   }
 
-  /// Creates the product of the matrices (1, `upper`; 0, 1) and (1, 0; `lower`, 1). Other numbers give another product.
+  /// Creates the product of an upper matrix, with the rows (1, `upper`) and (0, 1), and a lower matrix, with the rows
+  /// (1, 0) and (`lower`, 1). Different numbers give different products.
   private init(upper: FieldNumber, lower: FieldNumber) {
     self.init(a: .one + upper * lower, b: upper, c: lower, d: .one)
   }
@@ -89,7 +92,7 @@ struct FieldMatrix: Sendable {
   var canonical: [UInt64] { a.canonical + b.canonical + c.canonical + d.canonical }
 }
 
-/// Returns bytes as lower-case letters and digits, five bits for each.
+/// Returns bytes as lower-case letters and digits of five bits each.
 private func base32(_ bytes: [UInt8]) -> String {
   let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
   var text: [UInt8] = []
