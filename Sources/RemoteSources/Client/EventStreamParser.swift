@@ -48,7 +48,7 @@ public struct EventStreamParser: Sendable {
   /// Creates a parser for one connection.
   ///
   /// - Parameter maximumEventSize: The maximum number of bytes of the data of an event, and of a line. The
-  ///   parser may use a few times as much memory.
+  ///   default is 64 MiB. The parser may use a few times as much memory.
   public init(maximumEventSize: Int = 64 << 20) {
     precondition(
       maximumEventSize >= 1, "maximumEventSize must be at least 1, but is \(maximumEventSize)")
