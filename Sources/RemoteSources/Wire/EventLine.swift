@@ -93,10 +93,15 @@ package enum EventLine {
     line.append("}\n")
   }
 
-  /// Appends a line that says that the reader has the latest revision.
-  static func appendAlive(revision: Int, token: String, to line: inout LineBuffer) {
+  /// Appends a line that says that the reader has the latest revision, or that it resumes.
+  ///
+  /// - Parameter request: The token that the reader has sent, if the line is the answer.
+  static func appendAlive(
+    since request: String? = nil, revision: Int, token: String, to line: inout LineBuffer
+  ) {
     line.append("{\"event\":\"alive\",\"revision\":")
     line.append(revision)
+    if let request { line.appendMember("since", request) }
     line.appendMember("token", token)
     line.append("}\n")
   }
