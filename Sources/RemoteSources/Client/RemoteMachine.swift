@@ -144,6 +144,6 @@ struct RemoteMachine {
   }
 
   private static func error(_ reason: String) -> SourceError {
-    SourceError(code: "remote-protocol", message: "\(reason); the connection is made again")
+    SourceError(code: "disconnected", message: "\(reason); the connection is made again")
   }
 }
