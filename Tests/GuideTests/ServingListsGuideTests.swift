@@ -6,10 +6,10 @@ import Testing
 
 /// The code of the guides about served lists.
 @Suite(.timeLimit(.minutes(5))) struct ServingListsGuideTests {
-  @Test(arguments: ["ServingLists", "ServerLimits"])
-  func `the guides' code is compiled here`(name: String) throws {
+  @Test(arguments: [("ServingLists", 4), ("ServerLimits", 2), ("ListsInABrowser", 3)])
+  func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)
-    #expect(guide.code.count == (name == "ServingLists" ? 4 : 2))
+    #expect(guide.code.count == count)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -42,6 +42,40 @@ import Testing
     limits.stallTime = .seconds(20)
     let server = try FeedServer(path: path, feeds: ["todos": feed], limits: limits)
     #expect(server.connectionCount == 0)
+  }
+
+  @Test func `a browser receives events, and the contents once`() async throws {
+    let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
+    let feed = Feed(todos, key: "id")
+
+    func sendEvents(since lastEventID: String?, write: (String) async throws -> Void) async throws {
+      for await line in feed.lines(since: lastEventID) {
+        let id = line.token.map { "id: \($0)\n" } ?? ""
+        try await write(id + "data: \(line.text)\n\n")
+      }
+    }
+
+    func contents(ifNoneMatch tag: String?) -> (status: Int, tag: String?, body: [UInt8]) {
+      guard let line = feed.snapshot() else { return (503, nil, []) }
+      return line.token == tag ? (304, tag, []) : (200, line.token, line.bytes)
+    }
+
+    let first = contents(ifNoneMatch: nil)
+    #expect(first.status == 200)
+    #expect(contents(ifNoneMatch: first.tag).status == 304)
+    todos.append(Todo(id: 2, title: "Test"))
+    var parser = EventStreamParser()
+    var events: [EventStreamParser.Event] = []
+    struct Enough: Error {}
+    await #expect(throws: Enough.self) {
+      try await sendEvents(since: first.tag) { text in
+        events += try parser.parse(text.utf8)
+        if events.count == 2 { throw Enough() }
+      }
+    }
+    #expect(events[0].data.hasPrefix(#"{"event":"alive""#))
+    #expect(events[1].data.contains(#""inserts":[{"at":1,"element":{"id":2,"title":"Test"}}]"#))
+    #expect(events[1].id == contents(ifNoneMatch: nil).tag)
   }
 
   @Test func `a transport of another kind is a type with one method`() async throws {
