@@ -62,6 +62,27 @@ import Testing
     #expect(view.status == 0)
   }
 
+  @Test func `the first column of a query identifies rows, also after a swap`() throws {
+    let place = try Workplace()
+    try place.sql(
+      "a.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (1, 0), (2, 0)",
+      "CREATE TABLE u (n, id)", "INSERT INTO u VALUES (5, 2)", "CREATE TABLE v (x)",
+      "INSERT INTO v VALUES (1)")
+    let serving = try Livelist(
+      "serve", "--listen", "unix:\(place("s"))", "t=" + place.sqlite("a.db", "SELECT * FROM t"))
+    _ = try serving.errorLine()
+    let watching = try Livelist("watch", "live:unix:\(place("s"))#t")
+    _ = try watching.line()
+    serving.send("swap t \(place.sqlite("a.db", "SELECT * FROM v"))\n")
+    #expect(try serving.errorLine().contains(#"the key column "id" is missing"#))
+    serving.send("swap t \(place.sqlite("a.db", "SELECT * FROM u"))\n")
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":0,"revision":1,"deletes":[{"at":0,"element":{"id":1,"n":0}}],"#
+        + #""inserts":[],"updates":[{"from":1,"at":0,"old":{"id":2,"n":0},"#
+        + #""element":{"n":5,"id":2}}],"moves":[]}"#)
+  }
+
   @Test func `a failed swap and an unknown list are reported, and the server goes on`() throws {
     let place = try Workplace()
     let served = try Served([("a", "[\(Self.one)]")], in: place)
@@ -98,6 +119,7 @@ import Testing
     (["serve", "--listen", "unix:s", "a=json:x", "a=json:y"], "occurs twice"),
     (["serve", "--listen", "unix:s", "--listen", "unix:t", "a=json:x"], "--listen occurs twice"),
     (["serve", "--listen", "unix:s", "a=nothing"], "unknown source"),
+    (["serve", "--listen", "unix:s", "a#b=json:x"], "contains white space or a \"#\""),
     (["watch", "live:unix:s"], "has no socket or no name"),
     (["watch", "live:tcp:x#y"], "has no socket or no name"),
     (["watch", "live:unix:#y"], "has no socket or no name"),
