@@ -46,6 +46,9 @@ public struct JSONElement: Sendable {
     storage = Storage(bytes: bytes, key: key)
   }
 
+  /// The value `null`, without a key.
+  package static let null = JSONElement(canonical: Array("null".utf8))
+
   /// The canonical text as UTF-8.
   public var utf8: [UInt8] { storage.bytes }
 }

@@ -110,6 +110,9 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
   /// - Complexity: O(r) for r revisions.
   public var revisions: [Revision] { record.revisions() }
 
+  /// The numbers of the oldest and the latest revision that the history has.
+  package var range: ClosedRange<Int> { record.range }
+
   /// Returns the contents at a revision.
   ///
   /// - Parameter revision: The number of a revision.

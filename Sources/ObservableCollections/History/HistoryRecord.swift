@@ -121,6 +121,14 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
   /// The number of the latest revision.
   var latest: Int { state.withLock { $0.entries.last??.revision ?? 0 } }
 
+  /// The numbers of the oldest and the latest revision.
+  var range: ClosedRange<Int> {
+    if retention.age != nil { forget() }
+    return state.withLock { state in
+      (state.entry(0)?.revision ?? 0)...(state.entries.last??.revision ?? 0)
+    }
+  }
+
   func revisions() -> [CollectionHistory<Element>.Revision] {
     if retention.age != nil { forget() }
     let now = clock.now.offset

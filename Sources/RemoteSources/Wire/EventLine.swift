@@ -6,10 +6,13 @@ package import ObservableCollections
 package protocol EventElement: Differentiable, Sendable {
   /// The element as JSON.
   var json: JSONElement { get }
+  /// The reason why the element has no JSON, or `nil`.
+  var encodingFailure: String? { get }
 }
 
 extension JSONElement: EventElement {
   package var json: JSONElement { self }
+  package var encodingFailure: String? { nil }
 }
 
 /// The format of events for other programs: one line of JSON for each event.

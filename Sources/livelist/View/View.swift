@@ -2,6 +2,7 @@ import FileSources
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import RemoteSources
 import SwappableSources
 import TerminalViews
 

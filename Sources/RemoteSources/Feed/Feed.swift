@@ -1,0 +1,203 @@
+public import Diffing
+public import FileSources
+public import Foundation
+public import ObservableCollections
+import SwappablePrimitives
+
+/// A live collection as lines of JSON, for subscribers in other processes.
+///
+///     let feed = Feed(container, key: "id")
+///     let server = try FeedServer(path: "/run/lists.sock", feeds: ["packages": feed])
+///
+/// Each event is one line in the format of `livelist watch`, with a token. A subscriber that was away sends the token of
+/// the last line that it received. It then receives one change, or nothing if it has missed nothing.
+///
+/// A feed encodes each line once, for all subscribers. It holds nothing for a subscriber but the revision that it
+/// has. A slow subscriber receives fewer and larger changes.
+///
+/// A token contains a fingerprint of the contents. If a service starts again with equal contents, the tokens of its
+/// previous run remain valid.
+public final class Feed: Sendable {
+  /// A line that a subscriber receives.
+  public struct Line: Sendable {
+    final class Storage: Sendable {
+      let bytes: [UInt8]
+      let token: String?
+      /// The revision after the line, if it has a token.
+      let revision: Int
+
+      init(_ buffer: LineBuffer, token: String? = nil, revision: Int = 0) {
+        (bytes, self.token, self.revision) = (buffer.bytes, token, revision)
+      }
+    }
+
+    let storage: Storage
+
+    /// The line as UTF-8, with its line break.
+    public var bytes: [UInt8] { storage.bytes }
+
+    /// The line without its line break.
+    public var text: String { String(decoding: storage.bytes.dropLast(), as: UTF8.self) }
+
+    /// The token with which a subscriber that has received this line resumes, or `nil` if the line has none.
+    public var token: String? { storage.token }
+  }
+
+  let contents: any FeedContents
+
+  /// Creates a feed of JSON elements.
+  ///
+  /// - Parameters:
+  ///   - source: The collection. If it is idle, it is started.
+  ///   - key: The name of the member that identifies an element. Subscribers use it to recognize elements.
+  ///   - retention: How many changes are recorded for subscribers that return.
+  public init(
+    _ source: some DataSource<JSONElement>, key: String? = nil,
+    retaining retention: CollectionHistory<JSONElement>.Retention = .init()
+  ) {
+    contents = RecordedContents(source.history(retaining: retention), key)
+  }
+
+  /// Creates a feed of elements that `JSONEncoder` encodes.
+  ///
+  /// If an element cannot be encoded, subscribers keep the contents that they have, and receive a status with the
+  /// reason.
+  ///
+  /// - Parameters:
+  ///   - source: The collection. If it is idle, it is started.
+  ///   - key: The name of the encoded member that identifies an element. Subscribers use it to recognize elements.
+  ///   - retention: How many changes are recorded for subscribers that return.
+  ///   - configure: A closure that configures the encoder. Keys are always sorted, and the output is never
+  ///     indented.
+  public init<Element: Differentiable & Sendable & Encodable>(
+    _ source: some DataSource<Element>, key: String? = nil,
+    retaining retention: CollectionHistory<Element>.Retention = .init(),
+    configure: (JSONEncoder) -> Void = { _ in }
+  ) {
+    let encoding = ElementEncoding(key: key, configure: configure)
+    let history = source.map { encoding.encode($0) }.history(
+      retaining: .init(
+        revisions: retention.revisions, changes: retention.changes, age: retention.age))
+    contents = RecordedContents(history, key)
+  }
+
+  /// Returns the `initial` line of the present contents.
+  ///
+  /// - Returns: The line, or `nil` if the collection has not loaded, or if an element cannot be encoded.
+  /// - Complexity: O(n). As long as the line is kept, O(1) for further calls at the same revision.
+  public func snapshot() -> Line? {
+    if case .line(let line) = contents.initial(isExact: true) { line } else { nil }
+  }
+
+  /// Returns the lines for one subscriber.
+  ///
+  /// The first line is an `initial` line, or an `alive` line if the feed knows the token. It is followed by `change`
+  /// lines, and by `status` lines when the status changes. While the collection has not loaded, there are
+  /// only `status` lines. If there is nothing to send for some time, an `alive` line is sent.
+  ///
+  /// While the subscriber does not ask for the next line, changes are composed. If there are too many, an `initial`
+  /// line replaces them.
+  ///
+  /// - Parameters:
+  ///   - token: The token of the last line that the subscriber has received, or `nil` to begin with an `initial` line.
+  ///   - interval: The longest time between two lines.
+  ///   - clock: The clock that measures the interval.
+  /// - Returns: A sequence that ends only if its task is canceled.
+  public func lines(
+    since token: String? = nil, aliveEvery interval: Duration = .seconds(15),
+    clock: some Clock<Duration> = ContinuousClock()
+  ) -> Lines {
+    Lines(cursor: FeedCursor(contents, since: token), interval: interval, clock: AnyClock(clock))
+  }
+
+  /// The lines for one subscriber.
+  public struct Lines: AsyncSequence, Sendable {
+    let cursor: FeedCursor
+    let interval: Duration
+    let clock: AnyClock
+
+    public func makeAsyncIterator() -> Iterator { Iterator(lines: self, cursor: cursor) }
+
+    /// The position of one subscriber.
+    public struct Iterator: AsyncIteratorProtocol {
+      let lines: Lines
+      var cursor: FeedCursor
+
+      /// Waits for the next line. Returns `nil` if the task is canceled.
+      public mutating func next() async -> Line? {
+        while !Task.isCancelled {
+          let news = cursor.contents.news
+          let version = news.version
+          if let line = cursor.next() { return line }
+          let isChanged = await news.wait(after: version, lines.interval, lines.clock)
+          if !isChanged, !Task.isCancelled, let line = cursor.alive() { return line }
+        }
+        return nil
+      }
+    }
+  }
+}
+
+/// The position of one subscriber of a feed.
+struct FeedCursor: Sendable {
+  private enum Position: Sendable {
+    /// Nothing was sent but status lines. The subscriber may have a token.
+    case start(token: String?)
+    /// The subscriber has the contents of a revision, and its token.
+    case revision(Int, token: String)
+  }
+
+  let contents: any FeedContents
+  private var position: Position
+  /// The state of the source that the subscriber knows.
+  private var state: SourceStatus.State?
+
+  init(_ contents: any FeedContents, since token: String?) {
+    self.contents = contents
+    position = .start(token: token)
+  }
+
+  /// Returns the next line, or `nil` if the subscriber has all.
+  mutating func next() -> Feed.Line? {
+    switch position {
+    case .start(let token):
+      if let token, let line = contents.resume(from: token) { return moved(by: line) }
+      return reset()
+    case .revision(let revision, _):
+      switch contents.next(after: revision) {
+      case .line(let line): return moved(by: line)
+      case .nothing: return statusLine(contents.status)
+      case .reset: return reset()
+      case .failed(let error): return statusLine(.failed(error))
+      }
+    }
+  }
+
+  /// Returns a line for a subscriber that has received nothing for some time, or `nil` before the first load.
+  func alive() -> Feed.Line? {
+    guard case .revision(let revision, let token) = position else {
+      return contents.line(for: contents.status)
+    }
+    return contents.alive(at: revision, token: token)
+  }
+
+  private mutating func reset() -> Feed.Line? {
+    switch contents.initial(isExact: false) {
+    case .line(let line): moved(by: line)
+    case .failed(let error): statusLine(.failed(error))
+    case .nothing, .reset: statusLine(contents.status)
+    }
+  }
+
+  private mutating func moved(by line: Feed.Line) -> Feed.Line {
+    if case .start = position { state = .loaded }
+    position = .revision(line.storage.revision, token: line.token ?? "")
+    return line
+  }
+
+  private mutating func statusLine(_ status: SourceStatus) -> Feed.Line? {
+    if status.state == state { return nil }
+    state = status.state
+    return contents.line(for: status)
+  }
+}

@@ -1,0 +1,215 @@
+import Diffing
+import FileSources
+import ObservableCollections
+import ReactiveSignals
+import SwappablePrimitives
+
+/// The collection of a feed, without the type of its elements.
+protocol FeedContents: AnyObject, Sendable {
+  var status: SourceStatus { get }
+  /// The subscribers that wait.
+  var news: FeedNews { get }
+
+  /// Returns an `initial` line, or `.nothing` if the collection has not loaded.
+  ///
+  /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
+  ///   may be one that was made for another subscriber shortly before.
+  func initial(isExact: Bool) -> FeedStep
+
+  /// Returns an `alive` line with the revision of a token, or `nil` if the feed does not have the revision.
+  func resume(from token: String) -> Feed.Line?
+
+  /// Returns what follows a revision.
+  func next(after revision: Int) -> FeedStep
+
+  /// Returns a line that says that a subscriber has the latest revision.
+  func alive(at revision: Int, token: String) -> Feed.Line
+
+  /// Returns the line for a status.
+  func line(for status: SourceStatus) -> Feed.Line
+}
+
+/// What a subscriber receives next.
+enum FeedStep {
+  case line(Feed.Line)
+  /// The contents are the same.
+  case nothing
+  /// The changes are no longer recorded. An `initial` line has to follow.
+  case reset
+  /// An element cannot be encoded.
+  case failed(SourceError)
+}
+
+/// The collection of a feed: its history, the fingerprints of its revisions, and the lines that subscribers share.
+final class RecordedContents<Element: EventElement>: FeedContents {
+  /// A revision that subscribers can have.
+  private struct Point: Sendable {
+    let revision: Int
+    let fingerprint: String
+  }
+
+  private struct State: Sendable {
+    /// The revisions, from the oldest to the latest.
+    var points: [Point] = []
+    /// The fingerprint of the contents at the latest point.
+    var fingerprint: ListFingerprint?
+    /// The `change` lines that end at the latest point, by the revision at which they begin.
+    var changes: [Int: Feed.Line] = [:]
+    /// The latest `initial` line, as long as it is used.
+    weak var initial: Feed.Line.Storage?
+    /// The latest `status` line.
+    var status: (state: SourceStatus.State, line: Feed.Line)?
+  }
+
+  let news = FeedNews()
+  private let key: String?
+  private let history: CollectionHistory<Element>
+  private let state = Locked(State())
+  private let observations: [Disposable]
+
+  init(_ history: CollectionHistory<Element>, _ key: String?) {
+    (self.history, self.key) = (history, key)
+    observations = [
+      history.observeSnapshots { [news] _ in news.post() },
+      history.observeStatus { [news] _ in news.post() },
+    ]
+  }
+
+  var status: SourceStatus { history.collection.current.state.status }
+
+  // MARK: Points
+
+  /// The latest revision, or `nil` if the collection has not loaded.
+  private func latestPoint() -> Point? {
+    guard history.collection.current.state.hasLoaded else { return nil }
+    while true {
+      let range = history.range
+      let last = state.withLock { $0.points.last }
+      if let last, last.revision == range.upperBound { return last }
+      // The first fingerprint is that of the oldest revision. A subscriber of a previous run may have it.
+      let revision = last == nil ? range.lowerBound : range.upperBound
+      guard let snapshot = history.snapshot(at: revision) else { continue }
+      // The comparison of elements is not allowed to run under the lock.
+      let change = last.flatMap { history.change(from: $0.revision, to: revision) }
+      let isRecorded = last.map { history.snapshot(at: $0.revision) != nil } ?? false
+      state.withLock { state in
+        guard state.points.last?.revision == last?.revision else { return }
+        if isRecorded, let fingerprint = state.fingerprint {
+          if let change {
+            fingerprint.apply(change.changeset) { snapshot[$0].json.utf8 }
+          }
+        } else {
+          state.fingerprint = ListFingerprint(snapshot.lazy.map(\.json.utf8))
+        }
+        state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
+        state.points.append(Point(revision: revision, fingerprint: state.fingerprint?.text ?? ""))
+        state.changes = [:]
+      }
+    }
+  }
+
+  private func token(of point: Point) -> String {
+    history.token(at: point.revision) + "-" + point.fingerprint
+  }
+
+  func resume(from token: String) -> Feed.Line? {
+    let parts = token.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 3, let revision = Int(parts[1]), let latest = latestPoint() else {
+      return nil
+    }
+    let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
+    if isOwn, history.snapshot(at: revision) != nil { return alive(at: revision, token: token) }
+    // The token of another run is valid for equal contents, the latest ones if possible.
+    let equal = state.withLock { $0.points.last { $0.fingerprint == parts[2] } }
+    guard let point = latest.fingerprint == parts[2] ? latest : equal,
+      history.snapshot(at: point.revision) != nil
+    else { return nil }
+    return alive(at: point.revision, token: self.token(of: point))
+  }
+
+  // MARK: Lines
+
+  func initial(isExact: Bool) -> FeedStep {
+    guard let point = latestPoint(), let snapshot = history.snapshot(at: point.revision) else {
+      return .nothing
+    }
+    if let known = state.withLock({ $0.initial }) {
+      let isRecent =
+        known.revision == point.revision
+        || !isExact && isRecent(known.revision, point.revision, snapshot.count)
+      if isRecent { return .line(Feed.Line(storage: known)) }
+    }
+    for (offset, element) in snapshot.enumerated() {
+      if let reason = element.encodingFailure { return .failed(Self.error(offset, reason)) }
+    }
+    var buffer = LineBuffer()
+    EventLine.appendInitial(
+      snapshot, revision: point.revision, key: key, token: token(of: point), to: &buffer)
+    let line = Feed.Line(buffer, token: token(of: point), revision: point.revision)
+    state.withLock { $0.initial = line.storage }
+    return .line(line)
+  }
+
+  /// Returns a Boolean value that indicates whether few elements have changed since a revision.
+  private func isRecent(_ revision: Int, _ latest: Int, _ count: Int) -> Bool {
+    guard history.snapshot(at: revision) != nil else { return false }
+    return history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
+  }
+
+  func next(after revision: Int) -> FeedStep {
+    guard let point = latestPoint(), point.revision != revision else { return .nothing }
+    let known = state.withLock { state in
+      state.points.last?.revision == point.revision ? state.changes[revision] : nil
+    }
+    if let known { return .line(known) }
+    guard let change = history.change(from: revision, to: point.revision) else {
+      return history.snapshot(at: revision) == nil ? .reset : .nothing
+    }
+    let changed = change.changeset.insertions + change.changeset.updates.map(\.to)
+    for offset in changed {
+      if let reason = change.after[offset].encodingFailure {
+        return .failed(Self.error(offset, reason))
+      }
+    }
+    var buffer = LineBuffer()
+    EventLine.append(change, token: token(of: point), to: &buffer)
+    let line = Feed.Line(buffer, token: token(of: point), revision: point.revision)
+    return .line(
+      state.withLock { state in
+        guard state.points.last?.revision == point.revision else { return line }
+        if let known = state.changes[revision] { return known }
+        state.changes[revision] = line
+        return line
+      })
+  }
+
+  func alive(at revision: Int, token: String) -> Feed.Line {
+    var buffer = LineBuffer()
+    EventLine.appendAlive(revision: revision, token: token, to: &buffer)
+    return Feed.Line(buffer, token: token, revision: revision)
+  }
+
+  func line(for status: SourceStatus) -> Feed.Line {
+    state.withLock { state in
+      if let known = state.status, known.state == status.state { return known.line }
+      var buffer = LineBuffer()
+      EventLine.append(status, to: &buffer)
+      let line = Feed.Line(buffer)
+      state.status = (status.state, line)
+      return line
+    }
+  }
+
+  private static func error(_ offset: Int, _ reason: String) -> SourceError {
+    SourceError(
+      code: "encoding",
+      message: "the element \(offset) cannot be encoded: \(reason); the list is sent again "
+        + "when all its elements can be encoded")
+  }
+}
+
+extension Feed.Line {
+  fileprivate init(_ buffer: LineBuffer, token: String? = nil, revision: Int = 0) {
+    storage = Storage(buffer, token: token, revision: revision)
+  }
+}

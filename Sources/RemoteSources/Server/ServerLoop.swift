@@ -1,0 +1,375 @@
+import Foundation
+import Synchronization
+import SwappablePrimitives
+
+/// The thread of a server: it waits for all its sockets, and serves those that are ready.
+final class ServerLoop: @unchecked Sendable {
+  // Sendable: the variables are accessed only on the thread that runs the loop. Other threads use `wake()`, `stop()`,
+  // and the atomic values.
+
+  private let feeds: [String: Feed]
+  private let limits: FeedServer.Limits
+  private let listener: UnixSocket.Listener
+  private let wakeEnds: (reading: Int32, writing: Int32)
+  private let isWakeSent = Atomic<Bool>(false)
+  private let isStopped = Atomic<Bool>(false)
+  private let count = Atomic<Int>(0)
+  private let end = DispatchGroup()
+  private let clock = ContinuousClock()
+
+  /// The requests of `poll`: the pipe, the listener, and one for each connection, in the same order.
+  private var requests: [pollfd]
+  private var connections: [ServerConnection] = []
+  /// A descriptor to close when there are no more, so that a client can be told.
+  private var spare: Int32
+  /// The lines that clients have begun to read, with the number of these clients.
+  private var pending: [ObjectIdentifier: Int] = [:]
+  private var pendingBytes = 0
+
+  init(path: String, feeds: [String: Feed], limits: FeedServer.Limits) throws(SocketError) {
+    (self.feeds, self.limits) = (feeds, limits)
+    wakeEnds = try UnixSocket.makePipe()
+    do throws(SocketError) {
+      listener = try UnixSocket.makeListener(at: path)
+    } catch {
+      close(wakeEnds.reading)
+      close(wakeEnds.writing)
+      throw error
+    }
+    spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    requests = [
+      pollfd(fd: wakeEnds.reading, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    end.enter()
+  }
+
+  deinit {
+    close(wakeEnds.reading)
+    close(wakeEnds.writing)
+  }
+
+  var connectionCount: Int { count.load(ordering: .relaxed) }
+
+  /// Ends the wait for sockets.
+  func wake() {
+    guard !isWakeSent.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    var byte: UInt8 = 0
+    _ = write(wakeEnds.writing, &byte, 1)
+  }
+
+  func stop() {
+    isStopped.store(true, ordering: .sequentiallyConsistent)
+    wake()
+    end.wait()
+  }
+
+  // MARK: The loop
+
+  func run() {
+    let observations = feeds.values.map { feed in
+      (feed, feed.contents.news.observe { [weak self] in self?.wake() })
+    }
+    var wait = Duration.zero
+    while !isStopped.load(ordering: .sequentiallyConsistent) {
+      let milliseconds = Int32(clamping: wait.milliseconds)
+      let found = requests.withUnsafeMutableBufferPointer {
+        poll($0.baseAddress, nfds_t($0.count), milliseconds)
+      }
+      if found > 0 { serveReady() }
+      // One pass over all connections: changes, time limits and heartbeats.
+      wait = serveAll()
+    }
+    for (feed, id) in observations { feed.contents.news.removeObserver(id) }
+    for connection in connections { close(connection.descriptor) }
+    connections = []
+    listener.remove()
+    if spare >= 0 { close(spare) }
+    end.leave()
+  }
+
+  private func serveReady() {
+    if requests[0].revents != 0 {
+      var bytes: (UInt64, UInt64) = (0, 0)
+      _ = read(wakeEnds.reading, &bytes, 16)
+      // A change that is posted from here on sends another byte.
+      isWakeSent.store(false, ordering: .sequentiallyConsistent)
+    }
+    for index in connections.indices where requests[index + 2].revents != 0 {
+      let events = Int32(requests[index + 2].revents)
+      let connection = connections[index]
+      if events & POLLIN != 0 { receive(connection) }
+      if events & (POLLHUP | POLLERR | POLLNVAL) != 0, events & POLLIN == 0 {
+        connection.isOver = true
+      }
+    }
+    if requests[1].revents != 0 { acceptAll() }
+  }
+
+  /// Serves each connection that can be written to, and removes those that are over.
+  ///
+  /// - Returns: The time until the next pass is due.
+  private func serveAll() -> Duration {
+    let now = clock.now
+    var next = now.advanced(by: limits.aliveInterval)
+    var index = 0
+    while index < connections.count {
+      let connection = connections[index]
+      let isWritable = Int32(requests[index + 2].revents) & POLLOUT != 0
+      if !connection.isOver, connection.pending == nil || isWritable { serve(connection, now) }
+      if connection.deadline <= now { expire(connection, now) }
+      if connection.isOver {
+        remove(at: index)
+        continue
+      }
+      requests[index + 2].events = connection.events
+      requests[index + 2].revents = 0
+      next = min(next, connection.deadline)
+      if connection.hasMore { next = now }
+      index += 1
+    }
+    closeStalled()
+    return now.duration(to: next)
+  }
+
+  private func remove(at index: Int) {
+    let connection = connections[index]
+    setPending(nil, of: connection)
+    close(connection.descriptor)
+    connections.swapAt(index, connections.count - 1)
+    connections.removeLast()
+    requests.swapAt(index + 2, requests.count - 1)
+    requests.removeLast()
+    count.store(connections.count, ordering: .relaxed)
+    // The listener rests while there are no descriptors.
+    requests[1].events = Int16(POLLIN)
+  }
+
+  // MARK: Accepting
+
+  private func acceptAll() {
+    for _ in 0..<256 {
+      do throws(SocketError) {
+        guard let descriptor = try UnixSocket.acceptConnection(listener.descriptor) else { return }
+        accept(descriptor)
+      } catch {
+        guard error.code == EMFILE || error.code == ENFILE, spare >= 0 else { return }
+        close(spare)
+        if let descriptor = try? UnixSocket.acceptConnection(listener.descriptor) {
+          refuse(descriptor, "the server has no free file descriptors; try again later")
+        }
+        spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        if spare < 0 { requests[1].events = 0 }
+      }
+    }
+  }
+
+  private func accept(_ descriptor: Int32) {
+    guard UnixSocket.isOwnPeer(descriptor) else {
+      return refuse(descriptor, "this socket belongs to another user")
+    }
+    guard connections.count < limits.connections else {
+      return refuse(
+        descriptor,
+        "the server has \(limits.connections) connections, which is its limit; try again later")
+    }
+    connections.append(
+      ServerConnection(descriptor, deadline: clock.now.advanced(by: limits.requestTime)))
+    requests.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+    count.store(connections.count, ordering: .relaxed)
+  }
+
+  private func refuse(_ descriptor: Int32, _ message: String) {
+    let bytes = ServerConnection.errorLine(message)
+    _ = bytes.withUnsafeBytes { UnixSocket.sendNow($0, to: descriptor) }
+    close(descriptor)
+  }
+
+  // MARK: Receiving
+
+  private func receive(_ connection: ServerConnection) {
+    let result = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+      let result = UnixSocket.receive(into: buffer, from: connection.descriptor)
+      if case .bytes(let count) = result {
+        connection.request += UnsafeRawBufferPointer(rebasing: buffer[..<count])
+      }
+      return result
+    }
+    switch result {
+    case .nothing: break
+    // The client may still read.
+    case .end: connection.isInputOpen = false
+    case .failed: connection.isOver = true
+    case .bytes:
+      let lineEnd = connection.request.firstIndex(of: UInt8(ascii: "\n"))
+      if connection.cursor != nil || lineEnd.map({ $0 < connection.request.count - 1 }) ?? false {
+        fail(connection, "the server accepts one line on each connection, the request")
+      } else if let lineEnd {
+        begin(connection, Array(connection.request[..<lineEnd]))
+      } else if connection.request.count >= limits.requestSize {
+        fail(
+          connection,
+          "the request is longer than \(limits.requestSize) bytes; send one line, "
+            + #"such as {"list":"NAME"}"#)
+      }
+    }
+    if !connection.isInputOpen, connection.cursor == nil {
+      fail(connection, #"the request has no line break; send one line, such as {"list":"NAME"}"#)
+    }
+  }
+
+  private func begin(_ connection: ServerConnection, _ line: [UInt8]) {
+    connection.request = []
+    do throws(InputEventError) {
+      let request = try FeedRequest(line)
+      guard let feed = feeds[request.list] else {
+        let names = feeds.keys.sorted().joined(separator: ", ")
+        throw InputEventError("there is no list \"\(request.list)\"; the lists are \(names)")
+      }
+      connection.cursor = FeedCursor(feed.contents, since: request.token)
+      connection.deadline = clock.now.advanced(by: limits.aliveInterval)
+    } catch {
+      fail(connection, error.reason)
+    }
+  }
+
+  /// Sends an error, if no line has been sent in part, and closes the connection.
+  private func fail(_ connection: ServerConnection, _ message: String) {
+    guard !connection.isOver else { return }
+    if connection.written == 0 {
+      let bytes = ServerConnection.errorLine(message)
+      _ = bytes.withUnsafeBytes { UnixSocket.sendNow($0, to: connection.descriptor) }
+    }
+    connection.isOver = true
+  }
+
+  // MARK: Sending
+
+  /// The number of lines that a connection may send before the others have their turn.
+  private static let turn = 16
+
+  private func serve(_ connection: ServerConnection, _ now: ContinuousClock.Instant) {
+    connection.hasMore = false
+    for _ in 0..<Self.turn {
+      if connection.pending == nil {
+        guard let line = connection.cursor?.next() else { return }
+        setPending(line, of: connection)
+      }
+      guard send(connection, now) else { return }
+    }
+    connection.hasMore = true
+  }
+
+  /// Sends the pending line, or a part of it.
+  ///
+  /// - Returns: A Boolean value that indicates whether the line was sent to its end.
+  private func send(_ connection: ServerConnection, _ now: ContinuousClock.Instant) -> Bool {
+    guard let line = connection.pending else { return true }
+    let count = line.bytes.withUnsafeBytes { bytes in
+      UnixSocket.sendNow(
+        UnsafeRawBufferPointer(rebasing: bytes[connection.written...]),
+        to: connection.descriptor)
+    }
+    guard let count else {
+      connection.isOver = true
+      return false
+    }
+    connection.written += count
+    if connection.written == line.bytes.count {
+      setPending(nil, of: connection)
+      connection.deadline = now.advanced(by: limits.aliveInterval)
+      return true
+    }
+    if count > 0 || !connection.isStalled {
+      connection.deadline = now.advanced(by: limits.stallTime)
+    }
+    connection.isStalled = true
+    return false
+  }
+
+  /// Does what is due when nothing has happened on a connection for some time.
+  private func expire(_ connection: ServerConnection, _ now: ContinuousClock.Instant) {
+    if connection.cursor == nil {
+      fail(connection, "no request has come within \(limits.requestTime)")
+    } else if connection.pending != nil {
+      connection.isOver = true
+    } else if let line = connection.cursor?.alive() {
+      setPending(line, of: connection)
+      _ = send(connection, now)
+    }
+  }
+
+  // MARK: The memory of pending lines
+
+  private func setPending(_ line: Feed.Line?, of connection: ServerConnection) {
+    if let old = connection.pending {
+      let id = ObjectIdentifier(old.storage)
+      let users = pending[id, default: 1] - 1
+      pending[id] = users == 0 ? nil : users
+      if users == 0 { pendingBytes -= old.bytes.count }
+    }
+    if let line {
+      let users = pending[ObjectIdentifier(line.storage), default: 0]
+      pending[ObjectIdentifier(line.storage)] = users + 1
+      if users == 0 { pendingBytes += line.bytes.count }
+    }
+    connection.pending = line
+    connection.written = 0
+    connection.isStalled = false
+  }
+
+  /// Ends the connections that have read nothing for the longest time, until the pending lines fit into their limit.
+  private func closeStalled() {
+    guard pendingBytes > limits.pendingBytes, pending.count > 1 else { return }
+    let stalled = connections.filter { $0.pending != nil }.sorted { $0.deadline < $1.deadline }
+    for connection in stalled where pendingBytes > limits.pendingBytes && pending.count > 1 {
+      setPending(nil, of: connection)
+      connection.isOver = true
+    }
+  }
+}
+
+/// A client of a server.
+final class ServerConnection {
+  let descriptor: Int32
+  /// The bytes of the request that have come so far.
+  var request: [UInt8] = []
+  /// The position in the list, after the request.
+  var cursor: FeedCursor?
+  /// The line that is being sent, and the number of bytes that have been sent.
+  var pending: Feed.Line?
+  var written = 0
+  /// A Boolean value that indicates whether the client did not read all that was sent.
+  var isStalled = false
+  /// A Boolean value that indicates whether there may be more to send at once.
+  var hasMore = false
+  var isInputOpen = true
+  /// A Boolean value that indicates whether the connection has to be closed.
+  var isOver = false
+  /// The time at which the server ends the connection, or sends an `alive` line.
+  var deadline: ContinuousClock.Instant
+
+  init(_ descriptor: Int32, deadline: ContinuousClock.Instant) {
+    (self.descriptor, self.deadline) = (descriptor, deadline)
+  }
+
+  /// The events to wait for.
+  var events: Int16 {
+    Int16((isInputOpen ? POLLIN : 0) | (pending == nil ? 0 : POLLOUT))
+  }
+
+  static func errorLine(_ message: String) -> [UInt8] {
+    var buffer = LineBuffer()
+    EventLine.appendError(message, to: &buffer)
+    return buffer.bytes
+  }
+}
+
+extension Duration {
+  /// The duration in milliseconds, rounded up.
+  fileprivate var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return max(0, seconds) * 1000 + (max(0, attoseconds) + 999_999_999_999_999)
+      / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,271 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An error of a socket: the operation that failed, and the reason.
+package struct SocketError: Error, CustomStringConvertible {
+  /// The operation and the path, for example `cannot connect to /run/lists.sock`.
+  package let operation: String
+  /// The error code of the system, or 0.
+  package let code: Int32
+  package let reason: String
+
+  init(_ operation: String, _ reason: String) {
+    (self.operation, code, self.reason) = (operation, 0, reason)
+  }
+
+  init(_ operation: String, code: Int32) {
+    (self.operation, self.code) = (operation, code)
+    reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+  }
+
+  package var description: String { "\(operation): \(reason)" }
+}
+
+/// The functions of Unix domain sockets. All descriptors are nonblocking, and closed in child processes.
+package enum UnixSocket {
+  /// A socket that accepts connections.
+  package struct Listener: Sendable {
+    package let descriptor: Int32
+    let path: String
+    let identity: FileIdentity?
+
+    /// Closes the socket, and removes its file if another socket has not replaced it.
+    package func remove() {
+      if let identity, UnixSocket.identity(of: path)?.identity == identity { unlink(path) }
+      close(descriptor)
+    }
+  }
+
+  /// Creates a socket that only this user can connect to.
+  ///
+  /// A socket that a process has left behind is replaced. A socket in use, or a file of another kind, is not.
+  package static func makeListener(at path: String) throws(SocketError) -> Listener {
+    let operation = "cannot listen at \(path)"
+    var address = try address(of: path, operation)
+    let descriptor = try makeSocket(operation)
+    // Another process that does the same waits.
+    let folder = open(parent(of: path), O_RDONLY | O_CLOEXEC)
+    if folder >= 0 { flock(folder, LOCK_EX) }
+    defer { if folder >= 0 { close(folder) } }
+    do throws(SocketError) {
+      try removeUnused(path, operation)
+      guard withSocketAddress(&address, { bind(descriptor, $0, $1) }) == 0 else {
+        throw SocketError(operation, code: errno)
+      }
+      // Nobody can connect before `listen`.
+      guard chmod(path, 0o600) == 0, listen(descriptor, 1024) == 0 else {
+        let code = errno
+        unlink(path)
+        throw SocketError(operation, code: code)
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return Listener(
+      descriptor: descriptor, path: path, identity: identity(of: path)?.identity)
+  }
+
+  /// Connects to a socket.
+  package static func makeConnection(to path: String) throws(SocketError) -> Int32 {
+    let operation = "cannot connect to \(path)"
+    var address = try address(of: path, operation)
+    let descriptor = try makeSocket(operation)
+    guard withSocketAddress(&address, { connect(descriptor, $0, $1) }) == 0 else {
+      let code = errno
+      close(descriptor)
+      throw SocketError(operation, code: code)
+    }
+    return descriptor
+  }
+
+  /// Accepts a connection.
+  ///
+  /// - Returns: The descriptor, or `nil` if nobody waits.
+  package static func acceptConnection(_ listener: Int32) throws(SocketError) -> Int32? {
+    while true {
+      let descriptor = accept(listener, nil, nil)
+      if descriptor >= 0 {
+        configure(descriptor)
+        return descriptor
+      }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EAGAIN: return nil
+      case let code: throw SocketError("cannot accept a connection", code: code)
+      }
+    }
+  }
+
+  /// Sends bytes without waiting.
+  ///
+  /// - Returns: The number of bytes that were sent, which may be 0, or `nil` if the connection is broken.
+  package static func sendNow(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int? {
+    while true {
+      let count = systemSend(descriptor, bytes)
+      if count >= 0 { return count }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN, ENOBUFS: return 0
+      default: return nil
+      }
+    }
+  }
+
+  /// The result of an attempt to receive.
+  package enum Received: Sendable, Hashable {
+    case bytes(Int)
+    /// Nothing was sent yet.
+    case nothing
+    /// The other side sends no more.
+    case end
+    case failed(code: Int32)
+  }
+
+  /// Receives bytes without waiting.
+  package static func receive(
+    into buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32
+  ) -> Received {
+    while true {
+      let count = read(descriptor, buffer.baseAddress, buffer.count)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN: return .nothing
+      case let code: return .failed(code: code)
+      }
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether the process at the other end belongs to this user, or to root.
+  package static func isOwnPeer(_ descriptor: Int32) -> Bool {
+    guard let user = peerUser(descriptor) else { return false }
+    return user == geteuid() || user == 0
+  }
+
+  /// Creates a pipe whose ends do not block.
+  package static func makePipe() throws(SocketError) -> (reading: Int32, writing: Int32) {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw SocketError("cannot create a pipe", code: errno) }
+    for end in ends { configure(end) }
+    return (ends[0], ends[1])
+  }
+
+  // MARK: Helpers
+
+  private static func removeUnused(_ path: String, _ operation: String) throws(SocketError) {
+    guard let found = identity(of: path) else { return }
+    guard found.isSocket else {
+      throw SocketError(
+        operation, "a file that is no socket is there; remove it, or use another path")
+    }
+    do throws(SocketError) {
+      close(try makeConnection(to: path))
+    } catch {
+      guard error.code == ECONNREFUSED else { throw SocketError(operation, error.reason) }
+      unlink(path)
+      return
+    }
+    throw SocketError(
+      operation, "another process listens there; stop it, or use another path")
+  }
+
+  private static func makeSocket(_ operation: String) throws(SocketError) -> Int32 {
+    let descriptor = socket(AF_UNIX, streamType, 0)
+    guard descriptor >= 0 else { throw SocketError(operation, code: errno) }
+    configure(descriptor)
+    return descriptor
+  }
+
+  private static func configure(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    disableSignal(descriptor)
+  }
+
+  private static func parent(of path: String) -> String {
+    let bytes = path.utf8
+    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == bytes.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func identity(of path: String) -> (identity: FileIdentity, isSocket: Bool)? {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    return (FileIdentity(status), status.st_mode & S_IFMT == S_IFSOCK)
+  }
+
+  private static func address(
+    of path: String, _ operation: String
+  ) throws(SocketError) -> sockaddr_un {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let capacity = withUnsafeBytes(of: &address.sun_path) { $0.count }
+    let bytes = Array(path.utf8)
+    guard !bytes.isEmpty, !bytes.contains(0) else {
+      throw SocketError(operation, "the path is empty or contains a NUL character")
+    }
+    guard bytes.count < capacity else {
+      throw SocketError(
+        operation,
+        "the path has \(bytes.count) bytes, but a socket's path has at most \(capacity - 1); "
+          + "use a shorter path")
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    return address
+  }
+
+  private static func withSocketAddress(
+    _ address: inout sockaddr_un, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+
+  #if canImport(Darwin)
+    private static var streamType: Int32 { SOCK_STREAM }
+
+    private static func disableSignal(_ descriptor: Int32) {
+      var value: Int32 = 1
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_NOSIGPIPE, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+      send(descriptor, bytes.baseAddress, bytes.count, 0)
+    }
+
+    private static func peerUser(_ descriptor: Int32) -> uid_t? {
+      var user: uid_t = 0
+      var group: gid_t = 0
+      return getpeereid(descriptor, &user, &group) == 0 ? user : nil
+    }
+  #else
+    private static var streamType: Int32 { Int32(SOCK_STREAM.rawValue) }
+
+    private static func disableSignal(_ descriptor: Int32) {}
+
+    private static func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+      send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    private static func peerUser(_ descriptor: Int32) -> uid_t? {
+      // The type `ucred` is not visible in Swift: it has the process, the user and the group.
+      var values: [UInt32] = [0, 0, 0]
+      var size = socklen_t(12)
+      guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &values, &size) == 0, size == 12 else {
+        return nil
+      }
+      return uid_t(values[1])
+    }
+  #endif
+}
