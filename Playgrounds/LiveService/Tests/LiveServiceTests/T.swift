@@ -1,4 +1,2 @@
-import HummingbirdTesting
 import Testing
 @testable import LiveService
-@Test func x() {}
