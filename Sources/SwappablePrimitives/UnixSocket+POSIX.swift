@@ -157,6 +157,14 @@ package enum UnixSocket {
     return (ends[0], ends[1])
   }
 
+  /// Allows as many open files as the system permits to this process, because each connection needs one.
+  package static func raiseFileLimit() {
+    var limit = rlimit()
+    guard getrlimit(fileLimit, &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(fileLimit, &limit)
+  }
+
   // MARK: Helpers
 
   private static func removeUnused(_ path: String, _ operation: String) throws(SocketError) {
@@ -233,6 +241,7 @@ package enum UnixSocket {
 
   #if canImport(Darwin)
     private static var streamType: Int32 { SOCK_STREAM }
+    private static var fileLimit: Int32 { RLIMIT_NOFILE }
 
     private static func disableSignal(_ descriptor: Int32) {
       var value: Int32 = 1
@@ -251,6 +260,9 @@ package enum UnixSocket {
     }
   #else
     private static var streamType: Int32 { Int32(SOCK_STREAM.rawValue) }
+    private static var fileLimit: __rlimit_resource_t {
+      __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    }
 
     private static func disableSignal(_ descriptor: Int32) {}
 

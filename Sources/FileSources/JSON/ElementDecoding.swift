@@ -1,19 +1,19 @@
-import Foundation
+package import Foundation
 import SwappablePrimitives
 
 /// An error of an element that cannot be decoded.
 ///
 /// The type is not nested, because the optimizer of Swift 6.3 fails on thrown types that depend on a
 /// type parameter.
-struct ElementDecodingError: Error {
+package struct ElementDecodingError: Error {
   /// The offset of the element among the values to decode.
-  var offset: Int
+  package var offset: Int
   var code = JSONError.Code.undecodable
-  var reason: String
+  package var reason: String
 }
 
 /// A way to decode JSON values to the elements of a source.
-struct ElementDecoding<Element: Sendable>: Sendable {
+package struct ElementDecoding<Element: Sendable>: Sendable {
   /// Decodes all values, or throws.
   var decode: @Sendable (JSONValues) throws(ElementDecodingError) -> [Element]
 
@@ -32,6 +32,20 @@ struct ElementDecoding<Element: Sendable>: Sendable {
       }
       return decoded
     }
+  }
+
+  /// Decodes elements that were parsed before.
+  package func decode(_ elements: [JSONElement]) throws(ElementDecodingError) -> [Element] {
+    if let elements = elements as? [Element] { return elements }
+    var text: [UInt8] = []
+    var spans: [Range<Int>] = []
+    text.reserveCapacity(elements.reduce(0) { $0 + $1.utf8.count })
+    spans.reserveCapacity(elements.count)
+    for element in elements {
+      spans.append(text.count..<text.count + element.utf8.count)
+      text += element.utf8
+    }
+    return try decode(JSONValues(text: text, spans: spans, key: nil))
   }
 
   /// Describes an error of a decoder.
@@ -64,7 +78,7 @@ struct ElementDecoding<Element: Sendable>: Sendable {
 
 extension ElementDecoding where Element == JSONElement {
   /// Creates a decoding that returns the JSON elements themselves.
-  init() {
+  package init() {
     decode = { (values) throws(ElementDecodingError) in try values.elements() }
   }
 }
@@ -72,7 +86,7 @@ extension ElementDecoding where Element == JSONElement {
 extension ElementDecoding where Element: Decodable {
   /// Creates a decoding that uses `JSONDecoder`. It decodes values in batches, which amortizes the start
   /// of a decoder.
-  init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
+  package init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
     decode = { (values) throws(ElementDecodingError) in
       try values.inBatches { (batch) throws(ElementDecodingError) in
         try Self.decode(values, in: batch, configuring)

@@ -233,7 +233,7 @@ extension InputChange {
     }
   }
 
-  /// Compares the offsets and the old elements of the change with the list.
+  /// Checks the change against the list that it changes.
   ///
   /// - Parameter old: The elements before the change.
   /// - Throws: An error that names the first mismatch.
@@ -241,21 +241,35 @@ extension InputChange {
   package func checked(
     against old: some RandomAccessCollection<JSONElement>
   ) throws(InputEventError) -> Checked {
-    try Self.checkAscending(deletes.map(\.offset), "deletes")
-    try Self.checkAscending(inserts.map(\.offset), "inserts")
-    try Self.checkAscending(moves.map(\.to), "moves")
+    let checked = try checked(count: old.count)
     for delete in deletes {
-      try Self.check(delete.offset, old.count, "a deletion is at")
       try Self.check(
         delete.element, is: old[at: delete.offset], at: delete.offset, "a deleted element")
     }
-    let count = old.count - deletes.count + inserts.count
+    for update in updates {
+      try Self.check(
+        update.old, is: old[at: update.from], at: update.from, "the old element of an update")
+    }
+    return checked
+  }
+
+  /// Checks the offsets of the change.
+  ///
+  /// - Parameter oldCount: The number of elements before the change.
+  /// - Throws: An error that names the first mismatch.
+  /// - Complexity: O(k log k) for k operations.
+  func checked(count oldCount: Int) throws(InputEventError) -> Checked {
+    try Self.checkAscending(deletes.map(\.offset), "deletes")
+    try Self.checkAscending(inserts.map(\.offset), "inserts")
+    try Self.checkAscending(moves.map(\.to), "moves")
+    for delete in deletes { try Self.check(delete.offset, oldCount, "a deletion is at") }
+    let count = oldCount - deletes.count + inserts.count
     for insert in inserts { try Self.check(insert.offset, count, "an insertion is at") }
-    try checkMoves(oldCount: old.count, newCount: count)
+    try checkMoves(oldCount: oldCount, newCount: count)
     let order = Changeset(
       deletions: deletes.map(\.offset), insertions: inserts.map(\.offset),
       moves: moves.map { Changeset.Move(from: $0.from, to: $0.to) })
-    try checkUpdates(order, old, newCount: count)
+    try checkUpdates(order, oldCount: oldCount, newCount: count)
     return Checked(
       changeset: Changeset(
         deletions: order.deletions, insertions: order.insertions, moves: order.moves,
@@ -279,12 +293,12 @@ extension InputChange {
   }
 
   private func checkUpdates(
-    _ order: Changeset, _ old: some RandomAccessCollection<JSONElement>, newCount: Int
+    _ order: Changeset, oldCount: Int, newCount: Int
   ) throws(InputEventError) {
     try Self.checkAscending(updates.map(\.to), "updates")
     let origins = OffsetMap(order.inverse)
     for update in updates {
-      try Self.check(update.from, old.count, "an update is from")
+      try Self.check(update.from, oldCount, "an update is from")
       try Self.check(update.to, newCount, "an update is at")
       let origin = origins[update.to]
       guard origin == update.from else {
@@ -292,8 +306,6 @@ extension InputChange {
           "an update goes from \(update.from) to \(update.to), but the element at \(update.to) "
             + (origin.map { "comes from \($0)" } ?? "is inserted"))
       }
-      try Self.check(
-        update.old, is: old[at: update.from], at: update.from, "the old element of an update")
     }
   }
 

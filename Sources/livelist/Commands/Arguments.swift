@@ -7,6 +7,7 @@ struct Arguments {
     case key = "--key"
     case groupBy = "--group-by"
     case untilEOF = "--until-eof"
+    case listen = "--listen"
     case format = "--format"
     case prefer = "--prefer"
     case strict = "--strict"
@@ -17,6 +18,7 @@ struct Arguments {
   private(set) var key: String?
   private(set) var groupField: String?
   private(set) var untilEOF = false
+  private(set) var socketPath: String?
   private(set) var format: DiffOptions.Format?
   private(set) var preference: MergeConflict<JSONElement>.Preference?
   private(set) var isStrict = false
@@ -73,6 +75,11 @@ struct Arguments {
         throw .usage("--group-by occurs twice; use it once, because a list has one field of groups")
       }
       if let value { groupField = value } else { groupField = try fieldName(of: option) }
+    case .listen:
+      guard socketPath == nil else {
+        throw .usage("--listen occurs twice; use it once, because a server has one socket")
+      }
+      socketPath = try path(of: option, value)
     case .untilEOF:
       untilEOF = try flag(option, value)
     case .strict:
@@ -83,6 +90,20 @@ struct Arguments {
       preference = try choice(
         of: option, value, current: preference, "use --prefer mine or --prefer theirs")
     }
+  }
+
+  /// Parses the value `unix:PATH` of an option.
+  private mutating func path(
+    of option: Option, _ value: String?
+  ) throws(LivelistError) -> String {
+    guard let text = value ?? rest.popFirst() else {
+      throw .usage("\(option.rawValue) has no value; use \(option.rawValue) unix:PATH")
+    }
+    guard text.hasPrefix("unix:"), text.utf8.count > 5 else {
+      throw .usage(
+        "\(option.rawValue) cannot be \"\(text)\"; use \(option.rawValue) unix:PATH")
+    }
+    return String(text.dropFirst(5))
   }
 
   private func flag(_ option: Option, _ value: String?) throws(LivelistError) -> Bool {

@@ -10,6 +10,7 @@ enum Command {
   case diff(DiffOptions)
   case apply(old: SourceSpecification?)
   case merge(MergeOptions)
+  case serve(ServeOptions)
 
   /// Parses the arguments after the name of the program.
   init(_ arguments: [String]) throws(LivelistError) {
@@ -25,6 +26,7 @@ enum Command {
     case "diff": self = try Command.diff(&words)
     case "apply": self = try Command.apply(&words)
     case "merge": self = try Command.merge(&words)
+    case "serve": self = try Command.serve(&words)
     default:
       let kind = name.hasPrefix("-") ? "option" : "command"
       throw .usage("unknown \(kind) \"\(name)\"; \(Command.commandsHint)")
@@ -32,7 +34,7 @@ enum Command {
   }
 
   private static let commandsHint =
-    "use livelist watch, view, diff, apply or merge, or see livelist --help"
+    "use livelist watch, view, diff, apply, merge or serve, or see livelist --help"
 
   private static func watch(_ words: inout Arguments) throws(LivelistError) -> Command {
     try words.parse(options: [.key, .untilEOF])
@@ -101,6 +103,41 @@ enum Command {
   }
 }
 
+extension Command {
+  private static func serve(_ words: inout Arguments) throws(LivelistError) -> Command {
+    let usage = "livelist serve [--key FIELD] --listen unix:PATH NAME=SOURCE …"
+    try words.parse(options: [.key, .listen])
+    if let text = words.text { return text }
+    guard let path = words.socketPath else {
+      throw .usage("serve needs --listen unix:PATH; use \(usage)")
+    }
+    guard !words.operands.isEmpty else {
+      throw words.countError("serve needs at least one NAME=SOURCE", usage: usage)
+    }
+    var lists: [(name: String, source: SourceSpecification)] = []
+    for word in words.operands {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains(where: \.isWhitespace) else {
+        throw .usage("\"\(word)\" is not NAME=SOURCE; use \(usage)")
+      }
+      let name = String(parts[0])
+      guard !lists.contains(where: { $0.name == name }) else {
+        throw .usage("the name \"\(name)\" occurs twice; give each list a name of its own")
+      }
+      lists.append((name, try SourceSpecification(String(parts[1]))))
+    }
+    return .serve(ServeOptions(path: path, lists: lists, key: words.key))
+  }
+}
+
+struct ServeOptions {
+  /// The path of the socket.
+  let path: String
+  let lists: [(name: String, source: SourceSpecification)]
+  /// The field that identifies elements, in every source.
+  let key: String?
+}
+
 struct WatchOptions {
   let source: SourceSpecification
   /// The field that identifies elements, in every source.
@@ -166,6 +203,9 @@ extension Command {
         ancestor. Prints the elements as a JSON array, one element a line. Edits of one side only
         are kept. Different edits of the same element are a conflict: the preferred side wins, and
         a line on standard error reports the conflict.
+    livelist serve [--key FIELD] --listen unix:PATH NAME=SOURCE …
+        Serves lists to other processes of this user, on the socket at PATH. Each list has a name, and
+        is read as the source live:unix:PATH#NAME. A reader that was away receives one change.
     livelist --help
     livelist --version
 
@@ -175,11 +215,14 @@ extension Command {
                            inserts an element at the end
         sqlite:PATH?SQL    the rows of a query, each as an object with a member for each column;
                            the database is opened read-only, and PATH must not contain "?"
+        live:unix:PATH#NAME
+                           a list that livelist serve, or another program, serves on a socket
         lines:-            the events on standard input, in the format of livelist watch
                            (view only)
 
     --key FIELD   The member or column that identifies elements, in every source. The default is
-                  the first column of a query, and the whole element of a file.
+                  the first column of a query, the whole element of a file, and the key that the
+                  server names for a list that is served.
     --group-by FIELD
                   The member or column whose values are the sections of a view, in ascending order.
                   Elements without a value are in a section of their own, (none).
@@ -190,6 +233,8 @@ extension Command {
                   an element that the other side edited, the edit wins, unless theirs is preferred
                   and theirs deleted the element.
     --strict      If there is a conflict, prints no elements and exits with status 3.
+    --listen      The socket of serve. Only this user can connect to it. If a server that no longer
+                  runs has left it behind, it is replaced.
     --until-eof   Exits at the end of standard input, after all pending output is printed.
     --            Ends the options. All following arguments are operands.
 
@@ -198,6 +243,10 @@ extension Command {
     piped, reads the keys.
         swap SOURCE        switches to another source and prints the difference as one change
         quit               exits after all pending output is printed
+
+    serve reads commands from standard input, one a line:
+        swap NAME SOURCE   switches a list to another source
+        quit               closes all connections and exits
 
     Exit status: 0 on success; 1 if a source cannot be loaded at the start or events cannot be
     applied; 2 if the command line is not valid; 3 if merge --strict found a conflict.

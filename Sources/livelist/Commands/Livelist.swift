@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import RemoteSources
 
 /// The program: parses its arguments, runs the command, and exits with its status.
 @main
@@ -19,7 +20,10 @@ struct Livelist {
     if !isOutputOpen, command.isEndless { Program.end() }
     // Block the signals before any other thread starts, because threads inherit the blocked
     // signals.
-    if case .watch = command { Interruption.block() }
+    switch command {
+    case .watch, .serve: Interruption.block()
+    default: break
+    }
     Task.detached {
       do throws(LivelistError) {
         try await command.run()
@@ -39,7 +43,7 @@ extension Command {
   fileprivate var isEndless: Bool {
     switch self {
     case .watch, .view: true
-    case .help, .version, .diff, .apply, .merge: false
+    case .serve, .help, .version, .diff, .apply, .merge: false
     }
   }
 
@@ -52,6 +56,7 @@ extension Command {
     case .view(let options): try await View(options: options, output: output).run()
     case .diff(let options): try await Diff(options: options, output: output).run()
     case .apply(let old): try await Apply(old: old, output: output).run()
+    case .serve(let options): try await Serve(options: options).run()
     case .merge(let options): try await Merge(options: options, output: output).run()
     }
   }

@@ -48,7 +48,9 @@ struct Watch {
       do throws(LivelistError) {
         switch try WatchCommand(text) {
         case .quit: return true
-        case .swap(let source): try await swap(container, to: source, printer)
+        case .swap(let specification):
+          let source = try await container.swap(to: specification, key: options.key)
+          printer.sourceChanged(to: source.snapshot)
         case nil: break
         }
       } catch {
@@ -57,26 +59,6 @@ struct Watch {
     }
     await flush(container, printer)
     return options.endsWithInput
-  }
-
-  private func swap(
-    _ container: SwappableContainer<JSONElement>, to specification: SourceSpecification,
-    _ printer: EventPrinter
-  ) async throws(LivelistError) {
-    let source: any DataSource<JSONElement>
-    do throws(LivelistError) {
-      source = try specification.open(key: options.key)
-    } catch {
-      throw .input("cannot swap to \(specification.text): \(error.message)")
-    }
-    switch await container.swap(to: source).outcome {
-    case .swapped, .unchanged: printer.sourceChanged(to: source.snapshot)
-    case .failed(let error):
-      throw .input(
-        "cannot swap to \(specification.text): \(LivelistError(cannotLoad: error).message)")
-    case .superseded, .cancelled, .cycle:
-      throw .input("cannot swap to \(specification.text): the swap was canceled")
-    }
   }
 
   private func flush(
@@ -102,7 +84,7 @@ enum WatchCommand: Equatable {
     case "swap":
       guard !rest.isEmpty else {
         throw .usage(
-          "swap has no source; use swap json:PATH, swap jsonl:PATH or swap sqlite:PATH?SQL")
+          "swap has no source; use swap SOURCE, for example swap json:PATH")
       }
       self = .swap(try SourceSpecification(String(rest)))
     case "quit" where rest.isEmpty:

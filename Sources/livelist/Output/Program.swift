@@ -77,14 +77,19 @@ enum Interruption {
     pthread_sigmask(SIG_BLOCK, &signals, nil)
   }
 
-  /// Ends the program after a signal, or when the reader of the output is gone.
-  static func watch(_ output: Output) {
+  /// Calls a closure on a thread of its own when a signal has come.
+  static func onSignal(_ action: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
       var signals = signals
       var signal: Int32 = 0
       while sigwait(&signals, &signal) != 0 {}
-      output.endProgram()
+      action()
     }
+  }
+
+  /// Ends the program after a signal, or when the reader of the output is gone.
+  static func watch(_ output: Output) {
+    onSignal { output.endProgram() }
     Thread.detachNewThread {
       // Without requested events, `poll` reports only errors and a closed reading end.
       var request = pollfd(fd: output.descriptor, events: 0, revents: 0)

@@ -1,7 +1,9 @@
 import FileSources
 import Foundation
 import ObservableCollections
+import RemoteSources
 import SQLiteSources
+import SwappableSources
 
 /// A source of elements, as given on the command line.
 struct SourceSpecification: Sendable, Equatable {
@@ -9,6 +11,8 @@ struct SourceSpecification: Sendable, Equatable {
     case json(path: String)
     case jsonLines(path: String)
     case sqlite(path: String, sql: String)
+    /// A list that another process serves on a socket.
+    case live(path: String, list: String)
     /// The events on standard input.
     case lines
   }
@@ -17,7 +21,7 @@ struct SourceSpecification: Sendable, Equatable {
   let text: String
   let kind: Kind
 
-  /// Parses `json:PATH`, `jsonl:PATH` or `sqlite:PATH?SQL`.
+  /// Parses `json:PATH`, `jsonl:PATH`, `sqlite:PATH?SQL` or `live:unix:PATH#NAME`.
   ///
   /// - Parameters:
   ///   - text: The text on the command line.
@@ -33,6 +37,8 @@ struct SourceSpecification: Sendable, Equatable {
       kind = .jsonLines(path: path)
     } else if let rest = SourceSpecification.rest(of: text, after: "sqlite:") {
       kind = try SourceSpecification.sqlite(rest, in: text)
+    } else if let rest = SourceSpecification.rest(of: text, after: "live:") {
+      kind = try SourceSpecification.live(rest, in: text)
     } else if let rest = SourceSpecification.rest(of: text, after: "lines:") {
       guard rest == "-" else {
         throw .usage(
@@ -41,13 +47,14 @@ struct SourceSpecification: Sendable, Equatable {
       guard allowsLines else {
         throw .usage(
           "only livelist view supports the source lines:-; "
-            + "use json:PATH, jsonl:PATH or sqlite:PATH?SQL")
+            + "use json:PATH, jsonl:PATH, sqlite:PATH?SQL or live:unix:PATH#NAME")
       }
       kind = .lines
     } else {
       throw .usage(
         "unknown source \"\(text)\"; use json:PATH for a file with a JSON array, "
-          + "jsonl:PATH for a file with a JSON value on each line, or sqlite:PATH?SQL for a query")
+          + "jsonl:PATH for a file with a JSON value on each line, sqlite:PATH?SQL for a query, "
+          + "or live:unix:PATH#NAME for a list that another process serves")
     }
   }
 
@@ -63,6 +70,18 @@ struct SourceSpecification: Sendable, Equatable {
       throw .usage("the source \"\(text)\" has no path; use \(scheme)PATH")
     }
     return path
+  }
+
+  private static func live(_ rest: String, in text: String) throws(LivelistError) -> Kind {
+    guard let place = Self.rest(of: rest, after: "unix:"),
+      let mark = place.utf8.lastIndex(of: UInt8(ascii: "#")), mark != place.utf8.startIndex,
+      case let list = place.utf8[place.utf8.index(after: mark)...], !list.isEmpty
+    else {
+      throw .usage("the source \"\(text)\" has no socket or no name; use live:unix:PATH#NAME")
+    }
+    return .live(
+      path: String(decoding: place.utf8[..<mark], as: UTF8.self),
+      list: String(decoding: list, as: UTF8.self))
   }
 
   private static func sqlite(_ rest: String, in text: String) throws(LivelistError) -> Kind {
@@ -114,6 +133,8 @@ extension SourceSpecification {
       return JSONFileDataSource<JSONElement>(path: path, key: key)
     case .jsonLines(let path):
       return JSONLinesDataSource<JSONElement>(path: path, key: key)
+    case .live(let path, let list):
+      return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: key)
     case .lines: return LinesDataSource(descriptor: STDIN_FILENO, key: key)
     case .sqlite(let path, let sql):
       do throws(SQLiteError) {
@@ -134,6 +155,31 @@ extension DataSource<JSONElement> {
       return try await loaded()
     } catch {
       throw LivelistError(cannotLoad: error)
+    }
+  }
+}
+
+extension SwappableContainer<JSONElement> {
+  /// Swaps to a source, and waits for the outcome.
+  ///
+  /// - Parameter key: The field that identifies elements.
+  /// - Returns: The new source.
+  func swap(
+    to specification: SourceSpecification, key: String?
+  ) async throws(LivelistError) -> any DataSource<JSONElement> {
+    let source: any DataSource<JSONElement>
+    do throws(LivelistError) {
+      source = try specification.open(key: key)
+    } catch {
+      throw .input("cannot swap to \(specification.text): \(error.message)")
+    }
+    switch await swap(to: source).outcome {
+    case .swapped, .unchanged: return source
+    case .failed(let error):
+      throw .input(
+        "cannot swap to \(specification.text): \(LivelistError(cannotLoad: error).message)")
+    case .superseded, .cancelled, .cycle:
+      throw .input("cannot swap to \(specification.text): the swap was canceled")
     }
   }
 }

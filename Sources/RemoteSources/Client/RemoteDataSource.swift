@@ -1,0 +1,86 @@
+public import Diffing
+public import FileSources
+public import Foundation
+public import ObservableCollections
+import SwappablePrimitives
+
+/// A live collection that another process serves.
+///
+///     let packages = RemoteDataSource<Package>(.unixSocket(path: "/run/lists.sock", list: "packages"))
+///     let observation = packages.observe { print($0) }
+///
+/// The source is idle until it is first observed. Then it connects to the server and follows the list.
+///
+/// If the connection breaks, the contents stay, and the status is `failed`. The source connects again after a short
+/// pause, which grows with each failure. When it has connected, observers receive at most one change with all that
+/// happened meanwhile, and the status is that of the source on the server.
+public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSource {
+  public let collection: LiveCollection<Element>
+  private let reader: RemoteReader<Element>
+
+  init(
+    _ transport: any RemoteTransport, key: String?, decoding: ElementDecoding<Element>,
+    timing: RemoteTiming, clock: AnyClock
+  ) {
+    let contents = CollectionProperty<Element>(status: .idle)
+    collection = contents.collection
+    reader = RemoteReader(
+      transport, contents, key: key, decoding: decoding, timing: timing, clock: clock)
+  }
+
+  deinit { reader.stop() }
+
+  public func start() { reader.start() }
+}
+
+extension RemoteDataSource where Element: Decodable {
+  /// Creates a source of elements that `JSONDecoder` decodes.
+  ///
+  /// - Parameters:
+  ///   - transport: The connection to the list.
+  ///   - clock: The clock that measures pauses.
+  ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
+  ///     and the closure is called for each.
+  public convenience init(
+    _ transport: some RemoteTransport, clock: some Clock<Duration> = ContinuousClock(),
+    configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+  ) {
+    self.init(
+      transport, key: nil, decoding: ElementDecoding(configuring: configure),
+      timing: RemoteTiming(), clock: AnyClock(clock))
+  }
+}
+
+extension RemoteDataSource where Element == JSONElement {
+  /// Creates a source of the JSON elements themselves.
+  ///
+  /// - Parameters:
+  ///   - transport: The connection to the list.
+  ///   - key: The name of the member that identifies an element. By default, it is the one that the server names.
+  ///   - clock: The clock that measures pauses.
+  public convenience init(
+    _ transport: some RemoteTransport, key: String? = nil,
+    clock: some Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(
+      transport, key: key, decoding: ElementDecoding(), timing: RemoteTiming(),
+      clock: AnyClock(clock))
+  }
+}
+
+/// The pauses and limits of a remote source.
+struct RemoteTiming: Sendable {
+  /// The pause after the first failure. Each further failure doubles it.
+  var firstPause = Duration.milliseconds(100)
+  var longestPause = Duration.seconds(15)
+  /// The time after which a silent connection is given up. A server sends at least one line every 15 seconds.
+  var silence = Duration.seconds(45)
+  /// The maximum number of bytes of a line.
+  var lineLimit = 1 << 30
+
+  /// Returns the pause after a number of failures. It is random, so that clients do not return all at once.
+  func pause(after failures: Int) -> Duration {
+    let pause = min(longestPause, firstPause * (1 << min(max(0, failures - 1), 20)))
+    return pause * Double.random(in: 0.5...1)
+  }
+}

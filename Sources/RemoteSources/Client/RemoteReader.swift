@@ -1,0 +1,177 @@
+import Dispatch
+import FileSources
+import Diffing
+import ObservableCollections
+import SwappablePrimitives
+
+/// The connection of a remote source: it performs what its state machine decides.
+final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: the variables are accessed on the serial queue only.
+
+  private let queue = DispatchQueue(label: "swappable.remote")
+  private let transport: any RemoteTransport
+  private let contents: CollectionProperty<Element>
+  private let decoding: ElementDecoding<Element>
+  private let timing: RemoteTiming
+  private let pauseTimer: QueueTimer
+  private let silenceTimer: QueueTimer
+
+  private var machine = RemoteMachine()
+  /// The member that identifies elements: the one that the user names, or the one that the server names.
+  private var key: String?
+  private let isKeyFixed: Bool
+  /// The task that receives, and the number of the connection.
+  private var task: Task<Void, Never>?
+  private var connection = 0
+
+  init(
+    _ transport: any RemoteTransport, _ contents: CollectionProperty<Element>, key: String?,
+    decoding: ElementDecoding<Element>, timing: RemoteTiming, clock: AnyClock
+  ) {
+    (self.transport, self.contents, self.decoding) = (transport, contents, decoding)
+    (self.key, isKeyFixed, self.timing) = (key, key != nil, timing)
+    pauseTimer = QueueTimer(queue: queue, clock: clock)
+    silenceTimer = QueueTimer(queue: queue, clock: clock)
+  }
+
+  func start() { queue.async { [self] in handle(.start) } }
+
+  func stop() { queue.async { [self] in handle(.stop) } }
+
+  private func handle(_ input: RemoteMachine.Input, publish: (SourceStatus) -> Void = { _ in }) {
+    for action in machine.handle(input) {
+      switch action {
+      case .connect(let token): connect(since: token)
+      case .disconnect: disconnect()
+      case .publish(let status): publish(status)
+      case .show(let status): contents.setStatus(status)
+      case .pause(let failures):
+        pauseTimer.schedule(after: timing.pause(after: failures)) { [weak self] in
+          self?.handle(.retry)
+        }
+      }
+    }
+    if machine.state == .stopped {
+      pauseTimer.cancel()
+      silenceTimer.cancel()
+    }
+  }
+
+  // MARK: Connections
+
+  private func connect(since token: String?) {
+    connection += 1
+    restartSilence()
+    task = Task { [weak self, transport, connection, limit = timing.lineLimit] in
+      var splitter = LineSplitter(limit: limit)
+      do {
+        for try await part in try await transport.connect(since: token) {
+          let lines = try splitter.lines(in: part)
+          guard await self?.receive(lines, from: connection) ?? false else { return }
+        }
+        self?.end(connection, Self.error("the server closed the connection", transport))
+      } catch {
+        self?.end(connection, Self.error("\(error)", transport))
+      }
+    }
+  }
+
+  private func disconnect() {
+    connection += 1
+    silenceTimer.cancel()
+    task?.cancel()
+    task = nil
+  }
+
+  private func end(_ connection: Int, _ error: SourceError) {
+    queue.async { [weak self] in
+      if self?.connection == connection { self?.handle(.broken(error)) }
+    }
+  }
+
+  private func restartSilence() {
+    silenceTimer.schedule(after: timing.silence) { [weak self, timing, transport] in
+      self?.handle(
+        .broken(Self.error("the server has sent nothing for \(timing.silence)", transport)))
+    }
+  }
+
+  private static func error(_ reason: String, _ transport: any RemoteTransport) -> SourceError {
+    SourceError(
+      code: "disconnected",
+      message: "\(transport): \(reason); the last contents stay, and the connection is made again")
+  }
+
+  // MARK: Receiving
+
+  /// Processes lines on the queue, and waits until this is done.
+  ///
+  /// - Returns: A Boolean value that indicates whether the connection goes on.
+  private func receive(_ lines: [[UInt8]], from connection: Int) async -> Bool {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in
+        if self.connection == connection { restartSilence() }
+        for line in lines where self.connection == connection { receive(line) }
+        continuation.resume(returning: self.connection == connection)
+      }
+    }
+  }
+
+  private func receive(_ line: [UInt8]) {
+    if InputEvent.isBlank(line) { return }
+    do throws(InputEventError) {
+      try receive(InputEvent(line, key: key))
+    } catch {
+      handle(
+        .broken(Self.error("the server sent a line that is not valid: \(error.reason)", transport)))
+    }
+  }
+
+  private func receive(_ event: InputEvent) throws(InputEventError) {
+    switch event {
+    case .initial(let initial):
+      let elements = try decode(initial.elements)
+      if !isKeyFixed { key = initial.key }
+      handle(.initial(revision: initial.revision, token: initial.token)) { status in
+        contents.publish(elements, status: status)
+      }
+    case .change(let change):
+      guard let revision = machine.revision else {
+        throw InputEventError("the first event is a change, not an initial event")
+      }
+      try change.checkContinues(from: revision)
+      let checked: InputChange.Checked
+      do throws(InputEventError) {
+        checked = try check(change)
+      } catch {
+        return handle(.mismatch(Self.error("a change does not fit: \(error.reason)", transport)))
+      }
+      let inserted = try decode(checked.inserted)
+      let updated = try decode(checked.updated)
+      handle(.change(revision: change.revision, token: change.token)) { status in
+        contents.publish(
+          received: checked.changeset, inserted: inserted, updated: updated, status: status)
+      }
+    case .status(let state, let message):
+      handle(.status(SourceStatus(reported: state, message)))
+    case .alive(let revision, let token): handle(.alive(revision: revision, token: token))
+    case .error(let message):
+      handle(.broken(Self.error("the server reports: \(message)", transport)))
+    }
+  }
+
+  private func check(_ change: InputChange) throws(InputEventError) -> InputChange.Checked {
+    if let snapshot = contents.snapshot as? Snapshot<JSONElement> {
+      return try change.checked(against: snapshot)
+    }
+    return try change.checked(count: contents.count)
+  }
+
+  private func decode(_ elements: [JSONElement]) throws(InputEventError) -> [Element] {
+    do throws(ElementDecodingError) {
+      return try decoding.decode(elements)
+    } catch {
+      throw InputEventError("the element \(error.offset) cannot be decoded: \(error.reason)")
+    }
+  }
+}

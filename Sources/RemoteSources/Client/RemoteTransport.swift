@@ -1,0 +1,122 @@
+import Dispatch
+import Foundation
+import ObservableCollections
+import SwappablePrimitives
+
+/// A way to connect to a list on a server.
+///
+/// A transport for HTTP or WebSocket is a type of yours:
+///
+///     struct HTTPTransport: RemoteTransport {
+///       let url: URL
+///       var description: String { url.absoluteString }
+///       func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> { … }
+///     }
+public protocol RemoteTransport: Sendable, CustomStringConvertible {
+  /// Connects to the list.
+  ///
+  /// The bytes are lines in the format of a ``Feed``, in parts of any size. The sequence ends if the connection
+  /// ends. If the task is canceled, the connection must be closed.
+  ///
+  /// - Parameter token: The token to resume from, or `nil` to receive the contents.
+  /// - Returns: The bytes that the server sends.
+  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error>
+}
+
+extension RemoteTransport where Self == UnixSocketTransport {
+  /// Returns a connection to a list of a `FeedServer`.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the socket.
+  ///   - list: The name of the list.
+  public static func unixSocket(path: String, list: String) -> UnixSocketTransport {
+    UnixSocketTransport(path: path, list: list)
+  }
+}
+
+/// A connection to a list of a `FeedServer` on this machine.
+public struct UnixSocketTransport: RemoteTransport {
+  /// The absolute path of the socket.
+  public let path: String
+  /// The name of the list.
+  public let list: String
+
+  init(path: String, list: String) {
+    (self.path, self.list) = (absolutePath(path), list)
+  }
+
+  /// The path of the socket and the name of the list.
+  public var description: String { "live:unix:\(path)#\(list)" }
+
+  public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
+    let descriptor = try UnixSocket.makeConnection(to: path)
+    let stream = SocketStream(descriptor)
+    guard UnixSocket.isOwnPeer(descriptor) else {
+      throw SourceError(
+        code: "remote-user", message: "the socket \(path) belongs to another user")
+    }
+    try await stream.send(FeedRequest(list: list, token: token).bytes)
+    return AsyncThrowingStream { try await stream.receive() }
+  }
+}
+
+/// A connected socket, which one task at a time uses.
+private final class SocketStream: Sendable {
+  private let descriptor: Int32
+  private let queue = DispatchQueue(label: "swappable.remote")
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ bytes: [UInt8]) async throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { UnixSocket.sendNow($0, to: descriptor) }
+      guard let count else { return }
+      rest = rest.dropFirst(count)
+      if count == 0 { try await waitUntilReady(toWrite: true) }
+    }
+  }
+
+  /// Returns the next bytes, or `nil` at the end.
+  func receive() async throws -> [UInt8]? {
+    while true {
+      var received = UnixSocket.Received.nothing
+      let bytes = [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+        received = UnixSocket.receive(into: UnsafeMutableRawBufferPointer(buffer), from: descriptor)
+        if case .bytes(let number) = received { count = number }
+      }
+      switch received {
+      case .bytes: return bytes
+      case .end: return nil
+      case .failed(let code):
+        throw SourceError(
+          code: "remote-socket", message: "the connection broke: \(String(cString: strerror(code)))"
+        )
+      case .nothing: try await waitUntilReady(toWrite: false)
+      }
+    }
+  }
+
+  /// Waits until the socket is ready. If the task is canceled, the socket is shut down, and is ready, too.
+  private func waitUntilReady(toWrite isWriting: Bool) async throws {
+    try Task.checkCancellation()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let source: any DispatchSourceProtocol =
+          isWriting
+          ? DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
+          : DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { source.cancel() }
+        // The descriptor may be closed only after the source has released it.
+        source.setCancelHandler { continuation.resume() }
+        source.activate()
+      }
+    } onCancel: {
+      shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+  }
+}
