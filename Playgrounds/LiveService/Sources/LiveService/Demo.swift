@@ -38,7 +38,7 @@ struct Demo: AsyncParsableCommand {
   }
 
   private func serveInventory(in directory: String, _ options: Service.Options) async throws {
-    var inventory = Inventory(count: rows)
+    let inventory = Inventory(count: rows)
     let path = directory + "/inventory.json"
     try inventory.save(to: path)
     var count = inventory

@@ -1,8 +1,8 @@
 import Hummingbird
+import NIOConcurrencyHelpers
 import NIOCore
 import RemoteSources
 import ServiceLifecycle
-import Synchronization
 
 /// The lines of a feed as Server-Sent Events, for one client.
 struct EventStream {
@@ -65,17 +65,17 @@ final class StreamLimit: Sendable {
 
     fileprivate init(_ owner: StreamLimit) { self.owner = owner }
 
-    deinit { owner.count.withLock { $0 -= 1 } }
+    deinit { owner.count.withLockedValue { $0 -= 1 } }
   }
 
   let limit: Int
-  private let count = Mutex(0)
+  private let count = NIOLockedValueBox(0)
 
   init(_ limit: Int) { self.limit = limit }
 
   /// Returns a slot for one more stream, or `nil` if there is no room.
   func claim() -> Slot? {
-    let isFree = count.withLock { count in
+    let isFree = count.withLockedValue { count in
       guard count < limit else { return false }
       count += 1
       return true

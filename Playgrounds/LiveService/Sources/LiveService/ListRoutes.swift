@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import NIOCore
 import RemoteSources
@@ -77,13 +78,13 @@ struct ListRoutes: Sendable {
         .serviceUnavailable, headers: [.retryAfter: "5"],
         message: "all \(streams.limit) event streams are in use; try again later")
     }
-    let token = request.headers[.lastEventID] ?? request.uri.queryParameters.get("since")
+    let token = request.headers[named: "Last-Event-ID"] ?? request.uri.queryParameters.get("since")
     let writer = StalledWriteGuard(channel: context.channel, limit: stallLimit)
+    var headers: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]
+    // Proxies must pass each event on at once.
+    headers[named: "X-Accel-Buffering"] = "no"
     return Response(
-      status: .ok,
-      headers: [
-        .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
-      ],
+      status: .ok, headers: headers,
       body: ResponseBody { output in
         // The slot is released with the response.
         defer { withExtendedLifetime(slot) {} }
@@ -122,7 +123,12 @@ struct ListRoutes: Sendable {
   }
 }
 
-extension HTTPField.Name {
-  static let lastEventID = Self("Last-Event-ID")!
-  static let accelBuffering = Self("X-Accel-Buffering")!
+extension HTTPFields {
+  /// The value of a field that has no constant.
+  subscript(named name: String) -> String? {
+    get { HTTPField.Name(name).flatMap { self[$0] } }
+    set {
+      if let name = HTTPField.Name(name) { self[name] = newValue }
+    }
+  }
 }

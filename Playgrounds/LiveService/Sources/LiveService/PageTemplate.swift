@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 
 /// The page, whose script and style carry a new number in each response.

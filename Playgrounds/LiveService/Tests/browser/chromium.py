@@ -154,6 +154,10 @@ class Page:
                 raise AssertionError(f"still not true after {timeout} s: {condition}")
             time.sleep(0.02)
 
+    def wait_for(self, expression, expected):
+        """Waits until a JavaScript expression has a value."""
+        self.wait(f"JSON.stringify({expression}) === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
+
     def press(self, key, text=None):
         codes = {"Escape": 27, "Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "PageDown": 34, "End": 35, "Home": 36}
         event = {"key": key, "code": key, "windowsVirtualKeyCode": codes.get(key, 0)}
