@@ -2,10 +2,10 @@ public import Diffing
 
 /// A value of each element of a collection, and the combination of all of them.
 @usableFromInline
-final class ElementValues<Value: Sendable>: @unchecked Sendable {
-  // Sendable: an operator owns the values, and only one thread at a time calls an operator.
+package final class ElementValues<Value: Sendable>: @unchecked Sendable {
+  // Sendable: an operator or a feed owns the values, and only one thread at a time calls the owner.
 
-  @usableFromInline typealias Combine = @Sendable (Value, Value) -> Value
+  @usableFromInline package typealias Combine = @Sendable (Value, Value) -> Value
 
   @usableFromInline let empty: Value
   @usableFromInline let combine: Combine
@@ -17,23 +17,23 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
   ///   - empty: The combination of no values.
   ///   - combine: An associative function that combines the values of two adjacent parts.
   @inlinable
-  init(empty: Value, combine: @escaping Combine) {
+  package init(empty: Value, combine: @escaping Combine) {
     self.empty = empty
     self.combine = combine
     tree = SummaryTree([], empty: empty, combine: combine)
   }
 
   /// The number of values.
-  @inlinable var count: Int { tree.count }
+  @inlinable package var count: Int { tree.count }
 
   /// The combination of all values.
-  @inlinable var total: Value { tree.total }
+  @inlinable package var total: Value { tree.total }
 
   /// Replaces all values.
   ///
   /// - Complexity: O(*n*) for the new values.
   @inlinable
-  func replaceAll(with values: [Value]) {
+  package func replaceAll(with values: [Value]) {
     tree = SummaryTree(values, empty: empty, combine: combine)
   }
 
@@ -51,24 +51,42 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
     _ change: CollectionChange<Element>, _ value: (Element) -> Value,
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
-    let (changeset, after) = (change.changeset, change.after)
+    let after = change.after
+    follow(change.changeset, { value(after[$0]) }, removed: removed, added: added)
+  }
+
+  /// Follows a change of the collection that the values are computed from.
+  ///
+  /// - Parameters:
+  ///   - changeset: The change.
+  ///   - value: A closure that computes the value of the element at an offset after the change. It is called once for
+  ///     each inserted or updated element.
+  ///   - removed: A closure that receives each value that is dropped.
+  ///   - added: A closure that receives each new value.
+  /// - Complexity: O(*k* log *n*) for *k* changed elements.
+  @inlinable
+  package func follow(
+    _ changeset: Changeset, _ value: (Int) -> Value,
+    removed: (Value) -> Void = { _ in }, added: (Value) -> Void = { _ in }
+  ) {
     // Many edits take longer than a new tree: more than a twentieth of 10,000 values, and a tenth of a million.
-    if changeset.changeCount > 8, 16 * changeset.changeCount > after.count {
-      rebuild(change, value, removed: removed, added: added)
+    let newCount = tree.count + changeset.countChange
+    if changeset.changeCount > 8, 16 * changeset.changeCount > newCount {
+      rebuild(changeset, value, removed: removed, added: added)
       return
     }
     if changeset.moves.isEmpty {
       for offset in changeset.deletions.reversed() { removed(tree.remove(at: offset)) }
       for offset in changeset.insertions {
-        let new = value(after[offset])
+        let new = value(offset)
         tree.insert(new, at: offset)
         added(new)
       }
     } else {
-      followMoves(change, value, removed: removed, added: added)
+      followMoves(changeset, value, removed: removed, added: added)
     }
     for update in changeset.updates {
-      let new = value(after[update.to])
+      let new = value(update.to)
       removed(tree.replace(at: update.to, with: new))
       added(new)
     }
@@ -77,11 +95,10 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
   /// Follows deletions, insertions and moves: removes by descending offset, and then inserts by ascending
   /// offset.
   @inlinable
-  func followMoves<Element>(
-    _ change: CollectionChange<Element>, _ value: (Element) -> Value,
+  func followMoves(
+    _ changeset: Changeset, _ value: (Int) -> Value,
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
-    let (changeset, after) = (change.changeset, change.after)
     var moved: [Int: Value] = [:]
     var deletions = changeset.deletions[...]
     for offset in changeset.removals.reversed() {
@@ -97,7 +114,7 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
     func insert(before end: Int) {
       while let offset = insertions.first, offset < end {
         insertions.removeFirst()
-        let new = value(after[offset])
+        let new = value(offset)
         tree.insert(new, at: offset)
         added(new)
       }
@@ -114,11 +131,10 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
 
   /// Creates the tree again, with the values of the elements that were kept.
   @inlinable
-  func rebuild<Element>(
-    _ change: CollectionChange<Element>, _ value: (Element) -> Value,
+  func rebuild(
+    _ changeset: Changeset, _ value: (Int) -> Value,
     removed: (Value) -> Void, added: (Value) -> Void
   ) {
-    let changeset = change.changeset
     let old = tree.array
     for offset in changeset.deletions { removed(old[offset]) }
     let origins = changeset.origins(oldCount: old.count)
@@ -135,7 +151,7 @@ final class ElementValues<Value: Sendable>: @unchecked Sendable {
         updates.removeFirst()
         removed(old[origin])
       }
-      new.append(value(change.after[offset]))
+      new.append(value(offset))
       added(new[offset])
     }
     replaceAll(with: new)

@@ -1,0 +1,277 @@
+import DataSourceTesting
+import Diffing
+import FileSources
+import ObservableCollections
+@testable import RemoteSources
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct FeedTests {
+  /// A subscriber that folds lines.
+  struct Subscriber {
+    var iterator: Feed.Lines.Iterator
+    var items: [Item]
+    var token: String?
+    var revision: Int
+    var lines: [Feed.Line] = []
+
+    init(
+      _ feed: Feed, since token: String? = nil, holding items: [Item] = [], at revision: Int = -1
+    ) {
+      iterator = feed.lines(since: token).makeAsyncIterator()
+      (self.items, self.token, self.revision) = (items, token, revision)
+    }
+
+    /// Receives one line.
+    mutating func receive() async throws {
+      let line = try #require(await iterator.next())
+      lines.append(line)
+      if let new = line.token { token = new }
+      switch try InputEvent(Array(line.text.utf8)) {
+      case .initial(let initial):
+        items = try decode(initial.elements)
+        revision = initial.revision
+      case .change(let change):
+        #expect(change.since == revision)
+        let checked = try change.checked(count: items.count)
+        items = checked.changeset.applying(
+          to: items, inserted: try decode(checked.inserted), updated: try decode(checked.updated))
+        revision = change.revision
+      case .alive(let revision, _): self.revision = revision
+      case .status, .error: break
+      }
+    }
+
+    /// Receives lines until the items are those of a source.
+    mutating func catchUp(with source: CollectionProperty<Item>) async throws {
+      repeat { try await receive() } while items != Array(source.snapshot)
+    }
+
+    private func decode(_ elements: [JSONElement]) throws -> [Item] {
+      try ElementDecoding<Item>(configuring: { _ in }).decode(elements)
+    }
+  }
+
+  @Test func `a subscriber receives the contents, and then each change`() async throws {
+    let source = CollectionProperty<Item>([Item(1), Item(2)])
+    let feed = Feed(source, key: "id")
+    var subscriber = Subscriber(feed)
+    try await subscriber.receive()
+    #expect(
+      subscriber.lines[0].text.hasPrefix(#"{"event":"initial","revision":0,"key":"id","token":"#))
+    #expect(subscriber.items == [Item(1), Item(2)])
+    source.append(Item(3))
+    try await subscriber.receive()
+    #expect(subscriber.items == [Item(1), Item(2), Item(3)])
+    #expect(subscriber.lines[1].token != subscriber.lines[0].token)
+  }
+
+  @Test func `a subscriber that does not ask receives one composed change`() async throws {
+    let source = CollectionProperty<Item>([Item(1)])
+    let feed = Feed(source)
+    var subscriber = Subscriber(feed)
+    try await subscriber.receive()
+    for n in 1...100 { source.update(at: 0) { $0.n = n } }
+    try await subscriber.receive()
+    #expect(subscriber.items == [Item(1, 100)])
+    #expect(subscriber.lines[1].text.contains(#""since":0,"revision":100"#))
+  }
+
+  @Test func `all subscribers share one line`() async throws {
+    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let feed = Feed(source)
+    var one = Subscriber(feed)
+    var other = Subscriber(feed)
+    try await one.receive()
+    try await other.receive()
+    source.remove(at: 3)
+    try await one.receive()
+    try await other.receive()
+    #expect(one.lines[0].storage === other.lines[0].storage)
+    #expect(one.lines[1].storage === other.lines[1].storage)
+  }
+
+  @Test func `a late subscriber may receive a recent line and a change`() async throws {
+    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let feed = Feed(source)
+    var one = Subscriber(feed)
+    try await one.receive()
+    source.remove(at: 3)
+    var other = Subscriber(feed)
+    try await other.receive()
+    #expect(one.lines[0].storage === other.lines[0].storage)
+    try await other.receive()
+    #expect(other.items == Array(source.snapshot))
+    // A snapshot is always of the latest revision.
+    let snapshot = try #require(feed.snapshot())
+    #expect(snapshot.storage.revision == 1)
+    #expect(snapshot.token == other.token)
+  }
+
+  @Test func `many changes after a recent line make a new one`() async throws {
+    let source = CollectionProperty<Item>((0..<50).map { Item($0) })
+    let feed = Feed(source)
+    var one = Subscriber(feed)
+    try await one.receive()
+    for offset in 0..<20 { source.update(at: offset) { $0.n = 1 } }
+    var other = Subscriber(feed)
+    try await other.receive()
+    #expect(other.items == Array(source.snapshot))
+    withExtendedLifetime(one) {}
+  }
+
+  @Test(arguments: [false, true])
+  func `resuming from each revision gives the present contents`(repeats: Bool) async throws {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      var editor = RandomEditor<Item>(seed: seed, repeats: repeats)
+      let source = CollectionProperty<Item>(editor.makeElements())
+      let feed = Feed(source, retaining: .init(revisions: 20))
+      var points: [(token: String, items: [Item], revision: Int)] = []
+      for _ in 0..<40 {
+        let line = try #require(feed.snapshot())
+        points.append((try #require(line.token), Array(source.snapshot), source.revision))
+        try editor.step(source)
+      }
+      for (index, point) in points.enumerated() {
+        var subscriber = Subscriber(
+          feed, since: point.token, holding: point.items, at: point.revision)
+        try await subscriber.catchUp(with: source)
+        let kinds = subscriber.lines.map { $0.text.prefix(18) }
+        let isInWindow = point.revision >= source.revision - 20
+        #expect(
+          kinds.first == (isInWindow ? #"{"event":"alive","# : #"{"event":"initial""#).prefix(18)
+            || kinds.first == #"{"event":"alive",""#,
+          "seed \(seed), point \(index): \(kinds)")
+        #expect(subscriber.lines.count <= 2, "seed \(seed), point \(index): \(kinds)")
+      }
+    }
+  }
+
+  @Test func `a token survives a restart with equal contents`() async throws {
+    let items = (0..<20).map { Item($0) }
+    let token = try #require(Feed(CollectionProperty(items), key: "id").snapshot()?.token)
+    let source = CollectionProperty(items)
+    let feed = Feed(source, key: "id")
+    var subscriber = Subscriber(feed, since: token, holding: items, at: 99)
+    try await subscriber.receive()
+    #expect(subscriber.lines[0].text.hasPrefix(#"{"event":"alive","revision":0,"#))
+    #expect(subscriber.token != token)
+    source.append(Item(100))
+    try await subscriber.receive()
+    #expect(subscriber.items == items + [Item(100)])
+    #expect(subscriber.lines[1].text.hasPrefix(#"{"event":"change","since":0,"#))
+  }
+
+  @Test func `a token of a previous run is valid after a change, too`() async throws {
+    let items = (0..<20).map { Item($0) }
+    let token = try #require(Feed(CollectionProperty(items)).snapshot()?.token)
+    let source = CollectionProperty(items)
+    let feed = Feed(source)
+    source.remove(at: 4)
+    var subscriber = Subscriber(feed, since: token, holding: items, at: 99)
+    try await subscriber.catchUp(with: source)
+    #expect(
+      subscriber.lines.map { $0.text.prefix(15) } == [#"{"event":"alive"#, #"{"event":"chang"#])
+  }
+
+  @Test func `a token of other contents begins with the contents`() async throws {
+    let token = try #require(Feed(CollectionProperty([Item(1), Item(2)])).snapshot()?.token)
+    for items in [[Item(2), Item(1)], [Item(1)], [], [Item(1), Item(2, 1)]] {
+      var subscriber = Subscriber(Feed(CollectionProperty(items)), since: token)
+      try await subscriber.receive()
+      #expect(subscriber.lines[0].text.hasPrefix(#"{"event":"initial""#))
+      #expect(subscriber.items == items)
+    }
+  }
+
+  @Test(arguments: ["", "-", "--", "a-b-c", "x-1-", "ä", String(repeating: "a-1-", count: 10_000)])
+  func `a string that is no token begins with the contents`(token: String) async throws {
+    var subscriber = Subscriber(Feed(CollectionProperty([Item(1)])), since: token)
+    try await subscriber.receive()
+    #expect(subscriber.items == [Item(1)])
+  }
+
+  @Test func `before the first load there are only status lines`() async throws {
+    let source = CollectionProperty<Item>(status: .loading)
+    let feed = Feed(source)
+    #expect(feed.snapshot() == nil)
+    var subscriber = Subscriber(feed)
+    try await subscriber.receive()
+    #expect(subscriber.lines[0].text == #"{"event":"status","state":"loading"}"#)
+    #expect(subscriber.lines[0].token == nil)
+    source.setStatus(.failed(SourceError(code: "x", message: "no such \"file\"")))
+    try await subscriber.receive()
+    #expect(
+      subscriber.lines[1].text
+        == #"{"event":"status","state":"failed","message":"no such \"file\""}"#)
+    source.publish([Item(5)], status: .loaded)
+    try await subscriber.receive()
+    #expect(subscriber.items == [Item(5)])
+    source.setStatus(.missing(SourceError(code: "y", message: "gone")))
+    try await subscriber.receive()
+    #expect(subscriber.lines[3].text.hasPrefix(#"{"event":"status","state":"missing""#))
+  }
+
+  @Test func `an element that cannot be encoded holds the list back`() async throws {
+    struct Number: Differentiable, Hashable, Encodable {
+      var value: Double
+      var differenceIdentifier: Double { value }
+    }
+    let source = CollectionProperty([Number(value: 1)])
+    let feed = Feed(source)
+    var lines = feed.lines().makeAsyncIterator()
+    #expect(await lines.next()?.text.contains(#""elements":[{"value":1}]"#) == true)
+    source.append(Number(value: .nan))
+    let status = try #require(await lines.next()?.text)
+    #expect(
+      status.hasPrefix(#"{"event":"status","state":"failed","message":"the element 1 cannot"#))
+    #expect(feed.snapshot() == nil)
+    source.publish([Number(value: 1), Number(value: 2)], status: .loaded)
+    #expect(await lines.next()?.text.contains(#""since":0,"revision":2"#) == true)
+    #expect(await lines.next()?.text == #"{"event":"status","state":"loaded"}"#)
+  }
+
+  @Test func `a silent list sends a sign of life`() async throws {
+    let clock = ManualClock()
+    let feed = Feed(CollectionProperty([Item(1)]))
+    let lines = feed.lines(aliveEvery: .seconds(15), clock: clock)
+    let received = Shared<[String]>([])
+    let task = Task {
+      for await line in lines { received.append(line.text) }
+    }
+    for count in 1...3 {
+      try await clock.waitForSleepers(1)
+      #expect(received.value.count == count)
+      clock.advance(by: .seconds(15))
+    }
+    try await clock.waitForSleepers(1)
+    #expect(
+      received.value.dropFirst().allSatisfy { $0.hasPrefix(#"{"event":"alive","revision":0,"#) })
+    task.cancel()
+    await task.value
+  }
+
+  @Test func `a canceled task ends its lines`() async throws {
+    let feed = Feed(CollectionProperty([Item(1)]))
+    let task = Task {
+      var count = 0
+      for await _ in feed.lines() { count += 1 }
+      return count
+    }
+    task.cancel()
+    #expect(await task.value <= 1)
+  }
+
+  @Test func `a feed keeps its source alive, and is released`() async throws {
+    weak var source: CollectionProperty<Item>?
+    weak var released: Feed?
+    do {
+      let property = CollectionProperty([Item(1)])
+      let feed = Feed(property)
+      (source, released) = (property, feed)
+      _ = feed.snapshot()
+    }
+    #expect(released == nil)
+    #expect(source == nil)
+  }
+}

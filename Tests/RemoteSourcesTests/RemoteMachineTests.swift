@@ -1,0 +1,160 @@
+import ObservableCollections
+@testable import RemoteSources
+import Testing
+
+/// Each state with each input, and what follows.
+@Suite struct RemoteMachineTests {
+  typealias Machine = RemoteMachine
+
+  static let lost = SourceError(code: "test", message: "lost")
+  static let failed = SourceStatus.failed(SourceError(code: "test", message: "failed"))
+
+  /// Returns a machine in a state.
+  ///
+  /// - Parameter hasContents: A Boolean value that indicates whether the machine has the contents of revision 7.
+  static func machine(_ state: Machine.State, hasContents: Bool) -> Machine {
+    var machine = Machine()
+    if state == .idle { return machine }
+    _ = machine.handle(.start)
+    if hasContents { _ = machine.handle(.initial(revision: 7, token: "seven")) }
+    switch state {
+    case .idle: break
+    case .connecting:
+      if hasContents {
+        _ = machine.handle(.broken(lost))
+        _ = machine.handle(.retry)
+      }
+    case .live: break
+    case .pausing: _ = machine.handle(.broken(lost))
+    case .stopped: _ = machine.handle(.stop)
+    }
+    #expect(machine.state == state)
+    return machine
+  }
+
+  static let inputs: [Machine.Input] = [
+    .start, .initial(revision: 9, token: "nine"), .change(revision: 9, token: "nine"),
+    .alive(revision: 7, token: "other"), .status(failed), .broken(lost), .mismatch(lost), .retry,
+    .stop,
+  ]
+
+  /// What a machine with contents does: the next state, the actions, and the token afterward.
+  struct Cell {
+    var state: Machine.State
+    var actions: [Machine.Action] = []
+    var token: String? = "seven"
+  }
+
+  static let broken = [
+    Machine.Action.disconnect, .show(.failed(lost)), .pause(failures: 1),
+  ]
+  static let brokenAgain = [
+    Machine.Action.disconnect, .show(.failed(lost)), .pause(failures: 2),
+  ]
+
+  static func expected(_ state: Machine.State, _ input: Machine.Input) -> Cell {
+    switch (state, input) {
+    case (.idle, .start):
+      Cell(state: .connecting, actions: [.show(.loading), .connect(since: nil)], token: nil)
+    case (.idle, .stop): Cell(state: .stopped, token: nil)
+    case (.idle, _): Cell(state: .idle, token: nil)
+
+    case (.connecting, .initial), (.connecting, .change), (.live, .initial), (.live, .change):
+      Cell(state: .live, actions: [.publish(.loaded)], token: "nine")
+    case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
+    case (.connecting, .broken): Cell(state: .pausing, actions: brokenAgain)
+    case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
+    case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
+    case (.connecting, .start), (.connecting, .status), (.connecting, .retry):
+      Cell(state: .connecting)
+
+    case (.live, .status): Cell(state: .live, actions: [.show(failed)])
+    case (.live, .broken): Cell(state: .pausing, actions: broken)
+    case (.live, .mismatch): Cell(state: .pausing, actions: broken, token: nil)
+    case (.live, .start), (.live, .alive), (.live, .retry): Cell(state: .live)
+
+    case (.pausing, .retry):
+      Cell(state: .connecting, actions: [.connect(since: "seven")])
+    case (.pausing, .stop): Cell(state: .stopped)
+    case (.pausing, _): Cell(state: .pausing)
+
+    case (.stopped, _): Cell(state: .stopped)
+    }
+  }
+
+  @Test(arguments: Machine.State.allCases, inputs)
+  func `each state has an answer to each input`(
+    state: Machine.State, input: Machine.Input
+  ) {
+    var machine = Self.machine(state, hasContents: true)
+    let cell = Self.expected(state, input)
+    #expect(machine.handle(input) == cell.actions)
+    #expect(machine.state == cell.state)
+    #expect(machine.token == cell.token)
+  }
+
+  @Test func `the first connection has no token, and shows a failure of the source`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    #expect(machine.handle(.status(.loading)) == [])
+    #expect(machine.handle(.status(Self.failed)) == [.show(Self.failed)])
+    #expect(machine.handle(.broken(Self.lost)) == Self.broken)
+    #expect(machine.handle(.retry) == [.connect(since: nil)])
+  }
+
+  @Test func `a server that confirms contents that the client does not have is left`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    let actions = machine.handle(.alive(revision: 7, token: "seven"))
+    #expect(actions.first == .disconnect)
+    #expect(machine.state == .pausing)
+    #expect(machine.token == nil)
+  }
+
+  @Test func `a confirmation of another revision shows that a change was lost`() {
+    var machine = Self.machine(.live, hasContents: true)
+    #expect(machine.handle(.alive(revision: 8, token: "eight")).first == .disconnect)
+    #expect(machine.state == .pausing)
+    #expect(machine.handle(.retry) == [.connect(since: "seven")])
+  }
+
+  @Test(arguments: [6, 7])
+  func `contents of an earlier revision on the same connection are refused`(revision: Int) {
+    var machine = Self.machine(.live, hasContents: true)
+    #expect(machine.handle(.initial(revision: revision, token: "old")).first == .disconnect)
+    #expect(machine.state == .pausing)
+    #expect(machine.token == "seven")
+  }
+
+  @Test func `a server that has started again has lower revisions`() {
+    var machine = Self.machine(.connecting, hasContents: true)
+    #expect(machine.handle(.initial(revision: 1, token: "one")) == [.publish(.loaded)])
+    #expect(machine.revision == 1)
+  }
+
+  @Test func `a status that the server reports stays with the following changes`() {
+    var machine = Self.machine(.live, hasContents: true)
+    _ = machine.handle(.status(Self.failed))
+    #expect(machine.handle(.change(revision: 8, token: "eight")) == [.publish(Self.failed)])
+    _ = machine.handle(.broken(Self.lost))
+    _ = machine.handle(.retry)
+    #expect(machine.handle(.alive(revision: 8, token: "eight")) == [.show(.loaded)])
+  }
+
+  @Test func `failures are counted until contents have come`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    for failures in 1...5 {
+      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: failures))
+      _ = machine.handle(.retry)
+    }
+    _ = machine.handle(.initial(revision: 1, token: nil))
+    #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
+  }
+
+  @Test func `pauses double up to a limit, and are random`() {
+    let timing = RemoteTiming()
+    for failures in 1...100 {
+      let longest = min(timing.longestPause, timing.firstPause * (1 << min(failures - 1, 20)))
+      let pause = timing.pause(after: failures)
+      #expect(pause <= longest && pause >= longest / 2)
+    }
+  }
+}
