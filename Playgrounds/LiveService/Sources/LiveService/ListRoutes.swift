@@ -31,8 +31,7 @@ struct ListRoutes: Sendable {
   }
 
   private func describe() throws -> Response {
-    let body = try JSONEncoder().encode(["lists": lists.all.map(\.description)])
-    return .json(String(decoding: body, as: UTF8.self))
+    .json(try JSONEncoder().encode(["lists": lists.all.map(\.description)]))
   }
 
   // MARK: The contents
@@ -42,7 +41,8 @@ struct ListRoutes: Sendable {
     guard let line = list.feed.snapshot(), let token = line.token else {
       let reason = list.status.error.map { ": \($0.message)" } ?? ""
       throw HTTPError(
-        .serviceUnavailable, headers: [.retryAfter: "1"], message: "the list has not loaded\(reason)")
+        .serviceUnavailable, headers: [.retryAfter: "1"],
+        message: "the list has not loaded\(reason)")
     }
     let tag = "\"\(token)\""
     let headers: HTTPFields = [
@@ -76,7 +76,7 @@ struct ListRoutes: Sendable {
     guard let slot = streams.claim() else {
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: "5"],
-        message: "all \(streams.limit) event streams are in use; try again later")
+        message: "the limit of open event streams, \(streams.limit), is reached; try again later")
     }
     let token = request.headers[named: "Last-Event-ID"] ?? request.uri.queryParameters.get("since")
     let writer = StalledWriteGuard(channel: context.channel, limit: stallLimit)
@@ -104,21 +104,21 @@ struct ListRoutes: Sendable {
     let list = try list(context)
     var request = request
     let body = try await request.collectBody(upTo: Self.bodyLimit)
-    guard let wanted = try? JSONDecoder().decode(SwapRequest.self, from: Data(body.readableBytesView))
-    else {
+    let data = Data(body.readableBytesView)
+    guard let wanted = try? JSONDecoder().decode(SwapRequest.self, from: data) else {
       throw HTTPError(.badRequest, message: "the body must be {\"source\": \"NAME\"}")
     }
     let sources = list.description.sources.joined(separator: ", ")
     switch await list.swap(toSource: wanted.source) {
     case nil:
       throw HTTPError(
-        .badRequest, message: "the list has no source \"\(wanted.source)\"; its sources are \(sources)")
+        .badRequest,
+        message: "the list has no source \"\(wanted.source)\"; its sources are \(sources)")
     case .failed(let error): throw HTTPError(.badGateway, message: error.message)
     case .superseded, .cancelled, .cycle:
       throw HTTPError(.conflict, message: "another swap has replaced this one")
     case .swapped, .unchanged:
-      return .json(
-        String(decoding: try JSONEncoder().encode(list.description), as: UTF8.self))
+      return .json(try JSONEncoder().encode(list.description))
     }
   }
 }

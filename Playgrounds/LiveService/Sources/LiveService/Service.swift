@@ -46,7 +46,9 @@ struct Service: Sendable {
     logger.logLevel = .notice
     if options.authorize == nil, !LocalHost.isLoopback(options.address) {
       logger.warning(
-        "Everyone who reaches \(options.address) can read and swap the lists: use --bearer-token-file")
+        """
+        Everyone who reaches \(options.address) can read and swap the lists: use --bearer-token-file
+        """)
     }
     return Application(
       router: router(),
@@ -67,7 +69,7 @@ struct Service: Sendable {
     router.add(middleware: HostCheck(names: options.hostNames + [options.address]))
     let page = PageTemplate()
     router.get("/") { _, _ in page.response() }
-    router.get("/health") { _, _ in health() }
+    router.get("/health") { _, _ in try health() }
     let group = router.group("/lists")
     if let authorize = options.authorize {
       group.add(middleware: Authorization(isAllowed: authorize))
@@ -79,9 +81,9 @@ struct Service: Sendable {
   }
 
   /// Reports the state of each list. A list whose source has failed still serves its last valid contents.
-  private func health() -> Response {
-    let states = lists.all.map { "\"\($0.name)\":\"\($0.stateName)\"" }.joined(separator: ",")
-    return .json("{\"lists\":{\(states)}}")
+  private func health() throws -> Response {
+    let states = lists.all.map { ($0.name, $0.stateName) }
+    return .json(try JSONEncoder().encode(["lists": Dictionary(uniqueKeysWithValues: states)]))
   }
 }
 
@@ -94,6 +96,13 @@ struct ServiceContext: RequestContext {
     coreContext = CoreRequestContextStorage(source: source)
     channel = source.channel
   }
+
+  /// The encoder of error messages.
+  var responseEncoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .withoutEscapingSlashes
+    return encoder
+  }
 }
 
 /// An error that ends the service.
@@ -104,11 +113,11 @@ struct ServiceError: Error, CustomStringConvertible {
 }
 
 extension Response {
-  /// Creates a response from JSON text.
-  static func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+  /// Creates a response that is not cached from JSON.
+  static func json(_ body: Data) -> Response {
     Response(
-      status: status,
+      status: .ok,
       headers: [.contentType: "application/json", .cacheControl: "no-store"],
-      body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
   }
 }

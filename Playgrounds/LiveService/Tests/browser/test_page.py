@@ -222,7 +222,7 @@ class PageTests(unittest.TestCase):
         second.wait(f"{STATE} === 'busy'")
         # The contents are there. Only the events are missing.
         self.assertEqual(second.value(COUNT), "20 rows")
-        self.assertIn("in use", second.value("document.getElementById('notice-text').textContent"))
+        self.assertIn("limit", second.value("document.getElementById('notice-text').textContent"))
         self.shoot(second, "busy")
         first.go("about:blank")
         second.wait(LIVE)
