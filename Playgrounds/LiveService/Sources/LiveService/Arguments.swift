@@ -29,18 +29,17 @@ enum SourceSpecification: Sendable {
 }
 
 /// The argument `NAME=SOURCE`.
-struct ListArgument: ExpressibleByArgument {
+struct ListArgument {
   let name: String
   let source: SourceSpecification
 
-  init?(argument: String) {
-    guard let (name, source) = parts(of: argument[...]) else { return nil }
-    (self.name, self.source) = (name, source)
+  init(_ argument: String) throws {
+    (name, source) = try parts(of: argument[...])
   }
 }
 
 /// The argument `LIST:NAME=SOURCE`.
-struct SourceArgument: ExpressibleByArgument {
+struct SourceArgument {
   let list: String
   let name: String
   let source: SourceSpecification
@@ -49,43 +48,43 @@ struct SourceArgument: ExpressibleByArgument {
     (self.list, self.name, self.source) = (list, name, source)
   }
 
-  init?(argument: String) {
-    guard let colon = argument.firstIndex(of: ":"), isName(argument[..<colon]),
-      let (name, source) = parts(of: argument[argument.index(after: colon)...])
-    else { return nil }
-    self.init(list: String(argument[..<colon]), name: name, source)
+  init(_ argument: String) throws {
+    let (list, rest) = try split(argument[...], at: ":", "LIST:NAME=SOURCE")
+    let (name, source) = try parts(of: rest)
+    self.init(list: list, name: name, source)
   }
 }
 
 /// The argument `MEMBER` or `LIST:MEMBER`.
-struct KeyArgument: ExpressibleByArgument {
+struct KeyArgument {
   let list: String?
   let member: String
 
-  init?(argument: String) {
+  init(_ argument: String) throws {
     let colon = argument.firstIndex(of: ":")
     list = colon.map { String(argument[..<$0]) }
     member = colon.map { String(argument[argument.index(after: $0)...]) } ?? argument
-    guard !member.isEmpty else { return nil }
+    guard !member.isEmpty else { throw ValidationError("the name of the member is missing") }
   }
 }
 
-private func parts(of text: Substring) -> (name: String, source: SourceSpecification)? {
-  guard let equals = text.firstIndex(of: "="), isName(text[..<equals]),
-    let source = try? SourceSpecification(text[text.index(after: equals)...])
-  else { return nil }
-  return (String(text[..<equals]), source)
+private func parts(of text: Substring) throws -> (name: String, source: SourceSpecification) {
+  let (name, source) = try split(text, at: "=", "NAME=SOURCE")
+  return (name, try SourceSpecification(source))
 }
 
-/// Returns a Boolean value that indicates whether a text can be a name in an address.
-private func isName(_ text: Substring) -> Bool {
-  !text.isEmpty
-    && text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
+/// Splits a text after a name that can be part of an address.
+private func split(
+  _ text: Substring, at separator: Character, _ form: String
+) throws -> (name: String, rest: Substring) {
+  guard let end = text.firstIndex(of: separator) else {
+    throw ValidationError("\"\(text)\" has no \"\(separator)\"; use \(form)")
+  }
+  let name = text[..<end]
+  guard !name.isEmpty,
+    name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) })
+  else {
+    throw ValidationError("\"\(name)\" is not a name; use letters, digits, - and _")
+  }
+  return (String(name), text[text.index(after: end)...])
 }

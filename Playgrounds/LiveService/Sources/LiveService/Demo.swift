@@ -38,24 +38,25 @@ struct Demo: AsyncParsableCommand {
   }
 
   private func serveInventory(in directory: String, _ options: Service.Options) async throws {
-    let inventory = Inventory(count: rows)
-    let path = directory + "/inventory.json"
-    try inventory.save(to: path)
-    var count = inventory
-    for _ in 0..<(rows / 20) { count.edit() }
-    try count.save(to: directory + "/count.json")
+    let original = Inventory(count: rows)
+    var counted = original
+    for _ in 0..<(rows / 20) { counted.edit() }
+    let inventories = [("original", original), ("counted", counted)]
+    let path: @Sendable (String) -> String = { "\(directory)/\($0).json" }
+    for (name, inventory) in inventories { try inventory.save(to: path(name)) }
     let list = try ServedList(
       name: "inventory", key: "id",
-      sources: [
-        SourceArgument(list: "inventory", name: "original", .json(path: path)),
-        SourceArgument(list: "inventory", name: "counted", .json(path: directory + "/count.json")),
-      ])
-    let editing = Task { [inventory] in
-      var inventory = inventory
+      sources: inventories.map { name, _ in
+        SourceArgument(list: "inventory", name: name, .json(path: path(name)))
+      })
+    let editing = Task {
+      var inventories = inventories
       while !Task.isCancelled {
         try await Task.sleep(for: .milliseconds(1200))
-        for _ in 0..<Int.random(in: 1...3) { inventory.edit() }
-        try inventory.save(to: path)
+        for offset in inventories.indices {
+          for _ in 0..<Int.random(in: 1...3) { inventories[offset].1.edit() }
+          try inventories[offset].1.save(to: path(inventories[offset].0))
+        }
       }
     }
     defer { editing.cancel() }
@@ -103,18 +104,16 @@ private struct Inventory: Sendable {
     var name: String
     var shelf: String
     var count: Int
-    var price: Int
+    var grams: Int
 
     var json: String {
-      let price = "\(price / 100).\(String(price % 100 + 100).dropFirst())"
-      return
-        #"{"id":\#(id),"name":"\#(name)","shelf":"\#(shelf)","count":\#(count),"price":\#(price)}"#
+      #"{"id":\#(id),"name":"\#(name)","shelf":"\#(shelf)","count":\#(count),"grams":\#(grams)}"#
     }
 
     static func random(id: Int) -> Item {
       Item(
         id: id, name: "\(Inventory.kinds[id % 16]), \(Inventory.varieties[id / 16 % 16])",
-        shelf: Self.shelf(), count: .random(in: 0...240), price: .random(in: 80...2400))
+        shelf: Self.shelf(), count: .random(in: 0...240), grams: .random(in: 4...90) * 25)
     }
 
     static func shelf() -> String { "\("ABCDEF".randomElement() ?? "A")\(Int.random(in: 1...30))" }
@@ -148,7 +147,7 @@ private struct Inventory: Sendable {
       items.insert(.random(id: lastID), at: near)
     case 2 where items.count > 20: items.remove(at: near)
     case 3: items.insert(items.remove(at: offset), at: near)
-    case 4: items[near].price += .random(in: 5...60)
+    case 4: items[near].grams += 25
     case 5: items[near].shelf = Item.shelf()
     case 6: items[offset].count = .random(in: 0...240)
     default: items[near].count = .random(in: 0...240)

@@ -4,7 +4,7 @@ import ArgumentParser
 @main
 struct LiveService: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Serves live lists to browsers.",
+    commandName: "LiveService", abstract: "Serves live lists to browsers.",
     subcommands: [Serve.self, Demo.self],
     defaultSubcommand: Serve.self)
 }
@@ -22,16 +22,21 @@ struct Serve: AsyncParsableCommand {
       A source is json:PATH, a file with a JSON array, or jsonl:PATH, a file with a JSON value on each line.
       """)
 
-  @Option(help: ArgumentHelp("A list and its first source.", valueName: "NAME=SOURCE"))
+  @Option(
+    help: ArgumentHelp("A list and its first source.", valueName: "NAME=SOURCE"),
+    transform: ListArgument.init)
   var list: [ListArgument]
 
-  @Option(help: ArgumentHelp("A further source of a list.", valueName: "LIST:NAME=SOURCE"))
+  @Option(
+    help: ArgumentHelp("A further source of a list.", valueName: "LIST:NAME=SOURCE"),
+    transform: SourceArgument.init)
   var source: [SourceArgument] = []
 
   @Option(
     help: ArgumentHelp(
       "The member that identifies an element, in one list or in all. Without it, the whole element does.",
-      valueName: "[LIST:]MEMBER"))
+      valueName: "[LIST:]MEMBER"),
+    transform: KeyArgument.init)
   var key: [KeyArgument] = []
 
   @OptionGroup var network: NetworkOptions

@@ -156,7 +156,7 @@ class Page:
 
     def wait_for(self, expression, expected):
         """Waits until a JavaScript expression has a value."""
-        self.wait(f"JSON.stringify({expression}) === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
+        self.wait(f"JSON.stringify(({expression}) ?? null) === {json.dumps(json.dumps(expected, separators=(',', ':')))}")
 
     def press(self, key, text=None):
         codes = {"Escape": 27, "Enter": 13, "ArrowDown": 40, "ArrowUp": 38, "PageDown": 34, "End": 35, "Home": 36}
