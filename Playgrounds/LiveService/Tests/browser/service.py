@@ -63,9 +63,9 @@ class Service:
     def start(self):
         self._process = subprocess.Popen(
             [
-                self._program, "--key", "id", "--port", str(self.port),
+                self._program, "--key", "packages:id", "--port", str(self.port),
                 "--list", f"packages=json:{self.path('original.json')}",
-                "--source", f"packages:updated=json:{self.path('updated.json')}", *self._options,
+                "--source", f"packages:updated=json:{self.path('updated.json')}", *(option.replace("{folder}", self._folder) for option in self._options),
             ],
             stdout=subprocess.DEVNULL)
         end = time.monotonic() + 60

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import tempfile
 import unittest
 
 from chromium import Chromium
@@ -197,6 +198,18 @@ class PageTests(unittest.TestCase):
         self.assertTrue(page.value(f"window.kept === {row('package-1003')}"))
         page.wait_for(f"{row('package-1010')}.getAttribute('aria-selected')", "true")
 
+        # If the contents are the same after the restart, they are not sent again.
+        received = "performance.getEntriesByName('initial')[0].startTime"
+        before = page.value(received)
+        service.kill()
+        page.wait(f"{STATE} === 'reconnecting'")
+        service.start()
+        page.wait(LIVE)
+        service.rows[1006]["version"] = "9.9"
+        service.save()
+        page.wait_for(mark("package-1006"), "updated")
+        self.assertEqual(page.value(received), before)
+
     def test_08_survives_being_offline(self):
         service = self.serve(make_rows(2000))
         page = self.open(service)
@@ -242,7 +255,7 @@ class PageTests(unittest.TestCase):
             self.assertTrue(one.value("document.getElementById('notice').hidden"))
 
     def test_11_asks_for_a_token(self):
-        with open(os.path.join(self.enterContext(_folder()), "tokens"), "w") as file:
+        with open(os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "tokens"), "w") as file:
             file.write("one\nsecret\n")
         service = self.serve(make_rows(20), options=["--bearer-token-file", file.name])
         page = self.browser.open(service.address)
@@ -281,6 +294,7 @@ class PageTests(unittest.TestCase):
         service.rows[1998]["version"] = "9.9"
         service.save()
         page.wait("document.getElementById('details-members').textContent.includes('9.9')")
+        page.wait_for("document.querySelector('#details-members del').textContent", "1.10")
         page.wait_for(selected, "package-1999")
         self.shoot(page, "details")
         del service.rows[1998]
@@ -323,10 +337,22 @@ class PageTests(unittest.TestCase):
         page.set_window(400, 760)
         self.shoot(page, "narrow")
 
-
-def _folder():
-    import tempfile
-    return tempfile.TemporaryDirectory(prefix="live-service-")
+    def test_15_shows_several_lists_and_values_without_members(self):
+        service = self.serve(make_rows(3), options=["--list", "words=json:{folder}/words.json"])
+        service.write('["one", "two", "three"]', "words.json")
+        page = self.browser.open(service.address + "?list=words")
+        self.addCleanup(page.close)
+        values = ("[...document.querySelectorAll('.row')].map((row) =>"
+                  " [row.children[1].textContent, row.dataset.mark ?? ''])")
+        page.wait_for(values, [["one", ""], ["two", ""], ["three", ""]])
+        service.write('["one", 2, "three"]', "words.json")
+        page.wait_for(values, [["one", ""], ["2", "inserted"], ["three", ""]])
+        page.click("#lists a:first-child")
+        page.wait_for(COUNT, "3 rows")
+        page.wait("document.getElementById('body').textContent.includes('package-1')")
+        service.write("[]", "words.json")
+        page.click("#lists a:last-child")
+        page.wait_for("document.getElementById('empty').textContent", "The list is empty.")
 
 
 if __name__ == "__main__":
