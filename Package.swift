@@ -226,8 +226,8 @@ let package = Package(
       "GuideTests",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
-        "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
-        "DataSourceTesting", "TestHelper", "TestSupport",
+        "Swappable", "SQLiteSources", "RemoteSources", "Synchronizers", "SynchronizerStores",
+        "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "LivelistTests",

@@ -37,7 +37,7 @@ import Testing
         items = checked.changeset.applying(
           to: items, inserted: try decode(checked.inserted), updated: try decode(checked.updated))
         revision = change.revision
-      case .alive(let revision, _): self.revision = revision
+      case .alive(_, let revision, _): self.revision = revision
       case .status, .error: break
       }
     }

@@ -34,7 +34,8 @@ import Testing
 
   static let inputs: [Machine.Input] = [
     .start, .initial(revision: 9, token: "nine"), .change(revision: 9, token: "nine"),
-    .alive(revision: 7, token: "other"), .status(failed), .broken(lost), .mismatch(lost), .retry,
+    .alive(since: "seven", revision: 7, token: "other"), .status(failed), .broken(lost),
+    .refused(lost), .mismatch(lost), .retry,
     .stop,
   ]
 
@@ -62,14 +63,15 @@ import Testing
     case (.connecting, .initial), (.connecting, .change), (.live, .initial), (.live, .change):
       Cell(state: .live, actions: [.publish(.loaded)], token: "nine")
     case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
-    case (.connecting, .broken): Cell(state: .pausing, actions: brokenAgain)
+    case (.connecting, .broken), (.connecting, .refused):
+      Cell(state: .pausing, actions: brokenAgain)
     case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
     case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
     case (.connecting, .start), (.connecting, .status), (.connecting, .retry):
       Cell(state: .connecting)
 
     case (.live, .status): Cell(state: .live, actions: [.show(failed)])
-    case (.live, .broken): Cell(state: .pausing, actions: broken)
+    case (.live, .broken), (.live, .refused): Cell(state: .pausing, actions: broken)
     case (.live, .mismatch): Cell(state: .pausing, actions: broken, token: nil)
     case (.live, .start), (.live, .alive), (.live, .retry): Cell(state: .live)
 
@@ -97,23 +99,40 @@ import Testing
     var machine = Self.machine(.connecting, hasContents: false)
     #expect(machine.handle(.status(.loading)) == [])
     #expect(machine.handle(.status(Self.failed)) == [.show(Self.failed)])
-    #expect(machine.handle(.broken(Self.lost)) == Self.broken)
+    #expect(machine.handle(.refused(Self.lost)) == Self.broken)
     #expect(machine.handle(.retry) == [.connect(since: nil)])
+  }
+
+  @Test func `before the first contents, connections may break a few times`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    for failures in 1...4 {
+      #expect(machine.handle(.broken(Self.lost)) == [.disconnect, .pause(failures: failures)])
+      _ = machine.handle(.retry)
+    }
+    #expect(
+      machine.handle(.broken(Self.lost))
+        == [.disconnect, .show(.failed(Self.lost)), .pause(failures: 5)])
   }
 
   @Test func `a server that confirms contents that the client does not have is left`() {
     var machine = Self.machine(.connecting, hasContents: false)
-    let actions = machine.handle(.alive(revision: 7, token: "seven"))
-    #expect(actions.first == .disconnect)
-    #expect(machine.state == .pausing)
+    let actions = machine.handle(.alive(since: nil, revision: 7, token: "seven"))
+    #expect(actions == [.disconnect, .pause(failures: 1)])
     #expect(machine.token == nil)
   }
 
   @Test func `a confirmation of another revision shows that a change was lost`() {
     var machine = Self.machine(.live, hasContents: true)
-    #expect(machine.handle(.alive(revision: 8, token: "eight")).first == .disconnect)
+    #expect(machine.handle(.alive(since: nil, revision: 8, token: "eight")).first == .disconnect)
     #expect(machine.state == .pausing)
     #expect(machine.handle(.retry) == [.connect(since: "seven")])
+  }
+
+  @Test func `a sign of life does not answer the request of a client that resumes`() {
+    var machine = Self.machine(.connecting, hasContents: true)
+    let actions = machine.handle(.alive(since: nil, revision: 8, token: "eight"))
+    #expect(actions.first == .disconnect)
+    #expect(machine.token == "seven")
   }
 
   @Test(arguments: [6, 7])
@@ -136,7 +155,8 @@ import Testing
     #expect(machine.handle(.change(revision: 8, token: "eight")) == [.publish(Self.failed)])
     _ = machine.handle(.broken(Self.lost))
     _ = machine.handle(.retry)
-    #expect(machine.handle(.alive(revision: 8, token: "eight")) == [.show(.loaded)])
+    let answer = Machine.Input.alive(since: "eight", revision: 8, token: "eight")
+    #expect(machine.handle(answer) == [.show(.loaded)])
   }
 
   @Test func `failures are counted until contents have come`() {

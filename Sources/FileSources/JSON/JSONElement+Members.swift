@@ -79,6 +79,12 @@ extension JSONElement {
     }
   }
 
+  /// The name of the member that identifies the element, or `nil` if the whole element does.
+  package var keyName: String? {
+    let member = JSONMemberRanges(storage.bytes).first { $0.value == storage.key }
+    return member?.name.map { JSONText.decoded(storage.bytes[$0]) }
+  }
+
   /// Returns the values of an array.
   ///
   /// - Parameter key: The name of the member that identifies a value. If it is `nil`, the whole value

@@ -47,8 +47,8 @@ public struct EventStreamParser: Sendable {
 
   /// Creates a parser for one connection.
   ///
-  /// - Parameter maximumEventSize: The maximum number of bytes of the data of an event, and of a line. It limits
-  ///   the memory that a server can occupy.
+  /// - Parameter maximumEventSize: The maximum number of bytes of the data of an event, and of a line. The
+  ///   default is 64 MiB. The parser may use a few times as much memory.
   public init(maximumEventSize: Int = 64 << 20) {
     precondition(
       maximumEventSize >= 1, "maximumEventSize must be at least 1, but is \(maximumEventSize)")
@@ -57,7 +57,7 @@ public struct EventStreamParser: Sendable {
 
   /// Parses the next bytes of the stream.
   ///
-  /// - Parameter bytes: The bytes that follow those of the previous call.
+  /// - Parameter bytes: The bytes that follow the bytes of the previous call.
   /// - Returns: The events that are complete with these bytes.
   /// - Throws: An error if an event is too large. If other events are complete before it, this call returns them, and
   ///   the next call throws the error. After an error, each call throws it again.

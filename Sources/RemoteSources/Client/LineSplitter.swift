@@ -25,7 +25,7 @@ struct LineSplitter {
     bytes += rest
     guard bytes.count <= limit else {
       throw SourceError(
-        code: "remote-line",
+        code: "disconnected",
         message: "the server sent a line of more than \(limit) bytes")
     }
     return lines

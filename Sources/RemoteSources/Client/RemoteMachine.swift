@@ -10,9 +10,10 @@ import ObservableCollections
 /// | `start` | connect | – | – | – | – |
 /// | `initial` | – | publish, live | publish if it is newer, otherwise break | – | – |
 /// | `change` | – | publish, live | publish | – | – |
-/// | `alive` | – | live if there are contents, otherwise break | break if the revision differs | – | – |
+/// | `alive` | – | live if it answers the token, otherwise break | break if the revision differs | – | – |
 /// | `status` | – | show it if there are no contents | show it | – | – |
-/// | `broken` | – | break | break | – | – |
+/// | `broken` | – | break, silently at first if there are no contents | break | – | – |
+/// | `refused` | – | break | break | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
 /// | `retry` | – | – | – | connect | – |
 /// | `stop` | stop | disconnect, stop | disconnect, stop | stop | – |
@@ -37,11 +38,13 @@ struct RemoteMachine {
     case initial(revision: Int, token: String?)
     /// A change from the present revision to another one.
     case change(revision: Int, token: String?)
-    /// The server has no change since a revision.
-    case alive(revision: Int, token: String)
+    /// The server has no change since a revision, or it resumes from the token that the client has sent.
+    case alive(since: String?, revision: Int, token: String)
     case status(SourceStatus)
     /// The connection ended, or what it sends is of no use.
     case broken(SourceError)
+    /// The connection could not be made, or the server does not send the list.
+    case refused(SourceError)
     /// A change does not fit the contents.
     case mismatch(SourceError)
     /// The pause is over.
@@ -89,13 +92,14 @@ struct RemoteMachine {
       return [.publish(advance(to: revision, token))]
     case (.live, .change(let revision, let token)):
       return [.publish(advance(to: revision, token))]
-    case (.connecting, .alive(let revision, let token)):
-      guard self.revision != nil else {
-        return breakOff(Self.error("the server sent no contents"))
+    case (.connecting, .alive(let request, let revision, let token)):
+      // A change may have been lost before a line that does not answer the token.
+      guard let request, request == self.token else {
+        return handle(.broken(Self.error("the server did not answer the request")))
       }
       reported = .loaded
       return [.show(advance(to: revision, token))]
-    case (.live, .alive(let revision, _)):
+    case (.live, .alive(_, let revision, _)):
       if revision == self.revision { return [] }
       return breakOff(Self.error("a change was lost"))
     case (.connecting, .status(let status)):
@@ -103,7 +107,10 @@ struct RemoteMachine {
     case (.live, .status(let status)):
       reported = status
       return [.show(status)]
-    case (.connecting, .broken(let error)), (.live, .broken(let error)):
+    case (.connecting, .broken(let error)):
+      return breakOff(error, isSilent: revision == nil && failures < Self.silentFailures)
+    case (.live, .broken(let error)), (.connecting, .refused(let error)),
+      (.live, .refused(let error)):
       return breakOff(error)
     case (.connecting, .mismatch(let error)), (.live, .mismatch(let error)):
       token = nil
@@ -126,13 +133,17 @@ struct RemoteMachine {
     return reported
   }
 
-  private mutating func breakOff(_ error: SourceError) -> [Action] {
+  /// The number of connections that may break before the first contents without a failure of the source.
+  private static let silentFailures = 4
+
+  private mutating func breakOff(_ error: SourceError, isSilent: Bool = false) -> [Action] {
     state = .pausing
     failures += 1
-    return [.disconnect, .show(.failed(error)), .pause(failures: failures)]
+    let status = isSilent ? [] : [Action.show(.failed(error))]
+    return [.disconnect] + status + [.pause(failures: failures)]
   }
 
   private static func error(_ reason: String) -> SourceError {
-    SourceError(code: "remote-protocol", message: "\(reason); the connection is made again")
+    SourceError(code: "disconnected", message: "\(reason); the connection is made again")
   }
 }

@@ -64,14 +64,22 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     restartSilence()
     task = Task { [weak self, transport, connection, limit = timing.lineLimit] in
       var splitter = LineSplitter(limit: limit)
+      let parts: any AsyncSequence<[UInt8], any Error>
       do {
-        for try await part in try await transport.connect(since: token) {
+        parts = try await transport.connect(since: token)
+      } catch {
+        self?.post(.refused(Self.error("\(error)", transport)), from: connection)
+        return
+      }
+      do {
+        for try await part in parts {
           let lines = try splitter.lines(in: part)
           guard await self?.receive(lines, from: connection) ?? false else { return }
         }
-        self?.end(connection, Self.error("the server closed the connection", transport))
+        let reason = "the server closed the connection"
+        self?.post(.broken(Self.error(reason, transport)), from: connection)
       } catch {
-        self?.end(connection, Self.error("\(error)", transport))
+        self?.post(.broken(Self.error("\(error)", transport)), from: connection)
       }
     }
   }
@@ -83,9 +91,9 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     task = nil
   }
 
-  private func end(_ connection: Int, _ error: SourceError) {
+  private func post(_ input: RemoteMachine.Input, from connection: Int) {
     queue.async { [weak self] in
-      if self?.connection == connection { self?.handle(.broken(error)) }
+      if self?.connection == connection { self?.handle(input) }
     }
   }
 
@@ -154,9 +162,10 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       }
     case .status(let state, let message):
       handle(.status(SourceStatus(reported: state, message)))
-    case .alive(let revision, let token): handle(.alive(revision: revision, token: token))
+    case .alive(let request, let revision, let token):
+      handle(.alive(since: request, revision: revision, token: token))
     case .error(let message):
-      handle(.broken(Self.error("the server reports: \(message)", transport)))
+      handle(.refused(Self.error("the server reports: \(message)", transport)))
     }
   }
 

@@ -49,11 +49,17 @@ public struct UnixSocketTransport: RemoteTransport {
   public var description: String { "live:unix:\(path)#\(list)" }
 
   public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
-    let descriptor = try UnixSocket.makeConnection(to: path)
+    let descriptor: Int32
+    do throws(SocketError) {
+      descriptor = try UnixSocket.makeConnection(to: path)
+    } catch {
+      // The description of the transport has the path.
+      throw SourceError(
+        code: "disconnected", message: "cannot connect: \(error.reason)", underlying: error)
+    }
     let stream = SocketStream(descriptor)
     guard UnixSocket.isOwnPeer(descriptor) else {
-      throw SourceError(
-        code: "remote-user", message: "the socket \(path) belongs to another user")
+      throw SourceError(code: "disconnected", message: "the socket belongs to another user")
     }
     try await stream.send(FeedRequest(list: list, token: token).bytes)
     return AsyncThrowingStream { try await stream.receive() }
@@ -94,7 +100,7 @@ private final class SocketStream: Sendable {
       case .end: return nil
       case .failed(let code):
         throw SourceError(
-          code: "remote-socket", message: "the connection broke: \(String(cString: strerror(code)))"
+          code: "disconnected", message: "the connection broke: \(String(cString: strerror(code)))"
         )
       case .nothing: try await waitUntilReady(toWrite: false)
       }

@@ -178,7 +178,7 @@ struct FeedCursor: Sendable {
     guard case .revision(let revision, let token) = position else {
       return contents.line(for: contents.status)
     }
-    return contents.alive(at: revision, token: token)
+    return contents.alive(since: nil, at: revision, token: token)
   }
 
   private mutating func reset() -> Feed.Line? {

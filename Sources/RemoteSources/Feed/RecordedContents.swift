@@ -23,7 +23,9 @@ protocol FeedContents: AnyObject, Sendable {
   func next(after revision: Int) -> FeedStep
 
   /// Returns a line that says that a subscriber has the latest revision.
-  func alive(at revision: Int, token: String) -> Feed.Line
+  ///
+  /// - Parameter request: The token that the subscriber has sent, if the line is the answer.
+  func alive(since request: String?, at revision: Int, token: String) -> Feed.Line
 
   /// Returns the line for a status.
   func line(for status: SourceStatus) -> Feed.Line
@@ -118,13 +120,15 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       return nil
     }
     let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
-    if isOwn, history.snapshot(at: revision) != nil { return alive(at: revision, token: token) }
+    if isOwn, history.snapshot(at: revision) != nil {
+      return alive(since: token, at: revision, token: token)
+    }
     // The token of another run is valid for equal contents, the latest ones if possible.
     let equal = state.withLock { $0.points.last { $0.fingerprint == parts[2] } }
     guard let point = latest.fingerprint == parts[2] ? latest : equal,
       history.snapshot(at: point.revision) != nil
     else { return nil }
-    return alive(at: point.revision, token: self.token(of: point))
+    return alive(since: token, at: point.revision, token: self.token(of: point))
   }
 
   // MARK: Lines
@@ -183,9 +187,9 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       })
   }
 
-  func alive(at revision: Int, token: String) -> Feed.Line {
+  func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
     var buffer = LineBuffer()
-    EventLine.appendAlive(revision: revision, token: token, to: &buffer)
+    EventLine.appendAlive(since: request, revision: revision, token: token, to: &buffer)
     return Feed.Line(buffer, token: token, revision: revision)
   }
 

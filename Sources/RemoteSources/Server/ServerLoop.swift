@@ -20,7 +20,7 @@ final class ServerLoop: @unchecked Sendable {
   /// The requests of `poll`: the pipe, the listener, and one for each connection, in the same order.
   private var requests: [pollfd]
   private var connections: [ServerConnection] = []
-  /// A descriptor to close when there are no more, so that a client can be told.
+  /// A descriptor that is closed to refuse a client when no more can be opened.
   private var spare: Int32
   /// The lines that clients have begun to read, with the number of these clients.
   private var pending: [ObjectIdentifier: Int] = [:]

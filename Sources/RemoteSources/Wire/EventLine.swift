@@ -47,21 +47,9 @@ package enum EventLine {
     line.append(change.revision)
     if let token { line.appendMember("token", token) }
     line.append(",\"deletes\":")
-    append(change.deleted, to: &line) { deletion, line in
-      line.append("{\"at\":")
-      line.append(deletion.offset)
-      line.append(",\"element\":")
-      line.append(deletion.element.json.utf8)
-      line.append("}")
-    }
+    append(change.deleted, to: &line) { append($0.element, at: $0.offset, to: &$1) }
     line.append(",\"inserts\":")
-    append(change.inserted, to: &line) { insertion, line in
-      line.append("{\"at\":")
-      line.append(insertion.offset)
-      line.append(",\"element\":")
-      line.append(insertion.element.json.utf8)
-      line.append("}")
-    }
+    append(change.inserted, to: &line) { append($0.element, at: $0.offset, to: &$1) }
     line.append(",\"updates\":")
     append(change.updated, to: &line) { update, line in
       line.append("{\"from\":")
@@ -93,10 +81,15 @@ package enum EventLine {
     line.append("}\n")
   }
 
-  /// Appends a line that says that the reader has the latest revision.
-  static func appendAlive(revision: Int, token: String, to line: inout LineBuffer) {
+  /// Appends a line that says that the reader has the latest revision, or that it resumes.
+  ///
+  /// - Parameter request: The token that the reader has sent, if the line is the answer.
+  static func appendAlive(
+    since request: String? = nil, revision: Int, token: String, to line: inout LineBuffer
+  ) {
     line.append("{\"event\":\"alive\",\"revision\":")
     line.append(revision)
+    if let request { line.appendMember("since", request) }
     line.appendMember("token", token)
     line.append("}\n")
   }
@@ -106,6 +99,16 @@ package enum EventLine {
     line.append("{\"event\":\"error\"")
     line.appendMember("message", message)
     line.append("}\n")
+  }
+
+  private static func append(
+    _ element: some EventElement, at offset: Int, to line: inout LineBuffer
+  ) {
+    line.append("{\"at\":")
+    line.append(offset)
+    line.append(",\"element\":")
+    line.append(element.json.utf8)
+    line.append("}")
   }
 
   private static func append<Item>(

@@ -7,8 +7,8 @@ package enum InputEvent {
   case change(InputChange)
   /// The status of the source, with a message if the source has failed.
   case status(state: String, message: String?)
-  /// The reader of a feed has the latest revision.
-  case alive(revision: Int, token: String)
+  /// The reader of a feed has a revision: the latest one, or the one of the token that it has sent.
+  case alive(since: String?, revision: Int, token: String)
   /// The server of a feed closes the connection.
   case error(message: String)
 
@@ -35,7 +35,7 @@ package enum InputEvent {
     case "change": self = .change(try InputChange(fields))
     case "alive":
       self = .alive(
-        revision: try fields.offset("revision"),
+        since: try fields.string("since"), revision: try fields.offset("revision"),
         token: try fields.required("token").string ?? "")
     case "error": self = .error(message: try fields.string("message") ?? "")
     default:

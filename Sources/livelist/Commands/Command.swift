@@ -117,10 +117,13 @@ extension Command {
     var lists: [(name: String, source: SourceSpecification)] = []
     for word in words.operands {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, !parts[0].isEmpty, !parts[0].contains(where: \.isWhitespace) else {
+      guard parts.count == 2, !parts[0].isEmpty else {
         throw .usage("\"\(word)\" is not NAME=SOURCE; use \(usage)")
       }
       let name = String(parts[0])
+      guard !name.contains(where: { $0.isWhitespace || $0 == "#" }) else {
+        throw .usage("the name \"\(name)\" contains white space or a \"#\"; use another name")
+      }
       guard !lists.contains(where: { $0.name == name }) else {
         throw .usage("the name \"\(name)\" occurs twice; give each list a name of its own")
       }

@@ -11,22 +11,18 @@ struct Serve {
 
   func run() async throws(LivelistError) {
     UnixSocket.raiseFileLimit()
-    var containers: [String: SwappableContainer<JSONElement>] = [:]
-    for (name, source) in options.lists {
-      containers[name] = SwappableContainer(try source.open(key: options.key))
-    }
+    var lists: [String: ServedList] = [:]
     for (name, source) in options.lists {
       do throws(LivelistError) {
-        _ = try await containers[name]?.loadedSnapshot()
+        lists[name] = try await ServedList(source, key: options.key)
       } catch {
         throw .input("cannot serve \(name)=\(source.text): \(error.message)")
       }
     }
     let server: FeedServer
     do throws(SourceError) {
-      let key = options.key
       server = try FeedServer(
-        path: options.path, feeds: containers.mapValues { Feed($0, key: key) })
+        path: options.path, feeds: lists.mapValues { Feed($0.container, key: $0.key) })
     } catch {
       throw .input(error.message)
     }
@@ -37,7 +33,7 @@ struct Serve {
     // Standard output stays empty for later use.
     let names = options.lists.map(\.name).joined(separator: ", ")
     Program.report("serving \(names) at \(server.path)")
-    if await performCommands(containers) {
+    if await performCommands(lists) {
       server.stop()
       Program.end()
     }
@@ -49,20 +45,18 @@ struct Serve {
   /// Performs the commands on standard input.
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
-  private func performCommands(
-    _ containers: [String: SwappableContainer<JSONElement>]
-  ) async -> Bool {
+  private func performCommands(_ lists: [String: ServedList]) async -> Bool {
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
       do throws(LivelistError) {
         switch try ServeCommand(line) {
         case .quit: return true
         case .swap(let name, let source):
-          guard let container = containers[name] else {
+          guard let list = lists[name] else {
             let names = options.lists.map(\.name).joined(separator: ", ")
             throw .input("there is no list \"\(name)\"; the lists are \(names)")
           }
-          _ = try await container.swap(to: source, key: options.key)
+          _ = try await list.container.swap(to: source, key: list.key)
         case nil: break
         }
       } catch {
@@ -70,6 +64,20 @@ struct Serve {
       }
     }
     return false
+  }
+}
+
+/// A list that is served.
+private struct ServedList {
+  let container: SwappableContainer<JSONElement>
+  /// The field that identifies elements, also in the sources that the list is swapped to.
+  let key: String?
+
+  init(_ source: SourceSpecification, key: String?) async throws(LivelistError) {
+    container = SwappableContainer(try source.open(key: key))
+    let contents = try await container.loadedSnapshot()
+    // Without the option, the first column identifies the rows of a query.
+    self.key = key ?? contents.first?.keyName
   }
 }
 

@@ -70,7 +70,7 @@ import TestSupport
 
   @Test func `field names are exact`() {
     expect("Data: a\n data: b\ndata : c\nDATA: d\ndat: e\ndataa: f\n\n", [])
-    expect("unknown: a\nanother\ndata: b\n\n", ["message|b|"])
+    expect("unknown: a\nanother\nevents: c\nids: 1\ndata: b\n\n", ["message|b|"])
   }
 
   @Test func `characters of several bytes are whole, and bytes that are no UTF-8 are replaced`() {
@@ -159,6 +159,10 @@ import TestSupport
     #expect(throws: SourceError.self) {
       for _ in 0..<200 { _ = try parser.parse(Array("data\n".utf8)) }
     }
+  }
+
+  @Test func `a limit of no bytes traps`() async {
+    await #expect(processExitsWith: .failure) { _ = EventStreamParser(maximumEventSize: 0) }
   }
 
   // MARK: Random streams

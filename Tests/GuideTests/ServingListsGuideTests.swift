@@ -1,0 +1,99 @@
+import Foundation
+import RemoteSources
+import Swappable
+import TestSupport
+import Testing
+
+/// The code of the guides about served lists.
+@Suite(.timeLimit(.minutes(5))) struct ServingListsGuideTests {
+  @Test(arguments: [("ServingLists", 4), ("ServerLimits", 2), ("ListsInABrowser", 3)])
+  func `the guides' code is compiled here`(name: String, count: Int) throws {
+    let guide = try Guide(name)
+    #expect(guide.code.count == count)
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func `a list that is served is a list like any other`() async throws {
+    let print = Printed()
+    let directory = try TemporaryDirectory()
+    let path = directory("s")
+    let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
+    let server = try FeedServer(path: path, feeds: ["todos": Feed(todos, key: "id")])
+
+    let remote = RemoteDataSource<Todo>(.unixSocket(path: path, list: "todos"))
+    let observation = remote.observe { event in print(event.snapshot.map(\.title)) }
+    try await remote.loaded()
+    todos.append(Todo(id: 2, title: "Test"))
+    for await contents in remote.snapshots() where contents.count == 2 { break }
+
+    observation.dispose()
+    #expect(print.lines.last == #"["Write", "Test"]"#)
+    server.stop()
+  }
+
+  @Test func `limits protect a server`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory("s")
+    let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
+    let feed = Feed(todos, key: "id", retaining: .init(revisions: 1_000, age: .seconds(600)))
+
+    var limits = FeedServer.Limits()
+    limits.connections = 200
+    limits.stallTime = .seconds(20)
+    let server = try FeedServer(path: path, feeds: ["todos": feed], limits: limits)
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test func `a browser receives events, and the contents once`() async throws {
+    let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
+    let feed = Feed(todos, key: "id")
+
+    func sendEvents(since lastEventID: String?, write: (String) async throws -> Void) async throws {
+      for await line in feed.lines(since: lastEventID) {
+        let id = line.token.map { "id: \($0)\n" } ?? ""
+        try await write(id + "data: \(line.text)\n\n")
+      }
+    }
+
+    func contents(ifNoneMatch tag: String?) -> (status: Int, tag: String?, body: [UInt8]) {
+      guard let line = feed.snapshot() else { return (503, nil, []) }
+      return line.token == tag ? (304, tag, []) : (200, line.token, line.bytes)
+    }
+
+    let first = contents(ifNoneMatch: nil)
+    #expect(first.status == 200)
+    #expect(contents(ifNoneMatch: first.tag).status == 304)
+    todos.append(Todo(id: 2, title: "Test"))
+    var parser = EventStreamParser()
+    var events: [EventStreamParser.Event] = []
+    struct Enough: Error {}
+    await #expect(throws: Enough.self) {
+      try await sendEvents(since: first.tag) { text in
+        events += try parser.parse(text.utf8)
+        if events.count == 2 { throw Enough() }
+      }
+    }
+    #expect(events[0].data.hasPrefix(#"{"event":"alive""#))
+    #expect(events[1].data.contains(#""inserts":[{"at":1,"element":{"id":2,"title":"Test"}}]"#))
+    #expect(events[1].id == contents(ifNoneMatch: nil).tag)
+  }
+
+  @Test func `a transport of another kind is a type with one method`() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.write(
+      #"{"event":"initial","revision":1,"elements":[{"id":1,"title":"Write"}]}"#, "\n", to: "lines")
+    let remote = RemoteDataSource<Todo>(FileTransport(path: directory("lines")))
+    let contents = try await remote.loaded()
+    #expect(contents.map(\.title) == ["Write"])
+  }
+}
+
+struct FileTransport: RemoteTransport {
+  let path: String
+  var description: String { "file:\(path)" }
+
+  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    return AsyncThrowingStream { continuation in continuation.yield(bytes) }
+  }
+}

@@ -1,0 +1,207 @@
+import DataSourceTesting
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct ServeTests {
+  /// A running server whose lists are files in a temporary directory.
+  struct Served {
+    let place: Workplace
+    let process: Livelist
+    var socket: String { place("s") }
+
+    /// - Parameter lists: The names and contents of the lists.
+    init(_ lists: [(String, String)], in place: Workplace) throws {
+      self.place = place
+      let operands = try lists.map { "\($0)=\(try place.json("\($0).json", $1))" }
+      process = try Livelist(
+        ["serve", "--key", "id", "--listen", "unix:\(place("s"))"] + operands)
+      #expect(try process.errorLine().hasPrefix("livelist: serving "))
+    }
+
+    func source(_ name: String) -> String { "live:unix:\(socket)#\(name)" }
+  }
+
+  static let one = #"{"id":1,"n":0}"#
+  static let two = #"{"id":2,"n":0}"#
+
+  @Test func `watch shows the changes and swaps of a served list`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[\(Self.one)]"), ("b", "[]")], in: place)
+    let watching = try Livelist("watch", served.source("a"))
+    #expect(
+      try watching.line() == #"{"event":"initial","revision":0,"elements":[\#(Self.one)]}"#)
+    try place.json("a.json", #"[{"id":1,"n":5},\#(Self.two)]"#)
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":0,"revision":1,"deletes":[],"#
+        + #""inserts":[{"at":1,"element":\#(Self.two)}],"updates":[{"from":0,"at":0,"#
+        + #""old":\#(Self.one),"element":{"id":1,"n":5}}],"moves":[]}"#)
+    served.process.send("swap a \(try place.json("c.json", "[\(Self.two)]"))\n")
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":1,"revision":2,"deletes":[{"at":0,"element":{"id":1,"n":5}}],"#
+        + #""inserts":[],"updates":[],"moves":[]}"#)
+    served.process.send("quit\n")
+    #expect(try served.process.waitForExit() == 0)
+    #expect(
+      try watching.line().hasPrefix(#"{"event":"status","state":"failed","message":"live:unix:"#))
+    #expect(!FileManager.default.fileExists(atPath: served.socket))
+  }
+
+  @Test func `diff, apply and view read a served list, too`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[\(Self.one)]")], in: place)
+    let other = try place.json("other.json", "[\(Self.one),\(Self.two)]")
+    let diff = try Livelist.run("diff", "--key", "id", served.source("a"), other)
+    #expect(diff.output.contains(#""inserts":[{"at":1,"element":\#(Self.two)}]"#))
+    let applied = try Livelist.run("apply", served.source("a"))
+    #expect(applied.output == "[\n\(Self.one)\n]\n")
+    let view = try Livelist.run("view", served.source("a"))
+    #expect(view.output.contains("1"))
+    #expect(view.status == 0)
+  }
+
+  @Test func `the first column of a query identifies rows, also after a swap`() throws {
+    let place = try Workplace()
+    try place.sql(
+      "a.db", "CREATE TABLE t (id, n)", "INSERT INTO t VALUES (1, 0), (2, 0)",
+      "CREATE TABLE u (n, id)", "INSERT INTO u VALUES (5, 2)", "CREATE TABLE v (x)",
+      "INSERT INTO v VALUES (1)")
+    let serving = try Livelist(
+      "serve", "--listen", "unix:\(place("s"))", "t=" + place.sqlite("a.db", "SELECT * FROM t"))
+    _ = try serving.errorLine()
+    let watching = try Livelist("watch", "live:unix:\(place("s"))#t")
+    _ = try watching.line()
+    serving.send("swap t \(place.sqlite("a.db", "SELECT * FROM v"))\n")
+    #expect(try serving.errorLine().contains(#"the key column "id" is missing"#))
+    serving.send("swap t \(place.sqlite("a.db", "SELECT * FROM u"))\n")
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":0,"revision":1,"deletes":[{"at":0,"element":{"id":1,"n":0}}],"#
+        + #""inserts":[],"updates":[{"from":1,"at":0,"old":{"id":2,"n":0},"#
+        + #""element":{"n":5,"id":2}}],"moves":[]}"#)
+  }
+
+  @Test func `a failed swap and an unknown list are reported, and the server goes on`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[\(Self.one)]")], in: place)
+    for (command, message) in [
+      ("swap b json:x", #"there is no list "b"; the lists are a"#),
+      ("swap a json:\(place("none"))", "cannot swap to json:\(place("none"))"),
+      ("swap a", "swap needs a name and a source"), ("hello", "unknown command"),
+      ("swap a lines:-", "only livelist view supports the source lines:-"),
+    ] {
+      served.process.send(command + "\n")
+      #expect(try served.process.errorLine().contains(message))
+    }
+    let watching = try Livelist("watch", served.source("a"))
+    #expect(try watching.line().contains(Self.one))
+    let unknown = try Livelist.run("watch", served.source("z"))
+    #expect(unknown.status == 1)
+    #expect(unknown.errors.contains(#"there is no list "z"; the lists are a"#))
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `a signal ends the server and removes its socket`(signal: Int32) throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[]")], in: place)
+    served.process.signalProcess(signal)
+    #expect(try served.process.waitForExit() == 0)
+    #expect(!FileManager.default.fileExists(atPath: served.socket))
+  }
+
+  @Test(arguments: [
+    (["serve", "a=json:x"], "serve needs --listen unix:PATH"),
+    (["serve", "--listen", "unix:s"], "serve needs at least one NAME=SOURCE"),
+    (["serve", "--listen", "s", "a=json:x"], "--listen cannot be \"s\""),
+    (["serve", "--listen", "unix:s", "json:x"], "is not NAME=SOURCE"),
+    (["serve", "--listen", "unix:s", "a=json:x", "a=json:y"], "occurs twice"),
+    (["serve", "--listen", "unix:s", "--listen", "unix:t", "a=json:x"], "--listen occurs twice"),
+    (["serve", "--listen", "unix:s", "a=nothing"], "unknown source"),
+    (["serve", "--listen", "unix:s", "a#b=json:x"], "contains white space or a \"#\""),
+    (["watch", "live:unix:s"], "has no socket or no name"),
+    (["watch", "live:tcp:x#y"], "has no socket or no name"),
+    (["watch", "live:unix:#y"], "has no socket or no name"),
+  ])
+  func `a command line that is not valid is explained`(
+    arguments: [String], message: String
+  ) throws {
+    let result = try Livelist.run(arguments)
+    #expect(result.status == 2)
+    #expect(result.errors.contains(message))
+  }
+
+  @Test func `a source that cannot be loaded ends the server at the start`() throws {
+    let place = try Workplace()
+    let result = try Livelist.run(
+      "serve", "--listen", "unix:\(place("s"))", "a=json:\(place("missing"))")
+    #expect(result.status == 1)
+    #expect(result.errors.contains("cannot serve a=json:"))
+    #expect(!FileManager.default.fileExists(atPath: place("s")))
+  }
+
+  @Test func `a socket in use is not taken over`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[]")], in: place)
+    let result = try Livelist.run(
+      "serve", "--listen", "unix:\(served.socket)", try "b=" + place.json("b.json", "[]"))
+    #expect(result.status == 1)
+    #expect(result.errors.contains("another process listens there"))
+  }
+
+  @Test func `a server and its readers are killed at random moments, and nothing is lost`() throws {
+
+    let seed = UInt64.random(in: 0...(.max))
+    print("seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let place = try Workplace()
+    var text = "[\(Self.one)]"
+    var served = try Served([("a", text)], in: place)
+    let watching = try Livelist("watch", "--key", "id", served.source("a"))
+    var folded = try Folded(watching.line())
+    for round in 0..<(TestRun.isLong ? 200 : 8) {
+      let isEdited = random.oneIn(2)
+      if isEdited {
+        text = #"[{"id":1,"n":\#(round)},{"id":\#(round + 10),"n":0}]"#
+        try place.json("a.json", text)
+      }
+      // Another reader dies, too, in the middle of its first load.
+      let doomed = try Livelist("watch", served.source("a"))
+      if random.oneIn(2) { _ = try doomed.line() }
+      doomed.signalProcess(SIGKILL)
+      served.process.signalProcess(SIGKILL)
+      if !isEdited, random.oneIn(2) {
+        text = #"[{"id":1,"n":\#(round + 1000)}]"#
+      }
+      served = try Served([("a", text)], in: place)
+      // The reader notices the end, and goes on.
+      try folded.read(from: watching, until: text)
+    }
+    #expect(folded.failures > 0)
+  }
+
+  /// The contents that the lines of `watch` lead to.
+  struct Folded {
+    var lines: [String]
+    var failures = 0
+
+    init(_ initial: String) {
+      lines = [initial]
+    }
+
+    /// Reads lines until the contents are those of a text and the reader is connected.
+    mutating func read(from watching: Livelist, until text: String) throws {
+      let before = failures
+      while true {
+        let contents = try Livelist.run("apply", input: lines.joined(separator: "\n") + "\n").output
+        let isConnected =
+          lines.last { $0.contains(#""event":"status""#) }?.contains("loaded") ?? true
+        if contents.filter({ !$0.isWhitespace }) == text, isConnected, failures > before { return }
+        let line = try watching.line()
+        if line.contains(#""state":"failed""#) { failures += 1 }
+        lines.append(line)
+      }
+    }
+  }
+}

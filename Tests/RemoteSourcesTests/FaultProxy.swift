@@ -1,0 +1,126 @@
+import DataSourceTesting
+import FileSources
+import ObservableCollections
+@testable import RemoteSources
+import SwappablePrimitives
+import TestSupport
+
+/// A connection to a feed that loses, cuts, repeats and exchanges what it sends.
+final class FaultProxy: RemoteTransport {
+  enum Fault: CaseIterable {
+    case cut, parts, duplicate, exchange, drop, none
+  }
+
+  struct Down: Error, CustomStringConvertible { let description = "the proxy is down" }
+
+  private let feed: Feed
+  private let random: Shared<SeededGenerator>
+  private let faults: [Fault]
+  private let sparesEveryThird: Bool
+  /// A Boolean value that indicates whether connections are refused.
+  let isDown = Shared(false)
+  /// The number of connections so far.
+  let connections = Shared(0)
+  private let cutters = Shared<[Int: @Sendable () -> Void]>([:])
+  let description = "proxy"
+
+  /// - Parameters:
+  ///   - faults: The faults, one of which happens to each line.
+  ///   - sparesEveryThird: A Boolean value that indicates whether the first line of each third connection has no fault.
+  init(
+    _ feed: Feed, seed: UInt64, faults: [Fault] = Fault.allCases, sparesEveryThird: Bool = false
+  ) {
+    (self.feed, self.sparesEveryThird) = (feed, sparesEveryThird)
+    random = Shared(SeededGenerator(seed: seed))
+    self.faults = faults
+  }
+
+  /// Ends all connections, and refuses new ones.
+  func breakDown() {
+    isDown.modify { $0 = true }
+    for cutter in cutters.value.values { cutter() }
+  }
+
+  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
+    if isDown.value { throw Down() }
+    let number = connections.modify { count in
+      count += 1
+      return count
+    }
+    let (parts, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+    let lines = feed.lines(since: token, aliveEvery: .milliseconds(10))
+    let isSpared = sparesEveryThird && number % 3 == 0
+    let task = Task { [random, faults, isSpared] in
+      var isSpared = isSpared
+      var held: [UInt8]?
+      for await line in lines {
+        let (fault, cut) = random.modify { random in
+          (faults[random.below(faults.count)], random.below(line.bytes.count))
+        }
+        defer { isSpared = false }
+        switch isSpared ? .none : fault {
+        case .none: continuation.yield(line.bytes)
+        case .parts:
+          for byte in line.bytes { continuation.yield([byte]) }
+        case .duplicate:
+          continuation.yield(line.bytes)
+          continuation.yield(line.bytes)
+        case .exchange:
+          held = line.bytes
+          continue
+        case .drop: break
+        case .cut:
+          continuation.yield(Array(line.bytes[..<cut]))
+          return continuation.finish()
+        }
+        if let bytes = held { continuation.yield(bytes) }
+        held = nil
+      }
+    }
+    cutters.modify { $0[number] = { continuation.finish(throwing: Down()) } }
+    continuation.onTermination = { [cutters] _ in
+      task.cancel()
+      cutters.modify { $0[number] = nil }
+    }
+    if isDown.value { continuation.finish(throwing: Down()) }
+    return parts
+  }
+}
+
+/// A connection to a feed that ends after a number of bytes, the first times.
+final class CuttingProxy: RemoteTransport {
+  private let feed: Feed
+  /// The numbers of bytes after which connections end. Further connections last.
+  private let cuts: Shared<[Int]>
+  let description = "cutting proxy"
+
+  init(_ feed: Feed, cuts: [Int]) {
+    (self.feed, self.cuts) = (feed, Shared(cuts))
+  }
+
+  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
+    let limit = cuts.modify { $0.isEmpty ? Int.max : $0.removeFirst() }
+    let (parts, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+    let lines = feed.lines(since: token)
+    let task = Task {
+      var rest = limit
+      for await line in lines {
+        continuation.yield(Array(line.bytes.prefix(rest)))
+        rest -= min(rest, line.bytes.count)
+        if rest == 0 { return continuation.finish() }
+      }
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return parts
+  }
+}
+
+extension RemoteDataSource<Item> {
+  /// Creates a source that connects again without a pause.
+  convenience init(fast transport: any RemoteTransport) {
+    self.init(
+      transport, key: nil, decoding: ElementDecoding(configuring: { _ in }),
+      timing: RemoteTiming(firstPause: .microseconds(10), longestPause: .milliseconds(1)),
+      clock: .continuous)
+  }
+}
