@@ -22,13 +22,12 @@ struct EventStream {
       // The name comes first, for pages that show it with the new contents.
       if let name = list.sourceName, name != sourceName {
         sourceName = name
-        try await writer.write(Array("event: source\ndata: \"\(name)\"\n\n".utf8), to: &output)
+        let event = Array("event: source\ndata: \"\(name)\"\n\n".utf8)
+        try await writer.write([event], to: &output)
       }
-      let identifier = line.token.map { "id: \($0)\n" } ?? ""
-      try await writer.write(Array("\(identifier)data: ".utf8), to: &output)
       // A line ends with a line break. An empty line ends the event.
-      try await writer.write(line.bytes, to: &output)
-      try await writer.write([UInt8(ascii: "\n")], to: &output)
+      let head = Array("\(line.token.map { "id: \($0)\n" } ?? "")data: ".utf8)
+      try await writer.write([head, line.bytes, [UInt8(ascii: "\n")]], to: &output)
     }
   }
 }
@@ -40,20 +39,32 @@ struct StalledWriteGuard: Sendable {
   let channel: any Channel
   let limit: TimeAmount
 
-  /// Writes bytes in chunks. Each chunk waits until the client has room.
+  /// Writes parts of a body, in chunks. Each chunk waits until the client has room.
   ///
   /// Therefore, a slow client holds one chunk, and not a copy of a long line.
-  func write(_ bytes: [UInt8], to output: inout any ResponseBodyWriter) async throws {
-    var start = 0
-    while start < bytes.count {
-      let end = min(start + Self.chunkSize, bytes.count)
-      let timer = channel.eventLoop.scheduleTask(in: limit) { [channel] in
-        channel.close(promise: nil)
+  func write(_ parts: [[UInt8]], to output: inout any ResponseBodyWriter) async throws {
+    var chunk = ByteBuffer()
+    for part in parts {
+      var rest = part[...]
+      while !rest.isEmpty {
+        let room = Self.chunkSize - chunk.readableBytes
+        chunk.writeBytes(rest.prefix(room))
+        rest = rest.dropFirst(room)
+        if chunk.readableBytes == Self.chunkSize {
+          try await write(chunk, to: &output)
+          chunk.clear()
+        }
       }
-      defer { timer.cancel() }
-      try await output.write(ByteBuffer(bytes: bytes[start..<end]))
-      start = end
     }
+    if chunk.readableBytes > 0 { try await write(chunk, to: &output) }
+  }
+
+  private func write(_ chunk: ByteBuffer, to output: inout any ResponseBodyWriter) async throws {
+    let timer = channel.eventLoop.scheduleTask(in: limit) { [channel] in
+      channel.close(promise: nil)
+    }
+    defer { timer.cancel() }
+    try await output.write(chunk)
   }
 }
 

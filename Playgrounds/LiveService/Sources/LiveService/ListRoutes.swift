@@ -55,7 +55,7 @@ struct ListRoutes: Sendable {
     return Response(
       status: .ok, headers: headers,
       body: ResponseBody(contentLength: line.bytes.count) { output in
-        try await writer.write(line.bytes, to: &output)
+        try await writer.write([line.bytes], to: &output)
         try await output.finish(nil)
       })
   }

@@ -353,6 +353,9 @@ class PageTests(unittest.TestCase):
         service.write("[]", "words.json")
         page.click("#lists a:last-child")
         page.wait_for("document.getElementById('empty').textContent", "The list is empty.")
+        page.go(service.address + "?list=nothing")
+        page.wait_for("document.getElementById('empty').textContent", "There is no such list.")
+        self.assertIn("packages, words", page.value("document.getElementById('notice-text').textContent"))
 
 
 if __name__ == "__main__":
