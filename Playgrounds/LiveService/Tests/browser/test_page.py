@@ -1,7 +1,9 @@
 """Tests of the page in Chromium. Use `run`, which builds the service first."""
 
 import argparse
+import json
 import os
+import random
 import sys
 import tempfile
 import unittest
@@ -356,6 +358,67 @@ class PageTests(unittest.TestCase):
         page.go(service.address + "?list=nothing")
         page.wait_for("document.getElementById('empty').textContent", "There is no such list.")
         self.assertIn("packages, words", page.value("document.getElementById('notice-text').textContent"))
+
+    def test_16_agrees_with_the_file_after_random_edits(self):
+        seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+        print(f"\nseed {seed}")
+        generator = random.Random(seed)
+        service = self.serve(make_rows(300))
+        page = self.open(service)
+        rows = service.rows
+        for step in range(60):
+            for _ in range(generator.randrange(1, 12)):
+                edit(rows, generator)
+            if step % 20 == 7:
+                generator.shuffle(rows)
+            if step % 20 == 13:
+                # The contents differ after the restart, so the page receives the whole list.
+                service.kill()
+                service.save()
+                service.start()
+            else:
+                service.save()
+            if step % 5 == 1:
+                page.value("feed.interrupt()")
+            # Some edits are composed with the next ones.
+            if generator.random() < 0.5 or step == 59:
+                expected = json.dumps(rows, separators=(",", ":"))
+                page.wait_for("JSON.stringify(list.rows.map((row) => row.element))", expected)
+                self.assertTrue(page.value("view.rows.every((row, offset) => row.offset === offset && !row.isDeleted)"))
+
+    def test_17_serves_event_source(self):
+        service = self.serve(make_rows(20))
+        page = self.open(service)
+        page.value("""(() => {
+            window.received = [];
+            window.source = new EventSource("lists/packages/events");
+            source.onmessage = ({ data, lastEventId }) => received.push([JSON.parse(data).event, lastEventId]);
+        })()""")
+        page.wait("received.length === 1")
+        service.kill()
+        page.wait("source.readyState === EventSource.CONNECTING")
+        service.start()
+        # It resumes with its last token.
+        page.wait_for("received.map(([event]) => event)", ["initial", "alive"])
+        service.rows[0]["version"] = "9.9"
+        service.save()
+        page.wait_for("received.map(([event]) => event)", ["initial", "alive", "change"])
+        self.assertEqual(page.value("received.filter(([, id]) => id === '').length"), 0)
+
+
+def edit(rows, generator):
+    """Performs a random edit. Some rows have the same key."""
+    kind = generator.randrange(5)
+    at = generator.randrange(len(rows)) if rows else 0
+    if kind == 0 or not rows:
+        number = generator.randrange(1, 2000)
+        rows.insert(at, {"id": number, "name": f"new-{number}", "version": str(generator.random())})
+    elif kind == 1:
+        del rows[at]
+    elif kind == 2:
+        rows.insert(generator.randrange(len(rows)), rows.pop(at))
+    else:
+        rows[at] = {**rows[at], "version": str(generator.random())}
 
 
 if __name__ == "__main__":
