@@ -130,6 +130,10 @@ import Testing
   @Test func `streams beyond the limit are refused until one ends`() async throws {
     let options = Service.Options(maxStreams: 1)
     try await serve(TestList().served, options: options) { address in
+      // A request for the head alone takes no stream.
+      for _ in 1...3 {
+        #expect(try await send(address + "lists/numbers/events", method: "HEAD").status == 200)
+      }
       do {
         var events = Events(try await request(address + "lists/numbers/events"))
         _ = try await events.nextLine()
@@ -138,8 +142,6 @@ import Testing
         #expect(refused.headers.first(name: "Retry-After") == "5")
         #expect(refused.body.contains("the limit of open event streams, 1, is reached"))
         #expect(try await send(address + "lists/numbers").status == 200)
-        // A request for the head alone takes no stream.
-        #expect(try await send(address + "health", method: "HEAD").status == 200)
       }
       // The client closes the first stream when it is released.
       var status: UInt = 503
