@@ -78,7 +78,7 @@ import Testing
     }
     #expect(try codes(below: "Diagnostics") == written["SourceStatus.Diagnostic"])
     let errors = try #require(written["SourceError"])
-    let pages = ["One-way synchronization", "Derived lists", "The tool"]
+    let pages = ["One-way synchronization", "Derived lists", "Lists of other processes", "The tool"]
     let rows = try pages.reduce(into: Set()) { rows, page in
       rows.formUnion(try codes(below: page))
     }

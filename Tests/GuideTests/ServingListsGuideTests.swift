@@ -93,7 +93,7 @@ struct FileTransport: RemoteTransport {
   var description: String { "file:\(path)" }
 
   func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
-    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
     return AsyncThrowingStream { continuation in continuation.yield(bytes) }
   }
 }

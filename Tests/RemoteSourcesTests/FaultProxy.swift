@@ -5,10 +5,10 @@ import ObservableCollections
 import SwappablePrimitives
 import TestSupport
 
-/// A connection to a feed that loses, cuts, repeats and exchanges what it sends.
+/// A connection to a feed that loses, cuts, delays, repeats and exchanges what it sends.
 final class FaultProxy: RemoteTransport {
   enum Fault: CaseIterable {
-    case cut, parts, duplicate, exchange, drop, none
+    case cut, parts, delay, duplicate, exchange, drop, none
   }
 
   struct Down: Error, CustomStringConvertible { let description = "the proxy is down" }
@@ -62,6 +62,9 @@ final class FaultProxy: RemoteTransport {
         case .none: continuation.yield(line.bytes)
         case .parts:
           for byte in line.bytes { continuation.yield([byte]) }
+        case .delay:
+          for _ in 0..<100 { await Task.yield() }
+          continuation.yield(line.bytes)
         case .duplicate:
           continuation.yield(line.bytes)
           continuation.yield(line.bytes)
