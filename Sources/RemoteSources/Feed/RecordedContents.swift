@@ -85,8 +85,9 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   private func latestPoint() -> Point? {
     guard history.collection.current.state.hasLoaded else { return nil }
     while true {
-      let range = history.range
+      // The range is read last. Otherwise, another thread may add a point after its end.
       let last = state.withLock { $0.points.last }
+      let range = history.range
       if let last, last.revision == range.upperBound { return last }
       // The first fingerprint is that of the oldest revision. A subscriber of a previous run may have it.
       let revision = last == nil ? range.lowerBound : range.upperBound

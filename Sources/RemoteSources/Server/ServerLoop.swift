@@ -20,6 +20,10 @@ final class ServerLoop: @unchecked Sendable {
   /// The requests of `poll`: the pipe, the listener, and one for each connection, in the same order.
   private var requests: [pollfd]
   private var connections: [ServerConnection] = []
+  /// A Boolean value that indicates whether a feed may have something new for any connection.
+  private var hasNews = false
+  /// The time until which no connection is accepted, because the process has no free descriptors.
+  private var restEnd: ContinuousClock.Instant?
   /// A descriptor to close when there are no more, so that a client can be told.
   private var spare: Int32
   /// The lines that clients have begun to read, with the number of these clients.
@@ -94,6 +98,7 @@ final class ServerLoop: @unchecked Sendable {
       _ = read(wakeEnds.reading, &bytes, 16)
       // A change that is posted from here on sends another byte.
       isWakeSent.store(false, ordering: .sequentiallyConsistent)
+      hasNews = true
     }
     for index in connections.indices where requests[index + 2].revents != 0 {
       let events = Int32(requests[index + 2].revents)
@@ -106,7 +111,7 @@ final class ServerLoop: @unchecked Sendable {
     if requests[1].revents != 0 { acceptAll() }
   }
 
-  /// Serves each connection that can be written to, and removes those that are over.
+  /// Serves each connection that has something to send and can be written to, and removes those that are over.
   ///
   /// - Returns: The time until the next pass is due.
   private func serveAll() -> Duration {
@@ -116,7 +121,8 @@ final class ServerLoop: @unchecked Sendable {
     while index < connections.count {
       let connection = connections[index]
       let isWritable = Int32(requests[index + 2].revents) & POLLOUT != 0
-      if !connection.isOver, connection.pending == nil || isWritable { serve(connection, now) }
+      let isDue = connection.pending == nil ? hasNews || connection.hasMore : isWritable
+      if isDue, !connection.isOver { serve(connection, now) }
       if connection.deadline <= now { expire(connection, now) }
       if connection.isOver {
         remove(at: index)
@@ -128,7 +134,10 @@ final class ServerLoop: @unchecked Sendable {
       if connection.hasMore { next = now }
       index += 1
     }
+    hasNews = false
     closeStalled()
+    if let restEnd { next = min(next, restEnd) }
+    if let restEnd, restEnd <= now { endRest() }
     return now.duration(to: next)
   }
 
@@ -141,8 +150,6 @@ final class ServerLoop: @unchecked Sendable {
     requests.swapAt(index + 2, requests.count - 1)
     requests.removeLast()
     count.store(connections.count, ordering: .relaxed)
-    // The listener rests while there are no descriptors.
-    requests[1].events = Int16(POLLIN)
   }
 
   // MARK: Accepting
@@ -153,15 +160,26 @@ final class ServerLoop: @unchecked Sendable {
         guard let descriptor = try UnixSocket.acceptConnection(listener.descriptor) else { return }
         accept(descriptor)
       } catch {
-        guard error.code == EMFILE || error.code == ENFILE, spare >= 0 else { return }
+        guard error.code == EMFILE || error.code == ENFILE, spare >= 0 else { return rest() }
         close(spare)
         if let descriptor = try? UnixSocket.acceptConnection(listener.descriptor) {
           refuse(descriptor, "the server has no free file descriptors; try again later")
         }
         spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        if spare < 0 { requests[1].events = 0 }
       }
     }
+  }
+
+  /// Accepts no connections for some time. The listener stays ready, and the loop would not wait.
+  private func rest() {
+    requests[1].events = 0
+    restEnd = clock.now.advanced(by: .milliseconds(100))
+  }
+
+  private func endRest() {
+    restEnd = nil
+    requests[1].events = Int16(POLLIN)
+    if spare < 0 { spare = open("/dev/null", O_RDONLY | O_CLOEXEC) }
   }
 
   private func accept(_ descriptor: Int32) {
@@ -227,6 +245,7 @@ final class ServerLoop: @unchecked Sendable {
         throw InputEventError("there is no list \"\(request.list)\"; the lists are \(names)")
       }
       connection.cursor = FeedCursor(feed.contents, since: request.token)
+      connection.hasMore = true
       connection.deadline = clock.now.advanced(by: limits.aliveInterval)
     } catch {
       fail(connection, error.reason)
