@@ -57,6 +57,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var fingerprint: ListFingerprint?
     /// The `change` lines that end at the latest point, by the revision at which they begin.
     var changes: [Int: Feed.Line] = [:]
+    /// The number of bytes in these lines.
+    var changeBytes = 0
     /// The latest `initial` line, as long as it is used.
     weak var initial: Feed.Line.Storage?
     /// The latest `status` line.
@@ -106,7 +108,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
         }
         state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
         state.points.append(Point(revision: revision, fingerprint: state.fingerprint?.text ?? ""))
-        state.changes = [:]
+        (state.changes, state.changeBytes) = ([:], 0)
       }
     }
   }
@@ -183,10 +185,16 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       state.withLock { state in
         guard state.points.last?.revision == point.revision else { return line }
         if let known = state.changes[revision] { return known }
+        // Slow subscribers need many large lines that are not shared.
+        if state.changeBytes > Self.sharedBytes { (state.changes, state.changeBytes) = ([:], 0) }
         state.changes[revision] = line
+        state.changeBytes += line.bytes.count
         return line
       })
   }
+
+  /// The number of bytes in `change` lines that are kept for other subscribers.
+  private static var sharedBytes: Int { 4 << 20 }
 
   func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
     var buffer = LineBuffer()

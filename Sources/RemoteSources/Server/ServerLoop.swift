@@ -117,12 +117,12 @@ final class ServerLoop: @unchecked Sendable {
   private func serveAll() -> Duration {
     let now = clock.now
     var next = now.advanced(by: limits.aliveInterval)
+    var waitingBytes: Int?
     var index = 0
     while index < connections.count {
       let connection = connections[index]
       let isWritable = Int32(requests[index + 2].revents) & POLLOUT != 0
-      let isDue = connection.pending == nil ? hasNews || connection.hasMore : isWritable
-      if isDue, !connection.isOver { serve(connection, now) }
+      if !connection.isOver, isDue(connection, isWritable) { serve(connection, now) }
       if connection.deadline <= now { expire(connection, now) }
       if connection.isOver {
         remove(at: index)
@@ -132,13 +132,21 @@ final class ServerLoop: @unchecked Sendable {
       requests[index + 2].revents = 0
       next = min(next, connection.deadline)
       if connection.hasMore { next = now }
+      if let size = connection.waitingBytes { waitingBytes = min(size, waitingBytes ?? size) }
       index += 1
     }
     hasNews = false
-    closeStalled()
     if let restEnd { next = min(next, restEnd) }
     if let restEnd, restEnd <= now { endRest() }
+    if let waitingBytes { next = min(next, makeRoom(for: waitingBytes, now)) }
     return now.duration(to: next)
+  }
+
+  /// Returns a Boolean value that indicates whether a connection may have something to send.
+  private func isDue(_ connection: ServerConnection, _ isWritable: Bool) -> Bool {
+    if connection.pending != nil { return isWritable }
+    if let size = connection.waitingBytes { return hasRoom(for: size) }
+    return hasNews || connection.hasMore
   }
 
   private func remove(at index: Int) {
@@ -270,13 +278,29 @@ final class ServerLoop: @unchecked Sendable {
   private func serve(_ connection: ServerConnection, _ now: ContinuousClock.Instant) {
     connection.hasMore = false
     for _ in 0..<Self.turn {
-      if connection.pending == nil {
-        guard let line = connection.cursor?.next() else { return }
-        setPending(line, of: connection)
-      }
+      if connection.pending == nil, !beginLine(of: connection) { return }
       guard send(connection, now) else { return }
     }
     connection.hasMore = true
+  }
+
+  /// Makes the next line of a connection the pending one.
+  ///
+  /// - Returns: `false` if there is no line, or if the line has to wait for memory. The connection then stays at its
+  ///   revision, and receives one larger change later.
+  private func beginLine(of connection: ServerConnection) -> Bool {
+    var cursor = connection.cursor
+    connection.waitingBytes = nil
+    guard let line = cursor?.next() else { return false }
+    let size = line.bytes.count
+    guard size <= Self.smallSize || hasRoom(for: size) || pending[ObjectIdentifier(line.storage)] != nil
+    else {
+      connection.waitingBytes = size
+      return false
+    }
+    connection.cursor = cursor
+    setPending(line, of: connection)
+    return true
   }
 
   /// Sends the pending line, or a part of it.
@@ -337,14 +361,31 @@ final class ServerLoop: @unchecked Sendable {
     connection.isStalled = false
   }
 
-  /// Ends the connections that have read nothing for the longest time, until the pending lines fit into their limit.
-  private func closeStalled() {
-    guard pendingBytes > limits.pendingBytes, pending.count > 1 else { return }
-    let stalled = connections.filter { $0.pending != nil }.sorted { $0.deadline < $1.deadline }
-    for connection in stalled where pendingBytes > limits.pendingBytes && pending.count > 1 {
+  /// The size of a line that does not wait for memory. The system buffers such a line, unless the client is slow.
+  private static let smallSize = 16 << 10
+  /// The time in which a client must read something while other clients wait for memory.
+  private static let patience = Duration.seconds(1)
+
+  private func hasRoom(for size: Int) -> Bool {
+    pending.isEmpty || pendingBytes + size <= limits.pendingBytes
+  }
+
+  /// Ends the connections that have read nothing for some time, because others wait for their memory.
+  ///
+  /// - Returns: The time at which the next pass is due.
+  private func makeRoom(
+    for size: Int, _ now: ContinuousClock.Instant
+  ) -> ContinuousClock.Instant {
+    if hasRoom(for: size) { return now }
+    let patience = min(Self.patience, limits.stallTime)
+    let end = now.advanced(by: limits.stallTime - patience)
+    var isReleased = false
+    for connection in connections where connection.isStalled && connection.deadline <= end {
       setPending(nil, of: connection)
       connection.isOver = true
+      isReleased = true
     }
+    return isReleased ? now : now.advanced(by: patience)
   }
 }
 
@@ -360,6 +401,8 @@ final class ServerConnection {
   var written = 0
   /// A Boolean value that indicates whether the client did not read all that was sent.
   var isStalled = false
+  /// The size of the next line, if it waits for memory.
+  var waitingBytes: Int?
   /// A Boolean value that indicates whether there may be more to send at once.
   var hasMore = false
   var isInputOpen = true

@@ -183,7 +183,8 @@ func measureResuming() {
   var rows = [["time", "bytes", "what"]]
   for (title, step) in [("one row", 0), ("different rows", 1)] {
     let source = CollectionProperty(Row.list)
-    let feed = Feed(source, key: "id")
+    let retention = CollectionHistory<Row>.Retention(revisions: 20_000, changes: 100_000)
+    let feed = Feed(source, key: "id", retaining: retention)
     guard let token = feed.snapshot()?.token else { return }
     for index in 1...10_000 { change(source, index * step) }
     for (time, count) in [("the first time", 1), ("further times", 9)] {

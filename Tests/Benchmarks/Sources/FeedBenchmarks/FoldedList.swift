@@ -6,20 +6,22 @@ import Swappable
 /// Readers with the same contents share them, and each line is applied to them once.
 final class FoldedList {
   let revision: Int
-  let elements: [Int]
+  let token: String
+  let elements: [Int32]
   private var successors: [(line: [UInt8], list: FoldedList)] = []
   static nonisolated(unsafe) private(set) var foldCount = 0
 
-  private init(revision: Int, elements: [Int]) {
-    (self.revision, self.elements) = (revision, elements)
+  private init(revision: Int, token: String, elements: [Int32]) {
+    (self.revision, self.token, self.elements) = (revision, token, elements)
   }
 
   /// Creates the contents of an `initial` line.
   convenience init?(initial line: UnsafeRawBufferPointer) {
     guard let event = try? JSONElement(parsing: Array(line)), event["event"]?.string == "initial",
-      let revision = event["revision"]?.integer, let items = try? event["elements"]?.items()
+      let revision = event["revision"]?.integer, let token = event["token"]?.string,
+      let items = try? event["elements"]?.items()
     else { return nil }
-    self.init(revision: revision, elements: items.map { Self.digest($0) })
+    self.init(revision: revision, token: token, elements: items.map { Self.digest($0) })
   }
 
   /// Returns the contents after a `change` line, or `nil` if the line does not fit.
@@ -38,8 +40,10 @@ final class FoldedList {
   func forgetSuccessors() { successors = [] }
 
   private func changed(by line: [UInt8]) -> FoldedList? {
-    guard let event = try? JSONElement(parsing: line), event["since"]?.integer == revision,
-      let newRevision = event["revision"]?.integer
+    guard let members = (try? JSONElement(parsing: line))?.members else { return nil }
+    let event = Dictionary(uniqueKeysWithValues: members)
+    guard event["since"]?.integer == revision, let newRevision = event["revision"]?.integer,
+      let token = event["token"]?.string
     else { return nil }
     func list(_ name: String) -> [JSONElement] { (try? event[name]?.items()) ?? [] }
     func offset(_ element: JSONElement, _ name: String) -> Int { element[name]?.integer ?? -1 }
@@ -55,7 +59,7 @@ final class FoldedList {
       guard elements[offset(update, "from")] == Self.digest(update["old"]) else { return nil }
       new[offset(update, "at")] = Self.digest(update["element"])
     }
-    return FoldedList(revision: newRevision, elements: new)
+    return FoldedList(revision: newRevision, token: token, elements: new)
   }
 
   private static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer)
@@ -65,9 +69,9 @@ final class FoldedList {
     return one.count == other.count && memcmp(start, otherStart, one.count) == 0
   }
 
-  private static func digest(_ element: JSONElement?) -> Int {
+  private static func digest(_ element: JSONElement?) -> Int32 {
     var hasher = Hasher()
     (element?.utf8 ?? []).withUnsafeBytes { hasher.combine(bytes: $0) }
-    return hasher.finalize()
+    return Int32(truncatingIfNeeded: hasher.finalize())
   }
 }

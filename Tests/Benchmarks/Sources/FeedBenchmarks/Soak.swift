@@ -1,3 +1,4 @@
+import AllocationMeter
 import Foundation
 import Measuring
 
@@ -8,31 +9,25 @@ private final class Client {
   let kind: Kind
   let reader: Reader
   var list: FoldedList?
-  var token: String?
   var faults: [String] = []
 
-  init(_ kind: Kind, _ reader: Reader, _ list: FoldedList?, _ token: String?) {
-    (self.kind, self.reader, self.list, self.token) = (kind, reader, list, token)
+  init(_ kind: Kind, _ reader: Reader, _ list: FoldedList?) {
+    (self.kind, self.reader, self.list) = (kind, reader, list)
   }
 
   func receive(_ line: UnsafeRawBufferPointer) {
-    let head = String(decoding: line.prefix(400), as: UTF8.self)
-    if let token = member("token", of: head) { self.token = token }
-    if head.hasPrefix("{\"event\":\"change\"") {
-      if let new = list?.applying(line) { list = new } else { faults.append("misfit: \(head)") }
-    } else if head.hasPrefix("{\"event\":\"initial\"") {
+    if line.starts(with: "{\"event\":\"change\"".utf8) {
+      if let new = list?.applying(line) { list = new } else { addFault(line) }
+    } else if line.starts(with: "{\"event\":\"initial\"".utf8) {
       list = FoldedList(initial: line)
-      if list == nil { faults.append("initial: \(head)") }
-    } else if !head.hasPrefix("{\"event\":\"alive\"") {
-      faults.append(head)
+      if list == nil { addFault(line) }
+    } else if !line.starts(with: "{\"event\":\"alive\"".utf8) {
+      addFault(line)
     }
   }
 
-  private func member(_ name: String, of head: String) -> String? {
-    guard let start = head.range(of: "\"\(name)\":\"")?.upperBound,
-      let end = head[start...].firstIndex(of: "\"")
-    else { return nil }
-    return String(head[start..<end])
+  private func addFault(_ line: UnsafeRawBufferPointer) {
+    faults.append(String(decoding: line.prefix(120), as: UTF8.self))
   }
 }
 
@@ -41,7 +36,9 @@ private final class Client {
 func runSoak(clients count: Int, rate: Int, seconds: Int) {
   withSocketPath { path in
     let server = ServerProcess(path)
-    let first = Client(.reading, Reader(path), nil, nil)
+    let first = Client(.reading, Reader(path), nil)
+    // Many contents are made and released here.
+    allocator_keep_freed_memory()
     Swarm.withScratch { scratch in
       let swarm = Swarm([first.reader])
       while first.list == nil { swarm.receive(scratch) { first.receive($1) } }
@@ -50,8 +47,8 @@ func runSoak(clients count: Int, rate: Int, seconds: Int) {
         [first]
         + (1..<count).map { index in
           let kind: Client.Kind = index % 10 == 1 ? .silent : index % 10 == 2 ? .reconnecting : .reading
-          let token = kind == .silent ? nil : first.token
-          return Client(kind, Reader(path, since: token), first.list, token)
+          let token = kind == .silent ? nil : first.list?.token
+          return Client(kind, Reader(path, since: token), first.list)
         }
       let soak = Soak(server, clients, scratch)
       soak.run(rate: rate, seconds: seconds)
@@ -86,12 +83,12 @@ private final class Soak {
       isDone.signal()
     }
     let begin = now()
-    var report = begin + 10_000_000_000
+    var report = begin + 5_000_000_000
     while isDone.wait(timeout: .now()) == .timedOut {
       receive()
       reconnect()
       guard now() > report else { continue }
-      report += 10_000_000_000
+      report += 5_000_000_000
       say("after \((now() - begin) / 1_000_000_000) s: \(text(bytes: server.memory.resident))")
     }
     let time = Double(now() - begin) / 1e9
@@ -107,7 +104,7 @@ private final class Soak {
     let lists = active.map(\.list)
     for index in swarm.receive(scratch, milliseconds: 100, { active[$0].receive($1) }) {
       if active[index].kind != .reconnecting { active[index].faults.append("closed") }
-      active[index].reader.connect(since: active[index].token)
+      active[index].reader.connect(since: active[index].list?.token)
     }
     // The successors of contents that some reader had are needed until all readers have passed them.
     let held = Set(active.compactMap { $0.list.map(ObjectIdentifier.init) })
@@ -120,14 +117,14 @@ private final class Soak {
   private func reconnect() {
     let reconnecting = active.filter { $0.kind == .reconnecting }
     for client in reconnecting where Int.random(in: 0..<10) == 0 {
-      client.reader.connect(since: client.token)
+      client.reader.connect(since: client.list?.token)
       reconnections += 1
     }
   }
 
   /// Waits until all readers have the last contents, and compares them with those of a new client.
   func check(against path: String) {
-    let last = Client(.reading, Reader(path), nil, nil)
+    let last = Client(.reading, Reader(path), nil)
     let lastSwarm = Swarm([last.reader])
     while last.list == nil { lastSwarm.receive(scratch) { last.receive($1) } }
     let end = now() + 30_000_000_000
@@ -140,7 +137,10 @@ private final class Soak {
     let memory = server.memory
     say("server at the end: \(text(bytes: memory.resident)), at most \(text(bytes: memory.highest))")
     say("readers: \(active.count), with other contents than the server: \(wrong), faults: \(faults.count)")
-    for fault in faults.prefix(5) { say(fault) }
+    for (fault, times) in Dictionary(faults.map { ($0.prefix(120), 1) }, uniquingKeysWith: +).prefix(8)
+    {
+      say("\(times) times: \(fault)")
+    }
     if wrong + faults.count > 0 { exit(1) }
   }
 }

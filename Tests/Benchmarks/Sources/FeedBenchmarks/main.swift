@@ -4,7 +4,7 @@ import Foundation
 //
 //     swift run -c release --package-path Tests/Benchmarks FeedBenchmarks [GROUP…]
 //
-// The groups are commits, load, readers, resuming and memory. `soak [SECONDS]` and `hostile` run alone. They
+// The groups are commits, load, readers, resuming and memory. `soak [SECONDS [CLIENTS]]` and `hostile` run alone. They
 // start the server as another process, `serve`.
 
 ClientSocket.raiseFileLimit()
@@ -20,7 +20,10 @@ let groups: [(name: String, run: () -> Void)] = [
 let names = CommandLine.arguments.dropFirst()
 switch names.first {
 case "serve": try serve(names.last ?? "")
-case "soak": runSoak(clients: 1_000, rate: 200, seconds: names.last.flatMap { Int($0) } ?? 60)
+case "soak":
+  let numbers = names.dropFirst().compactMap { Int($0) }
+  runSoak(
+    clients: numbers.count > 1 ? numbers[1] : 1_000, rate: 200, seconds: numbers.first ?? 60)
 case "hostile": runHostileClients()
 default:
   for (name, run) in groups where names.isEmpty || names.contains(name) { run() }
