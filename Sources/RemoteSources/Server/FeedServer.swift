@@ -27,8 +27,8 @@ public final class FeedServer: Sendable {
     /// The time after which a client that reads nothing of a line is disconnected.
     public var stallTime = Duration.seconds(60)
     /// The maximum number of bytes in lines that clients have begun to read. A line that several clients read counts
-    /// once. Further clients wait, except for short lines. While they wait, clients that read nothing for a second are
-    /// disconnected.
+    /// once. Further clients wait, except for short lines. While they wait, clients that read nothing for a tenth of
+    /// ``stallTime`` are disconnected.
     public var pendingBytes = 64 << 20
     /// The longest time between two lines.
     public var aliveInterval = Duration.seconds(15)

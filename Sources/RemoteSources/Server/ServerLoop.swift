@@ -363,8 +363,6 @@ final class ServerLoop: @unchecked Sendable {
 
   /// The size of a line that does not wait for memory. The system buffers such a line, unless the client is slow.
   private static let smallSize = 16 << 10
-  /// The time in which a client must read something while other clients wait for memory.
-  private static let patience = Duration.seconds(1)
 
   private func hasRoom(for size: Int) -> Bool {
     pending.isEmpty || pendingBytes + size <= limits.pendingBytes
@@ -377,7 +375,7 @@ final class ServerLoop: @unchecked Sendable {
     for size: Int, _ now: ContinuousClock.Instant
   ) -> ContinuousClock.Instant {
     if hasRoom(for: size) { return now }
-    let patience = min(Self.patience, limits.stallTime)
+    let patience = limits.stallTime / 10
     let end = now.advanced(by: limits.stallTime - patience)
     var isReleased = false
     for connection in connections where connection.isStalled && connection.deadline <= end {
