@@ -45,21 +45,40 @@ final class FoldedList {
     guard event["since"]?.integer == revision, let newRevision = event["revision"]?.integer,
       let token = event["token"]?.string
     else { return nil }
-    func list(_ name: String) -> [JSONElement] { (try? event[name]?.items()) ?? [] }
-    func offset(_ element: JSONElement, _ name: String) -> Int { element[name]?.integer ?? -1 }
-    let moves = list("moves").map { (from: offset($0, "from"), to: offset($0, "to")) }
-    let deletes = list("deletes").map { offset($0, "at") }
-    let arrivals =
-      list("inserts").map { (offset($0, "at"), Self.digest($0["element"])) }
-      + moves.map { ($0.to, elements[$0.from]) }
-    var new = elements
-    for offset in (deletes + moves.map(\.from)).sorted(by: >) { new.remove(at: offset) }
-    for (offset, element) in arrivals.sorted(by: { $0.0 < $1.0 }) { new.insert(element, at: offset) }
-    for update in list("updates") {
-      guard elements[offset(update, "from")] == Self.digest(update["old"]) else { return nil }
-      new[offset(update, "at")] = Self.digest(update["element"])
+    func list(_ name: String) -> [[String: JSONElement]] {
+      let items = (try? event[name]?.items()) ?? []
+      return items.map { Dictionary(uniqueKeysWithValues: $0.members ?? []) }
     }
+    func offset(_ item: [String: JSONElement], _ name: String) -> Int { item[name]?.integer ?? -1 }
+    let moves = list("moves").map { (from: offset($0, "from"), to: offset($0, "to")) }
+    let updates = list("updates")
+    for update in updates {
+      guard elements[offset(update, "from")] == Self.digest(update["old"]) else { return nil }
+    }
+    var new = replacing(
+      list("deletes").map { offset($0, "at") } + moves.map(\.from),
+      with: list("inserts").map { (offset($0, "at"), Self.digest($0["element"])) }
+        + moves.map { ($0.to, elements[$0.from]) })
+    for update in updates { new[offset(update, "at")] = Self.digest(update["element"]) }
     return FoldedList(revision: newRevision, token: token, elements: new)
+  }
+
+  /// Returns the elements without those at some offsets, and with others at offsets in the result.
+  private func replacing(_ removals: [Int], with arrivals: [(Int, Int32)]) -> [Int32] {
+    if removals.isEmpty, arrivals.isEmpty { return elements }
+    let removed = Set(removals)
+    var arrivals = arrivals.sorted { $0.0 > $1.0 }
+    var new: [Int32] = []
+    new.reserveCapacity(elements.count + arrivals.count)
+    for (offset, element) in elements.enumerated() where !removed.contains(offset) {
+      while let arrival = arrivals.last, arrival.0 == new.count {
+        new.append(arrival.1)
+        arrivals.removeLast()
+      }
+      new.append(element)
+    }
+    for arrival in arrivals.reversed() { new.append(arrival.1) }
+    return new
   }
 
   private static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer)
