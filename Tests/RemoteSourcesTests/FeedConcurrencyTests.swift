@@ -85,7 +85,7 @@ import Testing
     withExtendedLifetime(silent) {}
   }
 
-  /// Reads with several clients until each has the last item. Clients that reconnect do so after each line.
+  /// Reads with several clients until each has the last item. Clients that reconnect do so after each change.
   private static func read(
     _ path: String, clients count: Int, isReconnecting: Bool
   ) throws -> [Folded] {
@@ -98,8 +98,11 @@ import Testing
     var lists = Array(repeating: Folded(), count: count)
     while let index = lists.firstIndex(where: { $0.items.last?.id != -1 }) {
       for other in index..<count where lists[other].items.last?.id != -1 {
-        try lists[other].receive(clients[other].line())
-        if isReconnecting { clients[other] = try connect(lists[other].token) }
+        let line = try clients[other].line()
+        try lists[other].receive(line)
+        if isReconnecting, line.hasPrefix(#"{"event":"change""#) {
+          clients[other] = try connect(lists[other].token)
+        }
       }
     }
     return lists

@@ -214,7 +214,7 @@ import Testing
   @Test func `the memory of lines that nobody reads is limited`() throws {
     var limits = FeedServer.Limits()
     limits.pendingBytes = 1 << 20
-    limits.stallTime = .seconds(2)
+    limits.stallTime = .seconds(1)
     let served = try Served(limits: limits)
     let good = try served.client(Self.request)
     _ = try good.line()
