@@ -61,6 +61,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var changeBytes = 0
     /// The latest `initial` line, as long as it is used.
     weak var initial: Feed.Line.Storage?
+    /// The revisions of an `initial` line and of the contents for which few elements differed.
+    var recent: (line: Int, contents: Int)?
     /// The latest `status` line.
     var status: (state: SourceStatus.State, line: Feed.Line)?
   }
@@ -159,8 +161,13 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   /// Returns a Boolean value that indicates whether few elements have changed since a revision.
   private func isRecent(_ revision: Int, _ latest: Int, _ count: Int) -> Bool {
-    guard history.snapshot(at: revision) != nil else { return false }
-    return history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
+    // Many subscribers can come at the same revision.
+    if let known = state.withLock({ $0.recent }), known == (revision, latest) { return true }
+    guard history.snapshot(at: revision) != nil,
+      history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
+    else { return false }
+    state.withLock { $0.recent = (revision, latest) }
+    return true
   }
 
   func next(after revision: Int) -> FeedStep {

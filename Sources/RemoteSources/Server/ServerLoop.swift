@@ -29,6 +29,9 @@ final class ServerLoop: @unchecked Sendable {
   /// The lines that clients have begun to read, with the number of these clients.
   private var pending: [ObjectIdentifier: Int] = [:]
   private var pendingBytes = 0
+  /// The last large line, and the time until which it is kept. Clients that connect meanwhile share it, even if those
+  /// before them have disconnected.
+  private var kept: (line: Feed.Line, end: ContinuousClock.Instant)?
 
   init(path: String, feeds: [String: Feed], limits: FeedServer.Limits) throws(SocketError) {
     (self.feeds, self.limits) = (feeds, limits)
@@ -136,6 +139,9 @@ final class ServerLoop: @unchecked Sendable {
       index += 1
     }
     hasNews = false
+    if let end = kept?.end {
+      if end <= now { kept = nil } else { next = min(next, end) }
+    }
     if let restEnd { next = min(next, restEnd) }
     if let restEnd, restEnd <= now { endRest() }
     if let waitingBytes { next = min(next, makeRoom(for: waitingBytes, now)) }
@@ -278,7 +284,7 @@ final class ServerLoop: @unchecked Sendable {
   private func serve(_ connection: ServerConnection, _ now: ContinuousClock.Instant) {
     connection.hasMore = false
     for _ in 0..<Self.turn {
-      if connection.pending == nil, !beginLine(of: connection) { return }
+      if connection.pending == nil, !beginLine(of: connection, now) { return }
       guard send(connection, now) else { return }
     }
     connection.hasMore = true
@@ -288,18 +294,25 @@ final class ServerLoop: @unchecked Sendable {
   ///
   /// - Returns: `false` if there is no line, or if the line has to wait for memory. The connection then stays at its
   ///   revision, and receives one larger change later.
-  private func beginLine(of connection: ServerConnection) -> Bool {
+  private func beginLine(
+    of connection: ServerConnection, _ now: ContinuousClock.Instant
+  ) -> Bool {
     var cursor = connection.cursor
     connection.waitingBytes = nil
     guard let line = cursor?.next() else { return false }
     let size = line.bytes.count
-    guard size <= Self.smallSize || hasRoom(for: size) || pending[ObjectIdentifier(line.storage)] != nil
+    guard
+      size <= Self.smallSize || hasRoom(for: size) || pending[ObjectIdentifier(line.storage)] != nil
     else {
       connection.waitingBytes = size
       return false
     }
     connection.cursor = cursor
     setPending(line, of: connection)
+    if size > Self.smallSize, connection.lineCount == 0 {
+      kept = (line, now.advanced(by: .seconds(1)))
+    }
+    connection.lineCount += 1
     return true
   }
 
@@ -399,6 +412,8 @@ final class ServerConnection {
   var written = 0
   /// A Boolean value that indicates whether the client did not read all that was sent.
   var isStalled = false
+  /// The number of lines that the connection has begun to send.
+  var lineCount = 0
   /// The size of the next line, if it waits for memory.
   var waitingBytes: Int?
   /// A Boolean value that indicates whether there may be more to send at once.

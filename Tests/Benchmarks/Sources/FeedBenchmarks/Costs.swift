@@ -89,7 +89,9 @@ func measureCommits() {
     encoding.append(now() - start)
   }
   let encodingTime = text(nanoseconds: summary(encoding).median)
-  rows.append([encodingTime, "", "a line of \(bytes) bytes with its fingerprint, and two task switches"])
+  rows.append([
+    encodingTime, "", "a line of \(bytes) bytes with its fingerprint, and two task switches",
+  ])
   print(table(rows), "\n")
 }
 
@@ -101,14 +103,17 @@ func measureFirstLoad() {
   func add(_ time: Double, _ memory: Int?, _ what: String) {
     rows.append([text(nanoseconds: time), memory.map { text(bytes: $0) } ?? "", what])
   }
-  add(median(5) { _ in feed = Feed(source, key: "id") }, nil, "create a feed (encodes all elements)")
+  add(
+    median(5) { _ in feed = Feed(source, key: "id") }, nil, "create a feed (encodes all elements)")
   var bytes = 0
   let first = median(1) { _ in bytes = feed.snapshot()?.bytes.count ?? 0 }
   add(first, nil, "first initial line of \(text(bytes: bytes)), with all fingerprints")
   add(median(9) { _ in _ = feed.snapshot() }, nil, "a further initial line")
   withSocketPath { path in
     guard let server = try? FeedServer(path: path, feeds: ["rows": feed]) else { return }
-    add(median(9) { _ in Swarm([Reader(path)]).wait() }, nil, "the initial line, received by one client")
+    add(
+      median(9) { _ in Swarm([Reader(path)]).wait() }, nil,
+      "the initial line, received by one client")
     measureRemote("JSONElement", path, add) {
       RemoteDataSource<JSONElement>(.unixSocket(path: path, list: "rows"))
     }
@@ -174,7 +179,8 @@ private func countLines(_ count: Int) -> Int {
   for subscriber in subscribers { _ = subscriber.next() }
   change(source, 5)
   let lines = subscribers.compactMap { $0.next() }
-  let addresses = Set(lines.map { $0.bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } })
+  let addresses = Set(
+    lines.map { $0.bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } })
   return addresses.count
 }
 

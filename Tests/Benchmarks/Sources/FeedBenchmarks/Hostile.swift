@@ -4,7 +4,9 @@ import Synchronization
 
 /// Measures what a good reader notices of hostile clients: the time from a commit until it has the line.
 func runHostileClients() {
-  var rows = [["median", "99 %", "longest", "lines", "server's memory", "server's processor", "clients"]]
+  var rows = [
+    ["median", "99 %", "longest", "lines", "server's memory", "server's processor", "clients"]
+  ]
   for attack in Attack.allCases {
     withSocketPath { path in
       let server = ServerProcess(path)
@@ -100,7 +102,9 @@ private final class Attackers: Sendable {
     case .endless:
       let part = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
       each(path) { descriptor in
-        for _ in 0..<1024 where ClientSocket.send(part, to: descriptor) < 0 && errno != EAGAIN { break }
+        for _ in 0..<1024 where ClientSocket.send(part, to: descriptor) < 0 && errno != EAGAIN {
+          break
+        }
       }
     case .half: hold(path, 1_000) { ClientSocket.send(Array("{\"list\":".utf8), to: $0) }
     case .crowd:

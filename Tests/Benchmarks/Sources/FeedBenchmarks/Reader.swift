@@ -71,7 +71,9 @@ final class Reader {
       while lines.isEmpty {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         poll(&request, 1, 60_000)
-        guard receive(scratch, { lines.append(String(decoding: $0, as: UTF8.self)) }) else { return }
+        guard receive(scratch, { lines.append(String(decoding: $0, as: UTF8.self)) }) else {
+          return
+        }
       }
     }
     return lines

@@ -26,7 +26,8 @@ final class ServerProcess {
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     let fields = text.split(separator: " ")
     guard fields.count > 14 else { return 0 }
-    return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0))
+      / Double(sysconf(Int32(_SC_CLK_TCK)))
   }
 
   /// Begins to commit.

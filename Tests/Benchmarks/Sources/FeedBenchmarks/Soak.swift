@@ -46,7 +46,8 @@ func runSoak(clients count: Int, rate: Int, seconds: Int) {
       let clients =
         [first]
         + (1..<count).map { index in
-          let kind: Client.Kind = index % 10 == 1 ? .silent : index % 10 == 2 ? .reconnecting : .reading
+          let kind: Client.Kind =
+            index % 10 == 1 ? .silent : index % 10 == 2 ? .reconnecting : .reading
           let token = kind == .silent ? nil : first.list?.token
           return Client(kind, Reader(path, since: token), first.list)
         }
@@ -135,9 +136,13 @@ private final class Soak {
     let wrong = active.filter { $0.list?.elements != last.list?.elements }.count
     let faults = active.flatMap(\.faults)
     let memory = server.memory
-    say("server at the end: \(text(bytes: memory.resident)), at most \(text(bytes: memory.highest))")
-    say("readers: \(active.count), with other contents than the server: \(wrong), faults: \(faults.count)")
-    for (fault, times) in Dictionary(faults.map { ($0.prefix(120), 1) }, uniquingKeysWith: +).prefix(8)
+    say(
+      "server at the end: \(text(bytes: memory.resident)), at most \(text(bytes: memory.highest))")
+    say(
+      "readers: \(active.count), with other contents than the server: \(wrong), faults: \(faults.count)"
+    )
+    for (fault, times) in Dictionary(faults.map { ($0.prefix(120), 1) }, uniquingKeysWith: +)
+      .prefix(8)
     {
       say("\(times) times: \(fault)")
     }
