@@ -8,22 +8,45 @@ private final class Client {
 
   let kind: Kind
   let reader: Reader
-  var list: FoldedList?
+  /// The contents, if this client applies its lines. Other clients check only that each line follows the line before.
+  private(set) var list: FoldedList?
+  private(set) var revision = 0
+  private(set) var token: String?
   var faults: [String] = []
 
-  init(_ kind: Kind, _ reader: Reader, _ list: FoldedList?) {
-    (self.kind, self.reader, self.list) = (kind, reader, list)
+  init(_ kind: Kind, _ reader: Reader, after first: Client? = nil, folds: Bool = true) {
+    (self.kind, self.reader) = (kind, reader)
+    (revision, token) = (first?.revision ?? 0, first?.token)
+    list = folds ? first?.list : nil
+    isFolding = folds
   }
+
+  private let isFolding: Bool
 
   func receive(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: "{\"event\":\"change\"".utf8) {
-      if let new = list?.applying(line) { list = new } else { addFault(line) }
+      follow(line)
     } else if line.starts(with: "{\"event\":\"initial\"".utf8) {
-      list = FoldedList(initial: line)
-      if list == nil { addFault(line) }
+      guard let new = FoldedList(initial: line) else { return addFault(line) }
+      (revision, token) = (new.revision, new.token)
+      list = isFolding ? new : nil
     } else if !line.starts(with: "{\"event\":\"alive\"".utf8) {
       addFault(line)
     }
+  }
+
+  private func follow(_ line: UnsafeRawBufferPointer) {
+    // {"event":"change","since":1,"revision":2,"token":"…",
+    let head = line.prefix(160).split(separator: UInt8(ascii: "\"")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    guard head.count > 10, Int(head[6].dropFirst().dropLast()) == revision,
+      let next = Int(head[8].dropFirst().dropLast())
+    else { return addFault(line) }
+    (revision, token) = (next, head[11])
+    guard isFolding else { return }
+    list = list?.applying(line)
+    if list == nil { addFault(line) }
   }
 
   private func addFault(_ line: UnsafeRawBufferPointer) {
@@ -36,7 +59,7 @@ private final class Client {
 func runSoak(clients count: Int, rate: Int, seconds: Int) {
   withSocketPath { path in
     let server = ServerProcess(path)
-    let first = Client(.reading, Reader(path), nil)
+    let first = Client(.reading, Reader(path))
     // Many contents are made and released here.
     allocator_keep_freed_memory()
     Swarm.withScratch { scratch in
@@ -48,8 +71,9 @@ func runSoak(clients count: Int, rate: Int, seconds: Int) {
         + (1..<count).map { index in
           let kind: Client.Kind =
             index % 10 == 1 ? .silent : index % 10 == 2 ? .reconnecting : .reading
-          let token = kind == .silent ? nil : first.list?.token
-          return Client(kind, Reader(path, since: token), first.list)
+          let token = kind == .silent ? nil : first.token
+          return Client(
+            kind, Reader(path, since: token), after: first, folds: index / 10 % 10 == 0)
         }
       let soak = Soak(server, clients, scratch)
       soak.run(rate: rate, seconds: seconds)
@@ -66,6 +90,8 @@ private final class Soak {
   private let swarm: Swarm
   private let scratch: UnsafeMutableRawBufferPointer
   private var reconnections = 0
+  /// The connections that the server closed, because their clients did not read for some time.
+  private var closings = 0
 
   init(_ server: ServerProcess, _ clients: [Client], _ scratch: UnsafeMutableRawBufferPointer) {
     (self.server, self.clients, self.scratch) = (server, clients, scratch)
@@ -104,8 +130,8 @@ private final class Soak {
   private func receive() {
     let lists = active.map(\.list)
     for index in swarm.receive(scratch, milliseconds: 100, { active[$0].receive($1) }) {
-      if active[index].kind != .reconnecting { active[index].faults.append("closed") }
-      active[index].reader.connect(since: active[index].list?.token)
+      closings += 1
+      active[index].reader.connect(since: active[index].token)
     }
     // The successors of contents that some reader had are needed until all readers have passed them.
     let held = Set(active.compactMap { $0.list.map(ObjectIdentifier.init) })
@@ -118,28 +144,32 @@ private final class Soak {
   private func reconnect() {
     let reconnecting = active.filter { $0.kind == .reconnecting }
     for client in reconnecting where Int.random(in: 0..<10) == 0 {
-      client.reader.connect(since: client.list?.token)
+      client.reader.connect(since: client.token)
       reconnections += 1
     }
   }
 
   /// Waits until all readers have the last contents, and compares them with those of a new client.
   func check(against path: String) {
-    let last = Client(.reading, Reader(path), nil)
+    let last = Client(.reading, Reader(path))
     let lastSwarm = Swarm([last.reader])
     while last.list == nil { lastSwarm.receive(scratch) { last.receive($1) } }
-    let end = now() + 30_000_000_000
-    while now() < end, active.contains(where: { $0.list?.revision != last.list?.revision }) {
+    let end = now() + 60_000_000_000
+    while now() < end, active.contains(where: { $0.revision != last.revision }) {
       receive()
       lastSwarm.receive(scratch, milliseconds: 1) { last.receive($1) }
     }
-    let wrong = active.filter { $0.list?.elements != last.list?.elements }.count
+    let folded = active.compactMap(\.list)
+    let wrong =
+      active.count { $0.token != last.token }
+      + folded.count { $0.elements != last.list?.elements }
     let faults = active.flatMap(\.faults)
     let memory = server.memory
     say(
       "server at the end: \(text(bytes: memory.resident)), at most \(text(bytes: memory.highest))")
     say(
-      "readers: \(active.count), with other contents than the server: \(wrong), faults: \(faults.count)"
+      "readers: \(active.count), of which \(folded.count) apply all lines, closed: \(closings), "
+        + "with other contents than the server: \(wrong), faults: \(faults.count)"
     )
     for (fault, times) in Dictionary(faults.map { ($0.prefix(120), 1) }, uniquingKeysWith: +)
       .prefix(8)
