@@ -10,6 +10,11 @@ protocol FeedContents: AnyObject, Sendable {
   /// The subscribers that wait.
   var news: FeedNews { get }
 
+  /// Makes the latest revision the one that subscribers receive.
+  ///
+  /// Until the next call, all subscribers come to the same revision, and then share their lines.
+  func advance()
+
   /// Returns an `initial` line, or `.nothing` if the collection has not loaded.
   ///
   /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
@@ -85,6 +90,11 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   // MARK: Points
 
+  func advance() { _ = latestPoint() }
+
+  /// The revision that subscribers receive, or `nil` if the collection has not loaded.
+  private func currentPoint() -> Point? { state.withLock { $0.points.last } ?? latestPoint() }
+
   /// The latest revision, or `nil` if the collection has not loaded.
   private func latestPoint() -> Point? {
     guard history.collection.current.state.hasLoaded else { return nil }
@@ -121,9 +131,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   func resume(from token: String) -> Feed.Line? {
     let parts = token.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, let revision = Int(parts[1]), let latest = latestPoint() else {
+    guard parts.count == 3, let revision = Int(parts[1]), var latest = currentPoint() else {
       return nil
     }
+    if revision > latest.revision { latest = latestPoint() ?? latest }
     let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
     if isOwn, history.snapshot(at: revision) != nil {
       return alive(since: token, at: revision, token: token)
@@ -139,9 +150,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   // MARK: Lines
 
   func initial(isExact: Bool) -> FeedStep {
-    guard let point = latestPoint(), let snapshot = history.snapshot(at: point.revision) else {
-      return .nothing
-    }
+    var point = isExact ? latestPoint() : currentPoint()
+    // The history may have forgotten the revision.
+    if let old = point, history.snapshot(at: old.revision) == nil { point = latestPoint() }
+    guard let point, let snapshot = history.snapshot(at: point.revision) else { return .nothing }
     if let known = state.withLock({ $0.initial }) {
       let isRecent =
         known.revision == point.revision
@@ -171,7 +183,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   }
 
   func next(after revision: Int) -> FeedStep {
-    guard let point = latestPoint(), point.revision != revision else { return .nothing }
+    guard let point = currentPoint(), point.revision > revision else { return .nothing }
     let known = state.withLock { state in
       state.points.last?.revision == point.revision ? state.changes[revision] : nil
     }

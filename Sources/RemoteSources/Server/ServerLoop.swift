@@ -118,6 +118,7 @@ final class ServerLoop: @unchecked Sendable {
   ///
   /// - Returns: The time until the next pass is due.
   private func serveAll() -> Duration {
+    if hasNews, !connections.isEmpty { for feed in feeds.values { feed.contents.advance() } }
     let now = clock.now
     var next = now.advanced(by: limits.aliveInterval)
     var waitingBytes: Int?
@@ -138,7 +139,8 @@ final class ServerLoop: @unchecked Sendable {
       if let size = connection.waitingBytes { waitingBytes = min(size, waitingBytes ?? size) }
       index += 1
     }
-    hasNews = false
+    // Without connections, the feeds have not advanced.
+    if !connections.isEmpty { hasNews = false }
     if let end = kept?.end {
       if end <= now { kept = nil } else { next = min(next, end) }
     }
