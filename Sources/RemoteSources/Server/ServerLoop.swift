@@ -21,7 +21,7 @@ final class ServerLoop: @unchecked Sendable {
   private var requests: [pollfd]
   private var connections: [ServerConnection] = []
   /// A Boolean value that indicates whether a feed may have something new for any connection.
-  private var hasNews = false
+  private var hasNews = true
   /// The time until which no connection is accepted, because the process has no free descriptors.
   private var restEnd: ContinuousClock.Instant?
   /// A descriptor to close when there are no more, so that a client can be told.
