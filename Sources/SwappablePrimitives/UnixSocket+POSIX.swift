@@ -158,10 +158,13 @@ package enum UnixSocket {
   }
 
   /// Allows as many open files as the system permits to this process, because each connection needs one.
-  package static func raiseFileLimit() {
+  package static func raiseFileLimit() { setFileLimit(.max) }
+
+  /// Sets the number of files that this process may open. The system can permit fewer.
+  package static func setFileLimit(_ count: Int) {
     var limit = rlimit()
     guard getrlimit(fileLimit, &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
+    limit.rlim_cur = min(rlim_t(count), limit.rlim_max)
     setrlimit(fileLimit, &limit)
   }
 

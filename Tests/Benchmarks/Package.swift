@@ -70,6 +70,14 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "FeedBenchmarks",
+      dependencies: [
+        "AllocationMeter", "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+        .product(name: "RemoteSources", package: "Swappable"),
+      ],
+      swiftSettings: settings),
     .target(name: "AllocationMeter"),
     .target(name: "Measuring", dependencies: ["AllocationMeter"], swiftSettings: settings),
   ],

@@ -214,6 +214,7 @@ import Testing
   @Test func `the memory of lines that nobody reads is limited`() throws {
     var limits = FeedServer.Limits()
     limits.pendingBytes = 1 << 20
+    limits.stallTime = .seconds(1)
     let served = try Served(limits: limits)
     let good = try served.client(Self.request)
     _ = try good.line()
@@ -229,6 +230,117 @@ import Testing
     }
     try stalled[0].waitUntilClosed()
     try served.check(with: good)
+  }
+
+  @Test func `clients that read slowly wait for memory, and all receive their lines`() throws {
+    var limits = FeedServer.Limits()
+    limits.pendingBytes = 1
+    let served = try Served(limits: limits)
+    let clients = try (0..<4).map { round in
+      served.large.transaction { draft in
+        for offset in 0..<4_000 { draft.update(at: offset) { $0.n = round } }
+      }
+      return try served.client(Self.largeRequest)
+    }
+    let good = try served.client(Self.request)
+    _ = try good.line()
+    try served.check(with: good)
+    // One line at a time has room. The others follow when it was read.
+    for client in clients { #expect(try client.line().hasPrefix(#"{"event":"initial""#)) }
+  }
+
+  @Test func `a server without free descriptors refuses clients, and serves them later`() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      let feed = Feed(CollectionProperty([Item(1)]), key: "id")
+      let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
+      let first = try RawClient(server.path)
+      try first.send(Self.request)
+      _ = try first.line()
+      UnixSocket.setFileLimit(64)
+      var files = Self.openAll()
+      // One descriptor for the client, and none for the server.
+      close(files.removeLast())
+      let refused = try RawClient(server.path)
+      let line = try refused.line()
+      guard line.contains("has no free file descriptors; try again later") else { exit(1) }
+      for file in files { close(file) }
+      let client = try RawClient(server.path)
+      try client.send(Self.request)
+      guard try client.line().hasPrefix(#"{"event":"initial""#) else { exit(2) }
+    }
+  }
+
+  @Test func `a server that was started without free descriptors serves clients later`() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      let feed = Feed(CollectionProperty([Item(1)]), key: "id")
+      UnixSocket.setFileLimit(64)
+      var files = Self.openAll()
+      // Two descriptors for the pipe, one for the listener, and none to keep as a spare.
+      for _ in 0..<3 { close(files.removeLast()) }
+      let server = try FeedServer(path: directory("s"), feeds: ["items": feed])
+      close(files.removeLast())
+      let client = try RawClient(server.path)
+      try client.send(Self.request)
+      // The server cannot accept, refuse or answer. It tries again after some time.
+      for file in files { close(file) }
+      guard try client.line().hasPrefix(#"{"event":"initial""#) else { exit(1) }
+    }
+  }
+
+  /// Opens files until there are no descriptors.
+  private static func openAll() -> [Int32] {
+    var files: [Int32] = []
+    while true {
+      let file = open("/dev/null", O_RDONLY)
+      guard file >= 0 else { return files }
+      files.append(file)
+    }
+  }
+
+  @Test func `a server whose socket or directory was removed goes on, and stops`() throws {
+    for name in ["d/s", "d"] {
+      let directory = try TemporaryDirectory()
+      try FileManager.default.createDirectory(
+        atPath: directory("d"), withIntermediateDirectories: true)
+      let source = CollectionProperty([Item(1)])
+      let server = try FeedServer(path: directory("d/s"), feeds: ["items": Feed(source, key: "id")])
+      let client = try RawClient(server.path)
+      try client.send(Self.request)
+      _ = try client.line()
+      try directory.remove(name)
+      source.append(Item(2))
+      #expect(try client.line().hasPrefix(#"{"event":"change""#))
+      server.stop()
+      #expect(try client.rest() == "")
+    }
+  }
+
+  @Test func `an empty list and a list with equal identities are served`() throws {
+    let served = try Served([])
+    let client = try served.client(Self.request)
+    #expect(try client.line().hasSuffix(#""elements":[]}"#))
+    served.source.transaction { draft in
+      for number in 0..<3 { draft.append(Item(5, number)) }
+    }
+    #expect(try client.line().contains(#""inserts":[{"at":0,"element":{"id":5,"n":0}},"#))
+    served.source.remove(at: 0)
+    #expect(try client.line().contains(#""deletes":[{"at":0,"#))
+    let second = try served.client(Self.request)
+    #expect(try second.line().hasSuffix(#""elements":[{"id":5,"n":1},{"id":5,"n":2}]}"#))
+  }
+
+  @Test(arguments: [
+    "", "-", "--", "a-b-c", "-0-", "x-99999999999999999999-y", "x--1-y", "\u{0}-\u{1}-\u{2}",
+    "é-1-\u{1F600}", #"\"}\n{"list":"items"#, String(repeating: "1-", count: 1_900),
+  ])
+  func `a token of another origin begins with the contents`(token: String) throws {
+    let served = try Served()
+    let client = try served.client()
+    try client.send(FeedRequest(list: "items", token: token).bytes)
+    #expect(try client.line().hasPrefix(#"{"event":"initial""#))
+    try served.check(with: client)
   }
 
   @Test func `a silent connection receives signs of life`() throws {

@@ -3,17 +3,31 @@ import FileSources
 import Foundation
 
 /// An element of a program, and its JSON.
+///
+/// The history copies many elements with each change. Therefore, a copy is one reference.
 struct EncodedElement<Element: Differentiable & Sendable>: EventElement {
-  private let element: Element
-  let json: JSONElement
-  /// The reason why the element could not be encoded. Then ``json`` is null.
-  let encodingFailure: String?
+  private final class Storage: Sendable {
+    let element: Element
+    let json: JSONElement
+    let encodingFailure: String?
 
-  init(_ element: Element, _ json: JSONElement, encodingFailure: String? = nil) {
-    (self.element, self.json, self.encodingFailure) = (element, json, encodingFailure)
+    init(_ element: Element, _ json: JSONElement, _ encodingFailure: String?) {
+      (self.element, self.json, self.encodingFailure) = (element, json, encodingFailure)
+    }
   }
 
-  var differenceIdentifier: Element.DifferenceIdentifier { element.differenceIdentifier }
+  private let storage: Storage
+
+  init(_ element: Element, _ json: JSONElement, encodingFailure: String? = nil) {
+    storage = Storage(element, json, encodingFailure)
+  }
+
+  var json: JSONElement { storage.json }
+
+  /// The reason why the element could not be encoded. Then ``json`` is null.
+  var encodingFailure: String? { storage.encodingFailure }
+
+  var differenceIdentifier: Element.DifferenceIdentifier { storage.element.differenceIdentifier }
 
   func isContentEqual(to source: Self) -> Bool {
     json == source.json && encodingFailure == source.encodingFailure

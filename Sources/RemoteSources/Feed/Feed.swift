@@ -128,6 +128,7 @@ public final class Feed: Sendable {
         while !Task.isCancelled {
           let news = cursor.contents.news
           let version = news.version
+          cursor.contents.advance()
           if let line = cursor.next() { return line }
           let isChanged = await news.wait(after: version, lines.interval, lines.clock)
           if !isChanged, !Task.isCancelled, let line = cursor.alive() { return line }

@@ -10,6 +10,11 @@ protocol FeedContents: AnyObject, Sendable {
   /// The subscribers that wait.
   var news: FeedNews { get }
 
+  /// Makes the latest revision the one that subscribers receive.
+  ///
+  /// Until the next call, all subscribers come to the same revision, and then share their lines.
+  func advance()
+
   /// Returns an `initial` line, or `.nothing` if the collection has not loaded.
   ///
   /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
@@ -57,8 +62,12 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var fingerprint: ListFingerprint?
     /// The `change` lines that end at the latest point, by the revision at which they begin.
     var changes: [Int: Feed.Line] = [:]
+    /// The number of bytes in these lines.
+    var changeBytes = 0
     /// The latest `initial` line, as long as it is used.
     weak var initial: Feed.Line.Storage?
+    /// The revisions of an `initial` line and of the contents for which few elements differed.
+    var recent: (line: Int, contents: Int)?
     /// The latest `status` line.
     var status: (state: SourceStatus.State, line: Feed.Line)?
   }
@@ -81,12 +90,18 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   // MARK: Points
 
+  func advance() { _ = latestPoint() }
+
+  /// The revision that subscribers receive, or `nil` if the collection has not loaded.
+  private func currentPoint() -> Point? { state.withLock { $0.points.last } ?? latestPoint() }
+
   /// The latest revision, or `nil` if the collection has not loaded.
   private func latestPoint() -> Point? {
     guard history.collection.current.state.hasLoaded else { return nil }
     while true {
-      let range = history.range
+      // The range is read last. Otherwise, another thread may add a point after its end.
       let last = state.withLock { $0.points.last }
+      let range = history.range
       if let last, last.revision == range.upperBound { return last }
       // The first fingerprint is that of the oldest revision. A subscriber of a previous run may have it.
       let revision = last == nil ? range.lowerBound : range.upperBound
@@ -105,7 +120,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
         }
         state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
         state.points.append(Point(revision: revision, fingerprint: state.fingerprint?.text ?? ""))
-        state.changes = [:]
+        (state.changes, state.changeBytes) = ([:], 0)
       }
     }
   }
@@ -116,9 +131,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   func resume(from token: String) -> Feed.Line? {
     let parts = token.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, let revision = Int(parts[1]), let latest = latestPoint() else {
+    guard parts.count == 3, let revision = Int(parts[1]), var latest = currentPoint() else {
       return nil
     }
+    if revision > latest.revision { latest = latestPoint() ?? latest }
     let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
     if isOwn, history.snapshot(at: revision) != nil {
       return alive(since: token, at: revision, token: token)
@@ -134,9 +150,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   // MARK: Lines
 
   func initial(isExact: Bool) -> FeedStep {
-    guard let point = latestPoint(), let snapshot = history.snapshot(at: point.revision) else {
-      return .nothing
-    }
+    var point = isExact ? latestPoint() : currentPoint()
+    // The history may have forgotten the revision.
+    if let old = point, history.snapshot(at: old.revision) == nil { point = latestPoint() }
+    guard let point, let snapshot = history.snapshot(at: point.revision) else { return .nothing }
     if let known = state.withLock({ $0.initial }) {
       let isRecent =
         known.revision == point.revision
@@ -156,12 +173,17 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   /// Returns a Boolean value that indicates whether few elements have changed since a revision.
   private func isRecent(_ revision: Int, _ latest: Int, _ count: Int) -> Bool {
-    guard history.snapshot(at: revision) != nil else { return false }
-    return history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
+    // Many subscribers can come at the same revision.
+    if let known = state.withLock({ $0.recent }), known == (revision, latest) { return true }
+    guard history.snapshot(at: revision) != nil,
+      history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
+    else { return false }
+    state.withLock { $0.recent = (revision, latest) }
+    return true
   }
 
   func next(after revision: Int) -> FeedStep {
-    guard let point = latestPoint(), point.revision != revision else { return .nothing }
+    guard let point = currentPoint(), point.revision > revision else { return .nothing }
     let known = state.withLock { state in
       state.points.last?.revision == point.revision ? state.changes[revision] : nil
     }
@@ -182,10 +204,16 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       state.withLock { state in
         guard state.points.last?.revision == point.revision else { return line }
         if let known = state.changes[revision] { return known }
+        // Slow subscribers need many large lines that are not shared.
+        if state.changeBytes > Self.sharedBytes { (state.changes, state.changeBytes) = ([:], 0) }
         state.changes[revision] = line
+        state.changeBytes += line.bytes.count
         return line
       })
   }
+
+  /// The number of bytes in `change` lines that are kept for other subscribers.
+  private static var sharedBytes: Int { 4 << 20 }
 
   func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
     var buffer = LineBuffer()

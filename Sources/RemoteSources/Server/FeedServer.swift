@@ -28,9 +28,9 @@ public final class FeedServer: Sendable {
     public var stallTime = Duration.seconds(60)
     /// The maximum number of bytes in lines that clients have begun to read.
     ///
-    /// A line that several clients read counts once. The clients that have read nothing for the longest time are
-    /// disconnected.
-    public var pendingBytes = 256 << 20
+    /// A line that several clients read counts once. Further clients wait, except for short lines. While they wait,
+    /// clients that read nothing for a tenth of ``stallTime`` are disconnected.
+    public var pendingBytes = 64 << 20
     /// The longest time between two lines.
     public var aliveInterval = Duration.seconds(15)
 

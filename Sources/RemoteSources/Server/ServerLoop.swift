@@ -20,11 +20,18 @@ final class ServerLoop: @unchecked Sendable {
   /// The requests of `poll`: the pipe, the listener, and one for each connection, in the same order.
   private var requests: [pollfd]
   private var connections: [ServerConnection] = []
+  /// A Boolean value that indicates whether a feed may have something new for any connection.
+  private var hasNews = true
+  /// The time until which no connection is accepted, because the process has no free descriptors.
+  private var restEnd: ContinuousClock.Instant?
   /// A descriptor that is closed to refuse a client when no more can be opened.
   private var spare: Int32
   /// The lines that clients have begun to read, with the number of these clients.
   private var pending: [ObjectIdentifier: Int] = [:]
   private var pendingBytes = 0
+  /// The last large line, and the time until which it is kept. Clients that connect meanwhile share it, even if those
+  /// before them have disconnected.
+  private var kept: (line: Feed.Line, end: ContinuousClock.Instant)?
 
   init(path: String, feeds: [String: Feed], limits: FeedServer.Limits) throws(SocketError) {
     (self.feeds, self.limits) = (feeds, limits)
@@ -94,6 +101,7 @@ final class ServerLoop: @unchecked Sendable {
       _ = read(wakeEnds.reading, &bytes, 16)
       // A change that is posted from here on sends another byte.
       isWakeSent.store(false, ordering: .sequentiallyConsistent)
+      hasNews = true
     }
     for index in connections.indices where requests[index + 2].revents != 0 {
       let events = Int32(requests[index + 2].revents)
@@ -106,17 +114,19 @@ final class ServerLoop: @unchecked Sendable {
     if requests[1].revents != 0 { acceptAll() }
   }
 
-  /// Serves each connection that can be written to, and removes those that are over.
+  /// Serves each connection that has something to send and can be written to, and removes those that are over.
   ///
   /// - Returns: The time until the next pass is due.
   private func serveAll() -> Duration {
+    if hasNews, !connections.isEmpty { for feed in feeds.values { feed.contents.advance() } }
     let now = clock.now
     var next = now.advanced(by: limits.aliveInterval)
+    var waitingBytes: Int?
     var index = 0
     while index < connections.count {
       let connection = connections[index]
       let isWritable = Int32(requests[index + 2].revents) & POLLOUT != 0
-      if !connection.isOver, connection.pending == nil || isWritable { serve(connection, now) }
+      if !connection.isOver, isDue(connection, isWritable) { serve(connection, now) }
       if connection.deadline <= now { expire(connection, now) }
       if connection.isOver {
         remove(at: index)
@@ -126,10 +136,25 @@ final class ServerLoop: @unchecked Sendable {
       requests[index + 2].revents = 0
       next = min(next, connection.deadline)
       if connection.hasMore { next = now }
+      if let size = connection.waitingBytes { waitingBytes = min(size, waitingBytes ?? size) }
       index += 1
     }
-    closeStalled()
+    // Without connections, the feeds have not advanced.
+    if !connections.isEmpty { hasNews = false }
+    if let end = kept?.end {
+      if end <= now { kept = nil } else { next = min(next, end) }
+    }
+    if let restEnd { next = min(next, restEnd) }
+    if let restEnd, restEnd <= now { endRest() }
+    if let waitingBytes { next = min(next, makeRoom(for: waitingBytes, now)) }
     return now.duration(to: next)
+  }
+
+  /// Returns a Boolean value that indicates whether a connection may have something to send.
+  private func isDue(_ connection: ServerConnection, _ isWritable: Bool) -> Bool {
+    if connection.pending != nil { return isWritable }
+    if let size = connection.waitingBytes { return hasRoom(for: size) }
+    return hasNews || connection.hasMore
   }
 
   private func remove(at index: Int) {
@@ -141,8 +166,6 @@ final class ServerLoop: @unchecked Sendable {
     requests.swapAt(index + 2, requests.count - 1)
     requests.removeLast()
     count.store(connections.count, ordering: .relaxed)
-    // The listener rests while there are no descriptors.
-    requests[1].events = Int16(POLLIN)
   }
 
   // MARK: Accepting
@@ -153,15 +176,26 @@ final class ServerLoop: @unchecked Sendable {
         guard let descriptor = try UnixSocket.acceptConnection(listener.descriptor) else { return }
         accept(descriptor)
       } catch {
-        guard error.code == EMFILE || error.code == ENFILE, spare >= 0 else { return }
+        guard error.code == EMFILE || error.code == ENFILE, spare >= 0 else { return rest() }
         close(spare)
         if let descriptor = try? UnixSocket.acceptConnection(listener.descriptor) {
           refuse(descriptor, "the server has no free file descriptors; try again later")
         }
         spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        if spare < 0 { requests[1].events = 0 }
       }
     }
+  }
+
+  /// Accepts no connections for some time. The listener stays ready, and the loop would not wait.
+  private func rest() {
+    requests[1].events = 0
+    restEnd = clock.now.advanced(by: .milliseconds(100))
+  }
+
+  private func endRest() {
+    restEnd = nil
+    requests[1].events = Int16(POLLIN)
+    if spare < 0 { spare = open("/dev/null", O_RDONLY | O_CLOEXEC) }
   }
 
   private func accept(_ descriptor: Int32) {
@@ -227,6 +261,7 @@ final class ServerLoop: @unchecked Sendable {
         throw InputEventError("there is no list \"\(request.list)\"; the lists are \(names)")
       }
       connection.cursor = FeedCursor(feed.contents, since: request.token)
+      connection.hasMore = true
       connection.deadline = clock.now.advanced(by: limits.aliveInterval)
     } catch {
       fail(connection, error.reason)
@@ -251,13 +286,36 @@ final class ServerLoop: @unchecked Sendable {
   private func serve(_ connection: ServerConnection, _ now: ContinuousClock.Instant) {
     connection.hasMore = false
     for _ in 0..<Self.turn {
-      if connection.pending == nil {
-        guard let line = connection.cursor?.next() else { return }
-        setPending(line, of: connection)
-      }
+      if connection.pending == nil, !beginLine(of: connection, now) { return }
       guard send(connection, now) else { return }
     }
     connection.hasMore = true
+  }
+
+  /// Makes the next line of a connection the pending one.
+  ///
+  /// - Returns: `false` if there is no line, or if the line has to wait for memory. The connection then stays at its
+  ///   revision, and receives one larger change later.
+  private func beginLine(
+    of connection: ServerConnection, _ now: ContinuousClock.Instant
+  ) -> Bool {
+    var cursor = connection.cursor
+    connection.waitingBytes = nil
+    guard let line = cursor?.next() else { return false }
+    let size = line.bytes.count
+    guard
+      size <= Self.smallSize || hasRoom(for: size) || pending[ObjectIdentifier(line.storage)] != nil
+    else {
+      connection.waitingBytes = size
+      return false
+    }
+    connection.cursor = cursor
+    setPending(line, of: connection)
+    if size > Self.smallSize, connection.lineCount == 0 {
+      kept = (line, now.advanced(by: .seconds(1)))
+    }
+    connection.lineCount += 1
+    return true
   }
 
   /// Sends the pending line, or a part of it.
@@ -318,14 +376,29 @@ final class ServerLoop: @unchecked Sendable {
     connection.isStalled = false
   }
 
-  /// Ends the connections that have read nothing for the longest time, until the pending lines fit into their limit.
-  private func closeStalled() {
-    guard pendingBytes > limits.pendingBytes, pending.count > 1 else { return }
-    let stalled = connections.filter { $0.pending != nil }.sorted { $0.deadline < $1.deadline }
-    for connection in stalled where pendingBytes > limits.pendingBytes && pending.count > 1 {
+  /// The size of a line that does not wait for memory. The system buffers such a line, unless the client is slow.
+  private static let smallSize = 16 << 10
+
+  private func hasRoom(for size: Int) -> Bool {
+    pending.isEmpty || pendingBytes + size <= limits.pendingBytes
+  }
+
+  /// Ends the connections that have read nothing for some time, because others wait for their memory.
+  ///
+  /// - Returns: The time at which the next pass is due.
+  private func makeRoom(
+    for size: Int, _ now: ContinuousClock.Instant
+  ) -> ContinuousClock.Instant {
+    if hasRoom(for: size) { return now }
+    let patience = limits.stallTime / 10
+    let end = now.advanced(by: limits.stallTime - patience)
+    var isReleased = false
+    for connection in connections where connection.isStalled && connection.deadline <= end {
       setPending(nil, of: connection)
       connection.isOver = true
+      isReleased = true
     }
+    return isReleased ? now : now.advanced(by: patience)
   }
 }
 
@@ -341,6 +414,10 @@ final class ServerConnection {
   var written = 0
   /// A Boolean value that indicates whether the client did not read all that was sent.
   var isStalled = false
+  /// The number of lines that the connection has begun to send.
+  var lineCount = 0
+  /// The size of the next line, if it waits for memory.
+  var waitingBytes: Int?
   /// A Boolean value that indicates whether there may be more to send at once.
   var hasMore = false
   var isInputOpen = true
