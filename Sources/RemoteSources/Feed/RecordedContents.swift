@@ -10,7 +10,7 @@ protocol FeedContents: AnyObject, Sendable {
   /// The subscribers that wait.
   var news: FeedNews { get }
 
-  /// Returns an `initial` line, or `.nothing` if the collection has not loaded.
+  /// Returns an `initial` line, or a status if the collection has not loaded or cannot be encoded.
   ///
   /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
   ///   may be one that was made for another subscriber shortly before.
@@ -34,12 +34,12 @@ protocol FeedContents: AnyObject, Sendable {
 /// What a subscriber receives next.
 enum FeedStep {
   case line(Feed.Line)
-  /// The contents are the same.
+  /// The contents are the same, or there are none. Their status is given.
+  case status(SourceStatus)
+  /// The contents are the same, and their status is about to be known.
   case nothing
   /// The changes are no longer recorded. An `initial` line has to follow.
   case reset
-  /// An element cannot be encoded.
-  case failed(SourceError)
 }
 
 /// The collection of a feed: its history, the fingerprints of its revisions, and the lines that subscribers share.
@@ -57,6 +57,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var fingerprint: ListFingerprint?
     /// The `change` lines that end at the latest point, by the revision at which they begin.
     var changes: [Int: Feed.Line] = [:]
+    /// The number of bytes of these lines.
+    var changeSize = 0
     /// The latest `initial` line, as long as it is used.
     weak var initial: Feed.Line.Storage?
     /// The latest `status` line.
@@ -81,33 +83,46 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   // MARK: Points
 
-  /// The latest revision, or `nil` if the collection has not loaded.
-  private func latestPoint() -> Point? {
+  /// The latest revision with its contents, or `nil` if the collection has not loaded.
+  private func latest() -> (point: Point, snapshot: Snapshot<Element>)? {
     guard history.collection.current.state.hasLoaded else { return nil }
     while true {
       let range = history.range
       let last = state.withLock { $0.points.last }
-      if let last, last.revision == range.upperBound { return last }
-      // The first fingerprint is that of the oldest revision. A subscriber of a previous run may have it.
-      let revision = last == nil ? range.lowerBound : range.upperBound
+      let isLatest = last.map { $0.revision >= range.upperBound } ?? false
+      let revision = last.map { max($0.revision, range.upperBound) } ?? firstRevision
       guard let snapshot = history.snapshot(at: revision) else { continue }
+      if isLatest, let last { return (last, snapshot) }
       // The comparison of elements is not allowed to run under the lock.
       let change = last.flatMap { history.change(from: $0.revision, to: revision) }
       let isRecorded = last.map { history.snapshot(at: $0.revision) != nil } ?? false
-      state.withLock { state in
-        guard state.points.last?.revision == last?.revision else { return }
+      let point = state.withLock { state -> Point? in
+        guard state.points.last?.revision == last?.revision else { return nil }
         if isRecorded, let fingerprint = state.fingerprint {
           if let change {
-            fingerprint.apply(change.changeset) { snapshot[$0].json.utf8 }
+            fingerprint.apply(change.changeset) { snapshot[$0].fingerprintBytes }
           }
         } else {
-          state.fingerprint = ListFingerprint(snapshot.lazy.map(\.json.utf8))
+          state.fingerprint = ListFingerprint(snapshot.lazy.map(\.fingerprintBytes), key: key)
         }
+        let point = Point(revision: revision, fingerprint: state.fingerprint?.text ?? "")
         state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
-        state.points.append(Point(revision: revision, fingerprint: state.fingerprint?.text ?? ""))
-        state.changes = [:]
+        state.points.append(point)
+        (state.changes, state.changeSize) = ([:], 0)
+        return point
       }
+      // The collection may have changed again. It might do so all the time.
+      if let point, revision >= range.upperBound { return (point, snapshot) }
     }
+  }
+
+  /// The oldest revision with elements, or the latest one. A subscriber of a previous run may have its contents.
+  ///
+  /// A collection is empty before it loads, so the oldest revision itself may be of no use.
+  private var firstRevision: Int {
+    let revisions = history.revisions.map(\.number)
+    let first = revisions.first { !(history.snapshot(at: $0)?.isEmpty ?? true) }
+    return first ?? revisions.last ?? 0
   }
 
   private func token(of point: Point) -> String {
@@ -116,7 +131,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   func resume(from token: String) -> Feed.Line? {
     let parts = token.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, let revision = Int(parts[1]), let latest = latestPoint() else {
+    guard parts.count == 3, let revision = Int(parts[1]), let latest = latest()?.point else {
       return nil
     }
     let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
@@ -134,9 +149,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   // MARK: Lines
 
   func initial(isExact: Bool) -> FeedStep {
-    guard let point = latestPoint(), let snapshot = history.snapshot(at: point.revision) else {
-      return .nothing
-    }
+    let status = status
+    guard let (point, snapshot) = latest() else { return .status(status) }
     if let known = state.withLock({ $0.initial }) {
       let isRecent =
         known.revision == point.revision
@@ -144,7 +158,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       if isRecent { return .line(Feed.Line(storage: known)) }
     }
     for (offset, element) in snapshot.enumerated() {
-      if let reason = element.encodingFailure { return .failed(Self.error(offset, reason)) }
+      if let reason = element.encodingFailure { return .status(Self.failure(offset, reason)) }
     }
     var buffer = LineBuffer()
     EventLine.appendInitial(
@@ -160,19 +174,27 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     return history.change(from: revision, to: latest)?.changeset.changeCount ?? 0 <= count / 8
   }
 
+  /// The maximum number of bytes of the `change` lines that are kept for others. One line may be larger.
+  private static var maximumChangeSize: Int { 4 << 20 }
+
   func next(after revision: Int) -> FeedStep {
-    guard let point = latestPoint(), point.revision != revision else { return .nothing }
+    let current = history.collection.current.state
+    guard let point = latest()?.point else { return .status(current.status) }
+    // If the contents are newer than the status, the status that belongs to them follows.
+    let status =
+      current.revision == point.revision ? FeedStep.status(current.status) : .nothing
+    if point.revision == revision { return status }
     let known = state.withLock { state in
       state.points.last?.revision == point.revision ? state.changes[revision] : nil
     }
     if let known { return .line(known) }
     guard let change = history.change(from: revision, to: point.revision) else {
-      return history.snapshot(at: revision) == nil ? .reset : .nothing
+      return history.snapshot(at: revision) == nil ? .reset : status
     }
     let changed = change.changeset.insertions + change.changeset.updates.map(\.to)
     for offset in changed {
       if let reason = change.after[offset].encodingFailure {
-        return .failed(Self.error(offset, reason))
+        return .status(Self.failure(offset, reason))
       }
     }
     var buffer = LineBuffer()
@@ -182,7 +204,11 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       state.withLock { state in
         guard state.points.last?.revision == point.revision else { return line }
         if let known = state.changes[revision] { return known }
+        if state.changeSize + line.bytes.count > Self.maximumChangeSize {
+          (state.changes, state.changeSize) = ([:], 0)
+        }
         state.changes[revision] = line
+        state.changeSize += line.bytes.count
         return line
       })
   }
@@ -204,12 +230,18 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     }
   }
 
-  private static func error(_ offset: Int, _ reason: String) -> SourceError {
-    SourceError(
-      code: "encoding",
-      message: "the element \(offset) cannot be encoded: \(reason); the list is sent again "
-        + "when all its elements can be encoded")
+  private static func failure(_ offset: Int, _ reason: String) -> SourceStatus {
+    .failed(
+      SourceError(
+        code: "encoding",
+        message: "the element \(offset) cannot be encoded: \(reason); the list is sent again "
+          + "when all its elements can be encoded"))
   }
+}
+
+extension EventElement {
+  /// The bytes that the fingerprint contains. An element that cannot be encoded has none, so it differs from all others.
+  fileprivate var fingerprintBytes: [UInt8] { encodingFailure == nil ? json.utf8 : [] }
 }
 
 extension Feed.Line {

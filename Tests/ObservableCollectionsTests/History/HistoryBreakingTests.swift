@@ -69,7 +69,8 @@ import Testing
     #expect(histories.value.count == 5)
     for history in histories.value {
       let revisions = history.revisions.map(\.number)
-      #expect(history.snapshot(at: try #require(revisions.last)).map(Array.init) == Array(items.snapshot))
+      #expect(
+        history.snapshot(at: try #require(revisions.last)).map(Array.init) == Array(items.snapshot))
       for (one, other) in zip(revisions, revisions.dropFirst()) {
         let change = try #require(history.change(from: one, to: other))
         let before = Array(try #require(history.snapshot(at: one)))
@@ -99,7 +100,11 @@ import Testing
     }
     bag.add(
       history.observe(since: token) { event in
-        guard depth.modify({ $0 += 1; return $0 }) < 20 else { return }
+        guard
+          depth.modify({
+            $0 += 1; return $0
+          }) < 20
+        else { return }
         resume()
         items.append(TestElement(event.revision + 100))
         resume()
@@ -122,7 +127,8 @@ import Testing
     var editor = RandomEditor<TestElement>(seed: seed)
     let items = CollectionProperty(editor.makeElements())
     let window = Int(seed % 4)
-    let history = items.history(retaining: .init(revisions: window, changes: seed % 5 == 0 ? 3 : nil))
+    let history = items.history(
+      retaining: .init(revisions: window, changes: seed % 5 == 0 ? 3 : nil))
     var states = [items.revision: Array(items.snapshot)]
     for _ in 0..<60 {
       let token = history.token
