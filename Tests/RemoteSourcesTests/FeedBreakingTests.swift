@@ -274,4 +274,65 @@ import Testing
     #expect(
       record.contents.map(\.differenceIdentifier) == source.snapshot.map(\.differenceIdentifier))
   }
+
+  @Test(arguments: [0, 1, 2, 50])
+  func `readers on several threads follow a list that several threads edit`(window: Int) throws {
+    let source = CollectionProperty((0..<20).map { Item($0) })
+    let feed = Feed(source, key: "id", retaining: .init(revisions: window, age: .seconds(1)))
+    let (isOver, faults) = (Shared(false), Shared<[String]>([]))
+    let readers = (0..<3).map { number in
+      Worker {
+        var (contents, token): ([JSONElement], String?) = ([], nil)
+        var (cursor, revision) = (FeedCursor(feed.contents, since: nil), -1)
+        func receive(_ line: Feed.Line) throws {
+          switch try InputEvent(Array(line.text.utf8), key: "id") {
+          case .initial(let initial):
+            if initial.revision < revision { faults.append("an earlier revision") }
+            (contents, revision) = (initial.elements, initial.revision)
+          case .change(let change):
+            try change.checkContinues(from: revision)
+            let checked = try change.checked(against: contents)
+            contents = checked.changeset.applying(
+              to: contents, inserted: checked.inserted, updated: checked.updated)
+            revision = change.revision
+          case .alive(_, let number, _):
+            if number != revision { faults.append("alive at \(number), not \(revision)") }
+          default: break
+          }
+          token = line.token ?? token
+        }
+        var rest = 2
+        while rest > 0 {
+          if isOver.value { rest -= 1 }
+          do {
+            while let line = cursor.next() { try receive(line) }
+            try receive(cursor.alive())
+          } catch {
+            faults.append("\(error)")
+          }
+          if rest > 0, number > 0, revision % 3 == 0 {
+            cursor = FeedCursor(feed.contents, since: token)
+          }
+        }
+        if let line = cursor.next() { faults.append("a line is left: \(line.text)") }
+        let numbers = contents.map { $0["n"]?.description ?? "" }
+        if numbers != source.snapshot.map({ "\($0.n)" }) { faults.append("other contents") }
+      }
+    }
+    let writers = (0..<2).map { number in
+      Worker {
+        var random = SeededGenerator(seed: UInt64(number))
+        for n in 0..<400 {
+          source.transaction { draft in
+            draft.update(at: random.below(20)) { $0.n = n }
+            draft.move(from: random.below(20), to: random.below(20))
+          }
+        }
+      }
+    }
+    for writer in writers { try writer.join() }
+    isOver.modify { $0 = true }
+    for reader in readers { try reader.join() }
+    #expect(faults.value.isEmpty)
+  }
 }

@@ -260,6 +260,58 @@ import Testing
     }
     observation.dispose()
   }
+
+  /// An element that cannot be encoded if its number is a multiple of 5.
+  private struct Sometimes: Differentiable, Hashable, Codable, Sendable {
+    struct Refused: Error {}
+
+    var id: Int
+    var n: Int
+    var differenceIdentifier: Int { id }
+
+    init(id: Int, n: Int) { (self.id, self.n) = (id, n) }
+
+    func encode(to encoder: any Encoder) throws {
+      if n.isMultiple(of: 5) { throw Refused() }
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(id, forKey: .id)
+      try container.encode(n, forKey: .n)
+    }
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `clients see only contents that can be encoded`(seed: UInt64) async throws {
+    var editor = RandomEditor<Sometimes>(
+      seed: seed, size: 6,
+      make: { random in Sometimes(id: random.below(100), n: 1 + random.below(20)) },
+      change: { item, random in item.n += 1 + random.below(3) })
+    let source = CollectionProperty(editor.makeElements())
+    let states = Shared([Array(source.snapshot)])
+    let feed = Feed(source, key: "id", retaining: .init(revisions: Int(seed)))
+    let proxy = FaultProxy(feed, seed: seed)
+    let recorder = SourceRecorder(
+      RemoteDataSource<Sometimes>(
+        proxy, key: nil, decoding: ElementDecoding(configuring: { _ in }),
+        timing: RemoteTiming(firstPause: .microseconds(10), longestPause: .milliseconds(1)),
+        clock: .continuous))
+    for _ in 0..<100 {
+      try editor.step(source)
+      states.append(Array(source.snapshot))
+      if editor.random.oneIn(3) {
+        source.removeAll { $0.n.isMultiple(of: 5) }
+        states.append(Array(source.snapshot))
+        try await recorder.wait(for: Array(source.snapshot))
+      }
+    }
+    source.removeAll { $0.n.isMultiple(of: 5) }
+    states.append(Array(source.snapshot))
+    let record = try await recorder.wait(for: Array(source.snapshot))
+    #expect(record.violations.isEmpty)
+    for event in record.events.dropFirst() {
+      #expect(!event.snapshot.contains { $0.n.isMultiple(of: 5) })
+      #expect(states.value.contains(Array(event.snapshot)))
+    }
+  }
 }
 
 extension RemoteDataSource<JSONElement> {
