@@ -129,6 +129,20 @@ import Testing
     #expect(await lines.next()?.text.contains(#""state":"failed""#) == true)
   }
 
+  @Test func `an element without the key of the feed holds the list back`() async throws {
+    let source = CollectionProperty([try JSONElement(parsing: #"{"id":1}"#)])
+    let feed = Feed(source, key: "id")
+    var lines = feed.lines().makeAsyncIterator()
+    #expect(await lines.next()?.text.contains(#""elements":[{"id":1}]"#) == true)
+    source.append(try JSONElement(parsing: #"{"name":1}"#, key: "name"))
+    let status = try #require(await lines.next()?.text)
+    #expect(status.contains(#"the element 1 cannot be encoded"#))
+    #expect(status.contains(#"no member \"id\""#))
+    source.replace(with: [try JSONElement(parsing: #"{"name":1,"id":2}"#, key: "name")])
+    #expect(await lines.next()?.text.contains(#""inserts":[{"at":0,"element":{"name":1"#) == true)
+    #expect(await lines.next()?.text == #"{"event":"status","state":"loaded"}"#)
+  }
+
   @Test func `a failed encoding is repeated as the sign of life before the first contents`()
     async throws
   {

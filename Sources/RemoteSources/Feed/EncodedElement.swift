@@ -7,13 +7,15 @@ struct EncodedElement<Element: Differentiable & Sendable>: EventElement {
   private let element: Element
   let json: JSONElement
   /// The reason why the element could not be encoded. Then ``json`` is null.
-  let encodingFailure: String?
+  private let encodingFailure: String?
 
   init(_ element: Element, _ json: JSONElement, encodingFailure: String? = nil) {
     (self.element, self.json, self.encodingFailure) = (element, json, encodingFailure)
   }
 
   var differenceIdentifier: Element.DifferenceIdentifier { element.differenceIdentifier }
+
+  func encodingFailure(key: String?) -> String? { encodingFailure }
 
   func isContentEqual(to source: Self) -> Bool {
     json == source.json && encodingFailure == source.encodingFailure

@@ -158,7 +158,9 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       if isRecent { return .line(Feed.Line(storage: known)) }
     }
     for (offset, element) in snapshot.enumerated() {
-      if let reason = element.encodingFailure { return .status(Self.failure(offset, reason)) }
+      if let reason = element.encodingFailure(key: key) {
+        return .status(Self.failure(offset, reason))
+      }
     }
     var buffer = LineBuffer()
     EventLine.appendInitial(
@@ -193,7 +195,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     }
     let changed = change.changeset.insertions + change.changeset.updates.map(\.to)
     for offset in changed {
-      if let reason = change.after[offset].encodingFailure {
+      if let reason = change.after[offset].encodingFailure(key: key) {
         return .status(Self.failure(offset, reason))
       }
     }
@@ -241,7 +243,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
 extension EventElement {
   /// The bytes that the fingerprint contains. An element that cannot be encoded has none, so it differs from all others.
-  fileprivate var fingerprintBytes: [UInt8] { encodingFailure == nil ? json.utf8 : [] }
+  fileprivate var fingerprintBytes: [UInt8] { encodingFailure(key: nil) == nil ? json.utf8 : [] }
 }
 
 extension Feed.Line {
