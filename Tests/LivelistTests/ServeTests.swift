@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Foundation
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -109,6 +110,19 @@ import Testing
     served.process.signalProcess(signal)
     #expect(try served.process.waitForExit() == 0)
     #expect(!FileManager.default.fileExists(atPath: served.socket))
+  }
+
+  @Test func `a signal ends the server although a source does not load`() throws {
+    let place = try Workplace()
+    // This server accepts a connection and sends nothing.
+    let silent = try UnixSocket.makeListener(at: place("silent"))
+    defer { silent.remove() }
+    let serving = try Livelist(
+      "serve", "--listen", "unix:\(place("s"))", "a=live:unix:\(place("silent"))#a")
+    var request = pollfd(fd: silent.descriptor, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&request, 1, 60_000) == 1)
+    serving.signalProcess(SIGTERM)
+    #expect(try serving.waitForExit() == 0)
   }
 
   @Test(arguments: [

@@ -13,7 +13,7 @@ final class FaultProxy: RemoteTransport {
 
   struct Down: Error, CustomStringConvertible { let description = "the proxy is down" }
 
-  private let feed: Feed
+  private let feed: @Sendable () -> Feed
   private let random: Shared<SeededGenerator>
   private let faults: [Fault]
   private let sparesEveryThird: Bool
@@ -25,10 +25,12 @@ final class FaultProxy: RemoteTransport {
   let description = "proxy"
 
   /// - Parameters:
+  ///   - feed: The feed, which is read for each connection.
   ///   - faults: The faults, one of which happens to each line.
   ///   - sparesEveryThird: A Boolean value that indicates whether the first line of each third connection has no fault.
   init(
-    _ feed: Feed, seed: UInt64, faults: [Fault] = Fault.allCases, sparesEveryThird: Bool = false
+    _ feed: @autoclosure @escaping @Sendable () -> Feed, seed: UInt64,
+    faults: [Fault] = Fault.allCases, sparesEveryThird: Bool = false
   ) {
     (self.feed, self.sparesEveryThird) = (feed, sparesEveryThird)
     random = Shared(SeededGenerator(seed: seed))
@@ -38,6 +40,11 @@ final class FaultProxy: RemoteTransport {
   /// Ends all connections, and refuses new ones.
   func breakDown() {
     isDown.modify { $0 = true }
+    cut()
+  }
+
+  /// Ends all connections.
+  func cut() {
     for cutter in cutters.value.values { cutter() }
   }
 
@@ -48,7 +55,7 @@ final class FaultProxy: RemoteTransport {
       return count
     }
     let (parts, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-    let lines = feed.lines(since: token, aliveEvery: .milliseconds(10))
+    let lines = feed().lines(since: token, aliveEvery: .milliseconds(10))
     let isSpared = sparesEveryThird && number % 3 == 0
     let task = Task { [random, faults, isSpared] in
       var isSpared = isSpared

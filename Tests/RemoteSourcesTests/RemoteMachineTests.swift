@@ -53,6 +53,16 @@ import Testing
     Machine.Action.disconnect, .show(.failed(lost)), .pause(failures: 2),
   ]
 
+  static let unanswered = [
+    Machine.Action.disconnect,
+    .show(
+      .failed(
+        SourceError(
+          code: "disconnected",
+          message: "the server did not answer the request; the connection is made again"))),
+    .pause(failures: 2),
+  ]
+
   static func expected(_ state: Machine.State, _ input: Machine.Input) -> Cell {
     switch (state, input) {
     case (.idle, .start):
@@ -60,14 +70,16 @@ import Testing
     case (.idle, .stop): Cell(state: .stopped, token: nil)
     case (.idle, _): Cell(state: .idle, token: nil)
 
-    case (.connecting, .initial), (.connecting, .change), (.live, .initial), (.live, .change):
+    case (.connecting, .initial), (.live, .initial), (.live, .change):
       Cell(state: .live, actions: [.publish(.loaded)], token: "nine")
     case (.connecting, .alive): Cell(state: .live, actions: [.show(.loaded)], token: "other")
     case (.connecting, .broken), (.connecting, .refused):
       Cell(state: .pausing, actions: brokenAgain)
     case (.connecting, .mismatch): Cell(state: .pausing, actions: brokenAgain, token: nil)
     case (.connecting, .stop), (.live, .stop): Cell(state: .stopped, actions: [.disconnect])
-    case (.connecting, .start), (.connecting, .status), (.connecting, .retry):
+    case (.connecting, .change): Cell(state: .pausing, actions: unanswered)
+    case (.connecting, .status): Cell(state: .connecting, actions: [.show(failed)])
+    case (.connecting, .start), (.connecting, .retry):
       Cell(state: .connecting)
 
     case (.live, .status): Cell(state: .live, actions: [.show(failed)])
@@ -159,14 +171,28 @@ import Testing
     #expect(machine.handle(answer) == [.show(.loaded)])
   }
 
-  @Test func `failures are counted until contents have come`() {
+  @Test func `failures are counted until a line follows the first contents`() {
     var machine = Self.machine(.connecting, hasContents: false)
     for failures in 1...5 {
       #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: failures))
       _ = machine.handle(.retry)
     }
-    _ = machine.handle(.initial(revision: 1, token: nil))
-    #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
+    _ = machine.handle(.initial(revision: 1, token: "one"))
+    for failures in 6...9 {
+      // For example, an element of the next change cannot be decoded.
+      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: failures))
+      _ = machine.handle(.retry)
+      _ = machine.handle(.alive(since: "one", revision: 1, token: "one"))
+    }
+    let lines: [Machine.Input] = [
+      .change(revision: 2, token: "one"), .alive(since: nil, revision: 2, token: "one"),
+    ]
+    for line in lines {
+      _ = machine.handle(line)
+      #expect(machine.handle(.broken(Self.lost)).last == .pause(failures: 1))
+      _ = machine.handle(.retry)
+      _ = machine.handle(.alive(since: "one", revision: 2, token: "one"))
+    }
   }
 
   @Test func `pauses double up to a limit, and are random`() {

@@ -17,6 +17,8 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     /// The revisions, from the oldest to the latest. The first `dropped` of them are forgotten.
     var entries: [Entry?] = []
     var dropped = 0
+    /// The number of all revisions that have been forgotten so far.
+    var forgotten = 0
     /// The changes that lead to the entries.
     var changes = ChangeForest()
     /// The number of elements that the changes affect, without regard to elements that change several times.
@@ -69,26 +71,28 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     }
     forget()
     let isLong = state.withLock { $0.changeCount > limit && $0.uncounted > limit / 8 }
-    if isLong { forget(excess(over: limit)) }
+    if isLong { forget(first: excess(over: limit)) }
   }
 
-  /// Returns the number of the oldest revisions to forget, so that at most a number of elements differ.
+  /// Returns how many revisions to forget in all, so that at most a number of elements differ.
   private func excess(over limit: Int) -> Int {
-    let (forest, count) = state.withLock { ($0.changes, $0.count) }
+    let (forest, count, forgotten) = state.withLock { ($0.changes, $0.count, $0.forgotten) }
     var excess = 0
     // An eighth of the revisions at a time, because each count composes their changes.
     while forest.composed(excess..<count - 1).elementCount > limit {
       excess += max(1, (count - excess) / 8)
     }
     state.withLock { $0.uncounted = 0 }
-    return excess
+    return forgotten + excess
   }
 
-  /// Forgets the oldest revisions, and those beyond the other limits.
-  private func forget(_ excess: Int = 0) {
+  /// Forgets the oldest revisions up to a number in all, and those beyond the other limits.
+  ///
+  /// Another thread may have forgotten some of them already.
+  private func forget(first total: Int = 0) {
     let now = retention.age == nil ? .zero : clock.now.offset
     let forgotten = state.withLock { state -> [Entry] in
-      var count = max(excess, state.count - 1 - retention.revisions)
+      var count = max(0, total - state.forgotten, state.count - 1 - retention.revisions)
       if let age = retention.age {
         // A revision is as old as the one that replaced it.
         while count < state.count - 1, let next = state.entry(count + 1), now - next.time > age {
@@ -100,6 +104,7 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
       for index in 1...count { state.changeCount -= state.entry(index)?.changeCount ?? 0 }
       for index in state.dropped..<state.dropped + count { state.entries[index] = nil }
       state.dropped += count
+      state.forgotten += count
       state.changes.removeFirst(count)
       if state.dropped > state.entries.count / 2 {
         state.entries.removeFirst(state.dropped)

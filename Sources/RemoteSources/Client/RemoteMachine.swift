@@ -9,9 +9,9 @@ import ObservableCollections
 /// |---|---|---|---|---|---|
 /// | `start` | connect | – | – | – | – |
 /// | `initial` | – | publish, live | publish if it is newer, otherwise break | – | – |
-/// | `change` | – | publish, live | publish | – | – |
+/// | `change` | – | break | publish | – | – |
 /// | `alive` | – | live if it answers the token, otherwise break | break if the revision differs | – | – |
-/// | `status` | – | show it if there are no contents | show it | – | – |
+/// | `status` | – | show it if it has an error | show it | – | – |
 /// | `broken` | – | break, silently at first if there are no contents | break | – | – |
 /// | `refused` | – | break | break | – | – |
 /// | `mismatch` | – | break without token | break without token | – | – |
@@ -69,6 +69,8 @@ struct RemoteMachine {
   private(set) var token: String?
   /// The status of the source on the server.
   private var reported = SourceStatus.loaded
+  /// The number of connections that have failed one after another. A connection succeeds when it has sent a line after its
+  /// first contents, because it may break again and again at the first change.
   private var failures = 0
 
   mutating func handle(_ input: Input) -> [Action] {
@@ -86,11 +88,13 @@ struct RemoteMachine {
       guard let known = self.revision, revision > known else {
         return breakOff(Self.error("the server sent the contents of an earlier revision"))
       }
+      failures = 0
       return [.publish(advance(to: revision, token))]
-    case (.connecting, .change(let revision, let token)):
-      reported = .loaded
-      return [.publish(advance(to: revision, token))]
+    case (.connecting, .change):
+      // Its revisions may be those of another server.
+      return handle(.broken(Self.error("the server did not answer the request")))
     case (.live, .change(let revision, let token)):
+      failures = 0
       return [.publish(advance(to: revision, token))]
     case (.connecting, .alive(let request, let revision, let token)):
       // A change may have been lost before a line that does not answer the token.
@@ -100,10 +104,13 @@ struct RemoteMachine {
       reported = .loaded
       return [.show(advance(to: revision, token))]
     case (.live, .alive(_, let revision, _)):
-      if revision == self.revision { return [] }
+      if revision == self.revision {
+        failures = 0
+        return []
+      }
       return breakOff(Self.error("a change was lost"))
     case (.connecting, .status(let status)):
-      return revision == nil && status.error != nil ? [.show(status)] : []
+      return status.error != nil ? [.show(status)] : []
     case (.live, .status(let status)):
       reported = status
       return [.show(status)]
@@ -129,7 +136,6 @@ struct RemoteMachine {
   private mutating func advance(to revision: Int, _ token: String?) -> SourceStatus {
     state = .live
     (self.revision, self.token) = (revision, token)
-    failures = 0
     return reported
   }
 

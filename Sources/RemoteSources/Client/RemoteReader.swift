@@ -128,7 +128,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func receive(_ line: [UInt8]) {
     if InputEvent.isBlank(line) { return }
     do throws(InputEventError) {
-      try receive(InputEvent(line, key: key))
+      try receive(InputEvent(line, key: key, isKeyFixed: isKeyFixed))
     } catch {
       handle(
         .broken(Self.error("the server sent a line that is not valid: \(error.reason)", transport)))
@@ -139,8 +139,8 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     switch event {
     case .initial(let initial):
       let elements = try decode(initial.elements)
-      if !isKeyFixed { key = initial.key }
       handle(.initial(revision: initial.revision, token: initial.token)) { status in
+        if !isKeyFixed { key = initial.key }
         contents.publish(elements, status: status)
       }
     case .change(let change):

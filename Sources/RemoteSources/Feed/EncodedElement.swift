@@ -29,6 +29,8 @@ struct EncodedElement<Element: Differentiable & Sendable>: EventElement {
 
   var differenceIdentifier: Element.DifferenceIdentifier { storage.element.differenceIdentifier }
 
+  func encodingFailure(key: String?) -> String? { encodingFailure }
+
   func isContentEqual(to source: Self) -> Bool {
     json == source.json && encodingFailure == source.encodingFailure
   }

@@ -131,7 +131,7 @@ public final class Feed: Sendable {
           cursor.contents.advance()
           if let line = cursor.next() { return line }
           let isChanged = await news.wait(after: version, lines.interval, lines.clock)
-          if !isChanged, !Task.isCancelled, let line = cursor.alive() { return line }
+          if !isChanged, !Task.isCancelled { return cursor.alive() }
         }
         return nil
       }
@@ -167,17 +167,17 @@ struct FeedCursor: Sendable {
     case .revision(let revision, _):
       switch contents.next(after: revision) {
       case .line(let line): return moved(by: line)
-      case .nothing: return statusLine(contents.status)
+      case .status(let status): return statusLine(status)
+      case .nothing: return nil
       case .reset: return reset()
-      case .failed(let error): return statusLine(.failed(error))
       }
     }
   }
 
-  /// Returns a line for a subscriber that has received nothing for some time, or `nil` before the first load.
-  func alive() -> Feed.Line? {
+  /// Returns a line for a subscriber that has received nothing for some time: before the first contents, the status again.
+  func alive() -> Feed.Line {
     guard case .revision(let revision, let token) = position else {
-      return contents.line(for: contents.status)
+      return contents.line(for: state.map { SourceStatus($0) } ?? contents.status)
     }
     return contents.alive(since: nil, at: revision, token: token)
   }
@@ -185,8 +185,8 @@ struct FeedCursor: Sendable {
   private mutating func reset() -> Feed.Line? {
     switch contents.initial(isExact: false) {
     case .line(let line): moved(by: line)
-    case .failed(let error): statusLine(.failed(error))
-    case .nothing, .reset: statusLine(contents.status)
+    case .status(let status): statusLine(status)
+    case .nothing, .reset: nil
     }
   }
 

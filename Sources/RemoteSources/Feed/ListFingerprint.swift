@@ -21,11 +21,15 @@ import ObservableCollections
 final class ListFingerprint: Sendable {
   /// The matrix of each element. Only one thread at a time may access it.
   private let matrices: ElementValues<FieldMatrix>
+  private let key: String?
 
   /// Creates the fingerprint of a list.
   ///
-  /// - Parameter elements: The encoded elements in their order.
-  init(_ elements: some Collection<[UInt8]>) {
+  /// - Parameters:
+  ///   - elements: The encoded elements in their order.
+  ///   - key: The name of the member that identifies an element. Lists with different keys differ.
+  init(_ elements: some Collection<[UInt8]>, key: String? = nil) {
+    self.key = key
     matrices = ElementValues(empty: .identity) { $0 * $1 }
     matrices.replaceAll(with: elements.map { FieldMatrix(of: $0) })
   }
@@ -48,8 +52,10 @@ final class ListFingerprint: Sendable {
   /// - Complexity: O(1)
   var text: String {
     let words = matrices.total.canonical + [UInt64(matrices.count)]
-    let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+    var bytes = words.flatMap { word in
+      (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
+    if let key { bytes += [0] + key.utf8 }
     return base32(BLAKE2b.digest(of: bytes, count: 32))
   }
 }

@@ -15,7 +15,7 @@ protocol FeedContents: AnyObject, Sendable {
   /// Until the next call, all subscribers come to the same revision, and then share their lines.
   func advance()
 
-  /// Returns an `initial` line, or `.nothing` if the collection has not loaded.
+  /// Returns an `initial` line, or a status if the collection has not loaded or cannot be encoded.
   ///
   /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
   ///   may be one that was made for another subscriber shortly before.
@@ -39,12 +39,12 @@ protocol FeedContents: AnyObject, Sendable {
 /// What a subscriber receives next.
 enum FeedStep {
   case line(Feed.Line)
-  /// The contents are the same.
+  /// The contents are the same, or there are none. Their status is given.
+  case status(SourceStatus)
+  /// The contents are the same, and their status is about to be known.
   case nothing
   /// The changes are no longer recorded. An `initial` line has to follow.
   case reset
-  /// An element cannot be encoded.
-  case failed(SourceError)
 }
 
 /// The collection of a feed: its history, the fingerprints of its revisions, and the lines that subscribers share.
@@ -90,39 +90,58 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   // MARK: Points
 
-  func advance() { _ = latestPoint() }
+  func advance() { _ = latest() }
 
-  /// The revision that subscribers receive, or `nil` if the collection has not loaded.
-  private func currentPoint() -> Point? { state.withLock { $0.points.last } ?? latestPoint() }
+  /// The revision that subscribers receive, with its contents, or `nil` if the collection has not loaded.
+  private func current() -> (point: Point, snapshot: Snapshot<Element>)? {
+    // The history may have forgotten the revision.
+    guard let point = state.withLock({ $0.points.last }),
+      let snapshot = history.snapshot(at: point.revision)
+    else { return latest() }
+    return (point, snapshot)
+  }
 
-  /// The latest revision, or `nil` if the collection has not loaded.
-  private func latestPoint() -> Point? {
+  /// The latest revision with its contents, or `nil` if the collection has not loaded.
+  private func latest() -> (point: Point, snapshot: Snapshot<Element>)? {
     guard history.collection.current.state.hasLoaded else { return nil }
     while true {
       // The range is read last. Otherwise, another thread may add a point after its end.
       let last = state.withLock { $0.points.last }
       let range = history.range
-      if let last, last.revision == range.upperBound { return last }
-      // The first fingerprint is that of the oldest revision. A subscriber of a previous run may have it.
-      let revision = last == nil ? range.lowerBound : range.upperBound
+      let isLatest = last.map { $0.revision >= range.upperBound } ?? false
+      let revision = last.map { max($0.revision, range.upperBound) } ?? firstRevision
       guard let snapshot = history.snapshot(at: revision) else { continue }
+      if isLatest, let last { return (last, snapshot) }
       // The comparison of elements is not allowed to run under the lock.
       let change = last.flatMap { history.change(from: $0.revision, to: revision) }
       let isRecorded = last.map { history.snapshot(at: $0.revision) != nil } ?? false
-      state.withLock { state in
-        guard state.points.last?.revision == last?.revision else { return }
+      let point = state.withLock { state -> Point? in
+        guard state.points.last?.revision == last?.revision else { return nil }
         if isRecorded, let fingerprint = state.fingerprint {
           if let change {
-            fingerprint.apply(change.changeset) { snapshot[$0].json.utf8 }
+            fingerprint.apply(change.changeset) { snapshot[$0].fingerprintBytes }
           }
         } else {
-          state.fingerprint = ListFingerprint(snapshot.lazy.map(\.json.utf8))
+          state.fingerprint = ListFingerprint(snapshot.lazy.map(\.fingerprintBytes), key: key)
         }
+        let point = Point(revision: revision, fingerprint: state.fingerprint?.text ?? "")
         state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
-        state.points.append(Point(revision: revision, fingerprint: state.fingerprint?.text ?? ""))
+        state.points.append(point)
         (state.changes, state.changeBytes) = ([:], 0)
+        return point
       }
+      // The collection may have changed again. It might do so all the time.
+      if let point, revision >= range.upperBound { return (point, snapshot) }
     }
+  }
+
+  /// The oldest revision with elements, or the latest one. A subscriber of a previous run may have its contents.
+  ///
+  /// A collection is empty before it loads, so the oldest revision itself may be of no use.
+  private var firstRevision: Int {
+    let revisions = history.revisions.map(\.number)
+    let first = revisions.first { !(history.snapshot(at: $0)?.isEmpty ?? true) }
+    return first ?? revisions.last ?? 0
   }
 
   private func token(of point: Point) -> String {
@@ -131,10 +150,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   func resume(from token: String) -> Feed.Line? {
     let parts = token.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, let revision = Int(parts[1]), var latest = currentPoint() else {
+    guard parts.count == 3, let revision = Int(parts[1]), var latest = current()?.point else {
       return nil
     }
-    if revision > latest.revision { latest = latestPoint() ?? latest }
+    if revision > latest.revision { latest = self.latest()?.point ?? latest }
     let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
     if isOwn, history.snapshot(at: revision) != nil {
       return alive(since: token, at: revision, token: token)
@@ -150,10 +169,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   // MARK: Lines
 
   func initial(isExact: Bool) -> FeedStep {
-    var point = isExact ? latestPoint() : currentPoint()
-    // The history may have forgotten the revision.
-    if let old = point, history.snapshot(at: old.revision) == nil { point = latestPoint() }
-    guard let point, let snapshot = history.snapshot(at: point.revision) else { return .nothing }
+    let status = status
+    guard let (point, snapshot) = isExact ? latest() : current() else { return .status(status) }
     if let known = state.withLock({ $0.initial }) {
       let isRecent =
         known.revision == point.revision
@@ -161,7 +178,9 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       if isRecent { return .line(Feed.Line(storage: known)) }
     }
     for (offset, element) in snapshot.enumerated() {
-      if let reason = element.encodingFailure { return .failed(Self.error(offset, reason)) }
+      if let reason = element.encodingFailure(key: key) {
+        return .status(Self.failure(offset, reason))
+      }
     }
     var buffer = LineBuffer()
     EventLine.appendInitial(
@@ -183,18 +202,23 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   }
 
   func next(after revision: Int) -> FeedStep {
-    guard let point = currentPoint(), point.revision > revision else { return .nothing }
+    let collection = history.collection.current.state
+    guard let point = current()?.point else { return .status(collection.status) }
+    // If the contents are newer than the status, the status that belongs to them follows.
+    let status =
+      collection.revision == point.revision ? FeedStep.status(collection.status) : .nothing
+    if point.revision <= revision { return status }
     let known = state.withLock { state in
       state.points.last?.revision == point.revision ? state.changes[revision] : nil
     }
     if let known { return .line(known) }
     guard let change = history.change(from: revision, to: point.revision) else {
-      return history.snapshot(at: revision) == nil ? .reset : .nothing
+      return history.snapshot(at: revision) == nil ? .reset : status
     }
     let changed = change.changeset.insertions + change.changeset.updates.map(\.to)
     for offset in changed {
-      if let reason = change.after[offset].encodingFailure {
-        return .failed(Self.error(offset, reason))
+      if let reason = change.after[offset].encodingFailure(key: key) {
+        return .status(Self.failure(offset, reason))
       }
     }
     var buffer = LineBuffer()
@@ -205,14 +229,16 @@ final class RecordedContents<Element: EventElement>: FeedContents {
         guard state.points.last?.revision == point.revision else { return line }
         if let known = state.changes[revision] { return known }
         // Slow subscribers need many large lines that are not shared.
-        if state.changeBytes > Self.sharedBytes { (state.changes, state.changeBytes) = ([:], 0) }
+        if state.changeBytes + line.bytes.count > Self.sharedBytes {
+          (state.changes, state.changeBytes) = ([:], 0)
+        }
         state.changes[revision] = line
         state.changeBytes += line.bytes.count
         return line
       })
   }
 
-  /// The number of bytes in `change` lines that are kept for other subscribers.
+  /// The maximum number of bytes in `change` lines that are kept for other subscribers. One line may be larger.
   private static var sharedBytes: Int { 4 << 20 }
 
   func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
@@ -232,12 +258,18 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     }
   }
 
-  private static func error(_ offset: Int, _ reason: String) -> SourceError {
-    SourceError(
-      code: "encoding",
-      message: "the element \(offset) cannot be encoded: \(reason); the list is sent again "
-        + "when all its elements can be encoded")
+  private static func failure(_ offset: Int, _ reason: String) -> SourceStatus {
+    .failed(
+      SourceError(
+        code: "encoding",
+        message: "the element \(offset) cannot be encoded: \(reason); the list is sent again "
+          + "when all its elements can be encoded"))
   }
+}
+
+extension EventElement {
+  /// The bytes that the fingerprint contains. An element that cannot be encoded has none, so it differs from all others.
+  fileprivate var fingerprintBytes: [UInt8] { encodingFailure(key: nil) == nil ? json.utf8 : [] }
 }
 
 extension Feed.Line {

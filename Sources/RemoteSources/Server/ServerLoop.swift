@@ -351,8 +351,8 @@ final class ServerLoop: @unchecked Sendable {
       fail(connection, "no request has come within \(limits.requestTime)")
     } else if connection.pending != nil {
       connection.isOver = true
-    } else if let line = connection.cursor?.alive() {
-      setPending(line, of: connection)
+    } else if let cursor = connection.cursor {
+      setPending(cursor.alive(), of: connection)
       _ = send(connection, now)
     }
   }

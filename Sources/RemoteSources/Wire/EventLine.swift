@@ -6,13 +6,24 @@ package import ObservableCollections
 package protocol EventElement: Differentiable, Sendable {
   /// The element as JSON.
   var json: JSONElement { get }
-  /// The reason why the element has no JSON, or `nil`.
-  var encodingFailure: String? { get }
+  /// Returns the reason why the element cannot be sent, or `nil`.
+  ///
+  /// - Parameter key: The name of the member that identifies an element, if there is one.
+  func encodingFailure(key: String?) -> String?
 }
 
 extension JSONElement: EventElement {
   package var json: JSONElement { self }
-  package var encodingFailure: String? { nil }
+
+  package func encodingFailure(key: String?) -> String? {
+    guard let key, keyName != key else { return nil }
+    do throws(JSONError) {
+      _ = try JSONElement(parsing: utf8, key: key)
+      return nil
+    } catch {
+      return error.reason
+    }
+  }
 }
 
 /// The format of events for other programs: one line of JSON for each event.

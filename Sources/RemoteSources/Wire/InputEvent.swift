@@ -14,9 +14,13 @@ package enum InputEvent {
 
   /// Parses a line in the format of `EventLine`.
   ///
-  /// - Parameter key: The field that identifies elements. If it is `nil`, the field that an initial event names, or the
-  ///   whole element.
-  package init(_ line: [UInt8], key: String? = nil) throws(InputEventError) {
+  /// - Parameters:
+  ///   - key: The field that identifies elements. If it is `nil`, the field that an initial event names, or the whole
+  ///     element.
+  ///   - isKeyFixed: A Boolean value that indicates whether the key is used although an initial event names another one.
+  package init(
+    _ line: [UInt8], key: String? = nil, isKeyFixed: Bool = true
+  ) throws(InputEventError) {
     let event: JSONElement
     do throws(JSONError) {
       event = try JSONElement(parsing: line)
@@ -30,7 +34,7 @@ package enum InputEvent {
         state: try fields.required("state").string ?? "",
         message: try fields.string("message"))
     case "initial":
-      if key == nil { fields.key = try fields.string("key") }
+      if key == nil || !isKeyFixed { fields.key = try fields.string("key") }
       self = .initial(try InputContents(fields))
     case "change": self = .change(try InputChange(fields))
     case "alive":

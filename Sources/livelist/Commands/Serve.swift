@@ -11,6 +11,12 @@ struct Serve {
 
   func run() async throws(LivelistError) {
     UnixSocket.raiseFileLimit()
+    // A signal also ends the program while a source is loading.
+    let running = Locked<FeedServer?>(nil)
+    Interruption.onSignal {
+      running.withLock { $0 }?.stop()
+      Program.end()
+    }
     var lists: [String: ServedList] = [:]
     for (name, source) in options.lists {
       do throws(LivelistError) {
@@ -26,10 +32,7 @@ struct Serve {
     } catch {
       throw .input(error.message)
     }
-    Interruption.onSignal {
-      server.stop()
-      Program.end()
-    }
+    running.withLock { $0 = server }
     // Standard output stays empty for later use.
     let names = options.lists.map(\.name).joined(separator: ", ")
     Program.report("serving \(names) at \(server.path)")

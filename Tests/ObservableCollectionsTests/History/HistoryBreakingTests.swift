@@ -1,0 +1,161 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Histories in hard circumstances.
+@Suite(.timeLimit(.minutes(5))) struct HistoryBreakingTests {
+  /// A clock that runs a closure whenever it is read.
+  private struct MeddlingClock: Clock {
+    let clock = ManualClock()
+    let meddle = Shared<@Sendable () -> Void>({})
+
+    var now: ManualClock.Instant {
+      meddle.exchange({})()
+      return clock.now
+    }
+    var minimumResolution: Duration { clock.minimumResolution }
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      try await clock.sleep(until: deadline, tolerance: tolerance)
+    }
+  }
+
+  @Test func `revisions that are forgotten for two reasons at the same time are forgotten once`() {
+    let items = CollectionProperty<TestElement>([])
+    let clock = MeddlingClock()
+    let history = items.history(retaining: .init(changes: 9, age: .seconds(60)), clock: clock)
+    for id in 1...9 { items.append(TestElement(id)) }
+    // The next change exceeds the limit. The clock is read when the change is recorded, and when each limit is checked.
+    for reading in 0..<4 {
+      @Sendable func meddle(_ rest: Int) -> @Sendable () -> Void {
+        {
+          if rest > 0 { return clock.meddle.modify { $0 = meddle(rest - 1) } }
+          clock.clock.advance(by: .seconds(100))
+          _ = history.revisions
+        }
+      }
+      clock.meddle.modify { $0 = meddle(reading) }
+      for id in 10...19 { items.append(TestElement(100 * reading + id)) }
+      #expect(history.revisions.last?.number == items.revision)
+      #expect(history.snapshot(at: items.revision).map(Array.init) == Array(items.snapshot))
+    }
+  }
+
+  @Test func `a history that begins anywhere records what follows`() throws {
+    let items = CollectionProperty([TestElement(1)])
+    let sum = items.filter { $0.content == 0 }
+    let histories = Shared<[CollectionHistory<TestElement>]>([])
+    let (first, isFirst) = (DisposeBag(), Shared(true))
+    items.observe { event in
+      guard event.revision == 1, isFirst.exchange(false) else { return }
+      histories.append(items.history())
+      histories.append(sum.history())
+      items.append(TestElement(7))
+      histories.append(items.history())
+    }.store(in: first)
+    items.transaction { draft in
+      draft.append(TestElement(2))
+      histories.append(items.history())
+      histories.append(sum.history())
+      draft.append(TestElement(3))
+    }
+    items.transaction { draft in
+      draft.remove(at: 0)
+      draft.move(from: 0, to: 1)
+      draft.append(TestElement(4))
+    }
+    #expect(histories.value.count == 5)
+    for history in histories.value {
+      let revisions = history.revisions.map(\.number)
+      #expect(
+        history.snapshot(at: try #require(revisions.last)).map(Array.init) == Array(items.snapshot))
+      for (one, other) in zip(revisions, revisions.dropFirst()) {
+        let change = try #require(history.change(from: one, to: other))
+        let before = Array(try #require(history.snapshot(at: one)))
+        #expect(
+          change.changeset.applying(to: before, with: Array(change.after))
+            == history.snapshot(at: other).map(Array.init))
+      }
+    }
+  }
+
+  @Test func `observers resume, commit and end inside an observer and a transaction`() throws {
+    let items = CollectionProperty([TestElement(1)])
+    let history = items.history(retaining: .init(revisions: 3))
+    let token = history.token
+    let observers = Shared<[RecordingObserver<TestElement>]>([])
+    let (bag, depth) = (DisposeBag(), Shared(0))
+    let owned = Shared<[DisposeBag]>([])
+    @Sendable func resume() {
+      let (observer, own) = (RecordingObserver<TestElement>(), DisposeBag())
+      observers.append(observer)
+      history.observe(since: nil) { event in
+        observer.receive(event)
+        if event.revision % 7 == 6 { own.dispose() }
+      }.store(in: own)
+      bag.add(history.observe(since: token) { _ in _ = history.change(from: 0, to: 2) })
+      owned.append(own)
+    }
+    bag.add(
+      history.observe(since: token) { event in
+        guard
+          depth.modify({
+            $0 += 1; return $0
+          }) < 20
+        else { return }
+        resume()
+        items.append(TestElement(event.revision + 100))
+        resume()
+      })
+    items.transaction { draft in
+      resume()
+      draft.remove(at: 0)
+      resume()
+    }
+    #expect(observers.value.count > 10)
+    for observer in observers.value { #expect(observer.violations.isEmpty) }
+    #expect(history.revisions.count <= 4)
+    bag.dispose()
+  }
+
+  @Test(arguments: 1...30 as ClosedRange<UInt64>)
+  func `small windows, transactions and swaps keep each pair of revisions right`(
+    seed: UInt64
+  ) throws {
+    var editor = RandomEditor<TestElement>(seed: seed)
+    let items = CollectionProperty(editor.makeElements())
+    let window = Int(seed % 4)
+    let history = items.history(
+      retaining: .init(revisions: window, changes: seed % 5 == 0 ? 3 : nil))
+    var states = [items.revision: Array(items.snapshot)]
+    for _ in 0..<60 {
+      let token = history.token
+      let held = (items.revision, Array(items.snapshot))
+      try editor.step(items)
+      states[items.revision] = Array(items.snapshot)
+      let revisions = history.revisions.map(\.number)
+      #expect(revisions.count <= window + 1)
+      #expect(revisions.last == items.revision)
+      for one in revisions {
+        for other in revisions {
+          let change = history.change(from: one, to: other)
+          let result = change.map {
+            $0.changeset.applying(to: states[one] ?? [], with: Array($0.after))
+          }
+          #expect((result ?? states[one]) == states[other], "seed \(seed)")
+        }
+      }
+      let events = Shared<[CollectionEvent<TestElement>]>([])
+      history.observe(since: token) { events.append($0) }.dispose()
+      if history.snapshot(at: held.0) == nil, held.0 != items.revision {
+        #expect(events.value.count == 1)
+      } else if case .change(let change)? = events.value.first {
+        #expect(Array(change.before) == held.1 && change.revisionBefore == held.0)
+      } else {
+        #expect(held.1 == Array(items.snapshot))
+      }
+    }
+  }
+}
