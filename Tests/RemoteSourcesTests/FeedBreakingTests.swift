@@ -319,6 +319,7 @@ import Testing
         while rest > 0 {
           if isOver.value { rest -= 1 }
           do {
+            feed.contents.advance()
             while let line = cursor.next() { try receive(line) }
             try receive(cursor.alive())
           } catch {
