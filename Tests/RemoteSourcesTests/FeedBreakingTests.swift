@@ -113,7 +113,8 @@ import Testing
       case .status(let state, _): statuses.append((held, state))
       default: break
       }
-      if held == rounds, statuses.last?.1 == "loaded" { break }
+      // After an initial line, the state is loaded until a status line says something else.
+      if held == rounds, statuses.last?.1 ?? "loaded" == "loaded" { break }
     }
     await writer.value
     for (revision, state) in statuses {
