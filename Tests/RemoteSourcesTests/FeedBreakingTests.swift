@@ -113,7 +113,8 @@ import Testing
       case .status(let state, _): statuses.append((held, state))
       default: break
       }
-      if held == rounds, statuses.last?.1 == "loaded" { break }
+      // Without a status line, the state is `loaded`.
+      if held == rounds, statuses.last?.1 ?? "loaded" == "loaded" { break }
     }
     await writer.value
     for (revision, state) in statuses {
