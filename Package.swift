@@ -232,8 +232,8 @@ let package = Package(
     tests(
       "LivelistTests",
       [
-        "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections", "FileSources",
-        "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
+        "FileSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "PlaygroundTests",

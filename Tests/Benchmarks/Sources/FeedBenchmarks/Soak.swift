@@ -30,7 +30,10 @@ private final class Client {
       guard let new = FoldedList(initial: line) else { return addFault(line) }
       (revision, token) = (new.revision, new.token)
       list = isFolding ? new : nil
-    } else if !line.starts(with: "{\"event\":\"alive\"".utf8) {
+    } else if !line.starts(with: "{\"event\":\"alive\"".utf8),
+      // The sign of life of a client whose first line waits for memory.
+      line.elementsEqual("{\"event\":\"status\",\"state\":\"loaded\"}".utf8) == false
+    {
       addFault(line)
     }
   }
