@@ -32,7 +32,7 @@ private final class Client {
       list = isFolding ? new : nil
     } else if !line.starts(with: "{\"event\":\"alive\"".utf8),
       // The sign of life of a client whose first line waits for memory.
-      line.elementsEqual("{\"event\":\"status\",\"state\":\"loaded\"}".utf8) == false
+      !line.starts(with: "{\"event\":\"status\",\"state\":\"loaded\"".utf8)
     {
       addFault(line)
     }
