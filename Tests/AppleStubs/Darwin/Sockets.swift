@@ -70,9 +70,11 @@ public var LOCK_EX: Int32 { stub() }
 
 // MARK: Limits
 
+public typealias rlim_t = UInt64
+
 public struct rlimit {
-  public var rlim_cur: UInt64 = 0
-  public var rlim_max: UInt64 = 0
+  public var rlim_cur: rlim_t = 0
+  public var rlim_max: rlim_t = 0
 
   public init() {}
 }
