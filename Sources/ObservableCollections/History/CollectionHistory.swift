@@ -169,7 +169,7 @@ private final class Resumption<Element: Differentiable & Sendable>: Sendable {
   /// The revision that the observer has, if that is not the one of the event before.
   private struct Position: Sendable {
     let revision: Int
-    /// A Boolean value that indicates whether the contents equal those of the event before.
+    /// A Boolean value that indicates whether the event before has equal contents.
     var isReached = false
   }
 

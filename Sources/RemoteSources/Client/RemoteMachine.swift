@@ -25,7 +25,7 @@ struct RemoteMachine {
     case idle
     /// A connection is being made, or has not sent contents yet.
     case connecting
-    /// The contents are those of the server.
+    /// The client has the contents of the server.
     case live
     /// The machine waits before it connects again.
     case pausing
@@ -41,7 +41,7 @@ struct RemoteMachine {
     /// The server has no change since a revision, or it resumes from the token that the client has sent.
     case alive(since: String?, revision: Int, token: String)
     case status(SourceStatus)
-    /// The connection ended, or what it sends is of no use.
+    /// The connection ended, or it sent a line that is not valid.
     case broken(SourceError)
     /// The connection could not be made, or the server does not send the list.
     case refused(SourceError)
@@ -91,7 +91,7 @@ struct RemoteMachine {
       failures = 0
       return [.publish(advance(to: revision, token))]
     case (.connecting, .change):
-      // Its revisions may be those of another server.
+      // Its revisions may belong to another server.
       return handle(.broken(Self.error("the server did not answer the request")))
     case (.live, .change(let revision, let token)):
       failures = 0

@@ -1,6 +1,6 @@
+import Diffing
 import Dispatch
 import FileSources
-import Diffing
 import ObservableCollections
 import SwappablePrimitives
 

@@ -35,6 +35,7 @@ final class Subscriber: @unchecked Sendable {
 
   func next() -> Feed.Line? {
     let done = DispatchSemaphore(value: 0)
+    // The task writes the line before it signals, and this thread reads it after that.
     nonisolated(unsafe) var line: Feed.Line?
     Task {
       line = await iterator.next()

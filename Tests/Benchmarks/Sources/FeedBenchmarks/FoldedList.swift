@@ -9,6 +9,7 @@ final class FoldedList {
   let token: String
   let elements: [Int32]
   private var successors: [(line: [UInt8], list: FoldedList)] = []
+  // Only the thread that reads all sockets folds lines.
   static nonisolated(unsafe) private(set) var foldCount = 0
 
   private init(revision: Int, token: String, elements: [Int32]) {
