@@ -150,9 +150,9 @@ import Testing
     let clock = ManualClock()
     let source = CollectionProperty([Meddling(id: 1, encodingError: Unable())])
     let received = Shared<[String]>([])
-    let feed = Feed(source)
+    let feed = Feed(source, clock: clock)
     let task = Task {
-      for await line in feed.lines(clock: clock) { received.append(line.text) }
+      for await line in feed.lines() { received.append(line.text) }
     }
     for _ in 0..<2 {
       try await clock.waitForSleepers(1)
@@ -170,12 +170,13 @@ import Testing
   }
 
   @Test func `lines for clients that come back are not kept without limit`() async throws {
-    let source = CollectionProperty((0..<400).map { Item($0) })
+    // The lines have 11 KB, and 2 MB in all.
+    let source = CollectionProperty((0..<150).map { Item($0) })
     let feed = Feed(source)
     var tokens: [String] = []
     for n in 1...400 {
       tokens.append(try #require(feed.snapshot()?.token))
-      source.update(at: n - 1) { $0.n = n }
+      source.update(at: n % 150) { $0.n = n }
     }
     weak var first: Feed.Line.Storage?
     for token in tokens {

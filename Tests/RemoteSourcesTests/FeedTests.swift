@@ -120,6 +120,75 @@ import Testing
     withExtendedLifetime(one) {}
   }
 
+  @Test func `subscribers that are far behind come to share their lines`() async throws {
+    var random = SeededGenerator(seed: 7)
+    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let feed = Feed(source)
+    var subscribers: [Subscriber] = []
+    var first = Subscriber(feed)
+    try await first.receive()
+    for n in 1...160 {
+      if n <= 30 {
+        var subscriber = Subscriber(feed, since: first.token, holding: first.items)
+        try await subscriber.receive()
+        subscribers.append(subscriber)
+      }
+      source.transaction { rows in
+        for _ in 0..<40 { rows.update(at: Int.random(in: 0..<1_000, using: &random)) { $0.n = n } }
+      }
+      try await first.receive()
+    }
+    for index in subscribers.indices { try await subscribers[index].catchUp(with: source) }
+    let lines = subscribers.flatMap { $0.lines.map(\.storage) }.filter { $0.bytes.count >= 1 << 15 }
+    #expect(lines.count >= 30)
+    // Without common points, there would be 30.
+    #expect(Set(lines.map { ObjectIdentifier($0) }).count <= 8)
+  }
+
+  @Test func `a subscriber that is far behind passes a point with the contents that it has`()
+    async throws
+  {
+    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let feed = Feed(source)
+    var (first, late, other) = (Subscriber(feed), Subscriber(feed), Subscriber(feed))
+    try await first.receive()
+    try await late.receive()
+    try await other.receive()
+    for revision in 1...20 {
+      // At the end of the block of 16 revisions, the contents are the first ones.
+      source.transaction { rows in
+        for offset in 0..<400 { rows.update(at: offset) { $0.n = revision == 16 ? 0 : revision } }
+      }
+      try await first.receive()
+      if revision == 1 { try await other.receive() }
+    }
+    #expect(other.lines.last?.bytes.count ?? 0 >= 1 << 14)
+    try await late.catchUp(with: source)
+    #expect(late.lines.count == 2)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func `points behind the latest one are ends of blocks`() {
+    let all = (0...1_000).map { FeedPoint(revision: $0, fingerprint: "") }
+    func path(_ points: [FeedPoint], from start: Int, to end: Int) -> [Int] {
+      var path = [start]
+      while let next = points.blockEnd(from: path[path.count - 1], before: end) {
+        path.append(next.revision)
+      }
+      return path
+    }
+    #expect(path(all, from: 3, to: 10) == [3])
+    #expect(
+      path(all, from: 3, to: 1_000) == [3, 16, 32, 64, 128, 256, 512, 768, 896, 960, 992])
+    #expect(path(all, from: 0, to: 1_000) == [0, 512, 768, 896, 960, 992])
+    #expect(path(all, from: 500, to: 600) == [500, 512, 576, 592])
+    // Some revisions are no points.
+    let some = all.filter { $0.revision % 5 == 3 }
+    #expect(path(some, from: 3, to: 100) == [3, 68, 98])
+    #expect(path(some, from: 13, to: 100) == [13, 18, 33, 68, 98])
+    #expect(path([], from: 13, to: 100) == [13])
+  }
+
   @Test(arguments: [false, true])
   func `resuming from each revision gives the present contents`(repeats: Bool) async throws {
     for seed in 1...8 as ClosedRange<UInt64> {
@@ -233,8 +302,8 @@ import Testing
 
   @Test func `a silent list sends a sign of life`() async throws {
     let clock = ManualClock()
-    let feed = Feed(CollectionProperty([Item(1)]))
-    let lines = feed.lines(aliveEvery: .seconds(15), clock: clock)
+    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    let lines = feed.lines(aliveEvery: .seconds(15))
     let received = Shared<[String]>([])
     let task = Task {
       for await line in lines { received.append(line.text) }

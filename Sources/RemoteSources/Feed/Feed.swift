@@ -51,11 +51,14 @@ public final class Feed: Sendable {
   ///   - source: The collection. If it is idle, it is started.
   ///   - key: The name of the member that identifies an element. Subscribers use it to recognize elements.
   ///   - retention: How many changes are recorded for subscribers that return.
+  ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   public init(
     _ source: some DataSource<JSONElement>, key: String? = nil,
-    retaining retention: CollectionHistory<JSONElement>.Retention = .init()
+    retaining retention: CollectionHistory<JSONElement>.Retention = .init(),
+    clock: some Clock<Duration> = ContinuousClock()
   ) {
-    contents = RecordedContents(source.history(retaining: retention), key)
+    contents = RecordedContents(
+      source.history(retaining: retention, clock: clock), key, AnyClock(clock))
   }
 
   /// Creates a feed of elements that `JSONEncoder` encodes.
@@ -67,18 +70,21 @@ public final class Feed: Sendable {
   ///   - source: The collection. If it is idle, it is started.
   ///   - key: The name of the encoded member that identifies an element. Subscribers use it to recognize elements.
   ///   - retention: How many changes are recorded for subscribers that return.
+  ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   ///   - configure: A closure that configures the encoder. Keys are always sorted, and the output is never
   ///     indented.
   public init<Element: Differentiable & Sendable & Encodable>(
     _ source: some DataSource<Element>, key: String? = nil,
     retaining retention: CollectionHistory<Element>.Retention = .init(),
+    clock: some Clock<Duration> = ContinuousClock(),
     configure: (JSONEncoder) -> Void = { _ in }
   ) {
     let encoding = ElementEncoding(key: key, configure: configure)
     let history = source.map { encoding.encode($0) }.history(
       retaining: .init(
-        revisions: retention.revisions, changes: retention.changes, age: retention.age))
-    contents = RecordedContents(history, key)
+        revisions: retention.revisions, changes: retention.changes, age: retention.age),
+      clock: clock)
+    contents = RecordedContents(history, key, AnyClock(clock))
   }
 
   /// Returns the `initial` line of the present contents.
@@ -101,20 +107,17 @@ public final class Feed: Sendable {
   /// - Parameters:
   ///   - token: The token of the last line that the subscriber has received, or `nil` to begin with an `initial` line.
   ///   - interval: The longest time between two lines.
-  ///   - clock: The clock that measures the interval.
   /// - Returns: A sequence that ends only if its task is canceled.
   public func lines(
-    since token: String? = nil, aliveEvery interval: Duration = .seconds(15),
-    clock: some Clock<Duration> = ContinuousClock()
+    since token: String? = nil, aliveEvery interval: Duration = .seconds(15)
   ) -> Lines {
-    Lines(cursor: FeedCursor(contents, since: token), interval: interval, clock: AnyClock(clock))
+    Lines(cursor: FeedCursor(contents, since: token), interval: interval)
   }
 
   /// The lines for one subscriber.
   public struct Lines: AsyncSequence, Sendable {
     let cursor: FeedCursor
     let interval: Duration
-    let clock: AnyClock
 
     public func makeAsyncIterator() -> Iterator { Iterator(lines: self, cursor: cursor) }
 
@@ -130,7 +133,7 @@ public final class Feed: Sendable {
           let version = news.version
           cursor.contents.advance()
           if let line = cursor.next() { return line }
-          let isChanged = await news.wait(after: version, lines.interval, lines.clock)
+          let isChanged = await news.wait(after: version, lines.interval)
           if !isChanged, !Task.isCancelled { return cursor.alive() }
         }
         return nil

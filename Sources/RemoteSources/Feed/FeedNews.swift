@@ -5,12 +5,25 @@ final class FeedNews: Sendable {
   private struct State: Sendable {
     var version = 0
     var lastID = 0
-    /// The tasks that wait, and the timers that end the wait.
-    var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+    /// The tasks that wait.
+    var waiters: [Int: Waiter] = [:]
     var observers: [Int: @Sendable () -> Void] = [:]
   }
 
+  private struct Waiter: Sendable {
+    let continuation: CheckedContinuation<Bool, Never>
+    /// The time at which the wait ends, by the alarm's clock.
+    let deadline: Duration
+  }
+
   private let state = Locked(State())
+  private let clock: AnyClock
+  /// The timer that ends the waits of all tasks, as soon as one has waited.
+  private let alarm = Locked<Alarm?>(nil)
+
+  init(clock: AnyClock) {
+    self.clock = clock
+  }
 
   /// The number of changes until now.
   var version: Int { state.withLock { $0.version } }
@@ -22,7 +35,7 @@ final class FeedNews: Sendable {
       defer { state.waiters = [:] }
       return (state.waiters, state.observers)
     }
-    for (_, waiter) in waiters { waiter.resume(returning: true) }
+    for waiter in waiters.values { waiter.continuation.resume(returning: true) }
     for (_, observer) in observers { observer() }
   }
 
@@ -45,29 +58,41 @@ final class FeedNews: Sendable {
   /// Waits until the version differs, the task is canceled, or an interval has passed.
   ///
   /// - Returns: A Boolean value that indicates whether the version differs.
-  func wait(after version: Int, _ interval: Duration, _ clock: AnyClock) async -> Bool {
+  func wait(after version: Int, _ interval: Duration) async -> Bool {
     let id = state.withLock { state in
       state.lastID += 1
       return state.lastID
     }
-    var timer: ScheduledTimer?
-    defer { timer?.cancel() }
+    let alarm = alarm.withLock { alarm in
+      let made = alarm ?? Alarm(clock) { [weak self] in self?.endWaits($0) }
+      alarm = made
+      return made
+    }
+    let deadline = alarm.deadline(after: interval, from: alarm.now)
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
           guard state.version == version, !Task.isCancelled else { return true }
-          state.waiters[id] = continuation
+          state.waiters[id] = Waiter(continuation: continuation, deadline: deadline)
           return false
         }
         if isOver { return continuation.resume(returning: true) }
-        timer = clock.call(after: interval) { self.endWait(id) }
+        alarm.ring(at: deadline)
       }
     } onCancel: {
-      endWait(id)
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(returning: false)
     }
   }
 
-  private func endWait(_ id: Int) {
-    state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
+  /// Ends the waits whose time is over, and sets the alarm for the next one.
+  private func endWaits(_ alarm: Alarm) {
+    let now = alarm.now
+    let (due, next) = state.withLock { state in
+      let due = state.waiters.filter { $0.value.deadline <= now }
+      for id in due.keys { state.waiters[id] = nil }
+      return (due, state.waiters.values.map(\.deadline).min())
+    }
+    if let next { alarm.ring(at: next) }
+    for waiter in due.values { waiter.continuation.resume(returning: false) }
   }
 }

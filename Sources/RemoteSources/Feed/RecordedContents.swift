@@ -49,21 +49,12 @@ enum FeedStep {
 
 /// The collection of a feed: its history, the fingerprints of its revisions, and the lines that subscribers share.
 final class RecordedContents<Element: EventElement>: FeedContents {
-  /// A revision that subscribers can have.
-  private struct Point: Sendable {
-    let revision: Int
-    let fingerprint: String
-  }
-
   private struct State: Sendable {
     /// The revisions, from the oldest to the latest.
-    var points: [Point] = []
+    var points: [FeedPoint] = []
     /// The fingerprint of the contents at the latest point.
     var fingerprint: ListFingerprint?
-    /// The `change` lines that end at the latest point, by the revision at which they begin.
-    var changes: [Int: Feed.Line] = [:]
-    /// The number of bytes in these lines.
-    var changeBytes = 0
+    var changes = ChangeLines()
     /// The latest `initial` line, as long as it is used.
     weak var initial: Feed.Line.Storage?
     /// The revisions of an `initial` line and of the contents for which few elements differed.
@@ -72,14 +63,14 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var status: (state: SourceStatus.State, line: Feed.Line)?
   }
 
-  let news = FeedNews()
+  let news: FeedNews
   private let key: String?
   private let history: CollectionHistory<Element>
   private let state = Locked(State())
   private let observations: [Disposable]
 
-  init(_ history: CollectionHistory<Element>, _ key: String?) {
-    (self.history, self.key) = (history, key)
+  init(_ history: CollectionHistory<Element>, _ key: String?, _ clock: AnyClock) {
+    (self.history, self.key, news) = (history, key, FeedNews(clock: clock))
     observations = [
       history.observeSnapshots { [news] _ in news.post() },
       history.observeStatus { [news] _ in news.post() },
@@ -93,7 +84,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   func advance() { _ = latest() }
 
   /// The revision that subscribers receive, with its contents, or `nil` if the collection has not loaded.
-  private func current() -> (point: Point, snapshot: Snapshot<Element>)? {
+  private func current() -> (point: FeedPoint, snapshot: Snapshot<Element>)? {
     // The history may have forgotten the revision.
     guard let point = state.withLock({ $0.points.last }),
       let snapshot = history.snapshot(at: point.revision)
@@ -102,7 +93,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
   }
 
   /// The latest revision with its contents, or `nil` if the collection has not loaded.
-  private func latest() -> (point: Point, snapshot: Snapshot<Element>)? {
+  private func latest() -> (point: FeedPoint, snapshot: Snapshot<Element>)? {
     guard history.collection.current.state.hasLoaded else { return nil }
     while true {
       // The range is read last. Otherwise, another thread may add a point after its end.
@@ -115,7 +106,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
       // The comparison of elements is not allowed to run under the lock.
       let change = last.flatMap { history.change(from: $0.revision, to: revision) }
       let isRecorded = last.map { history.snapshot(at: $0.revision) != nil } ?? false
-      let point = state.withLock { state -> Point? in
+      let point = state.withLock { state -> FeedPoint? in
         guard state.points.last?.revision == last?.revision else { return nil }
         if isRecorded, let fingerprint = state.fingerprint {
           if let change {
@@ -124,10 +115,10 @@ final class RecordedContents<Element: EventElement>: FeedContents {
         } else {
           state.fingerprint = ListFingerprint(snapshot.lazy.map(\.fingerprintBytes), key: key)
         }
-        let point = Point(revision: revision, fingerprint: state.fingerprint?.text ?? "")
+        let point = FeedPoint(revision: revision, fingerprint: state.fingerprint?.text ?? "")
         state.points.removeFirst(state.points.prefix { $0.revision < range.lowerBound }.count)
         state.points.append(point)
-        (state.changes, state.changeBytes) = ([:], 0)
+        state.changes.releaseLatest()
         return point
       }
       // The collection may have changed again. It might do so all the time.
@@ -144,7 +135,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     return first ?? revisions.last ?? 0
   }
 
-  private func token(of point: Point) -> String {
+  private func token(of point: FeedPoint) -> String {
     history.token(at: point.revision) + "-" + point.fingerprint
   }
 
@@ -208,13 +199,24 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     let status =
       collection.revision == point.revision ? FeedStep.status(collection.status) : .nothing
     if point.revision <= revision { return status }
-    let known = state.withLock { state in
-      state.points.last?.revision == point.revision ? state.changes[revision] : nil
+    let (known, blockEnd) = state.withLock { state -> (Feed.Line?, FeedPoint?) in
+      let known = state.changes.line(from: revision, to: point.revision)
+      guard known == nil, state.changes.hasLargeLine(),
+        let end = state.points.blockEnd(from: revision, before: point.revision)
+      else { return (known, nil) }
+      return (state.changes.line(from: revision, to: end.revision), end)
     }
     if let known { return .line(known) }
-    guard let change = history.change(from: revision, to: point.revision) else {
-      return history.snapshot(at: revision) == nil ? .reset : status
+    if let blockEnd, case .line(let line)? = change(from: revision, to: blockEnd) {
+      return .line(line)
     }
+    return change(from: revision, to: point)
+      ?? (history.snapshot(at: revision) == nil ? .reset : status)
+  }
+
+  /// Returns a `change` line, or a status if an element cannot be encoded, or `nil` if there is no recorded change.
+  private func change(from revision: Int, to point: FeedPoint) -> FeedStep? {
+    guard let change = history.change(from: revision, to: point.revision) else { return nil }
     let changed = change.changeset.insertions + change.changeset.updates.map(\.to)
     for offset in changed {
       if let reason = change.after[offset].encodingFailure(key: key) {
@@ -224,22 +226,8 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     var buffer = LineBuffer()
     EventLine.append(change, token: token(of: point), to: &buffer)
     let line = Feed.Line(buffer, token: token(of: point), revision: point.revision)
-    return .line(
-      state.withLock { state in
-        guard state.points.last?.revision == point.revision else { return line }
-        if let known = state.changes[revision] { return known }
-        // Slow subscribers need many large lines that are not shared.
-        if state.changeBytes + line.bytes.count > Self.sharedBytes {
-          (state.changes, state.changeBytes) = ([:], 0)
-        }
-        state.changes[revision] = line
-        state.changeBytes += line.bytes.count
-        return line
-      })
+    return .line(state.withLock { $0.changes.share(line, from: revision) })
   }
-
-  /// The maximum number of bytes in `change` lines that are kept for other subscribers. One line may be larger.
-  private static var sharedBytes: Int { 4 << 20 }
 
   func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
     var buffer = LineBuffer()

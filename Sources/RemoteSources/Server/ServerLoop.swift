@@ -29,9 +29,9 @@ final class ServerLoop: @unchecked Sendable {
   /// The lines that clients have begun to read, with the number of these clients.
   private var pending: [ObjectIdentifier: Int] = [:]
   private var pendingBytes = 0
-  /// The last large line, and the time until which it is kept. Clients that connect meanwhile share it, even if those
-  /// before them have disconnected.
-  private var kept: (line: Feed.Line, end: ContinuousClock.Instant)?
+  /// The last large line of a client that has connected, and the last one of other clients, with the times until which
+  /// they are kept. Clients that need them meanwhile share them, even if those before have received or left them.
+  private var kept: [KeptLine] = []
 
   init(path: String, feeds: [String: Feed], limits: FeedServer.Limits) throws(SocketError) {
     (self.feeds, self.limits) = (feeds, limits)
@@ -141,9 +141,8 @@ final class ServerLoop: @unchecked Sendable {
     }
     // Without connections, the feeds have not advanced.
     if !connections.isEmpty { hasNews = false }
-    if let end = kept?.end {
-      if end <= now { kept = nil } else { next = min(next, end) }
-    }
+    kept.removeAll { $0.end <= now }
+    for line in kept { next = min(next, line.end) }
     if let restEnd { next = min(next, restEnd) }
     if let restEnd, restEnd <= now { endRest() }
     if let waitingBytes { next = min(next, makeRoom(for: waitingBytes, now)) }
@@ -311,10 +310,12 @@ final class ServerLoop: @unchecked Sendable {
     }
     connection.cursor = cursor
     setPending(line, of: connection)
-    if size > Self.smallSize, connection.lineCount == 0 {
-      kept = (line, now.advanced(by: .seconds(1)))
+    if size > Self.smallSize {
+      kept.removeAll { $0.isFirst == !connection.hasLines }
+      kept.append(
+        KeptLine(line: line, isFirst: !connection.hasLines, end: now.advanced(by: .seconds(1))))
     }
-    connection.lineCount += 1
+    connection.hasLines = true
     return true
   }
 
@@ -402,6 +403,14 @@ final class ServerLoop: @unchecked Sendable {
   }
 }
 
+/// A line that is kept for some time.
+private struct KeptLine {
+  let line: Feed.Line
+  /// A Boolean value that indicates whether it was the first line of a connection.
+  let isFirst: Bool
+  let end: ContinuousClock.Instant
+}
+
 /// A client of a server.
 final class ServerConnection {
   let descriptor: Int32
@@ -414,8 +423,8 @@ final class ServerConnection {
   var written = 0
   /// A Boolean value that indicates whether the client did not read all that was sent.
   var isStalled = false
-  /// The number of lines that the connection has begun to send.
-  var lineCount = 0
+  /// A Boolean value that indicates whether the connection has begun to send a line.
+  var hasLines = false
   /// The size of the next line, if it waits for memory.
   var waitingBytes: Int?
   /// A Boolean value that indicates whether there may be more to send at once.

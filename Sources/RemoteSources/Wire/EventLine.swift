@@ -37,6 +37,7 @@ package enum EventLine {
     _ elements: Snapshot<some EventElement>, revision: Int, key: String? = nil,
     token: String? = nil, to line: inout LineBuffer
   ) {
+    line.reserve { elements.reduce(256) { $0 + $1.json.utf8.count + 1 } }
     line.append("{\"event\":\"initial\",\"revision\":")
     line.append(revision)
     if let key { line.appendMember("key", key) }
@@ -164,6 +165,11 @@ package struct LineBuffer {
   package init(write: (([UInt8]) -> Void)? = nil) {
     self.write = write
     if write != nil { bytes.reserveCapacity(Self.chunkSize + Self.chunkSize / 4) }
+  }
+
+  /// Makes room for more bytes, unless they are written in chunks. A long line would otherwise be copied as it grows.
+  mutating func reserve(_ count: () -> Int) {
+    if write == nil { bytes.reserveCapacity(bytes.count + count()) }
   }
 
   package mutating func append(_ text: String) {

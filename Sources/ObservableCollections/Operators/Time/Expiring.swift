@@ -1,4 +1,5 @@
 public import Diffing
+public import SwappablePrimitives
 
 extension DataSource {
   /// Derives a collection of the elements that were inserted less than a duration ago.

@@ -1,4 +1,5 @@
 import Diffing
+import SwappablePrimitives
 
 extension DataSource {
   /// Derives a collection that shows the contents of this one after they have not changed for an interval.

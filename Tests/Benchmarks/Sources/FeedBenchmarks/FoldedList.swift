@@ -11,6 +11,11 @@ final class FoldedList {
   private var successors: [(line: [UInt8], list: FoldedList)] = []
   // Only the thread that reads all sockets folds lines.
   static nonisolated(unsafe) private(set) var foldCount = 0
+  static nonisolated(unsafe) private var lists: [String: WeakList] = [:]
+
+  private struct WeakList {
+    weak let list: FoldedList?
+  }
 
   private init(revision: Int, token: String, elements: [Int32]) {
     (self.revision, self.token, self.elements) = (revision, token, elements)
@@ -30,10 +35,18 @@ final class FoldedList {
     for known in successors {
       if known.line.withUnsafeBytes({ Self.areEqual($0, line) }) { return known.list }
     }
-    guard let list = changed(by: Array(line)) else { return nil }
+    guard let list = changed(by: Array(line)).map({ Self.shared($0) }) else { return nil }
     Self.foldCount += 1
     if successors.count == 4 { successors.removeFirst() }
     successors.append((Array(line), list))
+    return list
+  }
+
+  /// Returns equal contents that other readers have, to which further lines may have been applied already.
+  private static func shared(_ list: FoldedList) -> FoldedList {
+    if let known = lists[list.token]?.list, known.elements == list.elements { return known }
+    if lists.count > 1_000 { lists = lists.filter { $0.value.list != nil } }
+    lists[list.token] = WeakList(list: list)
     return list
   }
 

@@ -22,6 +22,13 @@ private final class Client {
   }
 
   private let isFolding: Bool
+  /// A Boolean value that indicates whether the client has received a change since it connected.
+  private(set) var hasNews = false
+
+  func reconnect() {
+    reader.connect(since: token)
+    hasNews = false
+  }
 
   func receive(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: "{\"event\":\"change\"".utf8) {
@@ -46,7 +53,7 @@ private final class Client {
     guard head.count > 10, Int(head[6].dropFirst().dropLast()) == revision,
       let next = Int(head[8].dropFirst().dropLast())
     else { return addFault(line) }
-    (revision, token) = (next, head[11])
+    (revision, token, hasNews) = (next, head[11], true)
     guard isFolding else { return }
     list = list?.applying(line)
     if list == nil { addFault(line) }
@@ -134,7 +141,7 @@ private final class Soak {
     let lists = active.map(\.list)
     for index in swarm.receive(scratch, milliseconds: 100, { active[$0].receive($1) }) {
       closings += 1
-      active[index].reader.connect(since: active[index].token)
+      active[index].reconnect()
     }
     // The successors of contents that some reader had are needed until all readers have passed them.
     let held = Set(active.compactMap { $0.list.map(ObjectIdentifier.init) })
@@ -143,11 +150,11 @@ private final class Soak {
     }
   }
 
-  /// Lets a few of the clients that reconnect do so, each at another time.
+  /// Lets a few of the clients that reconnect do so, each at another time. They have received a change before.
   private func reconnect() {
-    let reconnecting = active.filter { $0.kind == .reconnecting }
-    for client in reconnecting where Int.random(in: 0..<10) == 0 {
-      client.reader.connect(since: client.token)
+    for client in active where client.kind == .reconnecting && client.hasNews {
+      guard Int.random(in: 0..<10) == 0 else { continue }
+      client.reconnect()
       reconnections += 1
     }
   }
