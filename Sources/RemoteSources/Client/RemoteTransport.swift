@@ -49,20 +49,29 @@ public struct UnixSocketTransport: RemoteTransport {
   public var description: String { "live:unix:\(path)#\(list)" }
 
   public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
-    let descriptor: Int32
-    do throws(SocketError) {
-      descriptor = try UnixSocket.makeConnection(to: path)
-    } catch {
-      // The description of the transport has the path.
-      throw SourceError(
-        code: "disconnected", message: "cannot connect: \(error.reason)", underlying: error)
-    }
-    let stream = SocketStream(descriptor)
-    guard UnixSocket.isOwnPeer(descriptor) else {
-      throw SourceError(code: "disconnected", message: "the socket belongs to another user")
-    }
+    let stream = try await openStream()
     try await stream.send(FeedRequest(list: list, token: token).bytes)
     return AsyncThrowingStream { try await stream.receive() }
+  }
+
+  private func openStream() async throws -> SocketStream {
+    while true {
+      do throws(SocketError) {
+        let descriptor = try UnixSocket.makeConnection(to: path)
+        let stream = SocketStream(descriptor)
+        if UnixSocket.isOwnPeer(descriptor) { return stream }
+      } catch {
+        // The server has not accepted the clients yet that came before.
+        if error.code == EAGAIN {
+          try await Task.sleep(for: .milliseconds(20))
+          continue
+        }
+        // The description of the transport has the path.
+        throw SourceError(
+          code: "disconnected", message: "cannot connect: \(error.reason)", underlying: error)
+      }
+      throw SourceError(code: "disconnected", message: "the socket belongs to another user")
+    }
   }
 }
 

@@ -170,7 +170,7 @@ final class ServerLoop: @unchecked Sendable {
   // MARK: Accepting
 
   private func acceptAll() {
-    for _ in 0..<256 {
+    for _ in 0..<16 {
       do throws(SocketError) {
         guard let descriptor = try UnixSocket.acceptConnection(listener.descriptor) else { return }
         accept(descriptor)

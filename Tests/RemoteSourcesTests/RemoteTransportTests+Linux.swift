@@ -1,0 +1,34 @@
+#if os(Linux)
+  import Foundation
+  @testable import RemoteSources
+  import SwappablePrimitives
+  import TestSupport
+  import Testing
+
+  @Suite(.timeLimit(.minutes(10))) struct RemoteTransportTests {
+    @Test func `a connection waits while the server's queue is full`() async throws {
+      let directory = try TemporaryDirectory()
+      let listener = try UnixSocket.makeListener(at: directory("s"))
+      defer { close(listener.descriptor) }
+      listen(listener.descriptor, 0)
+      var others: [RawClient] = []
+      let full = #expect(throws: SocketError.self) {
+        while others.count < 10 { others.append(try RawClient(directory("s"))) }
+      }
+      #expect(full?.code == EAGAIN)
+      let transport = UnixSocketTransport.unixSocket(path: directory("s"), list: "items")
+      let task = Task { _ = try await transport.connect(since: nil) }
+      for _ in 0..<100 { await Task.yield() }
+      var accepted: [Int32] = []
+      while accepted.count <= others.count {
+        guard let next = try UnixSocket.acceptConnection(listener.descriptor) else {
+          await Task.yield()
+          continue
+        }
+        accepted.append(next)
+      }
+      try await task.value
+      for descriptor in accepted { close(descriptor) }
+    }
+  }
+#endif
