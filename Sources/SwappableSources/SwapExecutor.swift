@@ -10,12 +10,15 @@ import SwappablePrimitives
 /// released, because they call sources, observers and comparisons of elements. The executor itself
 /// decides nothing.
 final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: the domain's lock guards `machine`, and `root` is constant.
+  // Sendable: the domain's lock guards the variables, and `root` is constant.
 
   private typealias Machine = SwapStateMachine
 
   let root: Node
   private var machine = Machine()
+  /// The change that a guard has refused, and its property as soon as it is asked for.
+  private var pendingChange: ChangeGuard<Element>.PendingChange?
+  private var pendingSignal: Signal<ChangeGuard<Element>.PendingChange?>?
 
   init(pauseHook: PauseHook?) {
     root = Node(
@@ -43,17 +46,43 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     handle(.start(attachment))
   }
 
+  /// The change that a guard has refused. The property changes in the passes that deliver the contents.
+  var pendingChangeProperty: ReadOnlyProperty<ChangeGuard<Element>.PendingChange?> {
+    let signal = withLock { _ in
+      let signal =
+        pendingSignal ?? Signal(Node(domain: root.domain, state: SignalValue(pendingChange)))
+      pendingSignal = signal
+      return signal
+    }
+    return ReadOnlyProperty(derived: signal)
+  }
+
+  /// The change of a swap that is held.
+  func pendingChange(of handle: SwapHandle) -> ChangeGuard<Element>.PendingChange? {
+    withLock { _ in
+      guard let staged = machine.staged, SourceAttachment<Element>.cast(staged).handle === handle
+      else { return nil }
+      return pendingChange
+    }
+  }
+
   /// Requests a swap.
-  func swap(to source: any DataSource<Element>) -> SwapHandle {
-    let attachment = makeAttachment(source)
+  func swap(
+    to source: any DataSource<Element>, guardedBy changeGuard: ChangeGuard<Element>? = nil
+  ) -> SwapHandle {
+    let attachment = makeAttachment(source, changeGuard)
     // If the source is derived from this container, the graph does not connect them.
     let isCycle = !DependencyGraph.connect(root, to: attachment.node)
     handle(.swap(attachment, isCycle: isCycle))
     return attachment.handle
   }
 
-  private func makeAttachment(_ source: any DataSource<Element>) -> SourceAttachment<Element> {
-    SourceAttachment(source) { [weak self] attachment in self?.handle(.cancel(attachment)) }
+  private func makeAttachment(
+    _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>? = nil
+  ) -> SourceAttachment<Element> {
+    SourceAttachment(source, changeGuard) { [weak self] attachment in
+      self?.handle(.cancel(attachment))
+    }
   }
 
   // MARK: Carrying out decisions
@@ -99,6 +128,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .show(let contents, let changeset):
       let new = StateBox<Element>.read(contents.box).state
       replaced += commit(changeset.map { (new.snapshot, $0) }, new, [], &state)
+      replaced += setPendingChange(nil, &state)
     case .replay(let updates):
       for erased in updates {
         let update = CollectionUpdate<Element>.read(erased.update)
@@ -109,6 +139,21 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       SourceAttachment<Element>.cast(attachment).adopt(.cast(new))
     case .share(let new, let staged):
       SourceAttachment<Element>.cast(new).share(.cast(staged))
+    case .hold(let attachment, let contents, let changeset, let reason):
+      let old = StateBox<Element>.read(root.committed(&state)).state
+      let new = StateBox<Element>.read(contents.box).state
+      let change = CollectionChange(
+        before: old.snapshot, after: new.snapshot, revisionBefore: old.revision,
+        revision: old.revision + 1, changeset: changeset ?? .empty)
+      let attachment = SourceAttachment<Element>.cast(attachment)
+      let pending = ChangeGuard.PendingChange(
+        change: change, reason: reason,
+        onAccept: { [weak self, weak attachment] in
+          if let self, let attachment { handle(.accept(attachment)) }
+        }, onReject: attachment.handle.cancel)
+      replaced += setPendingChange(pending, &state)
+    case .release:
+      replaced += setPendingChange(nil, &state)
     case .beginDifference(let attachment):
       // From now on, a flush waits: changes of the shown source are not committed.
       SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
@@ -137,6 +182,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       DependencyGraph.disconnect(root, from: attachment.node)
     case .endObservation(let attachment):
       endObservation(of: .cast(attachment))
+    case .reportHold(let attachment):
+      SourceAttachment<Element>.cast(attachment).handle.hold()
     case .resolve(let attachment, let outcome):
       SourceAttachment<Element>.cast(attachment).handle.resolve(outcome)
     case .deliver:
@@ -224,19 +271,37 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     return [before, released.1].compactMap(\.self)
   }
 
-  /// Computes the difference from the shown contents. They do not change meanwhile.
+  /// Sets the change that is pending, under the lock. It is delivered with the commit that follows or precedes.
+  ///
+  /// - Returns: Objects that the caller releases after it has released the lock.
+  private func setPendingChange(
+    _ new: ChangeGuard<Element>.PendingChange?, _ state: inout Domain.State
+  ) -> [Event] {
+    if pendingChange == nil, new == nil { return [] }
+    pendingChange = new
+    guard let node = pendingSignal?.node else { return [] }
+    let released = node.commit(SignalValue(new), tickets: [], &state)
+    return [released.0, released.1].compactMap(\.self)
+  }
+
+  /// Computes the difference from the shown contents, and asks the guard. The shown contents do not change meanwhile.
   private func computeDifference(
     _ attachment: SourceAttachment<Element>, _ new: StateBox<Element>
   ) -> Machine.Input {
-    let old = StateBox<Element>.read(root.current).state.snapshot
+    let old = StateBox<Element>.read(root.current).state
+    let changeGuard = withLock { _ in attachment.changeGuard }
     root.domain.pause(at: .swapFrozen)
     // A flush inside a comparison would wait for itself. It must trap, as inside an observer.
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
-    let changeset = old.changeset(to: new.state.snapshot)
+    let changeset = old.snapshot.changeset(to: new.state.snapshot)
+    let reason = changeGuard?.refuses(
+      CollectionChange(
+        before: old.snapshot, after: new.state.snapshot, revisionBefore: old.revision,
+        revision: old.revision + 1, changeset: changeset))
     context.endDelivery(transaction)
     root.domain.pause(at: .swapComputed)
-    return .compared(attachment, changeset.isEmpty ? nil : changeset)
+    return .compared(attachment, changeset.isEmpty ? nil : changeset, refusal: reason)
   }
 }
 
@@ -246,12 +311,14 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 {
   // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
 
-  // Sendable: the lock of the container's domain guards `source`, `observation` and `join`. `handle` changes
+  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation` and `join`. `handle` changes
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
 
   /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
+  /// The guard of the last swap to this collection.
+  private(set) var changeGuard: ChangeGuard<Element>?
   let node: Node
   private(set) var handle = SwapHandle()
   /// Ends the observation of the source.
@@ -260,10 +327,10 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   var join: UInt64 = 0
 
   init(
-    _ source: any DataSource<Element>,
+    _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>?,
     onCancel: @escaping @Sendable (SourceAttachment<Element>) -> Void
   ) {
-    self.source = source
+    (self.source, self.changeGuard) = (source, changeGuard)
     node = source.collection.node
     super.init(collection: ObjectIdentifier(node))
     handle = SwapHandle { [weak self] in
@@ -278,6 +345,7 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   /// Takes over the source of a new attachment, which keeps the old one until it is released.
   func adopt(_ new: SourceAttachment<Element>) {
     Swift.swap(&source, &new.source)
+    Swift.swap(&changeGuard, &new.changeGuard)
   }
 
   func share(_ staged: SourceAttachment<Element>) {

@@ -76,6 +76,9 @@ package enum SwapReadiness: Sendable, Hashable {
 /// The way of a swap to a loaded source: `swapped` → action `attach` → input `attached` → action
 /// `computeDifference` → input `compared` → step `show` → action `deliver`. If the source has not loaded yet, the state
 /// after `attached` is `loading`. An input `updated` that shows a loaded source then leads to `computeDifference`.
+///
+/// If the swap's guard refuses the difference, the state after `compared` is `held`: both sources are live, and the old
+/// one is shown. An update of either one leads to `computeDifference` again, and the guard is asked again (rule G1).
 package struct SwapStateMachine {
   /// The sources that are attached to the container, and how far a swap has come.
   package enum State {
@@ -93,9 +96,21 @@ package struct SwapStateMachine {
     case diffing(
       shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents,
       pendingOfShown: [SwapUpdate],
-      pendingOfStaged: [SwapUpdate])
+      pendingOfStaged: [SwapUpdate], refusal: Refusal)
+    /// The guard has refused the difference. The shown source is live, and the new one is observed.
+    case held(shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents)
     /// The container was released.
     case closed
+  }
+
+  /// What follows if the guard refuses the difference that is being computed.
+  package enum Refusal {
+    /// The swap is held.
+    case holds
+    /// The guard was replaced meanwhile. The new one is asked.
+    case asksAgain
+    /// The difference was accepted, and is shown.
+    case isIgnored
   }
 
   /// An event that the machine reacts to.
@@ -109,8 +124,11 @@ package struct SwapStateMachine {
     case attached(SwapAttachment, SwapContents, isDerivedFromShown: Bool)
     /// An attached source has changed its contents or its status.
     case update(SwapAttachment, SwapUpdate)
-    /// The action `computeDifference` is done. The difference is nil if the contents are equal.
-    case compared(SwapAttachment, Changeset?)
+    /// The action `computeDifference` is done. The difference is nil if the contents are equal. The reason is nil if the
+    /// guard does not refuse it.
+    case compared(SwapAttachment, Changeset?, refusal: String?)
+    /// The change of a held attachment was accepted.
+    case accept(SwapAttachment)
     /// The handle of an attachment's swap was canceled.
     case cancel(SwapAttachment)
     /// The container is being released.
@@ -127,7 +145,8 @@ package struct SwapStateMachine {
 
   /// A part of a decision that must be atomic with it.
   package enum Step {
-    /// Commit the contents of a new source. The difference is nil if the contents are equal.
+    /// Commit the contents of a new source. The difference is nil if the contents are equal. No change is pending any
+    /// longer.
     case show(SwapContents, Changeset?)
     /// Commit updates of the source that is shown.
     case replay([SwapUpdate])
@@ -135,6 +154,10 @@ package struct SwapStateMachine {
     case adopt(SwapAttachment, by: SwapAttachment)
     /// Give the handle of a staged attachment to a new attachment of the same collection.
     case share(SwapAttachment, with: SwapAttachment)
+    /// Publish the change of an attachment as the pending one, with the reason why the guard has refused it.
+    case hold(SwapAttachment, SwapContents, Changeset?, reason: String)
+    /// No change is pending any longer.
+    case release
     /// From now on, a flush waits for the difference of this attachment.
     case beginDifference(SwapAttachment)
     /// From now on, a flush no longer waits for it.
@@ -149,12 +172,14 @@ package struct SwapStateMachine {
     case attachFirst(SwapAttachment)
     /// Start the source that an attachment has adopted.
     case start(SwapAttachment)
-    /// Compute the difference from the shown contents. Answered by the input `compared`.
+    /// Compute the difference from the shown contents, and ask the guard. Answered by the input `compared`.
     case computeDifference(SwapAttachment, SwapContents)
     /// Disconnect the attachment, and stop observing if that has begun.
     case leave(SwapAttachment)
     /// Stop observing. The attachment was left while it was being attached.
     case endObservation(SwapAttachment)
+    /// Tell the handle of a swap that its change is held.
+    case reportHold(SwapAttachment)
     /// Resolve the handle of a swap.
     case resolve(SwapAttachment, SwapHandle.Outcome)
     /// Deliver the committed steps.
@@ -189,7 +214,8 @@ package struct SwapStateMachine {
     switch state {
     case .empty, .starting, .closed: nil
     case .showing(let shown): shown
-    case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _):
+    case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _, _),
+      .held(let shown, _, _):
       shown
     }
   }
@@ -198,7 +224,7 @@ package struct SwapStateMachine {
     switch state {
     case .empty, .showing, .closed: nil
     case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
-      .diffing(_, let staged, _, _, _):
+      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _):
       staged
     }
   }
@@ -217,8 +243,9 @@ package struct SwapStateMachine {
         attached(old, attachment, contents, isDerived, &decision)
       case .update(let attachment, let update):
         updated(consume old, attachment, update, &decision)
-      case .compared(let attachment, let difference):
-        compared(old, attachment, difference, &decision)
+      case .compared(let attachment, let difference, let reason):
+        compared(old, attachment, difference, reason, &decision)
+      case .accept(let attachment): accepted(old, attachment, &decision)
       case .cancel(let attachment): canceled(old, attachment, &decision)
       case .close: closed(old, &decision)
       }
@@ -259,10 +286,20 @@ package struct SwapStateMachine {
       if share(new, with: staged, &decision) { return old }
       abandon(staged, .superseded, &decision)
       return stage(new, over: shown, &decision)
-    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged):
-      if share(new, with: staged, &decision) { return old }
+    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal):
+      if share(new, with: staged, &decision) {
+        return .diffing(
+          shown: shown, staged: staged, contents: contents, pendingOfShown: ofShown,
+          pendingOfStaged: ofStaged, refusal: refusal == .holds ? .asksAgain : refusal)
+      }
       abandon(staged, .superseded, discarding: ofStaged, and: contents, &decision)
       replay(ofShown, &decision)
+      return stage(new, over: shown, &decision)
+    case .held(let shown, let staged, let contents):
+      if share(new, with: staged, &decision) {
+        return beginDifference(of: staged, contents, over: shown, &decision)
+      }
+      abandon(staged, .superseded, and: contents, &decision)
       return stage(new, over: shown, &decision)
     case .closed:
       decision.actions += [.leave(new), .resolve(new, .cancelled)]
@@ -285,7 +322,7 @@ package struct SwapStateMachine {
       discard(pending, &decision)
       return evaluateReadiness(
         of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
       // An attachment that is not attached now was left while it was being attached.
       if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
         decision.actions.append(.endObservation(attachment))
@@ -316,28 +353,35 @@ package struct SwapStateMachine {
       if staged != attachment { return .loading(shown: shown, staged: staged) }
       return evaluateReadiness(
         of: staged, update.contents, over: shown, mayWait: true, &decision)
-    case .diffing(let shown, let staged, let contents, var ofShown, var ofStaged):
+    case .diffing(
+      let shown, let staged, let contents, var ofShown, var ofStaged, let refusal):
       if shown == attachment { ofShown.append(update) }
       if staged == attachment { ofStaged.append(update) }
       return .diffing(
         shown: shown, staged: staged, contents: contents, pendingOfShown: ofShown,
-        pendingOfStaged: ofStaged)
+        pendingOfStaged: ofStaged, refusal: refusal)
+    case .held(let shown, let staged, let contents):
+      if shown == attachment {
+        replay([update], &decision)
+        return beginDifference(of: staged, contents, over: shown, &decision)
+      }
+      if staged != attachment { return .held(shown: shown, staged: staged, contents: contents) }
+      decision.actions.append(.discardContents(contents))
+      return beginDifference(of: staged, update.contents, over: shown, &decision)
     case .closed:
       return .closed
     }
   }
 
   private func compared(
-    _ old: State, _ attachment: SwapAttachment, _ difference: Changeset?,
+    _ old: State, _ attachment: SwapAttachment, _ difference: Changeset?, _ reason: String?,
     _ decision: inout Decision
   ) -> State {
-    // Whatever the state, the difference is over, and flushes are woken after everything else.
-    defer {
-      decision.steps.append(.endDifference(attachment))
-      decision.actions.append(.wakeWaiters)
-    }
     switch old {
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged):
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, let refusal):
+      if let reason, refusal != .isIgnored {
+        return refused(old, difference, reason, &decision)
+      }
       decision.steps.append(.show(contents, difference))
       if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
       if let shown { decision.actions.append(.leave(shown)) }
@@ -345,9 +389,52 @@ package struct SwapStateMachine {
       decision.actions += [
         .deliver, .resolve(attachment, difference == nil ? .unchanged : .swapped),
       ]
+      endDifference(of: attachment, &decision)
       return .showing(attachment)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
       // The swap was abandoned while the difference was being computed.
+      endDifference(of: attachment, &decision)
+      return old
+    }
+  }
+
+  /// The guard has refused the difference. If something has changed meanwhile, it is asked again.
+  private func refused(
+    _ old: State, _ difference: Changeset?, _ reason: String, _ decision: inout Decision
+  ) -> State {
+    guard
+      case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal) =
+        old
+    else { return old }
+    if ofShown.isEmpty, ofStaged.isEmpty, refusal == .holds {
+      decision.steps.append(.hold(staged, contents, difference, reason: reason))
+      decision.actions += [.deliver, .reportHold(staged)]
+      endDifference(of: staged, &decision)
+      return .held(shown: shown, staged: staged, contents: contents)
+    }
+    replay(ofShown, &decision)
+    let latest = ofStaged.last?.contents ?? contents
+    if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
+    discard(ofStaged, &decision)
+    // Flushes still wait for the difference.
+    decision.actions.append(.computeDifference(staged, latest))
+    return .diffing(
+      shown: shown, staged: staged, contents: latest, pendingOfShown: [], pendingOfStaged: [],
+      refusal: .holds)
+  }
+
+  private func accepted(
+    _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
+  ) -> State {
+    switch old {
+    case .held(let shown, attachment, let contents):
+      return beginDifference(of: attachment, contents, over: shown, refusal: .isIgnored, &decision)
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
+      return .diffing(
+        shown: shown, staged: attachment, contents: contents, pendingOfShown: ofShown,
+        pendingOfStaged: ofStaged, refusal: .isIgnored)
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
+      // The swap is done, or another one has replaced it.
       return old
     }
   }
@@ -365,11 +452,14 @@ package struct SwapStateMachine {
     case .loading(let shown, attachment):
       abandon(attachment, .cancelled, &decision)
       return resting(on: shown)
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged):
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
       abandon(attachment, .cancelled, discarding: ofStaged, and: contents, &decision)
       replay(ofShown, &decision)
       return resting(on: shown)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .closed:
+    case .held(let shown, attachment, let contents):
+      abandon(attachment, .cancelled, and: contents, &decision)
+      return resting(on: shown)
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
       // The swap is done, whatever its outcome.
       return old
     }
@@ -384,9 +474,11 @@ package struct SwapStateMachine {
       abandon(staged, .cancelled, discarding: pending, &decision)
     case .loading(_, let staged):
       abandon(staged, .cancelled, &decision)
-    case .diffing(_, let staged, let contents, let ofShown, let ofStaged):
+    case .diffing(_, let staged, let contents, let ofShown, let ofStaged, _):
       abandon(staged, .cancelled, discarding: ofStaged, and: contents, &decision)
       discard(ofShown, &decision)
+    case .held(_, let staged, let contents):
+      abandon(staged, .cancelled, and: contents, &decision)
     }
     return .closed
   }
@@ -428,15 +520,28 @@ package struct SwapStateMachine {
     case .loading where mayWait:
       return .loading(shown: shown, staged: staged)
     case .loaded, .loading:
-      decision.steps.append(.beginDifference(staged))
-      decision.actions.append(.computeDifference(staged, contents))
-      return .diffing(
-        shown: shown, staged: staged, contents: contents, pendingOfShown: [],
-        pendingOfStaged: [])
+      return beginDifference(of: staged, contents, over: shown, &decision)
     case .failed(let error):
       abandon(staged, .failed(error), &decision)
       return resting(on: shown)
     }
+  }
+
+  private func beginDifference(
+    of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?,
+    refusal: Refusal = .holds, _ decision: inout Decision
+  ) -> State {
+    decision.steps.append(.beginDifference(staged))
+    decision.actions.append(.computeDifference(staged, contents))
+    return .diffing(
+      shown: shown, staged: staged, contents: contents, pendingOfShown: [], pendingOfStaged: [],
+      refusal: refusal)
+  }
+
+  /// Ends the wait of flushes. They are woken after everything else.
+  private func endDifference(of attachment: SwapAttachment, _ decision: inout Decision) {
+    decision.steps.append(.endDifference(attachment))
+    decision.actions.append(.wakeWaiters)
   }
 
   /// Abandons the staged source.
@@ -446,7 +551,11 @@ package struct SwapStateMachine {
   ) {
     decision.actions += [.leave(staged), .resolve(staged, outcome)]
     discard(pending, &decision)
-    if let contents { decision.actions.append(.discardContents(contents)) }
+    if let contents {
+      // Its change may be the pending one.
+      decision.steps.append(.release)
+      decision.actions += [.discardContents(contents), .deliver]
+    }
   }
 
   /// Commits updates of the shown source.

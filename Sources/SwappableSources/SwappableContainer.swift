@@ -1,6 +1,6 @@
 public import Diffing
 public import ObservableCollections
-package import ReactiveSignals
+public import ReactiveSignals
 import SwappablePrimitives
 
 /// A data source whose own source you can swap while it is observed.
@@ -47,12 +47,60 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   /// If the new source is made from the shown one, for example by an operator, it takes effect at once
   /// even if it is still loading. The container then has the status of the new source.
   ///
-  /// - Parameter source: The new source. If the source is idle, the container starts it.
+  /// If a guard refuses the change, the old source stays live, and the swap is held as the ``pendingChange``. After each
+  /// change of either source, the guard is asked again.
+  ///
+  /// - Parameters:
+  ///   - source: The new source. If the source is idle, the container starts it.
+  ///   - changeGuard: The guard that may refuse the change, or `nil` to show every change.
   /// - Returns: A handle that provides the outcome of the swap and can cancel it.
   /// - Complexity: The cost of one difference, which is O(*n*) if few elements are out of order.
   @discardableResult
-  public func swap(to source: any DataSource<Element>) -> SwapHandle {
-    executor.swap(to: source)
+  public func swap(
+    to source: any DataSource<Element>, guardedBy changeGuard: ChangeGuard<Element>? = nil
+  ) -> SwapHandle {
+    executor.swap(to: source, guardedBy: changeGuard)
+  }
+
+  /// Loads a source without showing it.
+  ///
+  ///     let preview = try await container.preview(of: imported)
+  ///     print("\(preview.change.changeset.deletions.count) rows would go")
+  ///     preview.accept()
+  ///
+  /// A preview is a swap whose guard refuses every change. It follows both sources: ``pendingChange`` always has its latest
+  /// change, and accepting it shows the difference of that moment. A later swap or preview supersedes it.
+  ///
+  /// - Parameter source: The source. If it is idle, the container starts it.
+  /// - Returns: The change that a swap to the source would make now.
+  /// - Throws: A `SourceError` if the source fails before it has loaded, or is made from this container. A
+  ///   `CancellationError` if the task is canceled, or if a later swap supersedes the preview.
+  public func preview(
+    of source: any DataSource<Element>
+  ) async throws -> ChangeGuard<Element>.PendingChange {
+    let handle = executor.swap(
+      to: source, guardedBy: ChangeGuard { _ in "the change is a preview; accept or reject it" })
+    await withTaskCancellationHandler {
+      await handle.waitUntilHeld()
+    } onCancel: {
+      handle.cancel()
+    }
+    if let pending = executor.pendingChange(of: handle) { return pending }
+    switch await handle.outcome {
+    case .failed(let error): throw error
+    case .cycle:
+      throw SourceError(
+        code: "cycle", message: "the source is made from the container that would show it")
+    case .swapped, .unchanged, .superseded, .cancelled: throw CancellationError()
+    }
+  }
+
+  /// The change that a guard has refused, or `nil` if there is none.
+  ///
+  /// The change is the difference between the latest contents of both sources. It can be accepted or rejected. Observing the
+  /// property does not keep the container alive.
+  public var pendingChange: ReadOnlyProperty<ChangeGuard<Element>.PendingChange?> {
+    executor.pendingChangeProperty
   }
 }
 
@@ -84,6 +132,9 @@ public final class SwapHandle: Sendable {
   private struct State: Sendable {
     var outcome: Outcome?
     var waiting: [CheckedContinuation<Outcome, Never>] = []
+    /// A Boolean value that indicates whether a guard has refused the change.
+    var isHeld = false
+    var waitingForHold: [CheckedContinuation<Void, Never>] = []
   }
 
   init(onCancel: @escaping @Sendable () -> Void = {}) {
@@ -116,15 +167,35 @@ public final class SwapHandle: Sendable {
     onCancel()
   }
 
-  func resolve(_ outcome: Outcome) {
-    let waiting = state.withLock { state -> [CheckedContinuation<Outcome, Never>] in
-      guard state.outcome == nil else { return [] }
-      state.outcome = outcome
-      let waiting = state.waiting
-      state.waiting = []
-      return waiting
+  /// Waits until a guard has refused the change, or the outcome is known.
+  func waitUntilHeld() async {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if state.isHeld || state.outcome != nil { return true }
+        state.waitingForHold.append(continuation)
+        return false
+      }
+      if isOver { continuation.resume() }
     }
-    for continuation in waiting { continuation.resume(returning: outcome) }
+  }
+
+  func hold() {
+    let waiting = state.withLock { state in
+      state.isHeld = true
+      defer { state.waitingForHold = [] }
+      return state.waitingForHold
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  func resolve(_ outcome: Outcome) {
+    let ended = state.withLock { state -> State? in
+      guard state.outcome == nil else { return nil }
+      defer { state = State(outcome: outcome, isHeld: state.isHeld) }
+      return state
+    }
+    for continuation in ended?.waiting ?? [] { continuation.resume(returning: outcome) }
+    for continuation in ended?.waitingForHold ?? [] { continuation.resume() }
   }
 }
 

@@ -29,11 +29,11 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 /// Every cell of the table of states and inputs.
 @Suite struct SwapStateMachineTests {
   private enum StateKind: CaseIterable {
-    case empty, starting, showing, attaching, loading, diffing, closed
+    case empty, starting, showing, attaching, loading, diffing, held, closed
   }
 
   private enum InputKind: CaseIterable {
-    case start, swap, attached, update, compared, cancel, close
+    case start, swap, attached, update, compared, accept, cancel, close
   }
 
   /// The attachment of an input: 1 is shown, 2 is staged, and 9 was left or never attached.
@@ -70,10 +70,22 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       return [
         .diffing(
           shown: nil, staged: staged, contents: contents("L0"), pendingOfShown: [],
-          pendingOfStaged: []),
+          pendingOfStaged: [], refusal: .holds),
         .diffing(
           shown: shown, staged: staged, contents: contents("L0"),
-          pendingOfShown: updates("L5", "L6"), pendingOfStaged: updates("L1", "L2")),
+          pendingOfShown: updates("L5", "L6"), pendingOfStaged: updates("L1", "L2"),
+          refusal: .holds),
+        .diffing(
+          shown: shown, staged: staged, contents: contents("L0"), pendingOfShown: [],
+          pendingOfStaged: [], refusal: .asksAgain),
+        .diffing(
+          shown: shown, staged: staged, contents: contents("L0"),
+          pendingOfShown: updates("L5"), pendingOfStaged: [], refusal: .isIgnored),
+      ]
+    case .held:
+      return [
+        .held(shown: nil, staged: staged, contents: contents("L0")),
+        .held(shown: shown, staged: staged, contents: contents("L0")),
       ]
     case .closed: return [.closed]
     }
@@ -102,8 +114,13 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       }
     case .compared:
       return Role.allCases.flatMap { role in
-        [Changeset(insertions: [0]), nil].map { .compared(numbered(role.rawValue), $0) }
+        [Changeset(insertions: [0]), nil].flatMap { difference in
+          [nil, "too much"].map {
+            .compared(numbered(role.rawValue), difference, refusal: $0)
+          }
+        }
       }
+    case .accept: return Role.allCases.map { .accept(numbered($0.rawValue)) }
     case .cancel: return Role.allCases.map { .cancel(numbered($0.rawValue)) }
     case .close: return [.close]
     }
@@ -120,6 +137,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .attaching: .attaching
     case .loading: .loading
     case .diffing: .diffing
+    case .held: .held
     case .closed: .closed
     }
   }
@@ -131,6 +149,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .attached: .attached
     case .update: .update
     case .compared: .compared
+    case .accept: .accept
     case .cancel: .cancel
     case .close: .close
     }
@@ -146,10 +165,20 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .attaching(let shown, let staged, let pending):
       "attaching \(staged.number)\(over(shown)) \(list(pending))"
     case .loading(let shown, let staged): "loading \(staged.number)\(over(shown))"
-    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged):
+    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal):
       "diffing \(staged.number) \(text(contents))\(over(shown)) \(list(ofShown)) "
-        + list(ofStaged)
+        + list(ofStaged) + text(refusal)
+    case .held(let shown, let staged, let contents):
+      "held \(staged.number) \(text(contents))\(over(shown))"
     case .closed: "closed"
+    }
+  }
+
+  private func text(_ refusal: Machine.Refusal) -> String {
+    switch refusal {
+    case .holds: ""
+    case .asksAgain: " again"
+    case .isIgnored: " accepted"
     }
   }
 
@@ -168,8 +197,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .attached(let attachment, let contents, let isDerived):
       "attached \(attachment.number) \(text(contents))" + (isDerived ? " derived" : "")
     case .update(let attachment, let update): "update \(attachment.number) \(text([update]))"
-    case .compared(let attachment, let difference):
-      "compared \(attachment.number) \(text(difference))"
+    case .compared(let attachment, let difference, let reason):
+      "compared \(attachment.number) \(text(difference))" + (reason == nil ? "" : " refused")
+    case .accept(let attachment): "accept \(attachment.number)"
     case .cancel(let attachment): "cancel \(attachment.number)"
     case .close: "close"
     }
@@ -187,6 +217,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .replay(let updates): "replay \(text(updates))"
     case .adopt(let new, let attachment): "adopt \(new.number) by \(attachment.number)"
     case .share(let new, let staged): "share \(new.number) with \(staged.number)"
+    case .hold(let attachment, let contents, let difference, _):
+      "hold \(attachment.number) \(text(contents)) \(text(difference))"
+    case .release: "release"
     case .beginDifference(let attachment): "begin \(attachment.number)"
     case .endDifference(let attachment): "end \(attachment.number)"
     }
@@ -201,6 +234,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       "compute \(attachment.number) \(text(contents))"
     case .leave(let attachment): "leave \(attachment.number)"
     case .endObservation(let attachment): "end observation \(attachment.number)"
+    case .reportHold(let attachment): "\(attachment.number) is held"
     case .resolve(let attachment, let outcome): "\(attachment.number) is \(text(outcome))"
     case .deliver: "deliver"
     case .wakeWaiters: "wake"
@@ -227,6 +261,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
   /// readiness, and `*` is anything; `#` and `?` may occur again in the result.
   private static let table = """
     empty
+      accept #: same | nothing
       start #: starting # [] | attach first #
       swap #: attaching # [] | attach #
       swap 3 cycle: same | 3 is a cycle
@@ -236,6 +271,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | nothing
 
     starting 2 []
+      accept #: same | nothing
       swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
@@ -248,6 +284,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 2, 2 is canceled
 
     starting 2 [W1 L2]
+      accept #: same | nothing
       swap 3, swap 11, start 3, start 11: attaching # [] | \
             leave 2, 2 is superseded, discard W1 L2, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
@@ -261,6 +298,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 2, 2 is canceled, discard W1 L2
 
     showing 1
+      accept #: same | nothing
       swap 3, swap 12, start 3, start 12: attaching # over 1 [] | attach #
       swap 11, start 11: same | adopt 11 by 1 / start 1, leave 11, 11 is unchanged
       swap 3 cycle: same | 3 is a cycle
@@ -272,6 +310,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 1
 
     attaching 2 []
+      accept #: same | nothing
       swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
@@ -287,6 +326,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 2, 2 is canceled
 
     attaching 2 over 1 []
+      accept #: same | nothing
       swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
@@ -306,6 +346,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 1, leave 2, 2 is canceled
 
     attaching 2 over 1 [W1 L2]
+      accept #: same | nothing
       swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach 3
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, discard W1 L2, start 1, leave 11, 11 is unchanged
@@ -322,6 +363,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 1, leave 2, 2 is canceled, discard W1 L2
 
     loading 2
+      accept #: same | nothing
       swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
@@ -335,6 +377,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 2, 2 is canceled
 
     loading 2 over 1
+      accept #: same | nothing
       swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
@@ -352,8 +395,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 
     diffing 2 L0 [] []
       swap 3, swap 11, start 3, start 11: attaching # [] | \
-            leave 2, 2 is superseded, discard contents L0, attach #
-      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
+      swap 12, start 12: diffing 2 L0 [] [] again | \
+            adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 9 *: same | end observation #
       attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
@@ -361,16 +405,21 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       compared 1 *, compared 9 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, end 2 / deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, end 2 / deliver, 2 is unchanged, wake
-      cancel 2: empty | leave 2, 2 is canceled, discard contents L0
-      close: closed | leave 2, 2 is canceled, discard contents L0
+      compared 2 d refused: held 2 L0 | hold 2 L0 d, end 2 / deliver, 2 is held, wake
+      compared 2 equal refused: held 2 L0 | hold 2 L0 equal, end 2 / deliver, 2 is held, wake
+      accept 2: diffing 2 L0 [] [] accepted | nothing
+      accept 1, accept 9: same | nothing
+      cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
+      close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
 
     diffing 2 L0 over 1 [L5 L6] [L1 L2]
-      swap 3, start 3: attaching 3 over 1 [] | replay L5 L6 / \
-            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, attach 3
-      swap 11, start 11: showing 1 | replay L5 L6, adopt 11 by 1 / \
-            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, \
+      swap 3, start 3: attaching 3 over 1 [] | release, replay L5 L6 / \
+            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, attach 3
+      swap 11, start 11: showing 1 | release, replay L5 L6, adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, \
             start 1, leave 11, 11 is unchanged
-      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 12, start 12: diffing 2 L0 over 1 [L5 L6] [L1 L2] again | \
+            adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
       attached 9 *: same | end observation 9
@@ -381,12 +430,97 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
             leave 1, discard L5 L6, deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, replay L1 L2, end 2 / \
             leave 1, discard L5 L6, deliver, 2 is unchanged, wake
-      cancel 2: showing 1 | replay L5 L6 / \
-            leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver
-      close: closed | \
-            leave 1, leave 2, 2 is canceled, discard L1 L2, discard contents L0, discard L5 L6
+      compared 2 d refused, compared 2 equal refused: diffing 2 L2 over 1 [] [] | replay L5 L6 / \
+            deliver, discard contents L0, discard L1 L2, compute 2 L2
+      accept 2: diffing 2 L0 over 1 [L5 L6] [L1 L2] accepted | nothing
+      accept 1, accept 9: same | nothing
+      cancel 2: showing 1 | release, replay L5 L6 / \
+            leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver, deliver
+      close: closed | release / \
+            leave 1, leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver, \
+            discard L5 L6
+
+    diffing 2 L0 over 1 [] [] again
+      swap 3, start 3: attaching 3 over 1 [] | \
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach 3
+      swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard contents L0, deliver, \
+            start 1, leave 11, 11 is unchanged
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 9 *: same | end observation 9
+      update 1 ?7: diffing 2 L0 over 1 [?7] [] again | nothing
+      update 2 ?7: diffing 2 L0 over 1 [] [?7] again | nothing
+      compared 1 *, compared 9 *: same | end # / wake
+      compared 2 d: showing 2 | show L0 d, end 2 / leave 1, deliver, 2 is swapped, wake
+      compared 2 equal: showing 2 | show L0 equal, end 2 / leave 1, deliver, 2 is unchanged, wake
+      compared 2 d refused, compared 2 equal refused: \
+            diffing 2 L0 over 1 [] [] | compute 2 L0
+      accept 2: diffing 2 L0 over 1 [] [] accepted | nothing
+      accept 1, accept 9: same | nothing
+      cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
+      close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
+
+    diffing 2 L0 over 1 [L5] [] accepted
+      swap 3, start 3: attaching 3 over 1 [] | release, replay L5 / \
+            leave 2, 2 is superseded, discard contents L0, deliver, deliver, attach 3
+      swap 11, start 11: showing 1 | release, replay L5, adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard contents L0, deliver, deliver, \
+            start 1, leave 11, 11 is unchanged
+      swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 9 *: same | end observation 9
+      update 1 ?7: diffing 2 L0 over 1 [L5 ?7] [] accepted | nothing
+      update 2 ?7: diffing 2 L0 over 1 [L5] [?7] accepted | nothing
+      compared 1 *, compared 9 *: same | end # / wake
+      compared 2 d, compared 2 d refused: showing 2 | show L0 d, end 2 / \
+            leave 1, discard L5, deliver, 2 is swapped, wake
+      compared 2 equal, compared 2 equal refused: showing 2 | show L0 equal, end 2 / \
+            leave 1, discard L5, deliver, 2 is unchanged, wake
+      accept #: same | nothing
+      cancel 2: showing 1 | release, replay L5 / \
+            leave 2, 2 is canceled, discard contents L0, deliver, deliver
+      close: closed | release / \
+            leave 1, leave 2, 2 is canceled, discard contents L0, deliver, discard L5
+
+    held 2 L0
+      swap 3, swap 11, start 3, start 11: attaching # [] | \
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
+      swap 12, start 12: diffing 2 L0 [] [] | \
+            adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 9 *: same | end observation #
+      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 2 ?7: diffing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      compared # *: same | end # / wake
+      accept 2: diffing 2 L0 [] [] accepted | begin 2 / compute 2 L0
+      accept 1, accept 9: same | nothing
+      cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
+      close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
+
+    held 2 L0 over 1
+      swap 3, start 3: attaching 3 over 1 [] | \
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach 3
+      swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
+            leave 2, 2 is superseded, discard contents L0, deliver, \
+            start 1, leave 11, 11 is unchanged
+      swap 12, start 12: diffing 2 L0 over 1 [] [] | \
+            adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 9 *: same | end observation 9
+      update 1 ?7: diffing 2 L0 over 1 [] [] | replay ?7, begin 2 / deliver, compute 2 L0
+      update 2 ?7: diffing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      compared # *: same | end # / wake
+      accept 2: diffing 2 L0 over 1 [] [] accepted | begin 2 / compute 2 L0
+      accept 1, accept 9: same | nothing
+      cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
+      close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
 
     closed
+      accept #: same | nothing
       swap #, start #: same | leave #, # is canceled
       swap 3 cycle: same | 3 is a cycle
       attached # *: same | end observation #

@@ -1,0 +1,252 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import TestSupport
+import Testing
+
+private typealias Guard = ChangeGuard<TestElement>
+
+/// Rules G1 and G2: swaps that a guard may refuse, and previews.
+@Suite(.timeLimit(.minutes(5))) struct GuardedSwapTests {
+  private let old = Source([1, 2, 3, 4])
+  private let container: Container
+  private let recorder: RecordingObserver<TestElement>
+
+  init() {
+    container = Container(old)
+    recorder = RecordingObserver(container)
+  }
+
+  private var pending: Guard.PendingChange? { container.pendingChange.value }
+
+  // MARK: Guards
+
+  @Test func `a change that the guard allows is shown at once`() {
+    let handle = container.swap(to: Source([2, 3, 4]), guardedBy: .deletions(atMost: .percent(25)))
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(pending == nil)
+    #expect(recorder.events.last?.brief == "0-1:[2, 3, 4]")
+  }
+
+  @Test func `a refused change is pending, and the old source stays live`() throws {
+    let handle = container.swap(to: Source([4]), guardedBy: .deletions(atMost: .percent(25)))
+    #expect(handle.outcomeIfKnown == nil)
+    #expect(container.source === old)
+    #expect(recorder.eventCount == 1)
+    let refused = try #require(pending)
+    #expect(refused.reason == "3 of 4 elements would be deleted; the limit is 25 percent")
+    #expect(refused.change.changeset.deletions == [0, 1, 2])
+    #expect(container.status == .loaded)
+    old.append(5)
+    #expect(recorder.events.last?.brief == "0-1:[1, 2, 3, 4, 5]")
+    #expect(pending?.change.changeset.deletions == [0, 1, 2, 4])
+    refused.accept()
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(recorder.events.last?.brief == "1-2:[4]")
+    #expect(pending == nil)
+    try recorder.check(against: container)
+  }
+
+  @Test func `a later state of the new source shows itself`() throws {
+    let new = Source([TestElement]())
+    let handle = container.swap(to: new, guardedBy: .count(atLeast: 2))
+    #expect(pending?.reason == "0 elements would be left; the limit is 2")
+    new.append(7)
+    #expect(pending?.reason == "1 elements would be left; the limit is 2")
+    #expect(handle.outcomeIfKnown == nil && recorder.eventCount == 1)
+    new.append(8)
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(pending == nil)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3, 4]", "0-1:[7, 8]"])
+    try recorder.check(against: container)
+  }
+
+  @Test func `a later state of the old source lets the change pass`() throws {
+    let handle = container.swap(to: Source([3, 4]), guardedBy: .deletions(atMost: .elements(1)))
+    #expect(pending != nil)
+    old.remove(at: 0)
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3, 4]", "0-1:[2, 3, 4]", "1-2:[3, 4]"])
+    try recorder.check(against: container)
+  }
+
+  @Test func `a rejected change is forgotten, and its source is released`() throws {
+    var new: Source? = Source([9])
+    weak let left = new
+    let handle = container.swap(
+      to: try #require(new), guardedBy: .changes(atMost: .elements(1)))
+    let refused = try #require(pending)
+    new = nil
+    #expect(left != nil)
+    refused.reject()
+    #expect(handle.outcomeIfKnown == .cancelled)
+    #expect(pending == nil && left == nil && recorder.eventCount == 1)
+    // Both calls come too late.
+    refused.accept()
+    refused.reject()
+    #expect(container.source === old)
+  }
+
+  @Test func `a further swap supersedes one that is held`() {
+    let held = container.swap(to: Source([9]), guardedBy: .count(atLeast: 2))
+    let refused = pending
+    let next = container.swap(to: Source([5, 6]))
+    #expect(held.outcomeIfKnown == .superseded)
+    #expect(next.outcomeIfKnown == .swapped)
+    #expect(pending == nil)
+    refused?.accept()
+    #expect(recorder.events.last?.brief == "0-1:[5, 6]")
+  }
+
+  @Test func `a further swap to the same source replaces the guard`() {
+    let new = Source([9])
+    let first = container.swap(to: new, guardedBy: .count(atLeast: 2))
+    let second = container.swap(to: new, guardedBy: .count(atLeast: 3))
+    #expect(pending?.reason == "1 elements would be left; the limit is 3")
+    let third = container.swap(to: new)
+    for handle in [first, second, third] { #expect(handle.outcomeIfKnown == .swapped) }
+    #expect(container.source === new && pending == nil)
+  }
+
+  @Test func `a swap back to the shown source forgets the held one`() {
+    let held = container.swap(to: Source([9]), guardedBy: .count(atLeast: 2))
+    #expect(container.swap(to: old).outcomeIfKnown == .unchanged)
+    #expect(held.outcomeIfKnown == .superseded)
+    #expect(pending == nil && recorder.eventCount == 1)
+  }
+
+  @Test func `a source that loads late is held when it has loaded`() {
+    let new = LazySource()
+    let handle = container.swap(to: new, guardedBy: .count(atLeast: 2))
+    #expect(pending == nil)
+    new.load([1])
+    #expect(handle.outcomeIfKnown == nil && pending != nil)
+    new.contents.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))
+    // It keeps its contents, which can still be accepted.
+    pending?.accept()
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(container.status.error?.code == "gone")
+    #expect(recorder.events.last?.brief == "0-1:[1]")
+  }
+
+  @Test func `an empty container asks the guard, too`() throws {
+    let empty = Container()
+    let handle = empty.swap(to: Source([1]), guardedBy: .count(atLeast: 2))
+    #expect(empty.status == .idle && empty.isEmpty)
+    try #require(empty.pendingChange.value).accept()
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(Array(empty.snapshot) == [1])
+  }
+
+  @Test func `releasing a container cancels what is held`() {
+    var container: Container? = Container(old)
+    let handle = container?.swap(to: Source([9]), guardedBy: .count(atLeast: 2))
+    let refused = container?.pendingChange.value
+    container = nil
+    #expect(handle?.outcomeIfKnown == .cancelled)
+    refused?.accept()
+  }
+
+  @Test func `the pending change goes with the pass that shows it`() throws {
+    let property = container.pendingChange
+    let seen = Shared<[String]>([])
+    let observation = property.observe { [container] change in
+      seen.append("\(change?.change.changeset.changeCount ?? 0) of \(container.count)")
+    }
+    let contents = container.observe { [property] event in
+      seen.append("contents \(event.snapshot.count), pending \(property.value != nil)")
+    }
+    container.swap(to: Source([4, 5]), guardedBy: .count(atLeast: 3))
+    property.value?.accept()
+    #expect(
+      seen.value == [
+        "0 of 4", "contents 4, pending false", "4 of 4", "contents 2, pending false", "0 of 2",
+      ])
+    withExtendedLifetime((observation, contents)) {}
+  }
+
+  @Test func `a guard and an observer may swap, accept and reject`() {
+    let container = container
+    let refused = Source([9])
+    let observation = container.pendingChange.observe { change in
+      if change?.change.after.first?.id == 9 { container.swap(to: Source([5])) }
+    }
+    let handle = container.swap(
+      to: refused,
+      guardedBy: ChangeGuard { _ in
+        // The swap that is under way is canceled while its guard decides.
+        container.pendingChange.value?.reject()
+        return "no"
+      })
+    #expect(handle.outcomeIfKnown == .superseded)
+    #expect(Array(container.snapshot) == [5])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `several guards refuse what one of them refuses`() {
+    let both = Guard.all(.count(atLeast: 2), .changes(atMost: .percent(50)))
+    container.swap(to: Source([1]), guardedBy: both)
+    #expect(pending?.reason == "1 elements would be left; the limit is 2")
+    container.swap(to: Source([5, 6]), guardedBy: both)
+    #expect(pending?.reason == "6 elements would change, and 4 are shown; the limit is 50 percent")
+    #expect(container.swap(to: Source([1, 2]), guardedBy: both).outcomeIfKnown == .swapped)
+  }
+
+  // MARK: Previews
+
+  @Test func `a preview tells what a swap would change`() async throws {
+    let new = Source([4, 5])
+    let preview = try await container.preview(of: new)
+    #expect(preview.change.changeset.deletions == [0, 1, 2])
+    #expect(preview.change.changeset.insertions == [1])
+    #expect(recorder.eventCount == 1)
+    // It follows both sides.
+    new.append(6)
+    old.remove(at: 0)
+    #expect(pending?.change.changeset.deletions == [0, 1])
+    #expect(pending?.change.changeset.insertions == [1, 2])
+    preview.accept()
+    #expect(recorder.changes.last?.changeset.deletions == [0, 1])
+    #expect(Array(container.snapshot) == [4, 5, 6])
+    try recorder.check(against: container)
+  }
+
+  @Test func `a preview of equal contents changes nothing until it is accepted`() async throws {
+    let new = Source([1, 2, 3, 4])
+    let preview = try await container.preview(of: new)
+    #expect(preview.change.changeset.isEmpty)
+    #expect(container.source === old)
+    preview.accept()
+    #expect(container.source === new)
+    #expect(recorder.eventCount == 1)
+  }
+
+  @Test func `a preview waits until its source has loaded`() async throws {
+    let new = LazySource()
+    let task = Task { [container] in try await container.preview(of: new) }
+    while new.starts.value == 0 { await Task.yield() }
+    new.load([8])
+    #expect(try await task.value.change.after.map(\.id) == [8])
+    pending?.reject()
+    #expect(container.source === old)
+  }
+
+  @Test func `a preview that cannot be made throws`() async {
+    let failing = LazySource()
+    let task = Task { [container] in try await container.preview(of: failing) }
+    while failing.starts.value == 0 { await Task.yield() }
+    failing.contents.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))
+    await #expect(throws: SourceError.self) { try await task.value }
+    await #expect(throws: SourceError.self) {
+      try await container.preview(of: container.filter { _ in true })
+    }
+    let canceled = LazySource()
+    let waiting = Task { [container] in try await container.preview(of: canceled) }
+    while canceled.starts.value == 0 { await Task.yield() }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    #expect(container.source === old && pending == nil)
+  }
+}
