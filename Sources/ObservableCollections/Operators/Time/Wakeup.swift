@@ -7,7 +7,7 @@ public import SwappablePrimitives
 /// changes of the source, and the operator is called by one thread at a time.
 @usableFromInline
 final class Wakeup: Sendable {
-  private let root: Node
+  fileprivate let root: Node
 
   fileprivate init(_ root: Node) {
     self.root = root
@@ -32,6 +32,11 @@ extension OperatorInputs {
 }
 
 extension OperatorInputs {
+  /// Adds the input of another operator in the same domain.
+  func add(_ wakeup: Wakeup) {
+    inputs.append(NodeInput(wakeup.root))
+  }
+
   /// Adds an alarm. The collection that the operator follows must be added first.
   @usableFromInline
   func alarm(_ clock: any Clock<Duration>) -> Alarm {

@@ -1,12 +1,12 @@
 public import Diffing
-public import ObservableCollections
 
 /// A condition that a change must meet before observers see it.
 ///
 ///     container.swap(to: reloaded, guardedBy: .deletions(atMost: .percent(20)))
 ///
 /// If a guard refuses a change, the old contents stay, and the change is pending until it is accepted, rejected, or
-/// replaced by one that meets the condition.
+/// replaced by one that meets the condition. A guard can protect a swap, or a source that reloads:
+/// ``DataSource/guarded(by:)``.
 public struct ChangeGuard<Element: Differentiable & Sendable>: Sendable {
   /// A number of elements.
   public enum Limit: Sendable, Hashable {
@@ -85,7 +85,7 @@ extension ChangeGuard {
     private let onAccept: @Sendable () -> Void
     private let onReject: @Sendable () -> Void
 
-    init(
+    package init(
       change: CollectionChange<Element>, reason: String, onAccept: @escaping @Sendable () -> Void,
       onReject: @escaping @Sendable () -> Void
     ) {

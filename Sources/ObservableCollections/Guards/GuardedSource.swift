@@ -1,0 +1,198 @@
+public import Diffing
+public import ReactiveSignals
+import SwappablePrimitives
+
+extension DataSource {
+  /// Protects the observers from changes that a guard refuses.
+  ///
+  ///     let prices = JSONFileDataSource<Price>(path: "prices.json").guarded(by: .deletions(atMost: .percent(20)))
+  ///
+  /// The result has the contents of this source until a change is refused. Then it keeps the last contents that were not
+  /// refused. After each further change of this source, the guard is asked about the difference between these contents and
+  /// the latest ones. The first contents that this source loads are never refused.
+  ///
+  /// The status is the status of this source.
+  ///
+  /// - Parameter changeGuard: The guard. It is called while changes are propagated, and must not change a collection.
+  public func guarded(by changeGuard: ChangeGuard<Element>) -> GuardedSource<Element> {
+    GuardedSource(self, changeGuard)
+  }
+}
+
+/// A source that keeps its contents when a guard refuses a change of another source.
+///
+/// ``DataSource/guarded(by:)`` creates a guarded source.
+public final class GuardedSource<Element: Differentiable & Sendable>: DataSource {
+  public let collection: LiveCollection<Element>
+  /// The change that the guard has refused, or `nil` if there is none.
+  ///
+  /// It is the difference from the contents of this source to the latest contents that were refused.
+  public let pendingChange: ReadOnlyProperty<ChangeGuard<Element>.PendingChange?>
+
+  init(_ source: some DataSource<Element>, _ changeGuard: ChangeGuard<Element>) {
+    var shared: GuardDecision<Element>?
+    let collection = LiveCollection<Element> { inputs in
+      let input = inputs.collection(source)
+      let decision = GuardDecision<Element>(inputs.wakeup())
+      shared = decision
+      return GuardOperator(input: input, changeGuard: changeGuard, decision: decision)
+    }
+    self.collection = collection
+    guard let decision = shared else { preconditionFailure("a guard has no decision") }
+    pendingChange = ReadOnlyProperty { inputs in
+      // It is computed after the operator, in the same pass.
+      _ = inputs.collection(collection)
+      _ = inputs.collection(source)
+      inputs.add(decision.wakeup)
+      return PendingChangeOperator(decision: decision)
+    }
+  }
+}
+
+/// What the operator of a guarded source and its users tell each other.
+private final class GuardDecision<Element: Differentiable & Sendable>: Sendable {
+  typealias PendingChange = ChangeGuard<Element>.PendingChange
+
+  private struct State: Sendable {
+    var pending: PendingChange?
+    var isAccepted = false
+    var isRejected = false
+  }
+
+  let wakeup: Wakeup
+  private let state = Locked(State())
+
+  init(_ wakeup: Wakeup) {
+    self.wakeup = wakeup
+  }
+
+  var pending: PendingChange? { state.withLock { $0.pending } }
+
+  /// Returns what the user has decided since the last call.
+  func take() -> (isAccepted: Bool, isRejected: Bool) {
+    state.withLock { state in
+      defer { (state.isAccepted, state.isRejected) = (false, false) }
+      return (state.isAccepted, state.isRejected)
+    }
+  }
+
+  /// Sets the change that is pending.
+  func hold(_ change: CollectionChange<Element>, _ reason: String) {
+    let pending = PendingChange(
+      change: change, reason: reason,
+      onAccept: { [weak self] in self?.decide { $0.isAccepted = true } },
+      onReject: { [weak self] in self?.decide { $0.isRejected = true } })
+    replace(with: pending)
+  }
+
+  func release() { replace(with: nil) }
+
+  private func replace(with pending: PendingChange?) {
+    // The contents are released outside the lock.
+    let replaced = state.withLock { state in
+      defer { state.pending = pending }
+      return state.pending
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  private func decide(_ change: (inout State) -> Void) {
+    let isPending = state.withLock { state in
+      if state.pending == nil { return false }
+      change(&state)
+      return true
+    }
+    if isPending { wakeup.send() }
+  }
+}
+
+/// An operator that shows the contents of its input, unless a guard refuses them.
+private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOperator {
+  let input: CollectionInput<Element>
+  let changeGuard: ChangeGuard<Element>
+  let decision: GuardDecision<Element>
+  /// The changes of the input that are not shown, or `nil` if there is none.
+  var hidden: ChangesetAccumulator?
+  var hasLoaded = false
+
+  init(
+    input: CollectionInput<Element>, changeGuard: ChangeGuard<Element>,
+    decision: GuardDecision<Element>
+  ) {
+    (self.input, self.changeGuard, self.decision) = (input, changeGuard, decision)
+  }
+
+  mutating func start(_ output: CollectionDraft<Element>) {
+    let contents = input.snapshot
+    output.write(contents.storage, over: output.savepoint) { _ in
+      Changeset(insertions: Array(contents.indices))
+    }
+    hasLoaded = input.hasLoaded
+  }
+
+  mutating func update(_ output: CollectionDraft<Element>) {
+    let (isAccepted, isRejected) = decision.take()
+    guard input.change != nil || isAccepted else {
+      if isRejected { decision.release() }
+      return
+    }
+    let isFree = isAccepted || !hasLoaded
+    hasLoaded = input.hasLoaded
+    let (start, contents) = (output.savepoint, input.snapshot)
+    let difference = difference(from: start.snapshot, to: contents)
+    if let difference, !isFree {
+      let change = CollectionChange(
+        before: start.snapshot, after: contents, revisionBefore: 0, revision: 1,
+        changeset: difference)
+      if let reason = changeGuard.refuses(change) { return hold(change, reason) }
+    }
+    output.write(contents.storage, over: start) { _ in difference ?? .empty }
+    hidden = nil
+    decision.release()
+  }
+
+  /// Returns the difference from the shown contents, or `nil` if there is none.
+  private mutating func difference(
+    from shown: Snapshot<Element>, to contents: Snapshot<Element>
+  ) -> Changeset? {
+    guard var changes = hidden else { return input.change?.changeset }
+    // The array of changes must not be copied.
+    hidden = nil
+    if let change = input.change {
+      changes.append(change.changeset, limit: change.before.count + change.after.count)
+    }
+    hidden = changes
+    return changes.normalForm(from: shown, to: contents)
+  }
+
+  private mutating func hold(_ change: CollectionChange<Element>, _ reason: String) {
+    if hidden == nil {
+      var changes = ChangesetAccumulator()
+      changes.append(change.changeset, limit: change.before.count + change.after.count)
+      hidden = changes
+    }
+    decision.hold(change, reason)
+  }
+}
+
+extension CollectionInput {
+  /// A Boolean value that indicates whether the source has loaded.
+  fileprivate var hasLoaded: Bool { StateBox<Element>.read(input.state).state.hasLoaded }
+}
+
+/// The change that a guard has refused, as a property.
+private struct PendingChangeOperator<Element: Differentiable & Sendable>: PropertyOperator {
+  typealias Value = ChangeGuard<Element>.PendingChange?
+
+  let decision: GuardDecision<Element>
+
+  init(decision: GuardDecision<Element>) {
+    self.decision = decision
+  }
+
+  func start() -> Value { decision.pending }
+
+  func update() -> Value { decision.pending }
+
+  func areEqual(_ old: Value, _ new: Value) -> Bool { old == nil && new == nil }
+}

@@ -1,0 +1,209 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import TestSupport
+import Testing
+
+/// Rules G1 and G2: sources whose changes a guard may refuse.
+@Suite struct GuardedSourceTests {
+  private let source = Items([1, 2, 3, 4])
+  private let guarded: GuardedSource<TestElement>
+  private let recorder: RecordingObserver<TestElement>
+
+  init() {
+    guarded = source.guarded(by: .deletions(atMost: .percent(50)))
+    recorder = RecordingObserver(guarded)
+  }
+
+  private var pending: ChangeGuard<TestElement>.PendingChange? { guarded.pendingChange.value }
+
+  private func check() throws {
+    try recorder.check(against: guarded)
+    #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
+  }
+
+  @Test func `changes that the guard allows pass`() throws {
+    source.append(5)
+    source.remove(at: 0)
+    #expect(
+      recorder.events.map(\.brief) == ["0:[1, 2, 3, 4]", "0-1:[1, 2, 3, 4, 5]", "1-2:[2, 3, 4, 5]"])
+    #expect(pending == nil)
+    try check()
+  }
+
+  @Test func `a refused change is pending, and accepting it shows the latest contents`() throws {
+    source.replace(with: [4])
+    #expect(recorder.eventCount == 1)
+    #expect(pending?.reason == "3 of 4 elements would be deleted; the limit is 50 percent")
+    source.append(5)
+    source.append(6)
+    #expect(recorder.eventCount == 1)
+    #expect(pending?.change.changeset.insertions == [1, 2])
+    pending?.accept()
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3, 4]", "0-1:[4, 5, 6]"])
+    #expect(pending == nil)
+    try check()
+  }
+
+  @Test func `a later state that the guard allows shows itself`() throws {
+    source.replace(with: [])
+    #expect(pending != nil)
+    source.replace(with: [2, 1, 9])
+    #expect(recorder.events.map(\.brief) == ["0:[1, 2, 3, 4]", "0-1:[2, 1, 9]"])
+    #expect(pending == nil)
+    try check()
+  }
+
+  @Test func `contents that are restored are no event`() {
+    source.replace(with: [])
+    source.replace(with: [1, 2, 3, 4])
+    #expect(recorder.eventCount == 1 && pending == nil)
+    source.append(5)
+    #expect(recorder.events.last?.brief == "0-1:[1, 2, 3, 4, 5]")
+  }
+
+  @Test func `a rejected change is forgotten, and the next one is judged as a whole`() throws {
+    source.replace(with: [4])
+    let refused = try #require(pending)
+    refused.reject()
+    #expect(pending == nil && recorder.eventCount == 1)
+    // Both calls come too late.
+    refused.accept()
+    refused.reject()
+    #expect(recorder.eventCount == 1)
+    source.append(5)
+    #expect(pending?.change.changeset.deletions == [0, 1, 2])
+    #expect(pending?.change.changeset.insertions == [1])
+    source.append(contentsOf: [1, 2])
+    #expect(recorder.events.last?.brief == "0-1:[4, 5, 1, 2]")
+  }
+
+  @Test func `the first load is never refused`() {
+    let late = Items(status: .loading)
+    let guarded = late.guarded(by: .changes(atMost: .elements(1)))
+    #expect(guarded.status == .loading)
+    late.publish([1, 2, 3], status: .loaded)
+    #expect(guarded.count == 3 && guarded.status == .loaded)
+    late.replace(with: [])
+    #expect(guarded.count == 3 && guarded.pendingChange.value != nil)
+  }
+
+  @Test func `the status is that of the source, also while a change is pending`() {
+    source.replace(with: [])
+    source.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))
+    #expect(guarded.status.error?.code == "gone")
+    #expect(guarded.count == 4 && pending != nil)
+  }
+
+  @Test func `a transaction over several sources is judged as one change`() {
+    let other = Items([1, 2])
+    let all = source.concatenated(with: other)
+    let guarded = all.guarded(by: .count(atLeast: 5))
+    let recorder = RecordingObserver(guarded)
+    withTransaction {
+      source.remove(at: 0)
+      other.append(7)
+    }
+    #expect(recorder.events.last?.brief == "0-1:[2, 3, 4, 1, 2, 7]")
+    withTransaction {
+      source.remove(at: 0)
+      other.remove(at: 0)
+    }
+    #expect(recorder.eventCount == 2)
+    #expect(guarded.pendingChange.value?.reason == "4 elements would be left; the limit is 5")
+  }
+
+  @Test func `the pending change is known in the pass that refuses it`() {
+    let seen = Shared<[String]>([])
+    let observation = guarded.pendingChange.observe { [guarded] change in
+      seen.append("\(change?.change.changeset.deletions.count ?? 0), shown \(guarded.count)")
+    }
+    source.replace(with: [4])
+    pending?.accept()
+    #expect(seen.value == ["0, shown 4", "3, shown 4", "0, shown 1"])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `an observer of the pending change may accept it`() throws {
+    let observation = guarded.pendingChange.observe { $0?.accept() }
+    source.replace(with: [4])
+    #expect(recorder.events.last?.brief == "0-1:[4]")
+    #expect(pending == nil)
+    try check()
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `random edits and decisions keep the contract`() throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      let source = Items((0..<8).map { TestElement($0) })
+      let guarded = source.guarded(
+        by: .all(.deletions(atMost: .percent(30)), .count(atLeast: 3)))
+      let recorder = RecordingObserver(guarded)
+      for step in 0..<200 {
+        switch random.below(8) {
+        case 0: guarded.pendingChange.value?.accept()
+        case 1: guarded.pendingChange.value?.reject()
+        case 2: source.replace(with: (0..<random.below(9)).map { TestElement($0, step) })
+        case 3...4: source.append(TestElement(100 + step))
+        default: if source.count > 0 { source.remove(at: random.below(source.count)) }
+        }
+        if let pending = guarded.pendingChange.value {
+          #expect(pending.change.before.hasSameContents(as: guarded.snapshot))
+          #expect(pending.change.after.hasSameContents(as: source.snapshot))
+        }
+      }
+      guarded.pendingChange.value?.accept()
+      source.append(TestElement(9_999))
+      guarded.pendingChange.value?.accept()
+      try recorder.check(against: guarded)
+      #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
+    }
+  }
+
+  @Test func `a guarded source keeps its source alive, and is released`() {
+    var guarded: GuardedSource<TestElement>? = Items([1, 2, 3]).guarded(by: .count(atLeast: 2))
+    weak let left = guarded
+    weak let collection = guarded?.collection
+    #expect(guarded?.count == 3)
+    guarded = nil
+    #expect(left == nil && collection == nil)
+  }
+}
+
+/// Rule G1, while threads change the source, accept and reject.
+@Suite(.timeLimit(.minutes(10))) struct GuardedSourceConcurrencyTests {
+  @Test func `a refused state is never visible, whatever happens meanwhile`() throws {
+    let source = Items((0..<20).map { TestElement($0) })
+    let guarded = source.guarded(by: .count(atLeast: 10))
+    let recorder = RecordingObserver(guarded)
+    let faults = Shared<[Int]>([])
+    let observation = guarded.observe { event in
+      if event.snapshot.count < 10 { faults.append(event.snapshot.count) }
+    }
+    let editing = (0..<2).map { number in
+      Worker {
+        var random = SeededGenerator(seed: UInt64(number))
+        for n in 0..<1_000 {
+          source.transaction { draft in
+            if random.oneIn(2), draft.count > 0 {
+              draft.remove(at: random.below(draft.count))
+            } else {
+              draft.append(TestElement(1_000 * (number + 1) + n))
+            }
+          }
+        }
+      }
+    }
+    let rejecting = Worker {
+      for _ in 0..<2_000 { guarded.pendingChange.value?.reject() }
+    }
+    for worker in editing + [rejecting] { try worker.join() }
+    #expect(faults.value == [])
+    source.replace(with: (0..<12).map { TestElement($0) })
+    try recorder.check(against: guarded)
+    #expect(guarded.snapshot.hasSameContents(as: source.snapshot))
+    withExtendedLifetime(observation) {}
+  }
+}
