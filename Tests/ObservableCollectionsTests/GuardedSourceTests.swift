@@ -139,7 +139,7 @@ import Testing
       var random = SeededGenerator(seed: seed)
       let source = Items((0..<8).map { TestElement($0) })
       let guarded = source.guarded(
-        by: .all(.deletions(atMost: .percent(30)), .count(atLeast: 3)))
+        by: .all([.deletions(atMost: .percent(30)), .count(atLeast: 3)]))
       let recorder = RecordingObserver(guarded)
       for step in 0..<200 {
         switch random.below(8) {

@@ -186,7 +186,7 @@ private typealias Guard = ChangeGuard<TestElement>
   }
 
   @Test func `several guards refuse what one of them refuses`() {
-    let both = Guard.all(.count(atLeast: 2), .changes(atMost: .percent(50)))
+    let both = Guard.all([.count(atLeast: 2), .changes(atMost: .percent(50))])
     container.swap(to: Source([1]), guardedBy: both)
     #expect(pending?.reason == "1 elements would be left; the limit is 2")
     container.swap(to: Source([5, 6]), guardedBy: both)

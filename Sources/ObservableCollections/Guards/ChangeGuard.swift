@@ -70,7 +70,7 @@ public struct ChangeGuard<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Returns a guard that refuses a change if one of several guards does.
-  public static func all(_ guards: Self...) -> Self {
+  public static func all(_ guards: [Self]) -> Self {
     Self { change in guards.lazy.compactMap { $0.refuses(change) }.first }
   }
 }

@@ -93,6 +93,22 @@ package enum EventLine {
     line.append("}\n")
   }
 
+  /// Appends a status that says that a change is held back, with the number of its operations.
+  package static func append(
+    _ changeset: Changeset, heldFor reason: String, to line: inout LineBuffer
+  ) {
+    line.append("{\"event\":\"status\"")
+    line.appendMember("state", "held")
+    line.appendMember("message", reason)
+    for (name, count) in [
+      ("deletes", changeset.deletions.count), ("inserts", changeset.insertions.count),
+      ("updates", changeset.updates.count), ("moves", changeset.moves.count),
+    ] {
+      line.append(",\"\(name)\":\(count)")
+    }
+    line.append("}\n")
+  }
+
   /// Appends a line that says that the reader has the latest revision, or that it resumes.
   ///
   /// - Parameter request: The token that the reader has sent, if the line is the answer.

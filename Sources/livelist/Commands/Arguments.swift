@@ -1,4 +1,5 @@
 import FileSources
+import ObservableCollections
 import Synchronizers
 
 /// The arguments after the name of a command: options at any position, and operands.
@@ -7,6 +8,7 @@ struct Arguments {
     case key = "--key"
     case groupBy = "--group-by"
     case untilEOF = "--until-eof"
+    case guarding = "--guard"
     case listen = "--listen"
     case format = "--format"
     case prefer = "--prefer"
@@ -18,6 +20,7 @@ struct Arguments {
   private(set) var key: String?
   private(set) var groupField: String?
   private(set) var untilEOF = false
+  private(set) var changeGuard: ChangeGuard<JSONElement>?
   private(set) var socketPath: String?
   private(set) var format: DiffOptions.Format?
   private(set) var preference: MergeConflict<JSONElement>.Preference?
@@ -80,6 +83,11 @@ struct Arguments {
         throw .usage("--listen occurs twice; use it once, because a server has one socket")
       }
       socketPath = try path(of: option, value)
+    case .guarding:
+      guard changeGuard == nil else {
+        throw .usage("--guard occurs twice; separate its limits with commas")
+      }
+      changeGuard = try limits(value)
     case .untilEOF:
       untilEOF = try flag(option, value)
     case .strict:
@@ -104,6 +112,28 @@ struct Arguments {
         "\(option.rawValue) cannot be \"\(text)\"; use \(option.rawValue) unix:PATH")
     }
     return String(text.dropFirst(5))
+  }
+
+  /// Parses the limits of a guard, for example `deletions=20%,count=1`.
+  private mutating func limits(_ value: String?) throws(LivelistError) -> ChangeGuard<JSONElement> {
+    let hint = "use deletions=20%, changes=1000, count=1 or several of these, separated by commas"
+    guard let text = value ?? rest.popFirst() else {
+      throw .usage("--guard has no value; \(hint)")
+    }
+    var guards: [ChangeGuard<JSONElement>] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard words.count == 2, let limit = ChangeLimit(words[1]) else {
+        throw .usage("--guard cannot be \"\(part)\"; \(hint)")
+      }
+      switch (words[0], limit) {
+      case ("deletions", _): guards.append(.deletions(atMost: limit))
+      case ("changes", _): guards.append(.changes(atMost: limit))
+      case ("count", .elements(let count)): guards.append(.count(atLeast: count))
+      default: throw .usage("--guard cannot be \"\(part)\"; \(hint)")
+      }
+    }
+    return .all(guards)
   }
 
   private func flag(_ option: Option, _ value: String?) throws(LivelistError) -> Bool {
@@ -149,5 +179,22 @@ struct Arguments {
       default: "there are \(operands.count)"
       }
     return .usage("\(expectation), but \(found); use \(usage)")
+  }
+}
+
+private typealias ChangeLimit = ChangeGuard<JSONElement>.Limit
+
+extension ChangeLimit {
+  /// Parses a number of elements, or a number of percent.
+  fileprivate init?(_ text: Substring) {
+    if text.last == "%" {
+      guard let percent = Double(text.dropLast()), percent >= 0, percent.isFinite else {
+        return nil
+      }
+      self = .percent(percent)
+    } else {
+      guard let count = Int(text), count >= 0 else { return nil }
+      self = .elements(count)
+    }
   }
 }

@@ -1,4 +1,5 @@
 import FileSources
+import ObservableCollections
 import Synchronizers
 
 /// A parsed command line.
@@ -37,15 +38,17 @@ enum Command {
     "use livelist watch, view, diff, apply, merge or serve, or see livelist --help"
 
   private static func watch(_ words: inout Arguments) throws(LivelistError) -> Command {
-    try words.parse(options: [.key, .untilEOF])
+    try words.parse(options: [.key, .untilEOF, .guarding])
     if let text = words.text { return text }
     guard let source = words.operands.first, words.operands.count == 1 else {
       throw words.countError(
-        "watch needs one source", usage: "livelist watch [--key FIELD] [--until-eof] SOURCE")
+        "watch needs one source",
+        usage: "livelist watch [--key FIELD] [--guard LIMITS] [--until-eof] SOURCE")
     }
     return .watch(
       WatchOptions(
-        source: try SourceSpecification(source), key: words.key, endsWithInput: words.untilEOF))
+        source: try SourceSpecification(source), key: words.key,
+        changeGuard: words.changeGuard, endsWithInput: words.untilEOF))
   }
 
   private static func view(_ words: inout Arguments) throws(LivelistError) -> Command {
@@ -145,6 +148,8 @@ struct WatchOptions {
   let source: SourceSpecification
   /// The field that identifies elements, in every source.
   let key: String?
+  /// The guard that may refuse changes.
+  let changeGuard: ChangeGuard<JSONElement>?
   let endsWithInput: Bool
 }
 
@@ -186,7 +191,7 @@ extension Command {
   static let helpText = """
     livelist: live lists for any program that reads and writes lines.
 
-    livelist watch [--key FIELD] [--until-eof] SOURCE
+    livelist watch [--key FIELD] [--guard LIMITS] [--until-eof] SOURCE
         Prints the events of SOURCE as JSON Lines: first the initial contents, then each change,
         and the status whenever it changes.
     livelist view [--key FIELD] [--group-by FIELD] SOURCE
@@ -238,6 +243,12 @@ extension Command {
     --strict      If there is a conflict, prints no elements and exits with status 3.
     --listen      The socket of serve. Only this user can connect to it. If a server that no longer
                   runs has left it behind, it is replaced.
+    --guard LIMITS
+                  Refuses changes that exceed a limit: deletions=20% or deletions=100, changes=50%
+                  or changes=1000, and count=1 for the fewest elements. Several limits are separated
+                  by commas. A refused change is not printed. A status line has the state held, the
+                  reason, and the number of changes. If the source changes so that the limits are
+                  kept, the change is printed by itself.
     --until-eof   Exits at the end of standard input, after all pending output is printed.
     --            Ends the options. All following arguments are operands.
 
@@ -245,6 +256,8 @@ extension Command {
     is a terminal and standard output is not, because then another program, to which the output is
     piped, reads the keys.
         swap SOURCE        switches to another source and prints the difference as one change
+        accept             prints the change that the guard has refused
+        reject             forgets it until the source changes again
         quit               exits after all pending output is printed
 
     serve reads commands from standard input, one a line:

@@ -16,13 +16,16 @@ struct Watch {
     _ = try await source.loadedSnapshot()
     let container = SwappableContainer(source)
     let printer = EventPrinter(output)
-    let events = container.observe(on: .queue(printer.queue)) { printer.print($0) }
-    let statuses = container.observeStatus { printer.post($0) }
+    let guarded = options.changeGuard.map { container.guarded(by: $0) }
+    let shown: any DataSource<JSONElement> = guarded ?? container
+    let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
+    let statuses = shown.observeStatus { printer.post($0, guarded?.pendingChange.value) }
+    let pending = guarded?.pendingChange.observe { printer.post(shown.status, $0) }
     // Exiting the process frees the memory faster than releasing all objects.
-    if Watch.hasCommands, await performCommands(container, printer) { Program.end() }
+    if Watch.hasCommands, await performCommands(container, guarded, printer) { Program.end() }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    withExtendedLifetime((events, statuses)) {}
+    withExtendedLifetime((events, statuses, pending)) {}
   }
 
   /// A Boolean value that indicates whether to read commands from standard input.
@@ -37,12 +40,14 @@ struct Watch {
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
   private func performCommands(
-    _ container: SwappableContainer<JSONElement>, _ printer: EventPrinter
+    _ container: SwappableContainer<JSONElement>, _ guarded: GuardedSource<JSONElement>?,
+    _ printer: EventPrinter
   ) async -> Bool {
+    let shown: any DataSource<JSONElement> = guarded ?? container
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
       // Do not merge the changes of one command with the changes of the next one.
-      await flush(container, printer)
+      await flush(shown, printer)
       var text = String(decoding: line, as: UTF8.self)
       if text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
       do throws(LivelistError) {
@@ -51,20 +56,32 @@ struct Watch {
         case .swap(let specification):
           let source = try await container.swap(to: specification, key: options.key)
           printer.sourceChanged(to: source.snapshot)
+        case .accept: try pendingChange(of: guarded).accept()
+        case .reject: try pendingChange(of: guarded).reject()
         case nil: break
         }
       } catch {
         Program.report(error.message)
       }
     }
-    await flush(container, printer)
+    await flush(shown, printer)
     return options.endsWithInput
   }
 
+  private func pendingChange(
+    of guarded: GuardedSource<JSONElement>?
+  ) throws(LivelistError) -> ChangeGuard<JSONElement>.PendingChange {
+    guard let guarded else {
+      throw .usage("no change is held, because there is no guard; start with --guard LIMITS")
+    }
+    guard let pending = guarded.pendingChange.value else { throw .usage("no change is held") }
+    return pending
+  }
+
   private func flush(
-    _ container: SwappableContainer<JSONElement>, _ printer: EventPrinter
+    _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
   ) async {
-    await container.flush()
+    await shown.flush()
     await printer.waitUntilPrinted()
   }
 }
@@ -72,6 +89,8 @@ struct Watch {
 /// A command in the input of `watch`.
 enum WatchCommand: Equatable {
   case swap(SourceSpecification)
+  case accept
+  case reject
   case quit
 
   /// Parses a line. Returns `nil` if the line is blank.
@@ -87,10 +106,14 @@ enum WatchCommand: Equatable {
           "swap has no source; use swap SOURCE, for example swap json:PATH")
       }
       self = .swap(try SourceSpecification(String(rest)))
+    case "accept" where rest.isEmpty:
+      self = .accept
+    case "reject" where rest.isEmpty:
+      self = .reject
     case "quit" where rest.isEmpty:
       self = .quit
     default:
-      throw .usage("unknown command \"\(line)\"; use swap SOURCE or quit")
+      throw .usage("unknown command \"\(line)\"; use swap SOURCE, accept, reject or quit")
     }
   }
 }

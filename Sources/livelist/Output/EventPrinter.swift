@@ -14,6 +14,8 @@ final class EventPrinter: @unchecked Sendable {
   private var duplicates = DuplicateKeys()
   /// The state that the reader knows. After an initial event, it is `loaded`.
   private var state = SourceStatus.loaded.state.name
+  /// The reason why a guard has refused a change, if the reader knows one.
+  private var reason: String?
 
   init(_ output: Output) {
     self.output = output
@@ -32,11 +34,21 @@ final class EventPrinter: @unchecked Sendable {
   }
 
   /// Prints a status after all pending events, if its state differs from the last one.
-  func post(_ status: SourceStatus) {
+  ///
+  /// - Parameter pending: The change that a guard has refused. The state is then `held`, unless the source has failed.
+  func post(_ status: SourceStatus, _ pending: ChangeGuard<JSONElement>.PendingChange?) {
     afterPendingEvents { [self] in
-      guard status.state.name != state else { return }
-      state = status.state.name
-      output.line { EventLine.append(status, to: &$0) }
+      let held = status.error == nil ? pending : nil
+      let name = held == nil ? status.state.name : "held"
+      guard name != state || held?.reason != reason else { return }
+      (state, reason) = (name, held?.reason)
+      output.line { line in
+        if let held {
+          EventLine.append(held.change.changeset, heldFor: held.reason, to: &line)
+        } else {
+          EventLine.append(status, to: &line)
+        }
+      }
     }
   }
 
