@@ -27,7 +27,7 @@ protocol FeedContents: AnyObject, Sendable {
   /// Returns what follows a revision.
   ///
   /// - Parameter isWhole: A Boolean value that indicates whether a change must lead to the latest revision. If not, it may
-  ///   lead to an earlier one, so that subscribers that are far behind share it.
+  ///   lead to an earlier one, which subscribers that are far behind share.
   func next(after revision: Int, isWhole: Bool) -> FeedStep
 
   /// Returns a line that says that a subscriber has the latest revision.
