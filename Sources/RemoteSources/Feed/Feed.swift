@@ -106,8 +106,8 @@ public final class Feed: Sendable {
   ///
   /// - Parameters:
   ///   - token: The token of the last line that the subscriber has received, or `nil` to begin with an `initial` line.
-  ///   - interval: The longest time between two lines. An `alive` line may come up to a sixteenth earlier, together with
-  ///     those of other subscribers.
+  ///   - interval: The longest time between two lines. An `alive` line may come up to a sixteenth earlier, at the same
+  ///     time as for other subscribers.
   /// - Returns: A sequence that ends only if its task is canceled.
   public func lines(
     since token: String? = nil, aliveEvery interval: Duration = .seconds(15)

@@ -91,7 +91,7 @@ final class FeedNews: Sendable {
 
   /// Ends the waits whose time is over or nearly over, and sets the alarm for the next one.
   ///
-  /// Each call visits all waits. Those that end at about the same time end together, so that the calls are few.
+  /// Each call visits all waits. There are few calls, because waits that end at about the same time end together.
   private func endWaits(_ alarm: Alarm) {
     let now = alarm.now
     let (due, next) = state.withLock { state in
