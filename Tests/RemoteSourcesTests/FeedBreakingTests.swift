@@ -352,4 +352,68 @@ import Testing
     for reader in readers { try reader.join() }
     #expect(faults.value.isEmpty)
   }
+
+  @Test(arguments: [false, true])
+  func `a subscriber that was away receives one change while large lines are sent`(
+    isBack: Bool
+  ) async throws {
+    let source = CollectionProperty<Item>((0..<1_000).map { Item($0) })
+    let feed = Feed(source)
+    var other = feed.lines().makeAsyncIterator()
+    let token = await other.next()?.token
+    var large: Feed.Line?
+    for revision in 1...20 {
+      let n = isBack && revision == 20 ? 0 : revision
+      source.transaction { rows in for id in 0..<700 { rows.update(at: id) { $0.n = n } } }
+      large = await other.next()
+    }
+    #expect(large?.bytes.count ?? 0 >= 1 << 14)
+    var cursor = FeedCursor(feed.contents, since: token)
+    var events: [String] = []
+    while let line = cursor.next() { events.append(String(line.text.dropFirst(10).prefix(6))) }
+    // Nothing is missed if the contents are the same again.
+    #expect(events == (isBack ? [#"alive""#] : [#"alive""#, "change"]))
+    withExtendedLifetime(large) {}
+  }
+
+  @Test func `waits that end at about the same time end together`() async throws {
+    let clock = ManualClock()
+    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    var tasks: [Task<[Feed.Line?], Never>] = []
+    for count in 1...100 {
+      let interval = Duration.milliseconds(15_000 - count)
+      tasks.append(
+        Task {
+          var lines = feed.lines(aliveEvery: interval).makeAsyncIterator()
+          return [await lines.next(), await lines.next()]
+        })
+      // The task waits as soon as the alarm has its deadline, which is the earliest one.
+      while clock.nextDeadline?.offset != interval { await Task.yield() }
+    }
+    var passes = 0
+    while clock.advanceToNextDeadline() != nil { passes += 1 }
+    #expect(passes == 1)
+    for task in tasks { #expect(await task.value[1]?.text.contains("alive") == true) }
+  }
+
+  @Test func `the subscriber with the shorter interval receives its lines in time`() async throws {
+    let clock = ManualClock()
+    let feed = Feed(CollectionProperty([Item(1)]), clock: clock)
+    let long = Task { for await _ in feed.lines() {} }
+    while clock.nextDeadline?.offset != .seconds(15) { await Task.yield() }
+    let times = Shared<[Duration]>([])
+    let short = Task {
+      for await _ in feed.lines(aliveEvery: .seconds(4)) { times.append(clock.now.offset) }
+    }
+    for end in [4, 8, 12] {
+      while clock.nextDeadline?.offset != .seconds(end) { await Task.yield() }
+      clock.advance(by: .seconds(4))
+    }
+    while times.value.count < 4 { await Task.yield() }
+    #expect(times.value == [0, 4, 8, 12].map { .seconds($0) })
+    for task in [long, short] {
+      task.cancel()
+      await task.value
+    }
+  }
 }

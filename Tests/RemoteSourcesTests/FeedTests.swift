@@ -129,7 +129,7 @@ import Testing
     try await first.receive()
     for n in 1...160 {
       if n <= 30 {
-        var subscriber = Subscriber(feed, since: first.token, holding: first.items)
+        var subscriber = Subscriber(feed)
         try await subscriber.receive()
         subscribers.append(subscriber)
       }

@@ -51,10 +51,15 @@ struct ChangeLines: Sendable {
   private var latest: [Feed.Line] = []
   private var latestBytes = 0
   private weak var large: Feed.Line.Storage?
+  /// A Boolean value that indicates whether another large line may be used. Otherwise, each search would visit all lines.
+  private var mayHaveLarge = false
 
   /// Returns a Boolean value that indicates whether a subscriber is receiving a large line, or may need it soon.
   mutating func hasLargeLine() -> Bool {
-    if large == nil { large = lines.values.lazy.compactMap(\.line).first(where: Self.isLarge) }
+    if large == nil, mayHaveLarge {
+      large = lines.values.lazy.compactMap(\.line).first(where: Self.isLarge)
+      mayHaveLarge = large != nil
+    }
     return large != nil
   }
 
@@ -76,7 +81,7 @@ struct ChangeLines: Sendable {
       limit = 2 * lines.count + 64
     }
     lines[Span(start: start, end: end)] = WeakLine(line: line.storage)
-    if Self.isLarge(line.storage) { large = line.storage }
+    if Self.isLarge(line.storage) { (large, mayHaveLarge) = (line.storage, true) }
     // One line may be larger than the limit.
     if latestBytes + line.bytes.count > 1 << 20 { releaseLatest() }
     latest.append(line)

@@ -14,6 +14,8 @@ final class FeedNews: Sendable {
     let continuation: CheckedContinuation<Bool, Never>
     /// The time at which the wait ends, by the alarm's clock.
     let deadline: Duration
+    /// The time from which on it ends together with another one.
+    let earliest: Duration
   }
 
   private let state = Locked(State())
@@ -68,12 +70,15 @@ final class FeedNews: Sendable {
       alarm = made
       return made
     }
-    let deadline = alarm.deadline(after: interval, from: alarm.now)
+    let now = alarm.now
+    let deadline = alarm.deadline(after: interval, from: now)
+    let earliest = alarm.deadline(after: interval - max(.zero, interval) / 16, from: now)
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
           guard state.version == version, !Task.isCancelled else { return true }
-          state.waiters[id] = Waiter(continuation: continuation, deadline: deadline)
+          state.waiters[id] = Waiter(
+            continuation: continuation, deadline: deadline, earliest: earliest)
           return false
         }
         if isOver { return continuation.resume(returning: true) }
@@ -84,11 +89,13 @@ final class FeedNews: Sendable {
     }
   }
 
-  /// Ends the waits whose time is over, and sets the alarm for the next one.
+  /// Ends the waits whose time is over or nearly over, and sets the alarm for the next one.
+  ///
+  /// Each call visits all waits. There are few calls, because waits that end at about the same time end together.
   private func endWaits(_ alarm: Alarm) {
     let now = alarm.now
     let (due, next) = state.withLock { state in
-      let due = state.waiters.filter { $0.value.deadline <= now }
+      let due = state.waiters.filter { $0.value.earliest <= now }
       for id in due.keys { state.waiters[id] = nil }
       return (due, state.waiters.values.map(\.deadline).min())
     }

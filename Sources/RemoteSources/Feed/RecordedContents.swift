@@ -25,7 +25,10 @@ protocol FeedContents: AnyObject, Sendable {
   func resume(from token: String) -> Feed.Line?
 
   /// Returns what follows a revision.
-  func next(after revision: Int) -> FeedStep
+  ///
+  /// - Parameter isWhole: A Boolean value that indicates whether a change must lead to the latest revision. If not, it may
+  ///   lead to an earlier one, which subscribers that are far behind share.
+  func next(after revision: Int, isWhole: Bool) -> FeedStep
 
   /// Returns a line that says that a subscriber has the latest revision.
   ///
@@ -192,7 +195,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     return true
   }
 
-  func next(after revision: Int) -> FeedStep {
+  func next(after revision: Int, isWhole: Bool) -> FeedStep {
     let collection = history.collection.current.state
     guard let point = current()?.point else { return .status(collection.status) }
     // If the contents are newer than the status, the status that belongs to them follows.
@@ -201,7 +204,7 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     if point.revision <= revision { return status }
     let (known, blockEnd) = state.withLock { state -> (Feed.Line?, FeedPoint?) in
       let known = state.changes.line(from: revision, to: point.revision)
-      guard known == nil, state.changes.hasLargeLine(),
+      guard !isWhole, known == nil, state.changes.hasLargeLine(),
         let end = state.points.blockEnd(from: revision, before: point.revision)
       else { return (known, nil) }
       return (state.changes.line(from: revision, to: end.revision), end)
