@@ -45,8 +45,8 @@ private struct Labelled: Differentiable, Hashable, ChangeDescribable {
   var changeLabel: String? { "#\(id)" }
   var changeText: String { rest }
 
-  func changedFields(from old: Labelled) -> [FieldChange] {
-    [FieldChange(name: "rest", old: old.rest, new: nil)]
+  func changedFields(from old: Labelled) -> [ChangeDescription.FieldChange] {
+    [ChangeDescription.FieldChange(name: "rest", old: old.rest, new: nil)]
   }
 }
 

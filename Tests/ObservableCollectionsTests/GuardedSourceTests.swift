@@ -8,7 +8,7 @@ import Testing
 /// Rules G1 and G2: sources whose changes a guard may refuse.
 @Suite struct GuardedSourceTests {
   private let source = Items([1, 2, 3, 4])
-  private let guarded: GuardedSource<TestElement>
+  private let guarded: ChangeGuard<TestElement>.Source
   private let recorder: RecordingObserver<TestElement>
 
   init() {
@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func `a guarded source keeps its source alive, and is released`() {
-    var guarded: GuardedSource<TestElement>? = Items([1, 2, 3]).guarded(by: .count(atLeast: 2))
+    var guarded: ChangeGuard<TestElement>.Source? = Items([1, 2, 3]).guarded(by: .count(atLeast: 2))
     weak let left = guarded
     weak let collection = guarded?.collection
     #expect(guarded?.count == 3)

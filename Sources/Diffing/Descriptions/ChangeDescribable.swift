@@ -14,27 +14,29 @@ public protocol ChangeDescribable {
   /// - Parameter old: The earlier value.
   /// - Returns: The fields in display order. If the result is empty, the description shows the
   ///   whole values.
-  func changedFields(from old: Self) -> [FieldChange]
+  func changedFields(from old: Self) -> [ChangeDescription.FieldChange]
 }
 
-/// A field of an element whose value has changed.
-public struct FieldChange: Sendable, Hashable {
-  /// The name of the field. A nested field has a path of names, separated by periods.
-  public let name: String
-  /// The old value, or `nil` if the field did not exist.
-  public let old: String?
-  /// The new value, or `nil` if the field no longer exists.
-  public let new: String?
+extension ChangeDescription {
+  /// A field of an element whose value has changed.
+  public struct FieldChange: Sendable, Hashable {
+    /// The name of the field. A nested field has a path of names, separated by periods.
+    public let name: String
+    /// The old value, or `nil` if the field did not exist.
+    public let old: String?
+    /// The new value, or `nil` if the field no longer exists.
+    public let new: String?
 
-  /// Creates a field change.
-  ///
-  /// - Parameters:
-  ///   - name: The name of the field.
-  ///   - old: The old value, or `nil` if the field did not exist.
-  ///   - new: The new value, or `nil` if the field no longer exists.
-  public init(name: String, old: String?, new: String?) {
-    self.name = name
-    self.old = old
-    self.new = new
+    /// Creates a field change.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - old: The old value, or `nil` if the field did not exist.
+    ///   - new: The new value, or `nil` if the field no longer exists.
+    public init(name: String, old: String?, new: String?) {
+      self.name = name
+      self.old = old
+      self.new = new
+    }
   }
 }

@@ -225,7 +225,7 @@ struct ChangeLineWriter {
     _ sign: String, _ place: String, _ old: Element, _ new: Element
   ) -> String {
     let label: String?
-    let fields: [FieldChange]
+    let fields: [ChangeDescription.FieldChange]
     if let element = new as? any ChangeDescribable {
       (label, fields) = (element.changeLabel, changedFields(of: element, from: old))
     } else {
@@ -239,7 +239,7 @@ struct ChangeLineWriter {
 
   private func changedFields<Element: ChangeDescribable>(
     of element: Element, from old: Any
-  ) -> [FieldChange] {
+  ) -> [ChangeDescription.FieldChange] {
     (old as? Element).map { element.changedFields(from: $0) } ?? []
   }
 
@@ -249,7 +249,7 @@ struct ChangeLineWriter {
     return identity is Element ? nil : ValueFormatter.text(of: identity)
   }
 
-  private func list(_ fields: [FieldChange]) -> String {
+  private func list(_ fields: [ChangeDescription.FieldChange]) -> String {
     let texts = fields.prefix(style.fieldLimit).map { field in
       "\(shown(field.name)): \(pair(field.old ?? "none", field.new ?? "none"))"
     }

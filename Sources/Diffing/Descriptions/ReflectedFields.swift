@@ -4,9 +4,9 @@ enum ReflectedFields {
   private static let depthLimit = 8
 
   /// Returns the fields that differ between two values of the same type.
-  static func changes(from old: Any, to new: Any) -> [FieldChange] {
+  static func changes(from old: Any, to new: Any) -> [ChangeDescription.FieldChange] {
     var seen: Set<ObjectPair> = []
-    var changes: [FieldChange] = []
+    var changes: [ChangeDescription.FieldChange] = []
     if let pair = ObjectPair(unwrapped(old), unwrapped(new)) { seen.insert(pair) }
     compare(old, new, path: "", depth: 0, seen: &seen, into: &changes)
     return changes
@@ -33,7 +33,7 @@ enum ReflectedFields {
   @discardableResult
   private static func compare(
     _ old: Any, _ new: Any, path: String, depth: Int, seen: inout Set<ObjectPair>,
-    into changes: inout [FieldChange]
+    into changes: inout [ChangeDescription.FieldChange]
   ) -> Bool {
     guard depth < depthLimit, let pairs = pairs(old, new) else { return false }
     // Register the objects of this level first, because nested objects may refer to them.
@@ -51,7 +51,7 @@ enum ReflectedFields {
       }
       let (old, new) = (ValueFormatter.text(of: old), ValueFormatter.text(of: new))
       // Values that are not `Equatable` differ only if their texts differ.
-      if old != new { changes.append(FieldChange(name: path, old: old, new: new)) }
+      if old != new { changes.append(ChangeDescription.FieldChange(name: path, old: old, new: new)) }
     }
     return true
   }

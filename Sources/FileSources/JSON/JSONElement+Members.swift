@@ -197,14 +197,14 @@ extension JSONElement: ChangeDescribable {
   }
 
   /// Returns the members that differ. The members of a nested object are named by their path.
-  public func changedFields(from old: JSONElement) -> [FieldChange] {
-    var changes: [FieldChange] = []
+  public func changedFields(from old: JSONElement) -> [ChangeDescription.FieldChange] {
+    var changes: [ChangeDescription.FieldChange] = []
     Self.compare(old.storage.bytes, storage.bytes, path: "", into: &changes)
     return changes
   }
 
   private static func compare(
-    _ old: [UInt8], _ new: [UInt8], path: String, into changes: inout [FieldChange]
+    _ old: [UInt8], _ new: [UInt8], path: String, into changes: inout [ChangeDescription.FieldChange]
   ) {
     guard isObject(old), isObject(new) else { return }
     let (olds, news) = (JSONText.children(of: old), JSONText.children(of: new))
@@ -215,7 +215,7 @@ extension JSONElement: ChangeDescribable {
     for (child, place) in zip(news, places(of: news, in: new, among: olds, in: old)) {
       guard let place else {
         changes.append(
-          FieldChange(name: name(child.name, in: new), old: nil, new: text(new[child.value])))
+          ChangeDescription.FieldChange(name: name(child.name, in: new), old: nil, new: text(new[child.value])))
         continue
       }
       isMatched[place] = true
@@ -226,12 +226,12 @@ extension JSONElement: ChangeDescribable {
       if isObject(oldBytes), isObject(newBytes) {
         compare(oldBytes, newBytes, path: name + ".", into: &changes)
       } else if JSONElement(canonical: oldBytes) != JSONElement(canonical: newBytes) {
-        changes.append(FieldChange(name: name, old: text(oldValue), new: text(newValue)))
+        changes.append(ChangeDescription.FieldChange(name: name, old: text(oldValue), new: text(newValue)))
       }
     }
     for (child, isMatched) in zip(olds, isMatched) where !isMatched {
       changes.append(
-        FieldChange(name: name(child.name, in: old), old: text(old[child.value]), new: nil))
+        ChangeDescription.FieldChange(name: name(child.name, in: old), old: text(old[child.value]), new: nil))
     }
   }
 

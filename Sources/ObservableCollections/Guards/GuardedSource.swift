@@ -1,4 +1,4 @@
-public import Diffing
+import Diffing
 public import ReactiveSignals
 import SwappablePrimitives
 
@@ -14,37 +14,39 @@ extension DataSource {
   /// The status is the status of this source.
   ///
   /// - Parameter changeGuard: The guard. It is called while changes are propagated, and must not change a collection.
-  public func guarded(by changeGuard: ChangeGuard<Element>) -> GuardedSource<Element> {
-    GuardedSource(self, changeGuard)
+  public func guarded(by changeGuard: ChangeGuard<Element>) -> ChangeGuard<Element>.Source {
+    ChangeGuard.Source(self, changeGuard)
   }
 }
 
-/// A source that keeps its contents when a guard refuses a change of another source.
-///
-/// ``DataSource/guarded(by:)`` creates a guarded source.
-public final class GuardedSource<Element: Differentiable & Sendable>: DataSource {
-  public let collection: LiveCollection<Element>
-  /// The change that the guard has refused, or `nil` if there is none.
+extension ChangeGuard {
+  /// A source that keeps its contents when a guard refuses a change of another source.
   ///
-  /// It is the difference from the contents of this source to the latest contents that were refused.
-  public let pendingChange: ReadOnlyProperty<ChangeGuard<Element>.PendingChange?>
+  /// ``DataSource/guarded(by:)`` creates a guarded source.
+  public final class Source: DataSource {
+    public let collection: LiveCollection<Element>
+    /// The change that the guard has refused, or `nil` if there is none.
+    ///
+    /// It is the difference from the contents of this source to the latest contents that were refused.
+    public let pendingChange: ReadOnlyProperty<PendingChange?>
 
-  init(_ source: some DataSource<Element>, _ changeGuard: ChangeGuard<Element>) {
-    var shared: GuardDecision<Element>?
-    let collection = LiveCollection<Element> { inputs in
-      let input = inputs.collection(source)
-      let decision = GuardDecision<Element>(inputs.wakeup())
-      shared = decision
-      return GuardOperator(input: input, changeGuard: changeGuard, decision: decision)
-    }
-    self.collection = collection
-    guard let decision = shared else { preconditionFailure("a guard has no decision") }
-    pendingChange = ReadOnlyProperty { inputs in
-      // It is computed after the operator, in the same pass.
-      _ = inputs.collection(collection)
-      _ = inputs.collection(source)
-      inputs.add(decision.wakeup)
-      return PendingChangeOperator(decision: decision)
+    init(_ source: some DataSource<Element>, _ changeGuard: ChangeGuard<Element>) {
+      var shared: GuardDecision<Element>?
+      let collection = LiveCollection<Element> { inputs in
+        let input = inputs.collection(source)
+        let decision = GuardDecision<Element>(inputs.wakeup())
+        shared = decision
+        return GuardOperator(input: input, changeGuard: changeGuard, decision: decision)
+      }
+      self.collection = collection
+      guard let decision = shared else { preconditionFailure("a guard has no decision") }
+      pendingChange = ReadOnlyProperty { inputs in
+        // It is computed after the operator, in the same pass.
+        _ = inputs.collection(collection)
+        _ = inputs.collection(source)
+        inputs.add(decision.wakeup)
+        return PendingChangeOperator(decision: decision)
+      }
     }
   }
 }

@@ -40,7 +40,7 @@ struct Watch {
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
   private func performCommands(
-    _ container: SwappableContainer<JSONElement>, _ guarded: GuardedSource<JSONElement>?,
+    _ container: SwappableContainer<JSONElement>, _ guarded: ChangeGuard<JSONElement>.Source?,
     _ printer: EventPrinter
   ) async -> Bool {
     let shown: any DataSource<JSONElement> = guarded ?? container
@@ -69,7 +69,7 @@ struct Watch {
   }
 
   private func pendingChange(
-    of guarded: GuardedSource<JSONElement>?
+    of guarded: ChangeGuard<JSONElement>.Source?
   ) throws(LivelistError) -> ChangeGuard<JSONElement>.PendingChange {
     guard let guarded else {
       throw .usage("no change is held, because there is no guard; start with --guard LIMITS")
