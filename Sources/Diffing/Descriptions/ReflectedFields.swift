@@ -51,7 +51,7 @@ enum ReflectedFields {
       }
       let (old, new) = (ValueFormatter.text(of: old), ValueFormatter.text(of: new))
       // Values that are not `Equatable` differ only if their texts differ.
-      if old != new { changes.append(ChangeDescription.FieldChange(name: path, old: old, new: new)) }
+      if old != new { changes.append(.init(name: path, old: old, new: new)) }
     }
     return true
   }

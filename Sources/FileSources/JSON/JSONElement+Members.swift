@@ -204,7 +204,8 @@ extension JSONElement: ChangeDescribable {
   }
 
   private static func compare(
-    _ old: [UInt8], _ new: [UInt8], path: String, into changes: inout [ChangeDescription.FieldChange]
+    _ old: [UInt8], _ new: [UInt8], path: String,
+    into changes: inout [ChangeDescription.FieldChange]
   ) {
     guard isObject(old), isObject(new) else { return }
     let (olds, news) = (JSONText.children(of: old), JSONText.children(of: new))
@@ -215,7 +216,7 @@ extension JSONElement: ChangeDescribable {
     for (child, place) in zip(news, places(of: news, in: new, among: olds, in: old)) {
       guard let place else {
         changes.append(
-          ChangeDescription.FieldChange(name: name(child.name, in: new), old: nil, new: text(new[child.value])))
+          .init(name: name(child.name, in: new), old: nil, new: text(new[child.value])))
         continue
       }
       isMatched[place] = true
@@ -226,12 +227,12 @@ extension JSONElement: ChangeDescribable {
       if isObject(oldBytes), isObject(newBytes) {
         compare(oldBytes, newBytes, path: name + ".", into: &changes)
       } else if JSONElement(canonical: oldBytes) != JSONElement(canonical: newBytes) {
-        changes.append(ChangeDescription.FieldChange(name: name, old: text(oldValue), new: text(newValue)))
+        changes.append(.init(name: name, old: text(oldValue), new: text(newValue)))
       }
     }
     for (child, isMatched) in zip(olds, isMatched) where !isMatched {
       changes.append(
-        ChangeDescription.FieldChange(name: name(child.name, in: old), old: text(old[child.value]), new: nil))
+        .init(name: name(child.name, in: old), old: text(old[child.value]), new: nil))
     }
   }
 
