@@ -89,6 +89,16 @@ import Testing
     #expect(guarded.count == 3 && guarded.pendingChange.value != nil)
   }
 
+  @Test(arguments: [(1e300, "1e+300"), (12.5, "12.5"), (-1, "-1"), (.nan, "nan")])
+  func `a limit of any size can refuse a change`(percent: Double, text: String) {
+    let empty = Items([])
+    let guarded = empty.guarded(by: .changes(atMost: .percent(percent)))
+    empty.append(1)
+    #expect(
+      guarded.pendingChange.value?.reason
+        == "1 elements would change, and 0 are shown; the limit is \(text) percent")
+  }
+
   @Test func `the status is that of the source, also while a change is pending`() {
     source.replace(with: [])
     source.setStatus(.failed(SourceError(code: "gone", message: "it is gone")))

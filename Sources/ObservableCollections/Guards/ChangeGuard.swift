@@ -25,7 +25,7 @@ public struct ChangeGuard<Element: Differentiable & Sendable>: Sendable {
     fileprivate var text: String {
       switch self {
       case .elements(let limit): "\(limit)"
-      case .percent(let limit): "\(limit == limit.rounded() ? "\(Int(limit))" : "\(limit)") percent"
+      case .percent(let limit): "\(Int(exactly: limit).map { "\($0)" } ?? "\(limit)") percent"
       }
     }
   }

@@ -51,7 +51,7 @@ extension ChangeGuard {
   }
 }
 
-/// What the operator of a guarded source and its users tell each other.
+/// The state that the operator of a guarded source shares with its users.
 private final class GuardDecision<Element: Differentiable & Sendable>: Sendable {
   typealias PendingChange = ChangeGuard<Element>.PendingChange
 
