@@ -17,7 +17,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   let root: Node
   private var machine = Machine()
   /// The change that a guard has refused, and its property as soon as it is asked for.
-  private var pendingChange: ChangeGuard<Element>.PendingChange?
+  private var pendingChange: SignalValue<ChangeGuard<Element>.PendingChange?>?
   private var pendingSignal: Signal<ChangeGuard<Element>.PendingChange?>?
 
   init(pauseHook: PauseHook?) {
@@ -50,7 +50,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   var pendingChangeProperty: ReadOnlyProperty<ChangeGuard<Element>.PendingChange?> {
     let signal = withLock { _ in
       let signal =
-        pendingSignal ?? Signal(Node(domain: root.domain, state: SignalValue(pendingChange)))
+        pendingSignal ?? Signal(Node(domain: root.domain, state: pendingChange ?? SignalValue(nil)))
       pendingSignal = signal
       return signal
     }
@@ -62,7 +62,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     withLock { _ in
       guard let staged = machine.staged, SourceAttachment<Element>.cast(staged).handle === handle
       else { return nil }
-      return pendingChange
+      return pendingChange?.value
     }
   }
 
@@ -277,11 +277,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func setPendingChange(
     _ new: ChangeGuard<Element>.PendingChange?, _ state: inout Domain.State
   ) -> [Event] {
-    if pendingChange == nil, new == nil { return [] }
-    pendingChange = new
-    guard let node = pendingSignal?.node else { return [] }
-    let released = node.commit(SignalValue(new), tickets: [], &state)
-    return [released.0, released.1].compactMap(\.self)
+    let replaced = pendingChange
+    if replaced == nil, new == nil { return [] }
+    let value = SignalValue(new)
+    pendingChange = new == nil ? nil : value
+    let released = pendingSignal?.node.commit(value, tickets: [], &state)
+    return [replaced, released?.0, released?.1].compactMap(\.self)
   }
 
   /// Computes the difference from the shown contents, and asks the guard. The shown contents do not change meanwhile.

@@ -185,6 +185,33 @@ private typealias Guard = ChangeGuard<TestElement>
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `elements of a replaced pending change may use the container when they are released`()
+  {
+    let reads = Shared(0)
+    let old = ArrayDataSource<Parting>()
+    let container = SwappableContainer(old)
+    for id in 1...4 {
+      old.append(
+        Parting(id) { [weak container] in
+          if container?.count != nil { reads.modify { $0 += 1 } }
+        })
+    }
+    let new = ArrayDataSource([Parting(9) {}])
+    let calls = Shared(0)
+    container.swap(
+      to: new,
+      guardedBy: ChangeGuard { _ in
+        calls.modify { $0 += 1 }
+        // Another thread removes an element, and only the pending change still has it.
+        if calls.value == 2 { try? Worker { old.remove(at: 0) }.join() }
+        return "no"
+      })
+    new.append(Parting(10) {})
+    #expect(calls.value == 3 && reads.value == 1)
+    container.pendingChange.value?.reject()
+    #expect(container.count == 3)
+  }
+
   @Test func `several guards refuse what one of them refuses`() {
     let both = Guard.all([.count(atLeast: 2), .changes(atMost: .percent(50))])
     container.swap(to: Source([1]), guardedBy: both)
@@ -249,4 +276,22 @@ private typealias Guard = ChangeGuard<TestElement>
     await #expect(throws: CancellationError.self) { try await waiting.value }
     #expect(container.source === old && pending == nil)
   }
+}
+
+/// An element that calls a closure when its last reference is released.
+private struct Parting: Differentiable, Sendable {
+  private final class Call: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    deinit { body() }
+  }
+
+  let differenceIdentifier: Int
+  private let call: Call
+
+  init(_ id: Int, _ body: @escaping @Sendable () -> Void) {
+    (differenceIdentifier, call) = (id, Call(body))
+  }
+
+  func isContentEqual(to source: Parting) -> Bool { true }
 }
