@@ -7,13 +7,16 @@ package import ReactiveSignals
 /// The machine and its values are not generic: code that is generic over the elements would look up
 /// types at each step (`EngineBenchmarks commit behind`).
 package class SwapAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant. For the properties of the subclass, see there.
+  // Sendable: `collection` and `isGrouped` are constant. For the properties of the subclass, see there.
 
   /// The identity of the collection that the source shows.
   let collection: ObjectIdentifier
+  /// A Boolean value that indicates whether the swap is one of a ``SwapGroup``, which decides when it is done.
+  let isGrouped: Bool
 
-  package init(collection: ObjectIdentifier) {
+  package init(collection: ObjectIdentifier, isGrouped: Bool = false) {
     self.collection = collection
+    self.isGrouped = isGrouped
   }
 
   package static func == (one: SwapAttachment, other: SwapAttachment) -> Bool { one === other }
@@ -79,6 +82,10 @@ package enum SwapReadiness: Sendable, Hashable {
 ///
 /// If the swap's guard refuses the difference, the state after `compared` is `held`: both sources are live, and the old
 /// one is shown. An update of either one leads to `computeDifference` again, and the guard is asked again (rule G1).
+///
+/// If the swap is one of a group, the machine reports to the group, and the group decides: a source that has loaded is
+/// `held` until the input `compare`. If the guard does not refuse the difference, the swap is `agreed` until the input
+/// `commit`, which shows it, or `stepBack`, because another swap of the group was refused (rule G3).
 package struct SwapStateMachine {
   /// The sources that are attached to the container, and how far a swap has come.
   package enum State {
@@ -97,8 +104,13 @@ package struct SwapStateMachine {
       shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents,
       pendingOfShown: [SwapUpdate],
       pendingOfStaged: [SwapUpdate], refusal: Refusal)
-    /// The guard has refused the difference. The shown source is live, and the new one is observed.
+    /// The guard has refused the difference, or the group has not asked for it. The shown source is live, and the new one
+    /// is observed.
     case held(shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents)
+    /// The difference is known, and was not refused. The other swaps of the group are not that far.
+    case agreed(
+      shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents, Changeset?,
+      pendingOfShown: [SwapUpdate], pendingOfStaged: [SwapUpdate])
     /// The container was released.
     case closed
   }
@@ -127,10 +139,14 @@ package struct SwapStateMachine {
     /// The action `computeDifference` is done. The difference is nil if the contents are equal. The reason is nil if the
     /// guard does not refuse it.
     case compared(SwapAttachment, Changeset?, refusal: String?)
-    /// The change of a held attachment was accepted.
-    case accept(SwapAttachment)
-    /// The handle of an attachment's swap was canceled.
-    case cancel(SwapAttachment)
+    /// The change of a held attachment was accepted, or its group asks for it.
+    case compare(SwapAttachment, isAccepted: Bool)
+    /// All swaps of a group agree. They have the ticket in common.
+    case commit(SwapAttachment, Ticket)
+    /// Another swap of the group was refused.
+    case stepBack(SwapAttachment)
+    /// The swap was canceled, or its group has ended with an outcome.
+    case abandon(SwapAttachment, SwapHandle.Outcome)
     /// The container is being released.
     case close
   }
@@ -147,7 +163,7 @@ package struct SwapStateMachine {
   package enum Step {
     /// Commit the contents of a new source. The difference is nil if the contents are equal. No change is pending any
     /// longer.
-    case show(SwapContents, Changeset?)
+    case show(SwapContents, Changeset?, [Ticket])
     /// Commit updates of the source that is shown.
     case replay([SwapUpdate])
     /// Give the source of a new attachment to an attachment of the same collection.
@@ -178,8 +194,11 @@ package struct SwapStateMachine {
     case leave(SwapAttachment)
     /// Stop observing. The attachment was left while it was being attached.
     case endObservation(SwapAttachment)
-    /// Tell the handle of a swap that its change is held.
-    case reportHold(SwapAttachment)
+    /// Abandon the group of a staged attachment, unless the group of the new one has ended. Then the swap to the new one is
+    /// requested again: the answer is the input `swap`.
+    case supersede(SwapAttachment, by: SwapAttachment)
+    /// Tell the handle or the group of a swap how far it is.
+    case report(SwapAttachment, Report)
     /// Resolve the handle of a swap.
     case resolve(SwapAttachment, SwapHandle.Outcome)
     /// Deliver the committed steps.
@@ -190,6 +209,18 @@ package struct SwapStateMachine {
     case discardUpdates([SwapUpdate])
     /// Release contents that are not shown.
     case discardContents(SwapContents)
+  }
+
+  /// A step of a swap that its group, or a task that waits for a preview, must know.
+  package enum Report: Hashable {
+    /// The source has loaded, or may be shown before that.
+    case isReady
+    /// A side of a held swap has changed.
+    case hasChanged
+    /// The guard has not refused the difference.
+    case agrees(hasDifference: Bool)
+    /// The guard has refused the difference.
+    case isRefused
   }
 
   package private(set) var state: State
@@ -215,7 +246,7 @@ package struct SwapStateMachine {
     case .empty, .starting, .closed: nil
     case .showing(let shown): shown
     case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _, _),
-      .held(let shown, _, _):
+      .held(let shown, _, _), .agreed(let shown, _, _, _, _, _):
       shown
     }
   }
@@ -224,7 +255,8 @@ package struct SwapStateMachine {
     switch state {
     case .empty, .showing, .closed: nil
     case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
-      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _):
+      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _),
+      .agreed(_, let staged, _, _, _, _):
       staged
     }
   }
@@ -245,8 +277,12 @@ package struct SwapStateMachine {
         updated(consume old, attachment, update, &decision)
       case .compared(let attachment, let difference, let reason):
         compared(old, attachment, difference, reason, &decision)
-      case .accept(let attachment): accepted(old, attachment, &decision)
-      case .cancel(let attachment): canceled(old, attachment, &decision)
+      case .compare(let attachment, let isAccepted):
+        requested(old, attachment, isAccepted, &decision)
+      case .commit(let attachment, let ticket): committed(old, attachment, ticket, &decision)
+      case .stepBack(let attachment): steppedBack(old, attachment, &decision)
+      case .abandon(let attachment, let outcome):
+        abandoned(old, attachment, outcome, &decision)
       case .close: closed(old, &decision)
       }
     return decision
@@ -267,6 +303,11 @@ package struct SwapStateMachine {
   ) -> State {
     if isCycle {
       decision.actions.append(.resolve(new, .cycle))
+      return old
+    }
+    if let staged = Self.staged(in: old), staged.isGrouped {
+      // The group may be about to commit. It decides.
+      decision.actions.append(.supersede(staged, by: new))
       return old
     }
     switch old {
@@ -301,6 +342,9 @@ package struct SwapStateMachine {
       }
       abandon(staged, .superseded, and: contents, &decision)
       return stage(new, over: shown, &decision)
+    case .agreed:
+      // The staged attachment is one of a group.
+      return old
     case .closed:
       decision.actions += [.leave(new), .resolve(new, .cancelled)]
       return old
@@ -322,7 +366,7 @@ package struct SwapStateMachine {
       discard(pending, &decision)
       return evaluateReadiness(
         of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .agreed, .closed:
       // An attachment that is not attached now was left while it was being attached.
       if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
         decision.actions.append(.endObservation(attachment))
@@ -363,11 +407,18 @@ package struct SwapStateMachine {
     case .held(let shown, let staged, let contents):
       if shown == attachment {
         replay([update], &decision)
-        return beginDifference(of: staged, contents, over: shown, &decision)
+        return askAgain(of: staged, contents, over: shown, &decision)
       }
       if staged != attachment { return .held(shown: shown, staged: staged, contents: contents) }
       decision.actions.append(.discardContents(contents))
-      return beginDifference(of: staged, update.contents, over: shown, &decision)
+      return askAgain(of: staged, update.contents, over: shown, &decision)
+    case .agreed(
+      let shown, let staged, let contents, let difference, var ofShown, var ofStaged):
+      if shown == attachment { ofShown.append(update) }
+      if staged == attachment { ofStaged.append(update) }
+      return .agreed(
+        shown: shown, staged: staged, contents: contents, difference, pendingOfShown: ofShown,
+        pendingOfStaged: ofStaged)
     case .closed:
       return .closed
     }
@@ -382,16 +433,17 @@ package struct SwapStateMachine {
       if let reason, refusal != .isIgnored {
         return refused(old, difference, reason, &decision)
       }
-      decision.steps.append(.show(contents, difference))
-      if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
-      if let shown { decision.actions.append(.leave(shown)) }
-      discard(ofShown, &decision)
-      decision.actions += [
-        .deliver, .resolve(attachment, difference == nil ? .unchanged : .swapped),
-      ]
+      if attachment.isGrouped {
+        decision.actions.append(.report(attachment, .agrees(hasDifference: difference != nil)))
+        return .agreed(
+          shown: shown, staged: attachment, contents: contents, difference,
+          pendingOfShown: ofShown, pendingOfStaged: ofStaged)
+      }
+      show(contents, difference, over: shown, ofShown, ofStaged, [], &decision)
+      decision.actions.append(.resolve(attachment, difference == nil ? .unchanged : .swapped))
       endDifference(of: attachment, &decision)
       return .showing(attachment)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .agreed, .closed:
       // The swap was abandoned while the difference was being computed.
       endDifference(of: attachment, &decision)
       return old
@@ -408,7 +460,7 @@ package struct SwapStateMachine {
     else { return old }
     if ofShown.isEmpty, ofStaged.isEmpty, refusal == .holds {
       decision.steps.append(.hold(staged, contents, difference, reason: reason))
-      decision.actions += [.deliver, .reportHold(staged)]
+      decision.actions += [.deliver, .report(staged, .isRefused)]
       endDifference(of: staged, &decision)
       return .held(shown: shown, staged: staged, contents: contents)
     }
@@ -423,43 +475,79 @@ package struct SwapStateMachine {
       refusal: .holds)
   }
 
-  private func accepted(
-    _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
+  private func requested(
+    _ old: State, _ attachment: SwapAttachment, _ isAccepted: Bool, _ decision: inout Decision
   ) -> State {
     switch old {
     case .held(let shown, attachment, let contents):
-      return beginDifference(of: attachment, contents, over: shown, refusal: .isIgnored, &decision)
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
+      return beginDifference(
+        of: attachment, contents, over: shown, refusal: isAccepted ? .isIgnored : .holds, &decision)
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _)
+    where isAccepted:
       return .diffing(
         shown: shown, staged: attachment, contents: contents, pendingOfShown: ofShown,
         pendingOfStaged: ofStaged, refusal: .isIgnored)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .agreed, .closed:
       // The swap is done, or another one has replaced it.
       return old
     }
   }
 
-  private func canceled(
+  private func committed(
+    _ old: State, _ attachment: SwapAttachment, _ ticket: Ticket, _ decision: inout Decision
+  ) -> State {
+    guard
+      case .agreed(let shown, attachment, let contents, let difference, let ofShown, let ofStaged) =
+        old
+    else { return old }
+    show(contents, difference, over: shown, ofShown, ofStaged, [ticket], &decision)
+    endDifference(of: attachment, &decision)
+    return .showing(attachment)
+  }
+
+  private func steppedBack(
     _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
+  ) -> State {
+    guard
+      case .agreed(let shown, attachment, let contents, _, let ofShown, let ofStaged) = old
+    else { return old }
+    decision.steps.append(.release)
+    replay(ofShown, &decision)
+    let latest = ofStaged.last?.contents ?? contents
+    if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
+    discard(ofStaged, &decision)
+    decision.actions.append(.deliver)
+    endDifference(of: attachment, &decision)
+    if !ofShown.isEmpty || !ofStaged.isEmpty {
+      decision.actions.append(.report(attachment, .hasChanged))
+    }
+    return .held(shown: shown, staged: attachment, contents: latest)
+  }
+
+  private func abandoned(
+    _ old: State, _ attachment: SwapAttachment, _ outcome: SwapHandle.Outcome,
+    _ decision: inout Decision
   ) -> State {
     switch old {
     case .starting(attachment, let pending):
-      abandon(attachment, .cancelled, discarding: pending, &decision)
+      abandon(attachment, outcome, discarding: pending, &decision)
       return .empty
     case .attaching(let shown, attachment, let pending):
-      abandon(attachment, .cancelled, discarding: pending, &decision)
+      abandon(attachment, outcome, discarding: pending, &decision)
       return resting(on: shown)
     case .loading(let shown, attachment):
-      abandon(attachment, .cancelled, &decision)
+      abandon(attachment, outcome, &decision)
       return resting(on: shown)
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
-      abandon(attachment, .cancelled, discarding: ofStaged, and: contents, &decision)
+    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _),
+      .agreed(let shown, attachment, let contents, _, let ofShown, let ofStaged):
+      abandon(attachment, outcome, discarding: ofStaged, and: contents, &decision)
       replay(ofShown, &decision)
+      if case .agreed = old { endDifference(of: attachment, &decision) }
       return resting(on: shown)
     case .held(let shown, attachment, let contents):
-      abandon(attachment, .cancelled, and: contents, &decision)
+      abandon(attachment, outcome, and: contents, &decision)
       return resting(on: shown)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
+    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .agreed, .closed:
       // The swap is done, whatever its outcome.
       return old
     }
@@ -474,9 +562,11 @@ package struct SwapStateMachine {
       abandon(staged, .cancelled, discarding: pending, &decision)
     case .loading(_, let staged):
       abandon(staged, .cancelled, &decision)
-    case .diffing(_, let staged, let contents, let ofShown, let ofStaged, _):
+    case .diffing(_, let staged, let contents, let ofShown, let ofStaged, _),
+      .agreed(_, let staged, let contents, _, let ofShown, let ofStaged):
       abandon(staged, .cancelled, discarding: ofStaged, and: contents, &decision)
       discard(ofShown, &decision)
+      if case .agreed = old { endDifference(of: staged, &decision) }
     case .held(_, let staged, let contents):
       abandon(staged, .cancelled, and: contents, &decision)
     }
@@ -489,7 +579,7 @@ package struct SwapStateMachine {
   private func stage(
     _ new: SwapAttachment, over shown: SwapAttachment?, _ decision: inout Decision
   ) -> State {
-    guard let shown, new.collection == shown.collection else {
+    guard let shown, new.collection == shown.collection, !new.isGrouped else {
       decision.actions.append(.attach(new))
       return .attaching(shown: shown, staged: new, pending: [])
     }
@@ -504,7 +594,7 @@ package struct SwapStateMachine {
   private func share(
     _ new: SwapAttachment, with staged: SwapAttachment, _ decision: inout Decision
   ) -> Bool {
-    guard new.collection == staged.collection else { return false }
+    guard new.collection == staged.collection, !new.isGrouped else { return false }
     decision.steps += [.adopt(new, by: staged), .share(new, with: staged)]
     decision.actions += [.start(staged), .leave(new)]
     return true
@@ -520,6 +610,10 @@ package struct SwapStateMachine {
     case .loading where mayWait:
       return .loading(shown: shown, staged: staged)
     case .loaded, .loading:
+      if staged.isGrouped {
+        decision.actions.append(.report(staged, .isReady))
+        return .held(shown: shown, staged: staged, contents: contents)
+      }
       return beginDifference(of: staged, contents, over: shown, &decision)
     case .failed(let error):
       abandon(staged, .failed(error), &decision)
@@ -536,6 +630,29 @@ package struct SwapStateMachine {
     return .diffing(
       shown: shown, staged: staged, contents: contents, pendingOfShown: [], pendingOfStaged: [],
       refusal: refusal)
+  }
+
+  /// Asks the guard of a held swap again, because a side has changed. A group asks all guards.
+  private func askAgain(
+    of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?,
+    _ decision: inout Decision
+  ) -> State {
+    if !staged.isGrouped { return beginDifference(of: staged, contents, over: shown, &decision) }
+    decision.actions.append(.report(staged, .hasChanged))
+    return .held(shown: shown, staged: staged, contents: contents)
+  }
+
+  /// Commits the difference and the updates that came meanwhile, and leaves the source that was shown.
+  private func show(
+    _ contents: SwapContents, _ difference: Changeset?, over shown: SwapAttachment?,
+    _ ofShown: [SwapUpdate], _ ofStaged: [SwapUpdate], _ tickets: [Ticket],
+    _ decision: inout Decision
+  ) {
+    decision.steps.append(.show(contents, difference, tickets))
+    if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
+    if let shown { decision.actions.append(.leave(shown)) }
+    discard(ofShown, &decision)
+    decision.actions.append(.deliver)
   }
 
   /// Ends the wait of flushes. They are woken after everything else.

@@ -1,0 +1,138 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import TestSupport
+import Testing
+
+/// A row that says which source it comes from.
+private struct Row: Differentiable, Sendable, Hashable {
+  let id: Int
+  var source: Int
+}
+
+/// Rule G3, while threads swap, edit, cancel and observe.
+@Suite(.timeLimit(.minutes(30))) struct GroupedSwapConcurrencyTests {
+  /// Two containers that are always swapped to sources of one number.
+  private let left = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+  private let right = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+  private let faults = Log<String>([])
+
+  /// Observes the join, the concatenation and a chain of operators, and records each event in which the numbers differ.
+  private func observeMixtures() -> [Disposable] {
+    let joined = left.leftJoined(
+      with: right, on: \.id, equals: \.id
+    )
+    let mapped = left.filter { $0.id > 0 }.concatenated(with: right.sorted(by: \.id))
+    return [
+      joined.observe { [faults] event in
+        for pair in event.snapshot where pair.right.map({ $0.source != pair.left.source }) ?? true {
+          faults.append("join \(pair)")
+        }
+      },
+      mapped.observe { [faults] event in
+        if Set(event.snapshot.map(\.source)).count > 1 { faults.append("\(Array(event.snapshot))") }
+      },
+    ]
+  }
+
+  @Test func `no observer sees a mixture, whatever threads swap`() throws {
+    let observations = observeMixtures()
+    let swaps = TestRun.isLong ? 100_000 : 2_000
+    let counts = Shared<[String: Int]>([:])
+    let workers = (0..<2).map { worker in
+      Worker { [left, right] in
+        for n in 0..<swaps / 2 {
+          let number = 2 * n + worker + 1
+          let (one, other) = (
+            ArrayDataSource([Row(id: 1, source: number)]),
+            ArrayDataSource([Row(id: 1, source: number)])
+          )
+          let requests = [left.to(one), right.to(other)]
+          let handle = swapTogether(worker == 0 ? requests : requests.reversed())
+          if n % 7 == 0 { handle.cancel() }
+          let outcome = handle.outcomeIfKnown.map { "\($0)" } ?? "open"
+          counts.modify { $0[outcome, default: 0] += 1 }
+          // Both rows change in one step: a transaction goes through both containers.
+          if n % 3 == 0 {
+            withTransaction {
+              one[0] = Row(id: 1, source: -number)
+              other[0] = Row(id: 1, source: -number)
+            }
+          }
+        }
+      }
+    }
+    let reader = Worker { [left, right] in
+      for _ in 0..<swaps / 10 {
+        let observation = left.concatenated(with: right).observe { _ in }
+        observation.dispose()
+      }
+    }
+    for worker in workers + [reader] { try worker.join() }
+    left.concatenated(with: right).flushAndWait()
+    #expect(faults.value.count == 0, "\(faults.value.prefix(3))")
+    #expect(left.snapshot[0].source == right.snapshot[0].source)
+    print("grouped swaps: \(counts.value)")
+    #expect(counts.value["swapped", default: 0] > swaps / 4)
+    #expect(counts.value["open"] == nil)
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `one slow, one failing and one canceled source change nothing`() throws {
+    let observations = observeMixtures()
+    let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+    let rounds = TestRun.isLong ? 20_000 : 500
+    var done = 0
+    for n in 1...rounds {
+      let (slow, other) = (ControlledSource<Row>(), ControlledSource<Row>())
+      let handle = swapTogether([
+        left.to(slow), right.to(ArrayDataSource([Row(id: 1, source: n)])), third.to(other),
+      ])
+      let kind = n % 3
+      let loading = Worker { slow.load([Row(id: 1, source: n)]) }
+      let ending = Worker {
+        switch kind {
+        case 0: other.fail(SourceError(code: "gone", message: "it is gone"))
+        case 1: handle.cancel()
+        default: other.load([Row(id: 1, source: n)])
+        }
+      }
+      try loading.join()
+      try ending.join()
+      switch handle.outcomeIfKnown {
+      case .swapped where kind == 2: done = n
+      case .failed where kind == 0: break
+      case .cancelled where kind == 1: break
+      default: Issue.record("round \(n) has the outcome \(handle.outcomeIfKnown as Any)")
+      }
+      for container in [left, right, third] { #expect(container.snapshot[0].source == done) }
+    }
+    #expect(faults.value.count == 0, "\(faults.value.prefix(3))")
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `groups that overlap in any order end, and one of them is shown`() throws {
+    let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+    let rounds = TestRun.isLong ? 20_000 : 500
+    for n in 1...rounds {
+      let handles = Log<SwapHandle>([])
+      let workers = (0..<3).map { worker in
+        Worker { [left, right] in
+          func source() -> ArrayDataSource<Row> {
+            ArrayDataSource([Row(id: 1, source: 10 * n + worker)])
+          }
+          let all = [left.to(source()), right.to(source()), third.to(source())]
+          handles.append(swapTogether([all[worker], all[(worker + 1) % 3], all[(worker + 2) % 3]]))
+        }
+      }
+      for worker in workers { try worker.join() }
+      let outcomes = handles.value.map(\.outcomeIfKnown)
+      #expect(outcomes.allSatisfy { $0 == .swapped || $0 == .superseded }, "\(outcomes)")
+      #expect(outcomes.contains(.swapped))
+      let shown = [left, right, third].map { $0.snapshot[0].source }
+      #expect(Set(shown).count == 1 && shown[0] / 10 == n, "\(shown)")
+    }
+  }
+}
