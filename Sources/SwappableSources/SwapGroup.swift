@@ -94,8 +94,6 @@ final class SwapGroup: @unchecked Sendable {
   private var members: [Member] = []
   private var phase = Phase.loading
   private var hasDifference = false
-  /// The number of threads that commit the members.
-  private var committing = 0
 
   private init() {
     let box = WeakGroup()
@@ -214,10 +212,12 @@ final class SwapGroup: @unchecked Sendable {
         guard case .comparing = phase, self.members.allSatisfy(\.agrees) else { return nil }
         let ticket = Ticket()
         phase = .committing(ticket)
-        committing += 1
         return ticket
       }
-      if let ticket { return commitAll(ticket) }
+      if let ticket {
+        commitAll(ticket)
+        return endCommitting()
+      }
       for member in members { member.executor?.handle(.stepBack(member.attachment)) }
     } while endComparing()
   }
@@ -237,14 +237,16 @@ final class SwapGroup: @unchecked Sendable {
     let rest = members.compactMap { $0.executor?.begin(.commit($0.attachment, ticket)) }
     ticket.close()
     for finish in rest { finish() }
-    let outcome = withLock { () -> SwapHandle.Outcome? in
-      committing -= 1
-      guard committing == 0, case .committing = phase else { return nil }
+  }
+
+  private func endCommitting() {
+    let (outcome, released) = withLock { () -> (SwapHandle.Outcome, [Member]) in
       let outcome: SwapHandle.Outcome = hasDifference ? .swapped : .unchanged
-      (phase, self.members) = (.ended(outcome), [])
-      return outcome
+      defer { (phase, members) = (.ended(outcome), []) }
+      return (outcome, members)
     }
-    if let outcome { handle.resolve(outcome) }
+    withExtendedLifetime(released) {}
+    handle.resolve(outcome)
   }
 
   /// Abandons the swaps, unless they are being committed.
@@ -264,7 +266,6 @@ final class SwapGroup: @unchecked Sendable {
       case .ended:
         return (.nothing, true)
       case .committing(let ticket):
-        committing += 1
         return (.help(ticket), true)
       case .loading, .comparing, .held:
         defer { (phase, members) = (.ended(outcome), []) }

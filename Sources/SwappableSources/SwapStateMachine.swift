@@ -648,6 +648,8 @@ package struct SwapStateMachine {
     _ ofShown: [SwapUpdate], _ ofStaged: [SwapUpdate], _ tickets: [Ticket],
     _ decision: inout Decision
   ) {
+    // Transactions over the old source end with this commit, because the rest of them may be shown elsewhere.
+    let tickets = tickets + ofShown.flatMap(\.tickets)
     decision.steps.append(.show(contents, difference, tickets))
     if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
     if let shown { decision.actions.append(.leave(shown)) }
