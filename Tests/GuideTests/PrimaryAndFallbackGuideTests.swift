@@ -11,7 +11,9 @@ import Testing
 
   private func files() -> FallbackSource<Todo> {
     let saved = FallbackSource<Todo>(
-      [JSONFileDataSource<Todo>(path: "todos.json"), JSONFileDataSource<Todo>(path: "backup.json")],
+      [
+        JSONFileDataSource<Todo>(path: "todos.json"), JSONFileDataSource<Todo>(path: "backup.json"),
+      ],
       fallingBackAfter: .seconds(1), returningAfter: .seconds(60))
     return saved
   }
@@ -61,11 +63,12 @@ import Testing
     try directory.write("[", to: "todos.json")
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(5))
-    #expect(todos.snapshot.map(\.id) == [2])
+    try await recorder.wait { $0.snapshot.first?.id == 2 }
     try directory.write(#"[{"id": 3, "title": "Ship"}]"#, to: "todos.json")
     try await clock.waitForSleepers(1)
     clock.advance(by: .seconds(30))
-    #expect(todos.snapshot.map(\.id) == [3] && todos.shown.value?.offset == 0)
+    try await recorder.wait { $0.snapshot.first?.id == 3 }
+    #expect(todos.shown.value?.offset == 0)
     try recorder.check(against: todos)
   }
 }

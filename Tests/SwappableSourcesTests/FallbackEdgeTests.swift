@@ -167,6 +167,37 @@ import Testing
     try recorder.check(against: fallback)
   }
 
+  @Test func `a transaction over several sources is one event`() throws {
+    let (live, mirror) = (Items([1]), Items([2]))
+    let fallback = FallbackSource([live, mirror], clock: clock)
+    let both = fallback.concatenated(with: mirror)
+    let (recorder, joined) = (RecordingObserver(fallback), RecordingObserver(both))
+    withTransaction {
+      live.append(3)
+      mirror.append(4)
+    }
+    #expect(recorder.events.last?.brief == "1-2:[1, 3]" && recorder.eventCount == 2)
+    #expect(joined.snapshot.map(\.id) == [1, 3, 2, 4] && joined.eventCount == 2)
+    live.setStatus(.failed(error))
+    clock.advance(by: .seconds(5))
+    fallback.flushAndWait()
+    #expect(joined.snapshot.map(\.id) == [2, 4, 2, 4] && joined.eventCount == 3)
+    try recorder.check(against: fallback)
+    try joined.check(against: both)
+  }
+
+  @Test func `a transaction may be open when the sources are started`() {
+    let (live, mirror) = (Items(status: .loading), Items(status: .loading))
+    let fallback = FallbackSource([live, mirror], clock: clock)
+    let error = error
+    withTransaction {
+      fallback.start()
+      live.setStatus(.failed(error))
+      mirror.publish([2], status: .loaded)
+    }
+    #expect(fallback.snapshot.map(\.id) == [2] && fallback.shown.value?.offset == 1)
+  }
+
   // MARK: Lifetimes
 
   @Test func `releasing the fallback source releases its sources and its timer`() {
