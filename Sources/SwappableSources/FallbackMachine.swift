@@ -21,6 +21,10 @@ package struct FallbackMachine: Sendable {
     package var shown: Int?
     /// The time at which the machine must be asked again, unless there is an input before, or `nil` if there is none.
     package var deadline: Duration?
+
+    package init(shown: Int? = nil, deadline: Duration? = nil) {
+      (self.shown, self.deadline) = (shown, deadline)
+    }
   }
 
   private enum Health: Sendable {

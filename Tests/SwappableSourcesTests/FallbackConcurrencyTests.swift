@@ -53,6 +53,29 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `the latest decision wins, whichever thread carries it out`() throws {
+    let sources = (0..<3).map { Items([TestElement($0)]) }
+    let fallback = FallbackSource(
+      sources, fallingBackAfter: .zero, returningAfter: .zero, clock: clock)
+    let recorder = RecordingObserver(fallback, checksReplay: .sampled(10), keeps: 100)
+    var random = SeededGenerator(seed: TestRun.seed ?? 1)
+    for round in 0..<(TestRun.isLong ? 50_000 : 2_000) {
+      let steps = sources.map { _ in (0..<4).map { _ in Bool.random(using: &random) } }
+      let workers = zip(sources, steps).map { [error] source, steps in
+        Worker {
+          for isHealthy in steps { source.setStatus(isHealthy ? .loaded : .failed(error)) }
+        }
+      }
+      for worker in workers { try worker.join() }
+      // Without limits, the first healthy source is shown.
+      guard let first = steps.firstIndex(where: { $0.last == true }) else { continue }
+      let shown = fallback.shown.value?.offset
+      #expect(shown == first && fallback.snapshot.map(\.id) == [first], "round \(round)")
+      if shown != first { return }
+    }
+    try recorder.check(against: fallback)
+  }
+
   @Test func `fallback sources may be released while their sources change`() throws {
     let sources = [Items([0]), Items([1])]
     let isDone = Shared(false)

@@ -100,6 +100,21 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `a report that changes nothing does not replace a choice that is due`() {
+    let (live, mirror, cache) = (Items([1]), Items([2]), Items([3]))
+    let fallback = FallbackSource([live, mirror, cache], fallingBackAfter: .zero, clock: clock)
+    let error = error
+    let observation = fallback.observe { event in
+      guard event.snapshot.first == 2 else { return }
+      mirror.setStatus(.failed(error))
+      cache.setStatus(
+        SourceStatus(.loaded, diagnostics: [.init(code: "old", message: "it is old")]))
+    }
+    live.setStatus(.failed(error))
+    #expect(Array(fallback.snapshot) == [3] && fallback.shown.value?.offset == 2)
+    observation.dispose()
+  }
+
   @Test func `a source may occur twice`() {
     let (live, mirror) = (Items([1]), Items([2]))
     let fallback = FallbackSource([live, live, mirror], clock: clock)

@@ -90,6 +90,17 @@ private struct FallbackModel {
     #expect(count == 2 * 59_049)
   }
 
+  @Test func `a time that is earlier than the previous one counts as the previous one`() {
+    var machine = FallbackMachine(
+      count: 2, fallingBackAfter: .seconds(5), returningAfter: .seconds(30))
+    _ = machine.handle(.loaded, of: 0, at: .seconds(10))
+    _ = machine.handle(.loaded, of: 1, at: .seconds(8))
+    #expect(machine.handle(.failed, of: 0, at: .seconds(9)).deadline == .seconds(15))
+    #expect(machine.handle(timeIs: .seconds(14)) == .init(deadline: .seconds(15)))
+    #expect(machine.handle(timeIs: .seconds(15)) == .init(shown: 1))
+    #expect(machine.handle(timeIs: .zero) == .init() && machine.now == .seconds(15))
+  }
+
   /// A machine and a model that have taken the same steps.
   private struct MachineRun {
     var model = FallbackModel()
