@@ -4,7 +4,7 @@
 /// It knows nothing of clocks, locks or containers. All times count from one moment, and a time that is earlier than the
 /// previous one counts as the previous one.
 package struct FallbackMachine: Sendable {
-  /// What the status of a source says.
+  /// The meaning of the status of a source.
   package enum Report: Sendable, Hashable, CaseIterable {
     /// The source is idle, or reads for the first time.
     case loading
@@ -15,7 +15,7 @@ package struct FallbackMachine: Sendable {
     case failed
   }
 
-  /// What follows from an input.
+  /// The answer to an input.
   package struct Decision: Sendable, Hashable {
     /// The source to show, or `nil` if the shown one stays.
     package var shown: Int?

@@ -7,7 +7,7 @@ import SwappablePrimitives
 ///
 ///     let prices = FallbackSource([live, mirror, cache])
 ///     let observation = prices.observe { event in … }
-///     let names = prices.shown.observe { choice in … }   // source 1, since 35.0 seconds
+///     let choices = prices.shown.observe { choice in … }   // source 1, since 35.0 seconds
 ///
 /// A source is *healthy* if it has loaded, and its status is neither `failed` nor `missing`. A source that loads again
 /// stays healthy, or failed, until it has loaded or failed. An empty list that has loaded is good contents.
@@ -19,20 +19,20 @@ import SwappablePrimitives
 /// - A better source that recovers from a failure takes over when it has been healthy for a while without interruption.
 ///
 /// When another source takes over, observers receive at most one change: the difference between the contents of both
-/// sources. Contents are never replaced by those of a source that has not loaded or has failed (rule G4 of the event
-/// contract).
+/// sources. A source that has not loaded, or has failed, never takes over (rule G4 of the event contract).
 ///
-/// The status is the status of the shown source. As long as no source has loaded, it is `loading` if a source can still
-/// load for the first time, and otherwise it is the status of the first source, which has failed.
+/// The status is the status of the shown source. As long as no source has been healthy, the status is `loading`. If all
+/// sources have failed by then, it is the status of the first one.
 ///
-/// The sources are started when the fallback source is started, and all of them stay alive and up to date. You can call
-/// all methods on any thread.
+/// The sources are started when the fallback source is observed for the first time. From then on, all of them are alive and
+/// up to date. Observers are called on the thread on which a source changes, or on which the clock wakes. You can call all
+/// methods on any thread.
 public final class FallbackSource<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
-  /// The source that is shown, or `nil` if none has loaded yet.
+  /// The source that is shown, or `nil` if none has been healthy yet.
   ///
-  /// An observer of the contents reads the source that the contents come from. Observing the property keeps the fallback
-  /// source up to date and its sources alive.
+  /// An observer of the contents reads the source that the contents come from. Observing the property keeps the sources
+  /// alive, but does not start them.
   public let shown: ReadOnlyProperty<Choice?>
   private let control: FallbackControl<Element>
 

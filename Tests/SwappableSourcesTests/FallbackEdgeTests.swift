@@ -213,6 +213,44 @@ import Testing
     #expect(fallback.snapshot.map(\.id) == [2] && fallback.shown.value?.offset == 1)
   }
 
+  @Test func `the clock of the system ends the times`() async throws {
+    let (live, mirror) = (Items([1]), Items([2]))
+    let fallback = FallbackSource(
+      [live, mirror], fallingBackAfter: .milliseconds(1), returningAfter: .milliseconds(1))
+    let recorder = RecordingObserver(fallback)
+    live.setStatus(.failed(error))
+    try await recorder.wait(forContents: [2])
+    live.setStatus(.loaded)
+    try await recorder.wait(forContents: [1])
+    try recorder.check(against: fallback)
+  }
+
+  @Test func `a fallback source passes the check of data sources`() async throws {
+    // Each fallback source of the check shows the same two sources.
+    let (live, mirror) = (Items([1]), Items([2]))
+    let (clock, error) = (clock, error)
+    try await checkDataSource(
+      makeSource: {
+        FallbackSource(
+          [live, mirror], fallingBackAfter: .zero, returningAfter: .zero, clock: clock)
+      },
+      mutate: { _, random in
+        let edited = Bool.random(using: &random) ? live : mirror
+        edited.replace(with: (0..<4).map { _ in TestElement(.random(in: 0..<9, using: &random)) })
+        live.setStatus(Bool.random(using: &random) ? .loaded : .failed(error))
+      },
+      expected: { _ in Array(live.status == .loaded ? live.snapshot : mirror.snapshot) },
+      spoil: { _ in
+        // The shown source last. Otherwise, the other one would take over.
+        mirror.setStatus(.failed(error))
+        live.setStatus(.failed(error))
+      },
+      repair: { _ in
+        live.setStatus(.loaded)
+        mirror.setStatus(.loaded)
+      })
+  }
+
   // MARK: Lifetimes
 
   @Test func `releasing the fallback source releases its sources and its timer`() {

@@ -19,7 +19,7 @@ private enum Step: Hashable {
     (0..<3).map { .fail($0) } + (0..<3).map { .load($0) } + [3, 5, 30].map { .pass(seconds: $0) }
 }
 
-/// What three sources and a fallback source show, second by second, for the limits 5 and 30 seconds.
+/// Three sources and the one that is shown, second by second, for the limits 5 and 30 seconds.
 private struct FallbackModel {
   struct Source {
     var contents: [TestElement] = []
