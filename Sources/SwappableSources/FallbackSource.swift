@@ -102,7 +102,7 @@ private struct ShownChoice<Element: Differentiable & Sendable>: PropertyOperator
   }
 }
 
-/// A source as it is passed to the container, with the reason why.
+/// A source as it is passed to the container, with its choice.
 private final class ChosenSource<Element: Differentiable & Sendable>: DataSource {
   let source: any DataSource<Element>
   let choice: FallbackSource<Element>.Choice
@@ -221,7 +221,10 @@ private final class FallbackControl<Element: Differentiable & Sendable>: Sendabl
   private func carryOut(_ due: Due) {
     if let deadline = due.deadline { state.withLock { $0.alarm }?.ring(at: deadline) }
     if let choice = due.choice {
-      container.swap(to: ChosenSource(sources[choice.offset], choice))
+      let swap = container.swap(to: ChosenSource(sources[choice.offset], choice))
+      assert(
+        [.swapped, .unchanged].contains(swap.outcomeIfKnown),
+        "the container and the machine disagree: \(String(describing: swap.outcomeIfKnown))")
       latestChoice.value = choice
     } else if due.isWaiting {
       let statuses = sources.map { $0.collection.current.state.status }
