@@ -101,8 +101,8 @@ struct Layout {
 
   private var keys: TerminalLine {
     let swaps = names.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "   ")
-    let decision = model.refusal == nil ? "" : "   a accept   r reject"
-    let long = "Keys:  \(swaps)   4 empty\(decision)   s sort   q quit"
+    let other = model.refusal == nil ? "s sort" : "a accept   r reject"
+    let long = "Keys:  \(swaps)   4 empty   \(other)   q quit"
     return TerminalLine(
       TerminalText.width(long) <= size.columns
         ? long : "1 2 3 4 swap  \(model.refusal == nil ? "" : "a r decide  ")q quit",
