@@ -52,7 +52,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       snapshot, revision: 0, status: status,
       hasLoaded: status.state == .loaded || !snapshot.isEmpty)
     collection = LiveCollection(
-      Node(domain: Domain(pauseHook: pauseHook), state: StateBox(state)))
+      Node(
+        domain: Domain(pauseHook: pauseHook), state: StateBox(state),
+        type: CollectionProperty<Element>.self))
   }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.

@@ -23,7 +23,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   init(pauseHook: PauseHook?) {
     root = Node(
       domain: Domain(pauseHook: pauseHook),
-      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance())
+      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance(),
+      type: SwappableContainer<Element>.self)
     root.openEntrance()
   }
 
