@@ -228,6 +228,7 @@ extension CollectionProperty {
     draft.close()
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
+      if let error = status.error { collection.record(error) }
       return state.advanced(to: changeset.map { (draft.contents, $0) }, status: status)
     }
     return changeset.map { state.changed(to: draft.contents, by: $0) }

@@ -186,7 +186,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .reportHold(let attachment):
       SourceAttachment<Element>.cast(attachment).handle.hold()
     case .resolve(let attachment, let outcome):
-      SourceAttachment<Element>.cast(attachment).handle.resolve(outcome)
+      let attachment = SourceAttachment<Element>.cast(attachment)
+      if let count = withLock({ _ in attachment.changeCount }),
+        outcome == .swapped || outcome == .unchanged
+      {
+        root.record(.swap, since: attachment.begin, changes: count)
+      }
+      attachment.handle.resolve(outcome)
     case .deliver:
       root.domain.deliver()
     case .wakeWaiters:
@@ -297,6 +303,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
     let changeset = old.snapshot.changeset(to: new.state.snapshot)
+    withLock { _ in attachment.changeCount = changeset.changeCount }
     let reason = changeGuard?.refuses(
       CollectionChange(
         before: old.snapshot, after: new.state.snapshot, revisionBefore: old.revision,
@@ -313,7 +320,8 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 {
   // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
 
-  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation` and `join`. `handle` changes
+  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation`, `join` and
+  // `changeCount`. `handle` changes
   // only before another thread has the attachment: in the initializer, and when a swap that its thread
   // requested joins an earlier one.
 
@@ -327,6 +335,9 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   var observation: Disposable?
   /// The number by which flushes wait for the difference.
   var join: UInt64 = 0
+  /// The time at which the swap was requested, and the number of elements that it changes, for explanations.
+  let begin = Meter.now
+  var changeCount: Int?
 
   init(
     _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>?,

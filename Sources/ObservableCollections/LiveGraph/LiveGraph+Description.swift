@@ -6,7 +6,8 @@ extension LiveGraph: CustomStringConvertible {
     var printer = Printer(graph: self)
     if let last = nodes.indices.last { printer.add(last, first: "", rest: "") }
     if nodes.last?.work == nil {
-      printer.lines.append("The work is not counted. To count it, call countWork() before the changes.")
+      printer.lines.append(
+        "The work is not counted. To count it, call countWork() before the changes.")
     }
     return printer.lines.joined(separator: "\n")
   }
@@ -40,7 +41,8 @@ extension LiveGraph: CustomStringConvertible {
         lines.append("\(first)\(position + 1) \(node.title), as above")
         return
       }
-      lines.append("\(first)\(position + 1) \(([node.title] + node.contents).joined(separator: ", "))")
+      lines.append(
+        "\(first)\(position + 1) \(([node.title] + node.contents).joined(separator: ", "))")
       let shown = node.inputs.prefix(Self.maximumInputs)
       let hidden = node.inputs.count - shown.count
       for line in details(of: node) { lines.append(rest + (shown.isEmpty ? "  " : "│ ") + line) }
@@ -53,7 +55,9 @@ extension LiveGraph: CustomStringConvertible {
 
     private func details(of node: Node) -> [String] {
       var lines = node.source?.lines(isContainer: !node.inputs.isEmpty) ?? []
-      guard let work = node.work, work.passCount > 0 || work.observerTime > .zero else { return lines }
+      guard let work = node.work, work.passCount > 0 || work.observerTime > .zero else {
+        return lines
+      }
       var parts = ["\(count(work.passCount, "pass", "passes")) in \(share(work.time))"]
       if work.changesIn > 0 { parts.append("in: \(changes(work.changesIn, work.elementsIn))") }
       parts.append("out: \(changes(work.changesOut, work.elementsOut))")
@@ -69,7 +73,8 @@ extension LiveGraph: CustomStringConvertible {
     /// A time, its share of the total, and a mark if it is the longest.
     private func share(_ time: Duration) -> String {
       let percent = total > .zero ? Int((time / total * 100).rounded()) : 0
-      return "\(time.text) (\(percent)%)\(time == longest && time > .zero ? " ← the most time" : "")"
+      return
+        "\(time.text) (\(percent)%)\(time == longest && time > .zero ? " ← the most time" : "")"
     }
   }
 }

@@ -129,15 +129,7 @@ extension LiveGraph.Trace {
 
 extension LiveGraph.Trace.Step {
   fileprivate init(_ step: WorkStep, dropped: Int) {
-    action =
-      switch step.action {
-      case .commit: .commit
-      case .pass: .pass
-      case .swap: .swap
-      case .load: .load
-      case .reload: .reload
-      case .refetch: .refetch
-      }
+    action = Action(rawValue: step.action.rawValue) ?? .commit
     (kind, label) = (step.name.kind, step.name.label)
     (count, nodeCount) = (step.changes, step.nodes)
     (duration, longest) = (.nanoseconds(step.time), .nanoseconds(step.longest))
