@@ -29,7 +29,7 @@ import Testing
     #expect(end.explain().nodes.map(\.label) == ["prices", "rows"])
     #expect(
       end.explain().description == """
-        2 Reversed "rows", 3 elements, loaded
+        2 Reversal "rows", 3 elements, loaded
         └ 1 CollectionProperty "prices", 3 elements, loaded
         The work is not counted. To count it, call countWork() before the changes.
         """)
@@ -50,12 +50,12 @@ import Testing
     let shared = source.filter { $0.id > 1 }
     let end = shared.map { $0 }.concatenated(with: shared)
     let graph = end.explain()
-    #expect(graph.nodes.map(\.kind) == ["CollectionProperty", "Filter", "Map", "Concatenated"])
+    #expect(graph.nodes.map(\.kind) == ["CollectionProperty", "Filter", "Map", "Concatenation"])
     #expect(graph.nodes.last?.inputs == [2, 1])
     #expect(
       graph.description.hasPrefix(
         """
-        4 Concatenated, 4 elements, loaded
+        4 Concatenation, 4 elements, loaded
         ├ 3 Map, 2 elements, loaded
         │ └ 2 Filter, 2 elements, loaded
         │   └ 1 CollectionProperty, 3 elements, loaded
@@ -67,13 +67,13 @@ import Testing
     let other = Items([7]).labeled("other")
     let end = source.concatenated(with: other.map { $0 })
     #expect(
-      kinds(end) == ["CollectionProperty", "CollectionProperty", "Map", "Concatenated"])
+      kinds(end) == ["CollectionProperty", "CollectionProperty", "Map", "Concatenation"])
     #expect(end.explain().nodes[1].label == "other")
   }
 
   @Test func `the children of a flat map are inputs, and many of them are cut`() {
-    let lists = (0..<30).map { Items([TestElement(id: $0)]) }
-    let parents = Items((0..<30).map { TestElement(id: $0) })
+    let lists = (0..<30).map { Items([TestElement($0)]) }
+    let parents = Items((0..<30).map { TestElement($0) })
     let end = parents.flatMap { parent -> Items in lists[parent.id] }
     let graph = end.explain()
     #expect(graph.nodes.count == 32)
@@ -82,8 +82,7 @@ import Testing
   }
 
   @Test func `groups, aggregates and guards are explained`() throws {
-    let groups = source.grouped { $0.id % 2 }
-    let group = try #require(groups.group(for: 1))
+    let group = source.indexed { $0.id % 2 }[1]
     #expect(group.explain().nodes.map(\.kind).first == "CollectionProperty")
     #expect(kinds(source.guarded(by: .count(atLeast: 1))) == ["CollectionProperty", "Guard"])
   }
@@ -97,7 +96,7 @@ import Testing
     #expect(end.explain().nodes.allSatisfy { $0.work == nil })
     source.append(5)
     source.append(0)
-    source.removeLast()
+    source.remove(at: source.count - 1)
     let counts = end.explain().nodes.map(\.work)
     #expect(counts.map { $0?.passCount } == [3, 3, 1])
     #expect(counts.map { $0?.elementsIn } == [0, 3, 1])
@@ -129,7 +128,7 @@ import Testing
       return element
     }.labeled("slow").sorted { $0.id < $1.id }
     let work = end.countWork()
-    for id in 5..<10 { source.append(TestElement(id: id)) }
+    for id in 5..<10 { source.append(TestElement(id)) }
     let graph = end.explain()
     #expect(graph.slowest?.label == "slow")
     #expect(try #require(graph.slowest?.work?.time) >= .milliseconds(100))
@@ -195,7 +194,7 @@ import Testing
 
   @Test func `the oldest steps are dropped if nobody reads`() async throws {
     var steps = source.trace().makeAsyncIterator()
-    for id in 0..<1_000 { source.append(TestElement(id: id)) }
+    for id in 0..<1_000 { source.append(TestElement(id)) }
     let first = try #require(await steps.next())
     #expect(first.droppedCount == 1_000)
     #expect("\(first)".hasSuffix("(1000 earlier steps were dropped)"))

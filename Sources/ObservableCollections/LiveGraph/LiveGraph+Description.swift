@@ -15,8 +15,10 @@ extension LiveGraph: CustomStringConvertible {
   /// The lines of a description.
   private struct Printer {
     let graph: LiveGraph
+    /// The time of all nodes and observers.
     let total: Duration
-    let longest: Duration
+    /// The longest time, or `nil` if there are not several to compare.
+    let longest: Duration?
     var lines: [String] = []
     var described: Set<Int> = []
 
@@ -26,8 +28,9 @@ extension LiveGraph: CustomStringConvertible {
     init(graph: LiveGraph) {
       self.graph = graph
       let times = graph.nodes.compactMap(\.work).flatMap { [$0.time, $0.observerTime] }
+        .filter { $0 > .zero }
       total = times.reduce(.zero, +)
-      longest = times.max() ?? .zero
+      longest = times.count > 1 ? times.max() : nil
     }
 
     /// Adds a node, and everything below it.
@@ -58,7 +61,7 @@ extension LiveGraph: CustomStringConvertible {
       guard let work = node.work, work.passCount > 0 || work.observerTime > .zero else {
         return lines
       }
-      var parts = ["\(count(work.passCount, "pass", "passes")) in \(share(work.time))"]
+      var parts = ["\(counted(work.passCount, "pass", "passes")) in \(share(work.time))"]
       if work.changesIn > 0 { parts.append("in: \(changes(work.changesIn, work.elementsIn))") }
       parts.append("out: \(changes(work.changesOut, work.elementsOut))")
       lines.append(parts.joined(separator: "; "))
@@ -67,14 +70,14 @@ extension LiveGraph: CustomStringConvertible {
     }
 
     private func changes(_ changes: Int, _ elements: Int) -> String {
-      "\(count(changes, "change", "changes")) of \(count(elements, "element", "elements"))"
+      "\(counted(changes, "change", "changes")) of \(counted(elements, "element", "elements"))"
     }
 
     /// A time, its share of the total, and a mark if it is the longest.
     private func share(_ time: Duration) -> String {
-      let percent = total > .zero ? Int((time / total * 100).rounded()) : 0
-      return
-        "\(time.text) (\(percent)%)\(time == longest && time > .zero ? " ← the most time" : "")"
+      guard let longest else { return time.text }
+      let percent = Int((time / total * 100).rounded())
+      return "\(time.text) (\(percent)%)\(time == longest ? " ← the most time" : "")"
     }
   }
 }
@@ -85,8 +88,8 @@ extension LiveGraph.Node {
 
   fileprivate var contents: [String] {
     var parts: [String] = []
-    if let elementCount { parts.append(count(elementCount, "element", "elements")) }
-    if observerCount > 0 { parts.append(count(observerCount, "observer", "observers")) }
+    if let elementCount { parts.append(counted(elementCount, "element", "elements")) }
+    if observerCount > 0 { parts.append(counted(observerCount, "observer", "observers")) }
     if let status {
       // The diagnostics are among the reasons for the mode of a source, and repeated downstream.
       parts.append(SourceStatus(status.state).description)
@@ -101,8 +104,10 @@ extension LiveGraph.Source {
     var lines = location.map { [$0] } ?? []
     if let mode { lines.append(reason.map { "\(mode): \($0)" } ?? mode) }
     if loadCount > 0 {
-      let work = isContainer ? count(loadCount, "swap", "swaps") : count(loadCount, "load", "loads")
-      lines.append("\(work) in \(loadTime.text), the last in \(lastLoadTime.text)")
+      let work =
+        isContainer ? counted(loadCount, "swap", "swaps") : counted(loadCount, "load", "loads")
+      let last = loadCount > 1 ? ", the last in \(lastLoadTime.text)" : ""
+      lines.append("\(work) in \(loadTime.text)\(last)")
     }
     if let lastFault { lines.append("last error: \(lastFault)") }
     return lines
@@ -110,7 +115,7 @@ extension LiveGraph.Source {
 }
 
 /// Returns a number and a noun.
-private func count(_ number: Int, _ one: String, _ many: String) -> String {
+func counted(_ number: Int, _ one: String, _ many: String) -> String {
   "\(number) \(number == 1 ? one : many)"
 }
 

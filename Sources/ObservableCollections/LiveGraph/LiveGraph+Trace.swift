@@ -116,7 +116,8 @@ extension LiveGraph.Trace {
     public let count: Int
     /// The number of nodes that a pass has computed.
     public let nodeCount: Int
-    /// The duration of the step. A commit has none.
+    /// The duration of the step, which is zero for a commit. That of a pass excludes the passes that follow in lists of other
+    /// domains.
     public let duration: Duration
     /// In a pass, the time of the node that has taken the most time, or of its observers.
     public let longest: Duration
@@ -141,12 +142,12 @@ extension LiveGraph.Trace.Step: CustomStringConvertible {
   /// The step on one line.
   public var description: String {
     let name = label.map { "\(kind) \"\($0)\"" } ?? kind
-    let elements = "\(count) \(count == 1 ? "element" : "elements")"
+    let elements = counted(count, "element", "elements")
     let text =
       switch action {
-      case .commit: "commit \(name): \(elements)"
+      case .commit: "commit \(name): \(count == 0 ? "status" : elements)"
       case .pass:
-        "pass: \(nodeCount) nodes, \(count) changed, \(duration.text); the most in "
+        "pass: \(counted(nodeCount, "node", "nodes")), \(count) changed, \(duration.text); the most in "
           + "\(isObserving ? "observers of " : "")\(name): \(longest.text)"
       case .swap, .load, .reload, .refetch:
         "\(action.rawValue) \(name): \(elements), \(duration.text)"

@@ -351,12 +351,13 @@ extension Domain {
   private func run(_ next: Next) {
     guard let root = next.root else { return }
     let meter = next.meter
-    meter?.resume(isNewPass: true)
+    meter?.resume()
     var (changed, number) = propagate(next, from: root, meter)
     pause(at: .published)
     // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
     if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
     pass.exits = 0
+    meter?.pause()
     for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
     root.reportDroppedChange()

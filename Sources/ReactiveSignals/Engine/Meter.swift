@@ -16,7 +16,8 @@ package final class Meter: @unchecked Sendable {
 
   /// The time of the last read of the clock.
   @exclusivity(unchecked) private var last: UInt64 = 0
-  @exclusivity(unchecked) private var begin: UInt64 = 0
+  /// The time of the current pass so far.
+  @exclusivity(unchecked) private var total: UInt64 = 0
   /// The number of nodes that the current pass has computed.
   @exclusivity(unchecked) private var nodes = 0
   @exclusivity(unchecked) private var longest: (node: Node, time: UInt64, isObserving: Bool)?
@@ -30,11 +31,11 @@ package final class Meter: @unchecked Sendable {
   /// The time of a clock that never goes back, in nanoseconds.
   package static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
 
-  /// Begins a pass, or continues it after work that belongs to no node.
-  func resume(isNewPass: Bool = false) {
-    last = Meter.now
-    if isNewPass { (begin, nodes) = (last, 0) }
-  }
+  /// Begins a pass, or continues it.
+  func resume() { last = Meter.now }
+
+  /// Interrupts a pass, because other domains run theirs.
+  func pause() { _ = lap() }
 
   /// Counts a node that was computed.
   func count(_ node: Node) {
@@ -61,11 +62,11 @@ package final class Meter: @unchecked Sendable {
 
   /// Ends a pass.
   func endPass(changed: Int) {
-    defer { longest = nil }
+    defer { (longest, nodes, total) = (nil, 0, 0) }
     guard let longest else { return }
     trace {
       WorkStep(
-        .pass, longest.node.name, changes: changed, nodes: nodes, time: last &- begin,
+        .pass, longest.node.name, changes: changed, nodes: nodes, time: total,
         longest: longest.time, isObserving: longest.isObserving)
     }
   }
@@ -79,9 +80,10 @@ package final class Meter: @unchecked Sendable {
 
   /// The time since the last call.
   private func lap() -> UInt64 {
-    let now = Meter.now
-    defer { last = now }
-    return now &- last
+    let (now, before) = (Meter.now, last)
+    last = now
+    total &+= now &- before
+    return now &- before
   }
 }
 
