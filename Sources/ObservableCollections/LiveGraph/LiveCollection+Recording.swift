@@ -1,6 +1,6 @@
 import ReactiveSignals
 
-// A source calls these methods, so that explanations and traces show how it works.
+// A source calls these methods. Explanations and traces show what it reports.
 extension LiveCollection {
   /// Sets the type of the source that feeds the collection, and the place from which it reads.
   package func describe(as source: Any.Type, location: String? = nil) {

@@ -99,7 +99,7 @@ extension LiveGraph.Node {
 }
 
 extension LiveGraph.Source {
-  /// - Parameter isContainer: A Boolean value that indicates whether the work is that of a container.
+  /// - Parameter isContainer: A Boolean value that indicates whether a container has done the work.
   fileprivate func lines(isContainer: Bool) -> [String] {
     var lines = location.map { [$0] } ?? []
     if let mode { lines.append(reason.map { "\(mode): \($0)" } ?? mode) }

@@ -50,7 +50,7 @@ public struct LiveGraph: Sendable {
     public let lastFault: String?
   }
 
-  /// The work of a node since somebody has begun to count.
+  /// The work of a node since counting has begun.
   public struct Work: Sendable {
     /// The number of passes that have computed the node.
     public let passCount: Int
@@ -101,7 +101,7 @@ extension DataSource {
 
   /// Begins to count the work of everything upstream, for ``explain()``.
   ///
-  /// The counts begin at zero, unless somebody counts already. Sources that are connected later, for example by a swap,
+  /// The counts begin at zero, unless the work is counted already. Sources that are connected later, for example by a swap,
   /// are counted too. Counting adds a few reads of a clock to each change.
   ///
   /// - Returns: A handle. Releasing it stops counting.

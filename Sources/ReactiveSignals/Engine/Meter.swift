@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Counts the work of a domain, as long as somebody has asked for it.
+/// Counts the work of a domain, as long as a measurement requests it.
 ///
 /// The delivering thread reads the clock once after each node that it computes. The time between two reads belongs to
 /// that node.
