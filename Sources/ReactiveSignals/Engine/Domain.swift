@@ -356,13 +356,14 @@ extension Domain {
     pause(at: .published)
     // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
     if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
+    let isInterrupted = pass.exits > 0
     pass.exits = 0
-    meter?.pause()
+    if isInterrupted { meter?.pause() }
     for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
-    meter?.resume()
+    if isInterrupted { meter?.resume() }
     for node in changed where node.mustDeliver {
       node.deliver(number)
       meter?.countObservers(of: node)

@@ -45,7 +45,7 @@ package final class Meter: @unchecked Sendable {
     if tracers.isEmpty { return }
     note(node, time, isObserving: false)
     if node.height == 0, !node.isConnection, let update = node.update {
-      trace { WorkStep(.commit, node.name, changes: update.size.changes) }
+      trace { WorkStep(.commit, node.name, changes: update.changeCount) }
     }
   }
 
@@ -126,14 +126,14 @@ package final class NodeWork: Sendable {
   fileprivate func count(_ node: Node, time spent: UInt64) {
     passes.increase(by: 1)
     time.increase(by: Int(spent))
-    for input in node.inputs {
-      guard let update = input.update, update.hasChange else { continue }
+    for index in node.inputs.indices {
+      guard let update = node.inputs[index].update, update.hasChange else { continue }
       changesIn.increase(by: 1)
-      elementsIn.increase(by: update.size.changes)
+      elementsIn.increase(by: update.changeCount)
     }
     if let update = node.update, update.hasChange {
       changesOut.increase(by: 1)
-      elementsOut.increase(by: update.size.changes)
+      elementsOut.increase(by: update.changeCount)
     }
   }
 }

@@ -19,6 +19,8 @@ package protocol Update: AnyObject, Sendable {
   var hasChange: Bool { get }
   /// A Boolean value that indicates whether observers of the status receive the update.
   var isStatusStep: Bool { get }
+  /// The number of elements that the update changes.
+  var changeCount: Int { get }
   /// The number of elements that the update changes, and the number of changed elements that may be pending
   /// before updates are composed.
   var size: (changes: Int, limit: Int) { get }
