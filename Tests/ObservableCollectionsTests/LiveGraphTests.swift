@@ -93,7 +93,7 @@ import Testing
     let end = source.filter { $0.id > 1 }.sorted { $0.id < $1.id }
     source.append(4)
     let work = end.countWork()
-    #expect(end.explain().nodes.allSatisfy { $0.work == nil })
+    #expect(end.explain().nodes.allSatisfy { $0.work?.passCount == 0 })
     source.append(5)
     source.append(0)
     source.remove(at: source.count - 1)
@@ -154,6 +154,23 @@ import Testing
         $0.contains("observers: ") && $0.hasSuffix("← the most time")
       })
     withExtendedLifetime((work, observation)) {}
+  }
+
+  @Test func `slow reads of a source are marked`() throws {
+    let (fast, slow) = (Items([1]).labeled("fast"), Items([2]).labeled("slow"))
+    let rows = fast.concatenated(with: slow)
+    let start = LiveCollection<TestElement>.recordingTime &- 1_000_000_000
+    slow.collection.record(.load, since: start, count: 1)
+    let work = rows.countWork()
+    slow.collection.record(.refetch, since: start, count: 1)
+    slow.append(3)
+    fast.append(4)
+    let graph = rows.explain()
+    #expect(graph.slowest?.label == "slow")
+    let marked = graph.description.split(separator: "\n").filter { $0.contains("← the most time") }
+    #expect(marked.count == 1)
+    #expect(marked[0].contains("2 loads in 2.0 s; the last in 1.0 s; counted: 1.0 s ("))
+    withExtendedLifetime(work) {}
   }
 
   @Test func `the last error of a source stays after it has recovered`() {

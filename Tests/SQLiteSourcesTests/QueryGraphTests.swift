@@ -29,9 +29,11 @@ import Testing
     #expect(rows.explain().nodes[0].source?.mode == nil)
     let recorder = SourceRecorder(rows)
     try await recorder.wait { $0.state == .loaded && $0.contents.count == 5 }
+    let work = rows.countWork()
     try writer.execute("INSERT INTO item VALUES (4, 'd')")
     try await recorder.wait { $0.contents.count == 7 }
     let graph = rows.explain()
+    work.dispose()
     let queries = graph.nodes.filter { $0.kind == "SQLiteDataSource" }
     #expect(queries.map(\.label) == ["fast", "slow"])
     #expect(queries.map { $0.source?.mode } == ["incremental", "refetch"])
@@ -45,6 +47,8 @@ import Testing
         "refetch: The whole query runs again after each change, because it groups rows. "
           + "To read only changed rows, "))
     #expect(lines[line + 3].contains("loads in "))
+    #expect(lines[line + 3].contains("counted: "))
+    #expect(try #require(queries[1].work?.loadTime) > .zero)
   }
 
   @Test func `a trace tells a refetch from a read of changed rows`() async throws {

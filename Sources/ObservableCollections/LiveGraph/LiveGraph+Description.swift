@@ -15,7 +15,7 @@ extension LiveGraph: CustomStringConvertible {
   /// The lines of a description.
   private struct Printer {
     let graph: LiveGraph
-    /// The time of all nodes and observers.
+    /// The time of all nodes, observers and reads.
     let total: Duration
     /// The longest time, or `nil` if there are not several to compare.
     let longest: Duration?
@@ -27,7 +27,7 @@ extension LiveGraph: CustomStringConvertible {
 
     init(graph: LiveGraph) {
       self.graph = graph
-      let times = graph.nodes.compactMap(\.work).flatMap { [$0.time, $0.observerTime] }
+      let times = graph.nodes.compactMap(\.work).flatMap(\.times)
         .filter { $0 > .zero }
       total = times.reduce(.zero, +)
       longest = times.count > 1 ? times.max() : nil
@@ -57,16 +57,33 @@ extension LiveGraph: CustomStringConvertible {
     }
 
     private func details(of node: Node) -> [String] {
-      var lines = node.source?.lines(isContainer: !node.inputs.isEmpty) ?? []
-      guard let work = node.work, work.passCount > 0 || work.observerTime > .zero else {
-        return lines
+      var lines: [String] = []
+      if let source = node.source {
+        lines = source.lines
+        if source.loadCount > 0 { lines.append(loads(of: node, source)) }
+        if let fault = source.lastFault { lines.append("last error: \(fault)") }
       }
+      guard let work = node.work else { return lines }
+      if work.passCount == 0 { return lines + ["0 passes"] }
       var parts = ["\(counted(work.passCount, "pass", "passes")) in \(share(work.time))"]
       if work.changesIn > 0 { parts.append("in: \(changes(work.changesIn, work.elementsIn))") }
       parts.append("out: \(changes(work.changesOut, work.elementsOut))")
       lines.append(parts.joined(separator: "; "))
       if work.observerTime > .zero { lines.append("observers: \(share(work.observerTime))") }
       return lines
+    }
+
+    private func loads(of node: Node, _ source: Source) -> String {
+      let isContainer = !node.inputs.isEmpty
+      let loads =
+        isContainer
+        ? counted(source.loadCount, "swap", "swaps") : counted(source.loadCount, "load", "loads")
+      let since = node.work?.loadTime ?? .zero
+      let time = since == source.loadTime ? share(since) : source.loadTime.text
+      var text = "\(loads) in \(time)"
+      if source.loadCount > 1 { text += "; the last in \(source.lastLoadTime.text)" }
+      if since > .zero, since != source.loadTime { text += "; counted: \(share(since))" }
+      return text
     }
 
     private func changes(_ changes: Int, _ elements: Int) -> String {
@@ -99,18 +116,9 @@ extension LiveGraph.Node {
 }
 
 extension LiveGraph.Source {
-  /// - Parameter isContainer: A Boolean value that indicates whether a container has done the work.
-  fileprivate func lines(isContainer: Bool) -> [String] {
-    var lines = location.map { [$0] } ?? []
-    if let mode { lines.append(reason.map { "\(mode): \($0)" } ?? mode) }
-    if loadCount > 0 {
-      let work =
-        isContainer ? counted(loadCount, "swap", "swaps") : counted(loadCount, "load", "loads")
-      let last = loadCount > 1 ? ", the last in \(lastLoadTime.text)" : ""
-      lines.append("\(work) in \(loadTime.text)\(last)")
-    }
-    if let lastFault { lines.append("last error: \(lastFault)") }
-    return lines
+  /// The place and the mode.
+  fileprivate var lines: [String] {
+    [location, mode.map { mode in reason.map { "\(mode): \($0)" } ?? mode }].compactMap(\.self)
   }
 }
 

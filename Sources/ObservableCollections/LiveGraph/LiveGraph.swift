@@ -66,9 +66,11 @@ public struct LiveGraph: Sendable {
     public let time: Duration
     /// The time of immediate observers of the node.
     public let observerTime: Duration
+    /// The time of the reads of a source.
+    public let loadTime: Duration
   }
 
-  /// The node that has taken the most time, together with its observers, or `nil` if no work is counted.
+  /// The node that has taken the most time, together with its observers and its reads, or `nil` if no work is counted.
   public var slowest: Node? {
     nodes.filter { ($0.work?.totalTime ?? .zero) > .zero }
       .max { $0.work?.totalTime ?? .zero < $1.work?.totalTime ?? .zero }
@@ -171,7 +173,7 @@ extension LiveGraph.Node {
     (elementCount, status) = (state?.elementCount, state?.status)
     observerCount = portrait.observers
     source = portrait.facts.flatMap(LiveGraph.Source.init)
-    work = portrait.work.map(LiveGraph.Work.init)
+    work = portrait.work.map { LiveGraph.Work($0, loadTime: portrait.countedLoadTime) }
   }
 }
 
@@ -185,12 +187,16 @@ extension LiveGraph.Source {
 }
 
 extension LiveGraph.Work {
-  fileprivate init(_ counts: NodeWork.Counts) {
+  fileprivate init(_ counts: NodeWork.Counts, loadTime: UInt64) {
     passCount = counts.passes
     (changesIn, elementsIn) = (counts.changesIn, counts.elementsIn)
     (changesOut, elementsOut) = (counts.changesOut, counts.elementsOut)
     (time, observerTime) = (.nanoseconds(counts.time), .nanoseconds(counts.observerTime))
+    self.loadTime = .nanoseconds(loadTime)
   }
 
-  var totalTime: Duration { time + observerTime }
+  /// The times of which the longest is marked.
+  var times: [Duration] { [time, observerTime, loadTime] }
+
+  var totalTime: Duration { times.reduce(.zero, +) }
 }

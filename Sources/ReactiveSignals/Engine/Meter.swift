@@ -116,8 +116,10 @@ package final class NodeWork: Sendable {
     self.epoch = epoch
   }
 
-  var counts: Counts {
-    Counts(
+  /// Returns the counts, or `nil` if they are older.
+  func counts(in epoch: UInt64) -> Counts? {
+    if epoch != self.epoch { return nil }
+    return Counts(
       passes: passes.present, changesIn: changesIn.present, elementsIn: elementsIn.present,
       changesOut: changesOut.present, elementsOut: elementsOut.present, time: time.present,
       observerTime: observerTime.present)

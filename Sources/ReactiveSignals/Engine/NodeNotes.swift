@@ -17,6 +17,8 @@ package final class NodeNotes: Sendable {
     package var loads = 0
     package var loadTime: UInt64 = 0
     package var lastLoadTime: UInt64 = 0
+    /// The time of reads since counting has begun, and which time that was.
+    fileprivate var counted: (epoch: UInt64, time: UInt64) = (0, 0)
     /// The last error of a source.
     package var fault: String?
   }
@@ -53,17 +55,20 @@ extension Node {
     package let observers: Int
     /// The counts of the node, or `nil` if its domain does not count.
     package let work: NodeWork.Counts?
+    /// The nanoseconds of reads of a source since its domain counts.
+    package let countedLoadTime: UInt64
   }
 
   /// The node at this moment.
   package var portrait: Portrait {
     let (facts, remembers) = (facts, remembers)
     return domain.lock.withLock { domain in
-      let isCounted = work != nil && work?.epoch == domain.meter?.epoch
+      let epoch = domain.meter?.epoch
       return Portrait(
         name: NodeName(type: type, label: facts?.label, remembers: remembers), facts: facts,
         state: publishedState, observers: observers.count + statusObservers.count,
-        work: isCounted ? work?.counts : nil)
+        work: epoch.map { work?.counts(in: $0) ?? NodeWork.Counts() },
+        countedLoadTime: facts?.counted.epoch == epoch ? facts?.counted.time ?? 0 : 0)
     }
   }
 
@@ -102,12 +107,16 @@ extension Node {
   ///   - changes: The number of elements that the work has read or changed.
   package func record(_ action: WorkStep.Action, since start: UInt64, changes: Int) {
     let time = Meter.now &- start
+    let meter = domain.lock.withLock { $0.meter }
     note { facts in
       facts.loads += 1
       facts.loadTime += time
       facts.lastLoadTime = time
+      // A swap mostly waits.
+      guard let meter, action != .swap else { return }
+      let counted = facts.counted.epoch == meter.epoch ? facts.counted.time : 0
+      facts.counted = (meter.epoch, counted + time)
     }
-    let meter = domain.lock.withLock { $0.meter }
     meter?.trace { WorkStep(action, name, changes: changes, time: time) }
   }
 }
