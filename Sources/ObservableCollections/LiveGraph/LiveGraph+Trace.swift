@@ -116,8 +116,9 @@ extension LiveGraph.Trace {
     public let count: Int
     /// The number of nodes that a pass has computed.
     public let nodeCount: Int
-    /// The duration of the step, which is zero for a commit. That of a pass excludes the passes that follow in lists of other
-    /// domains.
+    /// The duration of the step, which is zero for a commit.
+    ///
+    /// It excludes the passes that follow in lists of other domains.
     public let duration: Duration
     /// In a pass, the time of the node that has taken the most time, or of its observers.
     public let longest: Duration
