@@ -52,7 +52,9 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       snapshot, revision: 0, status: status,
       hasLoaded: status.state == .loaded || !snapshot.isEmpty)
     collection = LiveCollection(
-      Node(domain: Domain(pauseHook: pauseHook), state: StateBox(state)))
+      Node(
+        domain: Domain(pauseHook: pauseHook), state: StateBox(state),
+        type: CollectionProperty<Element>.self))
   }
 
   /// Edits the collection in one step. All edits in the closure are one revision and one event.
@@ -226,6 +228,7 @@ extension CollectionProperty {
     draft.close()
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
+      if let error = status.error { collection.record(error) }
       return state.advanced(to: changeset.map { (draft.contents, $0) }, status: status)
     }
     return changeset.map { state.changed(to: draft.contents, by: $0) }

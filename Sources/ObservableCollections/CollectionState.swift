@@ -97,6 +97,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
   @inlinable package var state: Event { box }
   /// The contents after the update.
   @inlinable package var after: Snapshot<Element> { box.state.snapshot }
+  @inlinable package var changeCount: Int { changeset.changeCount }
   @inlinable package var size: (changes: Int, limit: Int) { (changeset.changeCount, after.count) }
 
   @inlinable

@@ -23,7 +23,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   init(pauseHook: PauseHook?) {
     root = Node(
       domain: Domain(pauseHook: pauseHook),
-      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance())
+      state: StateBox(CollectionState<Element>(unloaded: .idle)), entrance: Entrance(),
+      type: SwappableContainer<Element>.self)
     root.openEntrance()
   }
 
@@ -123,6 +124,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   func begin(_ input: SwapStateMachine.Input) -> () -> Void {
     let turn = decide(input)
     return { self.finish(turn) }
+  }
+
+  /// Counts a swap that is done, for explanations.
+  func recordSwap(to attachment: SwapAttachment) {
+    let attachment = SourceAttachment<Element>.cast(attachment)
+    guard let count = withLock({ _ in attachment.changeCount }) else { return }
+    root.record(.swap, since: attachment.begin, changes: count)
   }
 
   private func finish(_ turn: consuming Turn) {
@@ -236,6 +244,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       if let group = attachment.group {
         group.end(outcome)
       } else {
+        if outcome == .swapped || outcome == .unchanged { recordSwap(to: attachment) }
         attachment.handle.resolve(outcome)
       }
     case .deliver:
@@ -348,6 +357,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     let context = ThreadContext.current
     let transaction = context.beginDelivery()
     let changeset = old.snapshot.changeset(to: new.state.snapshot)
+    withLock { _ in attachment.changeCount = changeset.changeCount }
     let reason = changeGuard?.refuses(
       CollectionChange(
         before: old.snapshot, after: new.state.snapshot, revisionBefore: old.revision,
@@ -364,9 +374,9 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 {
   // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
 
-  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation` and `join`. `handle` changes
-  // only before another thread has the attachment: after the initializer, and when a swap that its thread
-  // requested joins an earlier one.
+  // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation`, `join` and
+  // `changeCount`. `handle` changes only before another thread has the attachment: after the initializer, and when a swap
+  // that its thread requested joins an earlier one.
 
   /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
@@ -380,6 +390,9 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   var observation: Disposable?
   /// The number by which flushes wait for the difference.
   var join: UInt64 = 0
+  /// The time at which the swap was requested, and the number of elements that it changes, for explanations.
+  let begin = Meter.now
+  var changeCount: Int?
 
   init(
     _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>?,

@@ -54,6 +54,8 @@ protocol SwapGroupMember: AnyObject, Sendable {
   func handle(_ input: SwapStateMachine.Input)
   /// Takes the steps of an input. The caller then calls the closure, which performs the actions.
   func begin(_ input: SwapStateMachine.Input) -> () -> Void
+  /// Counts a swap that is done, for explanations.
+  func recordSwap(to attachment: SwapAttachment)
   /// Disconnects an attachment whose swap was not requested.
   func disconnect(_ attachment: SwapAttachment)
 }
@@ -245,7 +247,7 @@ final class SwapGroup: @unchecked Sendable {
       defer { (phase, members) = (.ended(outcome), []) }
       return (outcome, members)
     }
-    withExtendedLifetime(released) {}
+    for member in released { member.executor?.recordSwap(to: member.attachment) }
     handle.resolve(outcome)
   }
 

@@ -215,10 +215,12 @@ public final class ArrayDataSource<Element: Differentiable & Sendable>: Editable
   /// - Parameter elements: The first elements.
   public init(_ elements: some Sequence<Element>) {
     property = CollectionProperty(elements)
+    collection.describe(as: ArrayDataSource<Element>.self)
   }
 
   /// Creates an empty data source.
   public init() {
     property = CollectionProperty()
+    collection.describe(as: ArrayDataSource<Element>.self)
   }
 }

@@ -64,7 +64,7 @@ import Testing
       path: "tasks.db",
       query: SQLiteTableQuery(
         table: "task", columns: ["id", "title"], orderBy: [.descending("id")], limit: 20))
-    print(try open.explain())
+    print(try open.explainQuery())
     try connection.transaction {
       try connection.execute("INSERT INTO task (title, done) VALUES (?, ?)", ["Write", false])
       try connection.execute("UPDATE task SET done = ? WHERE title = ?", [true, "Test"])

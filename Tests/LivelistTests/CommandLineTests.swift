@@ -46,7 +46,7 @@ import Testing
     (["watch", "--key", "--until-eof", "json:a"], "--key=--until-eof"),
     (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
-    (["watch", "--frob", "json:a"], "--guard and --key and --until-eof"),
+    (["watch", "--frob", "json:a"], "--guard and --key and --trace and --until-eof"),
     (["watch", "json:a", "--guard"], "--guard has no value; use deletions=20%"),
     (["watch", "--guard", "deletions", "json:a"], "--guard cannot be \"deletions\""),
     (["watch", "--guard", "deletions=-1%", "json:a"], "--guard cannot be \"deletions=-1%\""),

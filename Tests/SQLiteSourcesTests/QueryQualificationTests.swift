@@ -183,13 +183,13 @@ import Testing
   @Test func `an explanation contains mode, reason, columns and plan`() throws {
     let fast = try SQLiteDataSource<Item>(
       connection: memory, sql: "SELECT id, name FROM item WHERE x > ?", arguments: [1])
-    let explanation = try fast.explain()
+    let explanation = try fast.explainQuery()
     #expect(explanation.mode == .incremental && explanation.suggestion == nil)
     #expect(explanation.columnsRead == ["item": ["id", "name", "x"]])
     #expect(explanation.plan.count == 1)
     let slow = try SQLiteDataSource<Item>(
       connection: memory, sql: "SELECT a AS id, b AS name FROM plain ORDER BY a")
-    let refusal = try slow.explain()
+    let refusal = try slow.explainQuery()
     #expect(refusal.mode == .refetch && refusal.reason.contains("no INTEGER PRIMARY KEY"))
     #expect(refusal.suggestion?.contains("declare one") == true)
     #expect(refusal.columnsRead == ["plain": ["a", "b"]])

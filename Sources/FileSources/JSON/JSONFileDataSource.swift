@@ -58,6 +58,7 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
     let path = absolutePath(path)
+    collection.describe(as: JSONFileDataSource<Element>.self, location: path)
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
       contents: contents,

@@ -65,6 +65,7 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
     let path = absolutePath(path)
+    collection.describe(as: JSONLinesDataSource<Element>.self, location: path)
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
       contents: contents,

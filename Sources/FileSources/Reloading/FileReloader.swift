@@ -50,6 +50,15 @@ enum LoadedContents<Element: Sendable> {
   case changed(Changeset, inserted: [Element], updated: [Element])
   /// Elements at the end. The first one may replace the last element that is shown.
   case appended([Element], replacingLast: Bool)
+
+  /// The number of elements that were read or changed.
+  var changeCount: Int {
+    switch self {
+    case .same: 0
+    case .whole(let elements), .appended(let elements, _): elements.count
+    case .changed(let changeset, _, _): changeset.changeCount
+    }
+  }
 }
 
 /// The implementation of a file source, which watches, reads, decodes and publishes on its own
@@ -147,11 +156,13 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
   ///
   /// - Returns: The actions that follow.
   private func read() -> [ReloadMachine.Action] {
+    let start = LiveCollection<Element>.recordingTime
     let outcome = loader.read(
       after: contents.collection.snapshot, isBeingWritten: machine.isBeingWritten,
       isGraceOver: machine.isGraceOver)
     switch outcome {
     case .loaded(let new, let isComplete):
+      record(new, since: start)
       machine.readSucceeded()
       // The source may have been released during the read.
       if hasStopped { return [] }
@@ -162,6 +173,16 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .failed(let failure):
       return machine.readFailed(failure)
     }
+  }
+
+  /// Records a read for explanations of the source.
+  private func record(_ new: LoadedContents<Element>, since start: UInt64) {
+    let polling = state.withLock { $0.watch }?.diagnostic
+    contents.collection.describe(
+      mode: polling == nil ? "notified" : "polling",
+      polling ?? "The system reports each change of the file.")
+    contents.collection.record(
+      machine.hasLoaded ? .reload : .load, since: start, count: new.changeCount)
   }
 
   /// Edits the contents, and looks for duplicate identities.

@@ -36,7 +36,8 @@ struct ReloadMachine {
   }
 
   private let timing: Timing
-  private var hasLoaded = false
+  /// A Boolean value that indicates whether a read has succeeded.
+  private(set) var hasLoaded = false
   /// The failure that the status shows.
   private var shown: ReadFailure?
   /// A Boolean value that indicates whether the grace period has ended.

@@ -88,7 +88,8 @@ extension OperatorInputs {
   ) -> ReadOnlyProperty<Operator.Value> {
     connect()
     let run = PropertyOperatorRun(wrapped, inputs)
-    let node = Node(over: inputs, remembers: true, composesSteps: true, run.compute)
+    let node = Node(
+      over: inputs, remembers: true, composesSteps: true, type: Operator.self, run.compute)
     return ReadOnlyProperty(derived: Signal(node, upstream: sources))
   }
 }

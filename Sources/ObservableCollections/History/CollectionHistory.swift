@@ -77,7 +77,7 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
     let record = HistoryRecord<Element>(retention, clock)
     let input = NodeInput(source.collection.node)
     // The record is complete before any observer receives a change, because it is made in the pass.
-    let node = Node(over: [input], remembers: true, composesSteps: true) { node in
+    let node = Node(over: [input], remembers: true, composesSteps: true, type: Self.self) { node in
       guard node.published != nil else {
         let state = StateBox<Element>.read(input.state).state
         record.begin(state)

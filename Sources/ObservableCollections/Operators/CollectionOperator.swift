@@ -170,7 +170,8 @@ public final class OperatorInputs {
   ) -> (node: Node, upstream: [any AnyObject & Sendable]) {
     connect()
     let run = OperatorRun(wrapped, inputs, collections)
-    let node = Node(over: inputs, remembers: true, composesSteps: true, run.compute)
+    let node = Node(
+      over: inputs, remembers: true, composesSteps: true, type: Operator.self, run.compute)
     return (node, sources)
   }
 }

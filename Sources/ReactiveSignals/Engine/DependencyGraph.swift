@@ -111,7 +111,10 @@ package enum DependencyGraph {
       return (true, visited)
     }
     withExtendedLifetime(visited) {}
-    if isConnected { notifyChange(of: root.domain) }
+    if isConnected {
+      notifyChange(of: root.domain)
+      root.domain.extendMeasurements(upTo: source)
+    }
     return isConnected
   }
 

@@ -61,6 +61,11 @@ package final class Domain: Sendable {
     /// Nodes that are computing their first state.
     var joining: [Node] = []
 
+    /// Counts the work of passes, if somebody has asked for it.
+    var meter: Meter?
+    /// The number of times that counting has begun.
+    var epoch: UInt64 = 0
+
     private var waiters: [Waiter] = []
     /// The number of the latest observer that received a first event, and of those still catching up.
     private var lastJoin: UInt64 = 0
@@ -267,6 +272,8 @@ extension Domain {
     var heldCommit: (any Update)?
     var unknownTickets: [Ticket] = []
     var woken: [Waiter] = []
+    /// Counts the work of the pass, or `nil`.
+    var meter: Meter?
   }
 
   /// Ends the previous pass, and takes the commits of the next one. If there are none, stops
@@ -287,6 +294,7 @@ extension Domain {
       return
     }
     next.mark = state.passesBegun + 1
+    if let meter = state.meter { next.meter = meter }
     if let entry = state.pending.takeFirst(hasEntrances: !state.entrances.isEmpty) {
       next.taken = 1
       next.root = entry.root
@@ -342,16 +350,25 @@ extension Domain {
 
   private func run(_ next: Next) {
     guard let root = next.root else { return }
-    var (changed, number) = propagate(next, from: root)
+    let meter = next.meter
+    meter?.resume()
+    var (changed, number) = propagate(next, from: root, meter)
     pause(at: .published)
     // What leaves the domain on several ways may be joined downstream, and arrives there in one pass.
     if pass.exits > 1, pass.tickets.isEmpty { pass.tickets = [Ticket([self])] }
+    let isInterrupted = pass.exits > 0
     pass.exits = 0
+    if isInterrupted { meter?.pause() }
     for node in changed { node.deliverToBoundaries(number) }
     announceTickets()
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
-    for node in changed { node.deliver(number) }
+    if isInterrupted { meter?.resume() }
+    for node in changed where node.mustDeliver {
+      node.deliver(number)
+      meter?.countObservers(of: node)
+    }
+    meter?.endPass(changed: changed.count)
     pause(at: .delivered)
     // The highest first: if this array holds the last references, a chain is not released recursively.
     while let node = changed.popLast() { node.endPass() }
@@ -360,20 +377,22 @@ extension Domain {
 
   /// Computes every node downstream of the changed roots, by height, and publishes the changed ones.
   private func propagate(
-    _ next: Next, from root: Node
+    _ next: Next, from root: Node, _ meter: Meter?
   ) -> (changed: [Node], number: UInt64) {
     let mark = next.mark
     var changed = pass.changed
     pass.changed = []
     if let number = next.published {
+      meter?.count(root)
       changed.append(root)
       return (changed, number)
     }
     if next.isComplete {
+      meter?.count(root)
       changed.append(root)
     } else {
-      compute(root, mark, &changed)
-      for root in next.otherRoots { compute(root, mark, &changed) }
+      compute(root, mark, &changed, meter)
+      for root in next.otherRoots { compute(root, mark, &changed, meter) }
     }
     var height = 1
     while true {
@@ -383,7 +402,7 @@ extension Domain {
         while let node = scheduled {
           scheduled = node.nextScheduled.take()
           pass.visits += 1
-          compute(node, mark, &changed)
+          compute(node, mark, &changed, meter)
         }
         height = min(height + 1, pass.lowestLate)
         pass.lowestLate = .max
@@ -403,8 +422,11 @@ extension Domain {
     }
   }
 
-  private func compute(_ node: Node, _ mark: UInt64, _ changed: inout [Node]) {
+  private func compute(
+    _ node: Node, _ mark: UInt64, _ changed: inout [Node], _ meter: Meter?
+  ) {
     node.compute()
+    meter?.count(node)
     guard node.isChanged else { return }
     lock.withLock { scheduleChildren(of: node, mark, &$0) }
     changed.append(node)

@@ -19,6 +19,8 @@ package protocol Update: AnyObject, Sendable {
   var hasChange: Bool { get }
   /// A Boolean value that indicates whether observers of the status receive the update.
   var isStatusStep: Bool { get }
+  /// The number of elements that the update changes.
+  var changeCount: Int { get }
   /// The number of elements that the update changes, and the number of changed elements that may be pending
   /// before updates are composed.
   var size: (changes: Int, limit: Int) { get }
@@ -49,8 +51,8 @@ package typealias Kernel = (Node) -> (any Update)?
 /// delivering thread at a time, and it hands over to the next one under that lock.
 @usableFromInline
 package final class Node: @unchecked Sendable {
-  // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers` and the
-  // counts of pending commits. It also guards `publishedState` and `hasEnded`, which
+  // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes` and
+  // the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which
   // only the delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
   // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
   // derived node owns all of them until the node is live. `observation` is set once, by the creator or by
@@ -99,7 +101,7 @@ package final class Node: @unchecked Sendable {
   /// what one of them committed.
   @exclusivity(unchecked) private var hasDroppedChange = false
   /// A Boolean value that indicates whether something receives the update of the current pass.
-  @exclusivity(unchecked) private var mustDeliver = false
+  @exclusivity(unchecked) private(set) var mustDeliver = false
   /// The pass that scheduled this node last.
   @exclusivity(unchecked) var mark: UInt64 = 0
   /// The node of the same height that is computed after this one.
@@ -122,6 +124,12 @@ package final class Node: @unchecked Sendable {
   package let entrance: Entrance?
   /// The roots that follow this node, by domain.
   @exclusivity(unchecked) private var followers: [ObjectIdentifier: Follower] = [:]
+  /// The type that has created the node, for explanations.
+  @exclusivity(unchecked) var type: Any.Type?
+  /// Further facts for explanations.
+  @exclusivity(unchecked) var notes: NodeNotes?
+  /// The counts since the domain counts, or older ones.
+  @exclusivity(unchecked) private(set) var work: NodeWork?
   /// Keeps alive the observation or the task that feeds this root.
   var observation: Disposable?
   private let isStarted = Atomic<Bool>(false)
@@ -151,14 +159,17 @@ package final class Node: @unchecked Sendable {
   ///   - state: The first state, or `nil` if there is none yet.
   ///   - remembers: A Boolean value that indicates whether the root has a state.
   ///   - entrance: The place where commits of other domains enter through this root.
+  ///   - type: The type that creates the root, for explanations.
   ///   - onStart: A closure that is called once, when the node or something derived from it is observed.
   package init(
     domain: Domain, state: Event?, remembers: Bool = true, entrance: Entrance? = nil,
+    type: Any.Type? = nil,
     onStart: (@Sendable (Node) -> Void)? = nil
   ) {
     self.domain = domain
     self.remembers = remembers
     self.entrance = entrance
+    self.type = type
     self.onStart = onStart
     composesCommits = remembers
     (publishedState, committed) = (state, state)
@@ -175,15 +186,18 @@ package final class Node: @unchecked Sendable {
   ///   - remembers: A Boolean value that indicates whether the node has a state.
   ///   - composesSteps: A Boolean value that indicates whether updates of the inputs that are published while
   ///     the node joins may become one.
+  ///   - type: The type of the operator, for explanations.
   ///   - kernel: The computation of the node.
   @usableFromInline
   package init(
-    over inputs: [NodeInput], remembers: Bool, composesSteps: Bool, _ kernel: @escaping Kernel
+    over inputs: [NodeInput], remembers: Bool, composesSteps: Bool, type: Any.Type? = nil,
+    _ kernel: @escaping Kernel
   ) {
     domain = inputs[0].node.domain
     height = inputs.reduce(0) { max($0, $1.node.height + 1) }
     self.inputs = inputs
     self.remembers = remembers
+    self.type = type
     self.kernel = kernel
     composesCommits = composesSteps
     entrance = nil
@@ -377,9 +391,8 @@ package final class Node: @unchecked Sendable {
     if update == nil { tracking.hasChanged() }
   }
 
-  /// Calls the observers that were captured when the pass was published.
+  /// Calls the observers that were captured when the pass was published. Call it if `mustDeliver` is `true`.
   func deliver(_ pass: UInt64) {
-    if !mustDeliver { return }
     if let update {
       if observers.tracking.isRead, update.hasChange { observers.tracking.hasChanged() }
       if statusObservers.tracking.isRead, update.isStatusStep {
@@ -405,6 +418,20 @@ package final class Node: @unchecked Sendable {
     }
     update = nil
     previous = nil
+  }
+
+  /// Returns the counts of this node, for the delivering thread.
+  ///
+  /// - Parameter epoch: The number of times that counting has begun in the domain.
+  func work(in epoch: UInt64) -> NodeWork {
+    if let work, work.epoch == epoch { return work }
+    let new = NodeWork(epoch: epoch)
+    let replaced = domain.lock.withLock { _ in
+      defer { work = new }
+      return work
+    }
+    withExtendedLifetime(replaced) {}
+    return new
   }
 
   // MARK: Connections

@@ -18,6 +18,7 @@ package final class SignalValue<Value: Sendable>: Update {
   @usableFromInline package var state: Event { self }
   @usableFromInline package var hasChange: Bool { true }
   @usableFromInline package var isStatusStep: Bool { false }
+  @usableFromInline package var changeCount: Int { 1 }
   @usableFromInline package var size: (changes: Int, limit: Int) { (1, .max) }
 
   // The next value replaces this one.

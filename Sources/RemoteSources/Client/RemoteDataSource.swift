@@ -24,6 +24,8 @@ public final class RemoteDataSource<Element: Differentiable & Sendable>: DataSou
   ) {
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
+    collection.describe(as: RemoteDataSource<Element>.self, location: "\(transport)")
+    collection.describe(mode: "streamed", "The server sends each change.")
     reader = RemoteReader(
       transport, contents, key: key, decoding: decoding, timing: timing, clock: clock)
   }

@@ -138,9 +138,13 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func receive(_ event: InputEvent) throws(InputEventError) {
     switch event {
     case .initial(let initial):
+      let start = LiveCollection<Element>.recordingTime
       let elements = try decode(initial.elements)
       handle(.initial(revision: initial.revision, token: initial.token)) { status in
         if !isKeyFixed { key = initial.key }
+        contents.collection.record(
+          contents.collection.current.state.hasLoaded ? .reload : .load, since: start,
+          count: elements.count)
         contents.publish(elements, status: status)
       }
     case .change(let change):

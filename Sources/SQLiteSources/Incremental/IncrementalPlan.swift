@@ -30,6 +30,11 @@ struct IncrementalPlan: Sendable, Equatable {
   /// The number of columns on which the result depends.
   var valueCount: Int
 
+  /// The reason why a query with this plan is incremental, as a sentence.
+  var reason: String {
+    "Each row of the result is one row of \"\(table)\", so changed rows are enough to update the result."
+  }
+
   /// Returns a plan for a query under the current schema, or the reason why there is none.
   ///
   /// Call this method in a transaction.

@@ -28,6 +28,8 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   var diagnostics: [SourceStatus.Diagnostic] { identities?.diagnostic.map { [$0] } ?? [] }
 
+  var mode: (SQLiteQueryExplanation.Mode, reason: String) { (.incremental, plan.reason) }
+
   // MARK: Reading the whole result
 
   func prepareRead(writer: SQLiteConnection?) {

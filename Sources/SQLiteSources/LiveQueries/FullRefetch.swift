@@ -34,6 +34,10 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
     ].compactMap(\.self)
   }
 
+  var mode: (SQLiteQueryExplanation.Mode, reason: String) {
+    (.refetch, "\(reason.sentence) \(reason.suggestion)")
+  }
+
   func read(from database: SQLiteDatabase, schemaVersion: Int64?) throws(SQLiteError) {
     pending = try database.withStatement(query.sql, query.arguments) {
       statement throws(SQLiteError) in

@@ -8,6 +8,15 @@ enum ResultChange<Element: Differentiable & Sendable> {
   /// All elements of the new result.
   case replaced([Element])
   case changed(Changeset, inserted: [Element], updated: [Element])
+
+  /// The number of elements that were read or changed.
+  var count: Int {
+    switch self {
+    case .unchanged: 0
+    case .replaced(let elements): elements.count
+    case .changed(let changeset, _, _): changeset.changeCount
+    }
+  }
 }
 
 /// Keeps the elements of a query in step with its database.
@@ -17,11 +26,13 @@ enum ResultChange<Element: Differentiable & Sendable> {
 /// mapped to elements after the transaction has ended. If an element cannot be made, the result
 /// stays as it was.
 ///
-/// A maintainer that does not follow the writer of this process needs only the first three members.
+/// A maintainer that does not follow the writer of this process needs only the first four members.
 protocol ResultMaintainer<Element>: AnyObject {
   associatedtype Element: Differentiable & Sendable
 
   var diagnostics: [SourceStatus.Diagnostic] { get }
+  /// The way in which the result is kept in step, and the reason.
+  var mode: (SQLiteQueryExplanation.Mode, reason: String) { get }
 
   /// Reads the whole result, in a transaction.
   func read(from database: SQLiteDatabase, schemaVersion: Int64?) throws(SQLiteError)
@@ -115,6 +126,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   var diagnostics: [SourceStatus.Diagnostic] { maintainer?.diagnostics ?? [] }
+
+  /// The way in which the result is kept in step, and the reason, or `nil` before the first read.
+  var mode: (SQLiteQueryExplanation.Mode, reason: String)? { maintainer?.mode }
 
   /// Reads the changes since the last call.
   ///

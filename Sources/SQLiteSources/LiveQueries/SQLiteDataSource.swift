@@ -37,7 +37,7 @@ import SwappablePrimitives
 /// commit by a `SQLiteConnection` of this process, only the rows that it has written are read. After any
 /// other commit, all rows are scanned and the changed rows are decoded. The primary key orders rows that
 /// ORDER BY leaves in no order. Any other query runs again as a whole after each commit, on a queue of the
-/// source. ``explain()`` returns the mode of a query and the reason.
+/// source. ``explainQuery()`` returns the mode of a query and the reason.
 ///
 /// The diagnostics of the status report a query that is not incremental, elements with equal identities,
 /// and a file system that must be polled.
@@ -142,6 +142,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       }
     }
     contents = CollectionProperty(status: status)
+    collection.describe(
+      as: SQLiteDataSource.self, location: "\(monitor.path ?? "in memory"): \(query.sql)")
   }
 
   deinit {
@@ -188,7 +190,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   /// database in memory through the connection that holds it.
   ///
   /// - Throws: A ``SQLiteError`` if the database cannot be read, or if its schema does not fit the query.
-  public func explain() throws(SQLiteError) -> SQLiteQueryExplanation {
+  public func explainQuery() throws(SQLiteError) -> SQLiteQueryExplanation {
     try monitor.readers.read { database throws(SQLiteError) in try query.explain(on: database) }
   }
 
@@ -220,9 +222,13 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
     guard let (changes, number) = beginning else { return }
     var retryInterval: Duration?
+    let (start, counts) = (LiveCollection<Element>.recordingTime, liveQuery.counts)
     do throws(LiveQueryError) {
       let change = try liveQuery.update(including: changes, client: number) {
         contents.collection.snapshot
+      }
+      if liveQuery.counts != counts {
+        record(change, since: start, isFirst: counts == (0, 0))
       }
       publish(change)
     } catch {
@@ -235,6 +241,15 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       if retryInterval != nil { state.unread.note(.all) }
       handle(.finished(repeatAfter: retryInterval), at: ended, &state)
     }
+  }
+
+  /// Records a read for explanations of the source.
+  private func record(_ change: ResultChange<Element>, since start: UInt64, isFirst: Bool) {
+    guard let mode = liveQuery.mode else { return }
+    collection.describe(mode: mode.0.rawValue, mode.reason)
+    let action: LiveGraph.Trace.Step.Action =
+      isFirst ? .load : mode.0 == .refetch ? .refetch : .reload
+    collection.record(action, since: start, count: change.count)
   }
 
   private func publish(_ change: ResultChange<Element>) {

@@ -39,7 +39,7 @@ struct SQLiteQuery: Sendable {
 
 /// An explanation of how a data source follows its database.
 ///
-///     print(try tasks.explain())
+///     print(try tasks.explainQuery())
 ///     // incremental: … Reads id, title of task SCAN task
 public struct SQLiteQueryExplanation: Sendable, Hashable {
   /// The way in which the result is kept up to date.
@@ -84,11 +84,8 @@ extension SQLiteQuery {
     switch try IncrementalPlan.make(for: self, on: database) {
     case .success(let plan):
       return SQLiteQueryExplanation(
-        mode: .incremental,
-        reason:
-          "Each row of the result is one row of \"\(plan.table)\", so changed rows are enough "
-          + "to update the result.",
-        suggestion: nil, columnsRead: [plan.table: plan.columnsRead],
+        mode: .incremental, reason: plan.reason, suggestion: nil,
+        columnsRead: [plan.table: plan.columnsRead],
         plan: try self.plan(of: plan.windowSQL ?? plan.scanSQL, on: database))
     case .failure(let reason):
       return SQLiteQueryExplanation(

@@ -9,6 +9,7 @@ struct Arguments {
     case groupBy = "--group-by"
     case untilEOF = "--until-eof"
     case guarding = "--guard"
+    case trace = "--trace"
     case listen = "--listen"
     case format = "--format"
     case prefer = "--prefer"
@@ -20,6 +21,7 @@ struct Arguments {
   private(set) var key: String?
   private(set) var groupField: String?
   private(set) var untilEOF = false
+  private(set) var isTraced = false
   private(set) var changeGuard: ChangeGuard<JSONElement>?
   private(set) var socketPath: String?
   private(set) var format: DiffOptions.Format?
@@ -90,6 +92,8 @@ struct Arguments {
       changeGuard = try limits(value)
     case .untilEOF:
       untilEOF = try flag(option, value)
+    case .trace:
+      isTraced = try flag(option, value)
     case .strict:
       isStrict = try flag(option, value)
     case .format:

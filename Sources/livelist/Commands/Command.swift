@@ -12,6 +12,7 @@ enum Command {
   case apply(old: SourceSpecification?)
   case merge(MergeOptions)
   case serve(ServeOptions)
+  case explain(ExplainOptions)
 
   /// Parses the arguments after the name of the program.
   init(_ arguments: [String]) throws(LivelistError) {
@@ -28,6 +29,7 @@ enum Command {
     case "apply": self = try Command.apply(&words)
     case "merge": self = try Command.merge(&words)
     case "serve": self = try Command.serve(&words)
+    case "explain": self = try Command.explain(&words)
     default:
       let kind = name.hasPrefix("-") ? "option" : "command"
       throw .usage("unknown \(kind) \"\(name)\"; \(Command.commandsHint)")
@@ -35,20 +37,20 @@ enum Command {
   }
 
   private static let commandsHint =
-    "use livelist watch, view, diff, apply, merge or serve, or see livelist --help"
+    "use livelist watch, view, diff, apply, merge, serve or explain, or see livelist --help"
 
   private static func watch(_ words: inout Arguments) throws(LivelistError) -> Command {
-    try words.parse(options: [.key, .untilEOF, .guarding])
+    try words.parse(options: [.key, .untilEOF, .guarding, .trace])
     if let text = words.text { return text }
     guard let source = words.operands.first, words.operands.count == 1 else {
       throw words.countError(
         "watch needs one source",
-        usage: "livelist watch [--key FIELD] [--guard LIMITS] [--until-eof] SOURCE")
+        usage: "livelist watch [--key FIELD] [--guard LIMITS] [--trace] [--until-eof] SOURCE")
     }
     return .watch(
       WatchOptions(
         source: try SourceSpecification(source), key: words.key,
-        changeGuard: words.changeGuard, endsWithInput: words.untilEOF))
+        changeGuard: words.changeGuard, isTraced: words.isTraced, endsWithInput: words.untilEOF))
   }
 
   private static func view(_ words: inout Arguments) throws(LivelistError) -> Command {
@@ -107,6 +109,16 @@ enum Command {
 }
 
 extension Command {
+  private static func explain(_ words: inout Arguments) throws(LivelistError) -> Command {
+    try words.parse(options: [.key])
+    if let text = words.text { return text }
+    guard let source = words.operands.first, words.operands.count == 1 else {
+      throw words.countError(
+        "explain needs one source", usage: "livelist explain [--key FIELD] SOURCE")
+    }
+    return .explain(ExplainOptions(source: try SourceSpecification(source), key: words.key))
+  }
+
   private static func serve(_ words: inout Arguments) throws(LivelistError) -> Command {
     let usage = "livelist serve [--key FIELD] --listen unix:PATH NAME=SOURCE …"
     try words.parse(options: [.key, .listen])
@@ -144,12 +156,20 @@ struct ServeOptions {
   let key: String?
 }
 
+struct ExplainOptions {
+  let source: SourceSpecification
+  /// The field that identifies elements.
+  let key: String?
+}
+
 struct WatchOptions {
   let source: SourceSpecification
   /// The field that identifies elements, in every source.
   let key: String?
   /// The guard that may refuse changes.
   let changeGuard: ChangeGuard<JSONElement>?
+  /// A Boolean value that indicates whether the steps of the work are printed on standard error.
+  let isTraced: Bool
   let endsWithInput: Bool
 }
 
@@ -191,7 +211,7 @@ extension Command {
   static let helpText = """
     livelist: live lists for any program that reads and writes lines.
 
-    livelist watch [--key FIELD] [--guard LIMITS] [--until-eof] SOURCE
+    livelist watch [--key FIELD] [--guard LIMITS] [--trace] [--until-eof] SOURCE
         Prints the events of SOURCE as JSON Lines: first the initial contents, then each change,
         and the status whenever it changes.
     livelist view [--key FIELD] [--group-by FIELD] SOURCE
@@ -214,6 +234,9 @@ extension Command {
     livelist serve [--key FIELD] --listen unix:PATH NAME=SOURCE …
         Serves lists to other processes of this user, on the socket at PATH. Each list has a name, and
         is read as the source live:unix:PATH#NAME. A reader that was away receives one change.
+    livelist explain [--key FIELD] SOURCE
+        Loads SOURCE once, and prints how it is kept in step, why, and how long it took to load. For a
+        query that runs again as a whole after each change, it says what would help.
     livelist --help
     livelist --version
 
@@ -249,6 +272,8 @@ extension Command {
                   by commas. A refused change is not printed. A status line has the state held, the
                   reason, and the number of changes. If the source changes so that the limits are
                   kept, the change is printed by itself.
+    --trace       Prints the steps of the work on standard error, one a line: each read of a source,
+                  each commit and its propagation, and each swap, with numbers of elements and times.
     --until-eof   Exits at the end of standard input, after all pending output is printed.
     --            Ends the options. All following arguments are operands.
 

@@ -43,7 +43,7 @@ extension Command {
   fileprivate var isEndless: Bool {
     switch self {
     case .watch, .view: true
-    case .serve, .help, .version, .diff, .apply, .merge: false
+    case .serve, .help, .version, .diff, .apply, .merge, .explain: false
     }
   }
 
@@ -57,6 +57,7 @@ extension Command {
     case .diff(let options): try await Diff(options: options, output: output).run()
     case .apply(let old): try await Apply(old: old, output: output).run()
     case .serve(let options): try await Serve(options: options).run()
+    case .explain(let options): try await Explain(options: options, output: output).run()
     case .merge(let options): try await Merge(options: options, output: output).run()
     }
   }

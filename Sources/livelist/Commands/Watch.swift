@@ -13,11 +13,12 @@ struct Watch {
   func run() async throws(LivelistError) {
     Interruption.watch(output)
     let source = try options.source.open(key: options.key)
-    _ = try await source.loadedSnapshot()
+    try await load(source)
     let container = SwappableContainer(source)
     let printer = EventPrinter(output)
     let guarded = options.changeGuard.map { container.guarded(by: $0) }
     let shown: any DataSource<JSONElement> = guarded ?? container
+    if options.isTraced { trace(shown) }
     let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
     let statuses = shown.observeStatus { printer.post($0, guarded?.pendingChange.value) }
     let pending = guarded?.pendingChange.observe { printer.post(shown.status, $0) }
@@ -26,6 +27,25 @@ struct Watch {
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses, pending)) {}
+  }
+
+  /// Waits until the source is loaded, and prints the steps until then.
+  private func load(_ source: any DataSource<JSONElement>) async throws(LivelistError) {
+    var steps = options.isTraced ? source.trace().makeAsyncIterator() : nil
+    _ = try await source.loadedSnapshot()
+    while let step = await steps?.next() {
+      Program.report("\(step)")
+      if step.action == .load { return }
+    }
+  }
+
+  /// Prints the steps of the work from now on.
+  private func trace(_ shown: any DataSource<JSONElement>) {
+    let steps = shown.trace().makeAsyncIterator()
+    Task.detached {
+      var steps = steps
+      while let step = await steps.next() { Program.report("\(step)") }
+    }
   }
 
   /// A Boolean value that indicates whether to read commands from standard input.

@@ -64,7 +64,7 @@ await printNextChange("another connection")
 
 // MARK: How the list follows the database
 
-print(try unread.explain().reason)
+print(try unread.explainQuery().reason)
 
 // MARK: Errors
 

@@ -94,6 +94,7 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   @usableFromInline var hasChange: Bool { true }
   /// Always `true`, because a new parent may bring another status.
   @usableFromInline var isStatusStep: Bool { true }
+  @usableFromInline var changeCount: Int { changes.count }
   @usableFromInline var size: (changes: Int, limit: Int) { (changes.count, changes.limit) }
   @usableFromInline var isComposed: Bool { false }
 

@@ -58,7 +58,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     let base = grouping.sections
     let input = NodeInput(base.node, part: followers)
     let run = GroupRun(self, input)
-    let node = Node(over: [input], remembers: true, composesSteps: true, run.compute)
+    let node = Node(
+      over: [input], remembers: true, composesSteps: true, type: Self.self, run.compute)
     let new = LiveCollection<Element>(node, upstream: [grouping])
     // Another thread may have been faster. Then its collection is used, and this one is released outside the lock.
     return use.withLock { use in

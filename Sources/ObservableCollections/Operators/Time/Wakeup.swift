@@ -25,7 +25,7 @@ extension OperatorInputs {
     guard let source = collections.first?.input.node else {
       preconditionFailure("an operator can only be woken if it follows a collection")
     }
-    let root = Node(domain: source.domain, state: SignalValue(true))
+    let root = Node(domain: source.domain, state: SignalValue(true), type: Wakeup.self)
     inputs.append(NodeInput(root))
     return Wakeup(root)
   }

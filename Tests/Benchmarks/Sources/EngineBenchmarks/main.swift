@@ -139,7 +139,7 @@ nonisolated(unsafe) var kept: [[Disposable]] = []
 
 let everything =
   all + Graphs.benchmarks + MillionRows.benchmarks + Aggregates.benchmarks
-  + SharedStructure.benchmarks
+  + SharedStructure.benchmarks + CountedWork.benchmarks
 let benchmarks = everything.filter { benchmark in
   CommandLine.arguments.dropFirst().allSatisfy { benchmark.name.contains($0) }
 }

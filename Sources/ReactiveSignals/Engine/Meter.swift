@@ -1,0 +1,177 @@
+import Dispatch
+import Synchronization
+
+/// Counts the work of a domain, as long as a measurement requests it.
+///
+/// The delivering thread reads the clock once after each node that it computes. The time between two reads belongs to
+/// that node.
+package final class Meter: @unchecked Sendable {
+  // Sendable: `epoch`, `measurements` and `tracers` are constant. The delivering thread owns the rest.
+
+  /// A number that differs whenever counting has begun anew.
+  let epoch: UInt64
+  let measurements: [Measurement]
+  /// The measurements that receive each step.
+  let tracers: [Measurement]
+
+  /// The time of the last read of the clock.
+  @exclusivity(unchecked) private var last: UInt64 = 0
+  /// The time of the current pass so far.
+  @exclusivity(unchecked) private var total: UInt64 = 0
+  /// The number of nodes that the current pass has computed.
+  @exclusivity(unchecked) private var nodes = 0
+  @exclusivity(unchecked) private var longest: (node: Node, time: UInt64, isObserving: Bool)?
+
+  init(epoch: UInt64, _ measurements: [Measurement]) {
+    self.epoch = epoch
+    self.measurements = measurements
+    tracers = measurements.filter { $0.tracer != nil }
+  }
+
+  /// The time of a clock that never goes back, in nanoseconds.
+  package static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }
+
+  /// Begins a pass, or continues it.
+  func resume() { last = Meter.now }
+
+  /// Interrupts a pass, because other domains run theirs.
+  func pause() { _ = lap() }
+
+  /// Counts a node that was computed.
+  func count(_ node: Node) {
+    let time = lap()
+    node.work(in: epoch).count(node, time: time)
+    nodes += 1
+    if tracers.isEmpty { return }
+    note(node, time, isObserving: false)
+    if node.height == 0, !node.isConnection, let update = node.update {
+      trace { WorkStep(.commit, node.name, changes: update.changeCount) }
+    }
+  }
+
+  /// Counts the calls of the observers of a node.
+  func countObservers(of node: Node) {
+    let time = lap()
+    node.work(in: epoch).observerTime.increase(by: Int(time))
+    if !tracers.isEmpty { note(node, time, isObserving: true) }
+  }
+
+  private func note(_ node: Node, _ time: UInt64, isObserving: Bool) {
+    if time >= longest?.time ?? 0 { longest = (node, time, isObserving) }
+  }
+
+  /// Ends a pass.
+  func endPass(changed: Int) {
+    defer { (longest, nodes, total) = (nil, 0, 0) }
+    guard let longest else { return }
+    trace {
+      WorkStep(
+        .pass, longest.node.name, changes: changed, nodes: nodes, time: total,
+        longest: longest.time, isObserving: longest.isObserving)
+    }
+  }
+
+  /// Passes a step to those who trace the domain.
+  func trace(_ makeStep: () -> WorkStep) {
+    if tracers.isEmpty { return }
+    let step = makeStep()
+    for tracer in tracers { tracer.tracer?(step) }
+  }
+
+  /// The time since the last call.
+  private func lap() -> UInt64 {
+    let (now, before) = (Meter.now, last)
+    last = now
+    total &+= now &- before
+    return now &- before
+  }
+}
+
+/// The counts of one node, since its domain counts.
+package final class NodeWork: Sendable {
+  // Only the delivering thread writes, so nothing is added atomically.
+
+  let epoch: UInt64
+  private let passes = Atomic<Int>(0)
+  private let changesIn = Atomic<Int>(0)
+  private let elementsIn = Atomic<Int>(0)
+  private let changesOut = Atomic<Int>(0)
+  private let elementsOut = Atomic<Int>(0)
+  private let time = Atomic<Int>(0)
+  fileprivate let observerTime = Atomic<Int>(0)
+
+  /// The counts at one moment.
+  package struct Counts: Sendable {
+    package var passes = 0
+    package var changesIn = 0
+    package var elementsIn = 0
+    package var changesOut = 0
+    package var elementsOut = 0
+    /// Nanoseconds.
+    package var time = 0
+    package var observerTime = 0
+  }
+
+  init(epoch: UInt64) {
+    self.epoch = epoch
+  }
+
+  /// Returns the counts, or `nil` if they are older.
+  func counts(in epoch: UInt64) -> Counts? {
+    if epoch != self.epoch { return nil }
+    return Counts(
+      passes: passes.present, changesIn: changesIn.present, elementsIn: elementsIn.present,
+      changesOut: changesOut.present, elementsOut: elementsOut.present, time: time.present,
+      observerTime: observerTime.present)
+  }
+
+  fileprivate func count(_ node: Node, time spent: UInt64) {
+    passes.increase(by: 1)
+    time.increase(by: Int(spent))
+    for index in node.inputs.indices {
+      guard let update = node.inputs[index].update, update.hasChange else { continue }
+      changesIn.increase(by: 1)
+      elementsIn.increase(by: update.changeCount)
+    }
+    if let update = node.update, update.hasChange {
+      changesOut.increase(by: 1)
+      elementsOut.increase(by: update.changeCount)
+    }
+  }
+}
+
+extension Atomic where Value == Int {
+  fileprivate borrowing func increase(by count: Int) {
+    store(load(ordering: .relaxed) &+ count, ordering: .relaxed)
+  }
+
+  fileprivate var present: Int { load(ordering: .relaxed) }
+}
+
+/// A step of the work in a domain, for those who trace it.
+package struct WorkStep: Sendable {
+  package enum Action: String, Sendable {
+    case commit, pass, swap, load, reload, refetch
+  }
+
+  package let action: Action
+  /// The node that has done the work. For a pass, the node that has taken the most time.
+  package let name: NodeName
+  /// The number of elements that were read or changed, or of nodes that a pass has changed.
+  package let changes: Int
+  /// The number of nodes that a pass has computed.
+  package let nodes: Int
+  /// The nanoseconds of the whole step, and of the node that has taken the most time.
+  package let time: UInt64
+  package let longest: UInt64
+  /// A Boolean value that indicates whether the observers of the node have taken the most time.
+  package let isObserving: Bool
+
+  init(
+    _ action: Action, _ name: NodeName, changes: Int, nodes: Int = 0, time: UInt64 = 0,
+    longest: UInt64 = 0, isObserving: Bool = false
+  ) {
+    (self.action, self.name, self.changes, self.nodes) = (action, name, changes, nodes)
+    (self.time, self.longest, self.isObserving) = (time, longest, isObserving)
+  }
+}

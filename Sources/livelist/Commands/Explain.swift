@@ -1,0 +1,17 @@
+import ObservableCollections
+import ReactiveSignals
+import RemoteSources
+
+/// The command `explain`: prints how a source is kept in step, and why.
+struct Explain {
+  let options: ExplainOptions
+  let output: Output
+
+  func run() async throws(LivelistError) {
+    let source = try options.source.open(key: options.key)
+    let work = source.countWork()
+    _ = try await source.loadedSnapshot()
+    let explanation = withExtendedLifetime(work) { source.explain() }
+    output.line { $0.append("\(explanation)\n") }
+  }
+}
