@@ -74,6 +74,22 @@ import Testing
     try quit()
   }
 
+  @Test func `while a swap is held, the old source stays live`() throws {
+    watching.send("swap \(try place.json("b.json", "[9]"))\n")
+    #expect(try watching.line().hasSuffix(#""deletes":4,"inserts":1,"updates":0,"moves":0}"#))
+    try place.json("a.json", "[1,2,3,4,5]")
+    #expect(
+      try watching.line().hasPrefix(#"{"event":"change","since":0,"revision":1,"deletes":[],"#))
+    // The difference from the new contents is another one.
+    #expect(try watching.line().hasSuffix(#""deletes":5,"inserts":1,"updates":0,"moves":0}"#))
+    watching.send("reject\n")
+    #expect(try watching.line() == #"{"event":"status","state":"loaded"}"#)
+    try place.json("b.json", "[1,2,3,4,5,9]")
+    try place.json("a.json", "[1,2,3,4,5,6]")
+    #expect(try watching.line().contains(#""inserts":[{"at":5,"element":6}]"#))
+    try quit()
+  }
+
   @Test func `a rejected change is forgotten until the file changes again`() throws {
     try place.json("a.json", "[]")
     #expect(try watching.line() == Self.held)

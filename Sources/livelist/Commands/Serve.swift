@@ -59,7 +59,7 @@ struct Serve {
             let names = options.lists.map(\.name).joined(separator: ", ")
             throw .input("there is no list \"\(name)\"; the lists are \(names)")
           }
-          _ = try await list.container.swap(to: source, key: list.key)
+          try await list.container.swap(to: source, key: list.key)
         case nil: break
         }
       } catch {

@@ -12,21 +12,21 @@ struct Watch {
 
   func run() async throws(LivelistError) {
     Interruption.watch(output)
-    let source = try options.source.open(key: options.key)
+    let source = try options.source.open(key: options.key, guardedBy: options.changeGuard)
     try await load(source)
     let container = SwappableContainer(source)
     let printer = EventPrinter(output)
-    let guarded = options.changeGuard.map { container.guarded(by: $0) }
-    let shown: any DataSource<JSONElement> = guarded ?? container
-    if options.isTraced { trace(shown) }
-    let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
-    let statuses = shown.observeStatus { printer.post($0, guarded?.pendingChange.value) }
-    let pending = guarded?.pendingChange.observe { printer.post(shown.status, $0) }
+    if options.isTraced { trace(container) }
+    let events = container.observe(on: .queue(printer.queue)) { printer.print($0) }
+    let statuses = container.observeStatus { printer.post($0, container.refusedChange) }
+    let refusals =
+      [container.pendingChange.observe { printer.post(container.status, $0) }]
+      + container.observeRefusals(of: source, printer)
     // Exiting the process frees the memory faster than releasing all objects.
-    if Watch.hasCommands, await performCommands(container, guarded, printer) { Program.end() }
+    if Watch.hasCommands, await performCommands(container, printer) { Program.end() }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
-    withExtendedLifetime((events, statuses, pending)) {}
+    withExtendedLifetime((events, statuses, refusals)) {}
   }
 
   /// Waits until the source is loaded, and prints the steps until then.
@@ -60,42 +60,48 @@ struct Watch {
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
   private func performCommands(
-    _ container: SwappableContainer<JSONElement>, _ guarded: ChangeGuard<JSONElement>.Source?,
-    _ printer: EventPrinter
+    _ container: SwappableContainer<JSONElement>, _ printer: EventPrinter
   ) async -> Bool {
-    let shown: any DataSource<JSONElement> = guarded ?? container
+    // The refusals of the source that is shown, and of the one that is held.
+    var refusals: [Disposable] = []
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
       // Do not merge the changes of one command with the changes of the next one.
-      await flush(shown, printer)
+      await flush(container, printer)
       var text = String(decoding: line, as: UTF8.self)
       if text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
       do throws(LivelistError) {
         switch try WatchCommand(text) {
         case .quit: return true
         case .swap(let specification):
-          let source = try await container.swap(to: specification, key: options.key)
-          printer.sourceChanged(to: source.snapshot)
-        case .accept: try pendingChange(of: guarded).accept()
-        case .reject: try pendingChange(of: guarded).reject()
+          let old = container.source
+          let source = try await container.swap(
+            to: specification, key: options.key, guardedBy: options.changeGuard)
+          refusals = [old, source].flatMap { container.observeRefusals(of: $0, printer) }
+          printer.sourceChanged(to: container.snapshot)
+        case .accept:
+          try refusedChange(of: container).accept()
+          printer.sourceChanged(to: container.snapshot)
+        case .reject: try refusedChange(of: container).reject()
         case nil: break
         }
       } catch {
         Program.report(error.message)
       }
     }
-    await flush(shown, printer)
+    await flush(container, printer)
+    withExtendedLifetime(refusals) {}
     return options.endsWithInput
   }
 
-  private func pendingChange(
-    of guarded: ChangeGuard<JSONElement>.Source?
+  private func refusedChange(
+    of container: SwappableContainer<JSONElement>
   ) throws(LivelistError) -> ChangeGuard<JSONElement>.PendingChange {
-    guard let guarded else {
+    guard options.changeGuard != nil else {
       throw .usage("no change is held, because there is no guard; start with --guard LIMITS")
     }
-    guard let pending = guarded.pendingChange.value else { throw .usage("no change is held") }
-    return pending
+    guard let refused = container.refusedChange else { throw .usage("no change is held") }
+    return refused
   }
 
   private func flush(
@@ -103,6 +109,21 @@ struct Watch {
   ) async {
     await shown.flush()
     await printer.waitUntilPrinted()
+  }
+}
+
+extension SwappableContainer<JSONElement> {
+  /// The change that a guard has refused: that of a swap, or else that of the source that is shown.
+  fileprivate var refusedChange: ChangeGuard<JSONElement>.PendingChange? {
+    pendingChange.value ?? (source as? ChangeGuard<JSONElement>.Source)?.pendingChange.value
+  }
+
+  /// Prints the status whenever the guard of a source decides, if it has one.
+  fileprivate func observeRefusals(
+    of source: (any DataSource<JSONElement>)?, _ printer: EventPrinter
+  ) -> [Disposable] {
+    guard let guarded = source as? ChangeGuard<JSONElement>.Source else { return [] }
+    return [guarded.pendingChange.observe { _ in printer.post(self.status, self.refusedChange) }]
   }
 }
 

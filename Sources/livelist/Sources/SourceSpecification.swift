@@ -1,6 +1,7 @@
 import FileSources
 import Foundation
 import ObservableCollections
+import ReactiveSignals
 import RemoteSources
 import SQLiteSources
 import SwappableSources
@@ -123,6 +124,15 @@ struct SourceSpecification: Sendable, Equatable {
 // MARK: Opening
 
 extension SourceSpecification {
+  /// Creates the data source, behind a guard if there is one.
+  func open(
+    key: String?, guardedBy changeGuard: ChangeGuard<JSONElement>?
+  ) throws(LivelistError) -> any DataSource<JSONElement> {
+    let source = try open(key: key)
+    guard let changeGuard else { return source }
+    return source.guarded(by: changeGuard)
+  }
+
   /// Creates the data source. The file need not exist yet.
   ///
   /// - Parameter key: The field that identifies elements. If it is `nil`, the first column of a
@@ -160,27 +170,41 @@ extension DataSource<JSONElement> {
 }
 
 extension SwappableContainer<JSONElement> {
-  /// Swaps to a source, and waits for the outcome.
+  /// Swaps to a source, and waits for the outcome, or until the guard refuses the change.
   ///
-  /// - Parameter key: The field that identifies elements.
+  /// - Parameters:
+  ///   - key: The field that identifies elements.
+  ///   - changeGuard: The guard of the swap, and of the new source.
   /// - Returns: The new source.
+  @discardableResult
   func swap(
-    to specification: SourceSpecification, key: String?
+    to specification: SourceSpecification, key: String?,
+    guardedBy changeGuard: ChangeGuard<JSONElement>? = nil
   ) async throws(LivelistError) -> any DataSource<JSONElement> {
     let source: any DataSource<JSONElement>
     do throws(LivelistError) {
-      source = try specification.open(key: key)
+      source = try specification.open(key: key, guardedBy: changeGuard)
     } catch {
       throw .input("cannot swap to \(specification.text): \(error.message)")
     }
-    switch await swap(to: source).outcome {
-    case .swapped, .unchanged: return source
+    switch await outcomeOrHold(of: swap(to: source, guardedBy: changeGuard)) {
+    case .swapped, .unchanged, nil: return source
     case .failed(let error):
       throw .input(
         "cannot swap to \(specification.text): \(LivelistError(cannotLoad: error).message)")
     case .superseded, .cancelled, .cycle:
       throw .input("cannot swap to \(specification.text): the swap was canceled")
     }
+  }
+
+  /// Returns the outcome of a swap, or `nil` as soon as its change is refused.
+  private func outcomeOrHold(of swap: SwapHandle) async -> SwapHandle.Outcome? {
+    let (ends, end) = AsyncStream.makeStream(of: SwapHandle.Outcome?.self)
+    let observation = pendingChange.observe { if $0 != nil { end.yield(nil) } }
+    let waiting = Task { end.yield(await swap.outcome) }
+    defer { withExtendedLifetime((observation, waiting)) {} }
+    for await first in ends { return first }
+    return nil
   }
 }
 
