@@ -130,6 +130,7 @@ let package = Package(
     page("DerivedLists"),
     page("Differences"),
     page("Swapping"),
+    page("SwapControl"),
     page("Files"),
     page("Databases", "SQLiteSources"),
     page("Orders", "SQLiteSources"),
@@ -241,7 +242,7 @@ let package = Package(
       "PlaygroundTests",
       [
         "SwapDemo", "OrdersDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences",
-        "Swapping", "Files", "Databases", "Orders", "DifferentialSynchronization",
+        "Swapping", "SwapControl", "Files", "Databases", "Orders", "DifferentialSynchronization",
         "OneWaySynchronization", "Swappable", "TerminalViews", "TestSupport",
       ]),
   ],

@@ -39,6 +39,9 @@ struct Course {
 
     try await swap(to: stores.array)
     try await swap(to: stores.array)
+
+    try await refuseEmptyList()
+    try await preview(stores.json)
     try say("at the end: \(Words.describe(container.snapshot))")
   }
 
@@ -65,6 +68,28 @@ struct Course {
     case .superseded, .cancelled, .cycle:
       throw CourseError(description: "the swap to \(store.name) was superseded or canceled")
     }
+  }
+
+  /// Swaps to an empty list, which a guard refuses.
+  private func refuseEmptyList() async throws {
+    let swap = container.swap(to: ArrayDataSource<Item>(), guardedBy: .wholeList)
+    guard let pending = container.pendingChange.value else {
+      throw CourseError(description: "the swap to an empty list was not refused")
+    }
+    try say("swap to an empty list refused: \(pending.reason)")
+    pending.reject()
+    guard case .cancelled = await swap.outcome else {
+      throw CourseError(description: "the rejected swap was not canceled")
+    }
+    try say("rejected: no event")
+  }
+
+  /// Describes what a swap would change, and then makes it.
+  private mutating func preview(_ store: some Store) async throws {
+    let preview = try await container.preview(of: store.source)
+    try say("preview of \(store.name): \(Words.describe(preview.change))")
+    preview.accept()
+    try say("accepted: \(try await nextChange().changeset.summary)")
   }
 
   private mutating func next() async throws -> CollectionEvent<Item> {

@@ -8,6 +8,11 @@ struct Item: Identifiable, Hashable, Codable, Sendable, Differentiable {
   var shelf: String
 }
 
+extension ChangeGuard<Item> {
+  /// The guard of the demo, which refuses to delete most of a list.
+  static var wholeList: Self { .deletions(atMost: .percent(75)) }
+}
+
 /// An order in which the list can be shown.
 enum ItemOrder: String, CaseIterable {
   case stored = "as stored"

@@ -43,7 +43,8 @@ struct Layout {
   private var parts: [Part] {
     let cyan = TerminalStyle(foreground: .cyan)
     let swap = TerminalText.wrapped(
-      TerminalText.printable(model.swapSentence), to: size.columns, limit: 3
+      TerminalText.printable(model.refusal.map { "Refused: \($0)" } ?? model.swapSentence),
+      to: size.columns, limit: 3
     ).map { TerminalLine($0, cyan) }
     // The number of lines is constant. Therefore, the list does not move.
     let moreOfSwap = swap.dropFirst() + repeatElement(TerminalLine(), count: 3 - swap.count)
@@ -100,9 +101,11 @@ struct Layout {
 
   private var keys: TerminalLine {
     let swaps = names.enumerated().map { "\($0 + 1) \($1)" }.joined(separator: "   ")
-    let long = "Keys:  \(swaps)   ↑ ↓ move   s sort   q quit"
+    let other = model.refusal == nil ? "s sort" : "a accept   r reject"
+    let long = "Keys:  \(swaps)   4 empty   \(other)   q quit"
     return TerminalLine(
-      TerminalText.width(long) <= size.columns ? long : "1 2 3 swap  q quit",
+      TerminalText.width(long) <= size.columns
+        ? long : "1 2 3 4 swap  \(model.refusal == nil ? "" : "a r decide  ")q quit",
       TerminalStyle(isBold: true))
   }
 }

@@ -14,6 +14,8 @@ struct ListModel {
   private(set) var sourceName: String
   /// The order of the list.
   private(set) var order = ItemOrder.stored
+  /// A sentence about the change that a guard has refused, if there is one.
+  var refusal: String?
   /// The error of the demo's last edit, if it failed.
   var editError: String?
   /// The cause of the next change.

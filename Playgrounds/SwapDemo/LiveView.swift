@@ -13,6 +13,9 @@ final class LiveView {
   private let shown: LiveCollection<Item>
   private var model: ListModel
   private var list: TerminalListView<Item>?
+  /// The swap that a guard has refused, with the name of its source.
+  private var refused: (name: String, swap: SwapHandle)?
+  private var refusals: Disposable?
 
   init(_ stores: Stores, _ screen: TerminalScreen) {
     self.stores = stores
@@ -29,6 +32,9 @@ final class LiveView {
     let list = TerminalListView(shown, columns: model.columns) { [weak self] _ in self?.draw() }
     list.onEvent = { [weak self] event in self?.show(event) }
     self.list = list
+    refusals = container.pendingChange.observe(on: .mainActor) { [weak self] pending in
+      MainActor.assumeIsolated { self?.show(pending) }
+    }
 
     let editing = Task { await edit() }
     for await input in screen.inputs {
@@ -47,6 +53,9 @@ final class LiveView {
     case .key(.character("1")): swap(to: stores.array)
     case .key(.character("2")): swap(to: stores.json)
     case .key(.character("3")): swap(to: stores.sqlite)
+    case .key(.character("4")): swapToEmptyList()
+    case .key(.character("a")) where refused != nil: accept()
+    case .key(.character("r")) where refused != nil: container.pendingChange.value?.reject()
     case .key(.character("s")), .key(.character("S")): sort(model.order.next)
     case .key(.control("z")): screen.suspend()
     case .key(.character("q")), .key(.character("Q")), .key(.control("c")), .ended: return false
@@ -62,6 +71,28 @@ final class LiveView {
     // In the current order, the rows of both sources can be equal although the sources differ.
     let isUnchanged = handle.outcomeIfKnown == .swapped && shown.revision == revision
     model.swapped(to: store.name, isUnchanged ? .unchanged : handle.outcomeIfKnown)
+  }
+
+  /// Swaps to an empty list. The guard refuses, and the view shows what would change.
+  private func swapToEmptyList() {
+    let swap = container.swap(to: ArrayDataSource<Item>(), guardedBy: .wholeList)
+    if swap.outcomeIfKnown == nil {
+      refused = ("empty list", swap)
+    } else {
+      model.swapped(to: "empty list", swap.outcomeIfKnown)
+    }
+  }
+
+  private func accept() {
+    guard let refused else { return }
+    container.pendingChange.value?.accept()
+    model.swapped(to: refused.name, refused.swap.outcomeIfKnown)
+  }
+
+  private func show(_ pending: ChangeGuard<Item>.PendingChange?) {
+    if pending == nil { refused = nil }
+    model.refusal = pending.map { "\($0.reason): \(Words.describe($0.change))" }
+    list?.setNeedsDisplay()
   }
 
   private func sort(_ next: ItemOrder) {

@@ -10,7 +10,8 @@ struct SwapDemo {
     usage: SwapDemo [--course]
 
     Shows a live list. The keys 1, 2 and 3 swap its source between an array, a JSON file and a
-    SQLite database, and the key S changes its order. With --course, or if standard output is not a terminal, it performs a fixed
+    SQLite database. The key 4 swaps it to an empty list, which a guard refuses until you press A to accept it or R to
+    reject it. The key S changes its order. With --course, or if standard output is not a terminal, it performs a fixed
     sequence of edits and swaps, prints each event, and exits.
     """
 

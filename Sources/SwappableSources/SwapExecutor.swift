@@ -9,7 +9,7 @@ import SwappablePrimitives
 /// there as well, so commits happen in the order of the decisions. The actions follow after the lock is
 /// released, because they call sources, observers and comparisons of elements. The executor itself
 /// decides nothing.
-final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendable {
+final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @unchecked Sendable {
   // Sendable: the domain's lock guards the variables, and `root` is constant.
 
   private typealias Machine = SwapStateMachine
@@ -81,9 +81,26 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func makeAttachment(
     _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>? = nil
   ) -> SourceAttachment<Element> {
-    SourceAttachment(source, changeGuard) { [weak self] attachment in
-      self?.handle(.cancel(attachment))
+    let attachment = SourceAttachment(source, changeGuard)
+    attachment.handle = SwapHandle { [weak self, weak attachment] in
+      if let self, let attachment { handle(.abandon(attachment, .cancelled)) }
     }
+    return attachment
+  }
+
+  /// Creates and connects an attachment of a group. The group then requests the swap.
+  ///
+  /// - Returns: The attachment, or `nil` if the source is made from this container, or from one that the group swaps.
+  func join(
+    _ group: SwapGroup, with source: any DataSource<Element>,
+    guardedBy changeGuard: ChangeGuard<Element>?
+  ) -> SwapAttachment? {
+    let attachment = SourceAttachment(source, changeGuard, group)
+    return DependencyGraph.connect(root, to: attachment.node) ? attachment : nil
+  }
+
+  func disconnect(_ attachment: SwapAttachment) {
+    DependencyGraph.disconnect(root, from: SourceAttachment<Element>.cast(attachment).node)
   }
 
   // MARK: Carrying out decisions
@@ -99,8 +116,18 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   /// Handles an input, and the inputs that answer its actions.
-  private func handle(_ input: Machine.Input) {
-    var turn = decide(input)
+  func handle(_ input: SwapStateMachine.Input) {
+    finish(decide(input))
+  }
+
+  /// Takes the steps of an input. The caller then calls the closure, which performs the actions.
+  func begin(_ input: SwapStateMachine.Input) -> () -> Void {
+    let turn = decide(input)
+    return { self.finish(turn) }
+  }
+
+  private func finish(_ turn: consuming Turn) {
+    var turn = turn
     while let action = turn.actions.popLast() {
       // An action that is answered by an input is the last of its decision.
       if let answer = perform(action, &turn) { turn = decide(answer) }
@@ -126,9 +153,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
     _ state: inout Domain.State
   ) {
     switch step {
-    case .show(let contents, let changeset):
+    case .show(let contents, let changeset, let tickets):
       let new = StateBox<Element>.read(contents.box).state
-      replaced += commit(changeset.map { (new.snapshot, $0) }, new, [], &state)
+      replaced += commit(changeset.map { (new.snapshot, $0) }, new, tickets, &state)
       replaced += setPendingChange(nil, &state)
     case .replay(let updates):
       for erased in updates {
@@ -150,7 +177,12 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       let pending = ChangeGuard.PendingChange(
         change: change, reason: reason,
         onAccept: { [weak self, weak attachment] in
-          if let self, let attachment { handle(.accept(attachment)) }
+          guard let self, let attachment else { return }
+          if let group = attachment.group {
+            group.accept(attachment)
+          } else {
+            handle(.compare(attachment, isAccepted: true))
+          }
         }, onReject: attachment.handle.cancel)
       replaced += setPendingChange(pending, &state)
     case .release:
@@ -183,16 +215,31 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
       DependencyGraph.disconnect(root, from: attachment.node)
     case .endObservation(let attachment):
       endObservation(of: .cast(attachment))
-    case .reportHold(let attachment):
-      SourceAttachment<Element>.cast(attachment).handle.hold()
+    case .supersede(let staged, let new):
+      let goesOn = SourceAttachment<Element>.cast(staged).group?.end(
+        .superseded, inFavorOf: SourceAttachment<Element>.cast(new).group)
+      if goesOn == false {
+        disconnect(new)
+      } else {
+        // Another thread may have ended the group, and not have told this machine yet.
+        handle(.abandon(staged, .superseded))
+        return .swap(new, isCycle: false)
+      }
+    case .report(let attachment, let report):
+      let attachment = SourceAttachment<Element>.cast(attachment)
+      if let group = attachment.group {
+        group.receive(report, of: attachment)
+      } else if report == .isRefused {
+        attachment.handle.hold()
+      }
     case .resolve(let attachment, let outcome):
       let attachment = SourceAttachment<Element>.cast(attachment)
-      if let count = withLock({ _ in attachment.changeCount }),
-        outcome == .swapped || outcome == .unchanged
-      {
-        root.record(.swap, since: attachment.begin, changes: count)
+      if outcome == .swapped || outcome == .unchanged { recordSwap(attachment) }
+      if let group = attachment.group {
+        group.end(outcome)
+      } else {
+        attachment.handle.resolve(outcome)
       }
-      attachment.handle.resolve(outcome)
     case .deliver:
       root.domain.deliver()
     case .wakeWaiters:
@@ -207,6 +254,13 @@ final class SwapExecutor<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private func source(of attachment: SourceAttachment<Element>) -> any DataSource<Element> {
     withLock { _ in attachment.source }
+  }
+
+  /// Records a swap for explanations of the container. Showing the first source is no swap.
+  func recordSwap(_ attachment: SwapAttachment) {
+    let attachment = SourceAttachment<Element>.cast(attachment)
+    guard let count = withLock({ _ in attachment.changeCount }) else { return }
+    root.record(.swap, since: attachment.begin, changes: count)
   }
 
   // MARK: Calls of the engine
@@ -321,16 +375,17 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
   // `package`, because the compiler warns of a recursion in an internal generic subclass of a package class.
 
   // Sendable: the lock of the container's domain guards `source`, `changeGuard`, `observation`, `join` and
-  // `changeCount`. `handle` changes
-  // only before another thread has the attachment: in the initializer, and when a swap that its thread
-  // requested joins an earlier one.
+  // `changeCount`. `handle` changes only before another thread has the attachment: after the initializer, and when a swap
+  // that its thread requested joins an earlier one.
 
   /// The source. If several sources have this collection, it is the last one that was passed.
   private(set) var source: any DataSource<Element>
   /// The guard of the last swap to this collection.
   private(set) var changeGuard: ChangeGuard<Element>?
   let node: Node
-  private(set) var handle = SwapHandle()
+  /// The group that the swap is part of, or `nil`.
+  let group: SwapGroup?
+  fileprivate(set) var handle: SwapHandle
   /// Ends the observation of the source.
   var observation: Disposable?
   /// The number by which flushes wait for the difference.
@@ -341,14 +396,12 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 
   init(
     _ source: any DataSource<Element>, _ changeGuard: ChangeGuard<Element>?,
-    onCancel: @escaping @Sendable (SourceAttachment<Element>) -> Void
+    _ group: SwapGroup? = nil
   ) {
-    (self.source, self.changeGuard) = (source, changeGuard)
+    (self.source, self.changeGuard, self.group) = (source, changeGuard, group)
     node = source.collection.node
-    super.init(collection: ObjectIdentifier(node))
-    handle = SwapHandle { [weak self] in
-      if let self { onCancel(self) }
-    }
+    handle = group?.handle ?? SwapHandle()
+    super.init(collection: ObjectIdentifier(node), isGrouped: group != nil)
   }
 
   static func cast(_ attachment: SwapAttachment) -> SourceAttachment<Element> {

@@ -1,71 +1,12 @@
 package import Diffing
-package import ObservableCollections
 package import ReactiveSignals
-
-/// A source that is, or may be, attached to a container, without the type of its elements.
-///
-/// The machine and its values are not generic: code that is generic over the elements would look up
-/// types at each step (`EngineBenchmarks commit behind`).
-package class SwapAttachment: Equatable, @unchecked Sendable {
-  // Sendable: `collection` is constant. For the properties of the subclass, see there.
-
-  /// The identity of the collection that the source shows.
-  let collection: ObjectIdentifier
-
-  package init(collection: ObjectIdentifier) {
-    self.collection = collection
-  }
-
-  package static func == (one: SwapAttachment, other: SwapAttachment) -> Bool { one === other }
-}
-
-/// The contents and the status of a source at one moment.
-package struct SwapContents: Sendable {
-  /// A `StateBox`, without the type of its elements.
-  package let box: Event
-  let readiness: SwapReadiness
-
-  package init(_ box: Event, _ readiness: SwapReadiness) {
-    self.box = box
-    self.readiness = readiness
-  }
-}
-
-/// A change of a source, a status step, or both.
-package struct SwapUpdate: Sendable {
-  /// A `CollectionUpdate`, without the type of its elements.
-  package let update: Event
-  /// The contents and the status after the update.
-  let contents: SwapContents
-  /// The tickets of the transactions over several domains that the update is part of.
-  let tickets: [Ticket]
-  /// Domains downstream wait for the update, although it may be pending in the machine.
-  private let hold: TicketHold?
-
-  package init(_ update: Event, _ contents: SwapContents, _ tickets: [Ticket], in domain: Domain) {
-    self.update = update
-    self.contents = contents
-    self.tickets = tickets
-    hold = TicketHold(tickets, in: domain)
-  }
-}
-
-/// The readiness of a source to be shown.
-package enum SwapReadiness: Sendable, Hashable {
-  /// The source has held good contents at some time.
-  case loaded
-  /// The source has not loaded, and has not failed.
-  case loading
-  /// The source failed, or was missing, before it loaded.
-  case failed(SourceError)
-}
 
 /// The decisions of a container: which source it shows, and how each swap ends.
 ///
 /// The machine is a pure value. It receives an ``Input``, moves to its next ``State``, and returns a
 /// ``Decision``: the steps to take under the lock, and the actions to perform after it. The machine
-/// knows nothing of locks, threads or nodes; ``SwapExecutor`` does. Every function that follows
-/// handles one kind of input in all states, so the functions together are the table of transitions.
+/// knows nothing of locks, threads or nodes; ``SwapExecutor`` does. Each kind of input has a function that
+/// handles it in all states, so the functions together are the table of transitions.
 ///
 /// A swap runs through three states. It *attaches* the new source, *loads* until the source has
 /// loaded, and then computes the *difference* from the shown contents. From the moment that the
@@ -79,6 +20,10 @@ package enum SwapReadiness: Sendable, Hashable {
 ///
 /// If the swap's guard refuses the difference, the state after `compared` is `held`: both sources are live, and the old
 /// one is shown. An update of either one leads to `computeDifference` again, and the guard is asked again (rule G1).
+///
+/// If the swap is one of a group, the machine reports to the group, and the group decides: a source that has loaded is
+/// `held` until the input `compare`. If the guard does not refuse the difference, the swap is `agreed` until the input
+/// `commit`, which shows it, or `stepBack`, because another swap of the group was refused (rule G3).
 package struct SwapStateMachine {
   /// The sources that are attached to the container, and how far a swap has come.
   package enum State {
@@ -97,8 +42,13 @@ package struct SwapStateMachine {
       shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents,
       pendingOfShown: [SwapUpdate],
       pendingOfStaged: [SwapUpdate], refusal: Refusal)
-    /// The guard has refused the difference. The shown source is live, and the new one is observed.
+    /// The guard has refused the difference, or the group has not asked for it. The shown source is live, and the new one
+    /// is observed.
     case held(shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents)
+    /// The difference is known, and was not refused. The other swaps of the group are not that far.
+    case agreed(
+      shown: SwapAttachment?, staged: SwapAttachment, contents: SwapContents, Changeset?,
+      pendingOfShown: [SwapUpdate], pendingOfStaged: [SwapUpdate])
     /// The container was released.
     case closed
   }
@@ -127,10 +77,14 @@ package struct SwapStateMachine {
     /// The action `computeDifference` is done. The difference is nil if the contents are equal. The reason is nil if the
     /// guard does not refuse it.
     case compared(SwapAttachment, Changeset?, refusal: String?)
-    /// The change of a held attachment was accepted.
-    case accept(SwapAttachment)
-    /// The handle of an attachment's swap was canceled.
-    case cancel(SwapAttachment)
+    /// The change of a held attachment was accepted, or its group asks for it.
+    case compare(SwapAttachment, isAccepted: Bool)
+    /// All swaps of a group agree. They have the ticket in common.
+    case commit(SwapAttachment, Ticket)
+    /// Another swap of the group was refused.
+    case stepBack(SwapAttachment)
+    /// The swap was canceled, or its group has ended with an outcome.
+    case abandon(SwapAttachment, SwapHandle.Outcome)
     /// The container is being released.
     case close
   }
@@ -138,16 +92,16 @@ package struct SwapStateMachine {
   /// The steps and actions that an input causes.
   package struct Decision {
     /// Steps to take in order, before the lock that guards the machine is released.
-    package fileprivate(set) var steps: [Step] = []
+    package internal(set) var steps: [Step] = []
     /// Actions to perform in order, after the lock has been released.
-    package fileprivate(set) var actions: [Action] = []
+    package internal(set) var actions: [Action] = []
   }
 
   /// A part of a decision that must be atomic with it.
   package enum Step {
     /// Commit the contents of a new source. The difference is nil if the contents are equal. No change is pending any
     /// longer.
-    case show(SwapContents, Changeset?)
+    case show(SwapContents, Changeset?, [Ticket])
     /// Commit updates of the source that is shown.
     case replay([SwapUpdate])
     /// Give the source of a new attachment to an attachment of the same collection.
@@ -178,8 +132,11 @@ package struct SwapStateMachine {
     case leave(SwapAttachment)
     /// Stop observing. The attachment was left while it was being attached.
     case endObservation(SwapAttachment)
-    /// Tell the handle of a swap that its change is held.
-    case reportHold(SwapAttachment)
+    /// Abandon the group of a staged attachment, unless the group of the new one has ended. Then the swap to the new one is
+    /// requested again: the answer is the input `swap`.
+    case supersede(SwapAttachment, by: SwapAttachment)
+    /// Tell the handle or the group of a swap how far it is.
+    case report(SwapAttachment, Report)
     /// Resolve the handle of a swap.
     case resolve(SwapAttachment, SwapHandle.Outcome)
     /// Deliver the committed steps.
@@ -190,6 +147,18 @@ package struct SwapStateMachine {
     case discardUpdates([SwapUpdate])
     /// Release contents that are not shown.
     case discardContents(SwapContents)
+  }
+
+  /// A step of a swap that its group, or a task that waits for a preview, must know.
+  package enum Report: Hashable {
+    /// The source has loaded, or may be shown before that.
+    case isReady
+    /// A side of a held swap has changed.
+    case hasChanged
+    /// The guard has not refused the difference.
+    case agrees(hasDifference: Bool)
+    /// The guard has refused the difference.
+    case isRefused
   }
 
   package private(set) var state: State
@@ -210,21 +179,22 @@ package struct SwapStateMachine {
   /// The source of the swap that is open.
   package var staged: SwapAttachment? { Self.staged(in: state) }
 
-  private static func shown(in state: State) -> SwapAttachment? {
+  static func shown(in state: State) -> SwapAttachment? {
     switch state {
     case .empty, .starting, .closed: nil
     case .showing(let shown): shown
     case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _, _),
-      .held(let shown, _, _):
+      .held(let shown, _, _), .agreed(let shown, _, _, _, _, _):
       shown
     }
   }
 
-  private static func staged(in state: State) -> SwapAttachment? {
+  static func staged(in state: State) -> SwapAttachment? {
     switch state {
     case .empty, .showing, .closed: nil
     case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
-      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _):
+      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _),
+      .agreed(_, let staged, _, _, _, _):
       staged
     }
   }
@@ -245,331 +215,14 @@ package struct SwapStateMachine {
         updated(consume old, attachment, update, &decision)
       case .compared(let attachment, let difference, let reason):
         compared(old, attachment, difference, reason, &decision)
-      case .accept(let attachment): accepted(old, attachment, &decision)
-      case .cancel(let attachment): canceled(old, attachment, &decision)
+      case .compare(let attachment, let isAccepted):
+        requested(old, attachment, isAccepted, &decision)
+      case .commit(let attachment, let ticket): committed(old, attachment, ticket, &decision)
+      case .stepBack(let attachment): steppedBack(old, attachment, &decision)
+      case .abandon(let attachment, let outcome):
+        abandoned(old, attachment, outcome, &decision)
       case .close: closed(old, &decision)
       }
     return decision
-  }
-
-  // MARK: The table, one function for each kind of input
-
-  private func started(
-    _ old: State, with first: SwapAttachment, _ decision: inout Decision
-  ) -> State {
-    guard case .empty = old else { return swapped(old, to: first, false, &decision) }
-    decision.actions.append(.attachFirst(first))
-    return .starting(first, pending: [])
-  }
-
-  private func swapped(
-    _ old: State, to new: SwapAttachment, _ isCycle: Bool, _ decision: inout Decision
-  ) -> State {
-    if isCycle {
-      decision.actions.append(.resolve(new, .cycle))
-      return old
-    }
-    switch old {
-    case .empty:
-      return stage(new, over: nil, &decision)
-    case .showing(let shown):
-      return stage(new, over: shown, &decision)
-    case .starting(let first, let pending):
-      if share(new, with: first, &decision) { return old }
-      abandon(first, .superseded, discarding: pending, &decision)
-      return stage(new, over: nil, &decision)
-    case .attaching(let shown, let staged, let pending):
-      if share(new, with: staged, &decision) { return old }
-      abandon(staged, .superseded, discarding: pending, &decision)
-      return stage(new, over: shown, &decision)
-    case .loading(let shown, let staged):
-      if share(new, with: staged, &decision) { return old }
-      abandon(staged, .superseded, &decision)
-      return stage(new, over: shown, &decision)
-    case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal):
-      if share(new, with: staged, &decision) {
-        return .diffing(
-          shown: shown, staged: staged, contents: contents, pendingOfShown: ofShown,
-          pendingOfStaged: ofStaged, refusal: refusal == .holds ? .asksAgain : refusal)
-      }
-      abandon(staged, .superseded, discarding: ofStaged, and: contents, &decision)
-      replay(ofShown, &decision)
-      return stage(new, over: shown, &decision)
-    case .held(let shown, let staged, let contents):
-      if share(new, with: staged, &decision) {
-        return beginDifference(of: staged, contents, over: shown, &decision)
-      }
-      abandon(staged, .superseded, and: contents, &decision)
-      return stage(new, over: shown, &decision)
-    case .closed:
-      decision.actions += [.leave(new), .resolve(new, .cancelled)]
-      return old
-    }
-  }
-
-  private func attached(
-    _ old: State, _ attachment: SwapAttachment, _ contents: SwapContents, _ isDerived: Bool,
-    _ decision: inout Decision
-  ) -> State {
-    switch old {
-    case .starting(attachment, let pending):
-      // The container has begun with the contents, loaded or not: there is nothing to protect.
-      replay(pending, &decision)
-      decision.actions.append(.resolve(attachment, .swapped))
-      return .showing(attachment)
-    case .attaching(let shown, attachment, let pending):
-      let latest = pending.last?.contents ?? contents
-      discard(pending, &decision)
-      return evaluateReadiness(
-        of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
-      // An attachment that is not attached now was left while it was being attached.
-      if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
-        decision.actions.append(.endObservation(attachment))
-      }
-      return old
-    }
-  }
-
-  private func updated(
-    _ old: consuming State, _ attachment: SwapAttachment, _ update: SwapUpdate,
-    _ decision: inout Decision
-  ) -> State {
-    switch consume old {
-    case .empty:
-      return .empty
-    case .starting(let first, var pending):
-      if first == attachment { pending.append(update) }
-      return .starting(first, pending: pending)
-    case .showing(let shown):
-      if shown == attachment { replay([update], &decision) }
-      return .showing(shown)
-    case .attaching(let shown, let staged, var pending):
-      if shown == attachment { replay([update], &decision) }
-      if staged == attachment { pending.append(update) }
-      return .attaching(shown: shown, staged: staged, pending: pending)
-    case .loading(let shown, let staged):
-      if shown == attachment { replay([update], &decision) }
-      if staged != attachment { return .loading(shown: shown, staged: staged) }
-      return evaluateReadiness(
-        of: staged, update.contents, over: shown, mayWait: true, &decision)
-    case .diffing(
-      let shown, let staged, let contents, var ofShown, var ofStaged, let refusal):
-      if shown == attachment { ofShown.append(update) }
-      if staged == attachment { ofStaged.append(update) }
-      return .diffing(
-        shown: shown, staged: staged, contents: contents, pendingOfShown: ofShown,
-        pendingOfStaged: ofStaged, refusal: refusal)
-    case .held(let shown, let staged, let contents):
-      if shown == attachment {
-        replay([update], &decision)
-        return beginDifference(of: staged, contents, over: shown, &decision)
-      }
-      if staged != attachment { return .held(shown: shown, staged: staged, contents: contents) }
-      decision.actions.append(.discardContents(contents))
-      return beginDifference(of: staged, update.contents, over: shown, &decision)
-    case .closed:
-      return .closed
-    }
-  }
-
-  private func compared(
-    _ old: State, _ attachment: SwapAttachment, _ difference: Changeset?, _ reason: String?,
-    _ decision: inout Decision
-  ) -> State {
-    switch old {
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, let refusal):
-      if let reason, refusal != .isIgnored {
-        return refused(old, difference, reason, &decision)
-      }
-      decision.steps.append(.show(contents, difference))
-      if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
-      if let shown { decision.actions.append(.leave(shown)) }
-      discard(ofShown, &decision)
-      decision.actions += [
-        .deliver, .resolve(attachment, difference == nil ? .unchanged : .swapped),
-      ]
-      endDifference(of: attachment, &decision)
-      return .showing(attachment)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
-      // The swap was abandoned while the difference was being computed.
-      endDifference(of: attachment, &decision)
-      return old
-    }
-  }
-
-  /// The guard has refused the difference. If something has changed meanwhile, it is asked again.
-  private func refused(
-    _ old: State, _ difference: Changeset?, _ reason: String, _ decision: inout Decision
-  ) -> State {
-    guard
-      case .diffing(let shown, let staged, let contents, let ofShown, let ofStaged, let refusal) =
-        old
-    else { return old }
-    if ofShown.isEmpty, ofStaged.isEmpty, refusal == .holds {
-      decision.steps.append(.hold(staged, contents, difference, reason: reason))
-      decision.actions += [.deliver, .reportHold(staged)]
-      endDifference(of: staged, &decision)
-      return .held(shown: shown, staged: staged, contents: contents)
-    }
-    replay(ofShown, &decision)
-    let latest = ofStaged.last?.contents ?? contents
-    if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
-    discard(ofStaged, &decision)
-    // Flushes still wait for the difference.
-    decision.actions.append(.computeDifference(staged, latest))
-    return .diffing(
-      shown: shown, staged: staged, contents: latest, pendingOfShown: [], pendingOfStaged: [],
-      refusal: .holds)
-  }
-
-  private func accepted(
-    _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
-  ) -> State {
-    switch old {
-    case .held(let shown, attachment, let contents):
-      return beginDifference(of: attachment, contents, over: shown, refusal: .isIgnored, &decision)
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
-      return .diffing(
-        shown: shown, staged: attachment, contents: contents, pendingOfShown: ofShown,
-        pendingOfStaged: ofStaged, refusal: .isIgnored)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
-      // The swap is done, or another one has replaced it.
-      return old
-    }
-  }
-
-  private func canceled(
-    _ old: State, _ attachment: SwapAttachment, _ decision: inout Decision
-  ) -> State {
-    switch old {
-    case .starting(attachment, let pending):
-      abandon(attachment, .cancelled, discarding: pending, &decision)
-      return .empty
-    case .attaching(let shown, attachment, let pending):
-      abandon(attachment, .cancelled, discarding: pending, &decision)
-      return resting(on: shown)
-    case .loading(let shown, attachment):
-      abandon(attachment, .cancelled, &decision)
-      return resting(on: shown)
-    case .diffing(let shown, attachment, let contents, let ofShown, let ofStaged, _):
-      abandon(attachment, .cancelled, discarding: ofStaged, and: contents, &decision)
-      replay(ofShown, &decision)
-      return resting(on: shown)
-    case .held(let shown, attachment, let contents):
-      abandon(attachment, .cancelled, and: contents, &decision)
-      return resting(on: shown)
-    case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .closed:
-      // The swap is done, whatever its outcome.
-      return old
-    }
-  }
-
-  private func closed(_ old: State, _ decision: inout Decision) -> State {
-    if let shown = Self.shown(in: old) { decision.actions.append(.leave(shown)) }
-    switch old {
-    case .empty, .showing, .closed:
-      break
-    case .starting(let staged, let pending), .attaching(_, let staged, let pending):
-      abandon(staged, .cancelled, discarding: pending, &decision)
-    case .loading(_, let staged):
-      abandon(staged, .cancelled, &decision)
-    case .diffing(_, let staged, let contents, let ofShown, let ofStaged, _):
-      abandon(staged, .cancelled, discarding: ofStaged, and: contents, &decision)
-      discard(ofShown, &decision)
-    case .held(_, let staged, let contents):
-      abandon(staged, .cancelled, and: contents, &decision)
-    }
-    return .closed
-  }
-
-  // MARK: Parts of several cells
-
-  /// Begins a swap, unless the new attachment observes the collection that is shown.
-  private func stage(
-    _ new: SwapAttachment, over shown: SwapAttachment?, _ decision: inout Decision
-  ) -> State {
-    guard let shown, new.collection == shown.collection else {
-      decision.actions.append(.attach(new))
-      return .attaching(shown: shown, staged: new, pending: [])
-    }
-    decision.steps.append(.adopt(new, by: shown))
-    decision.actions += [.start(shown), .leave(new), .resolve(new, .unchanged)]
-    return .showing(shown)
-  }
-
-  /// Lets a new attachment take part in the swap of an attachment of the same collection.
-  ///
-  /// - Returns: `true` if the two attachments observe one collection.
-  private func share(
-    _ new: SwapAttachment, with staged: SwapAttachment, _ decision: inout Decision
-  ) -> Bool {
-    guard new.collection == staged.collection else { return false }
-    decision.steps += [.adopt(new, by: staged), .share(new, with: staged)]
-    decision.actions += [.start(staged), .leave(new)]
-    return true
-  }
-
-  /// Shows the staged source if it can be shown, waits if it may wait, and abandons it if it
-  /// failed.
-  private func evaluateReadiness(
-    of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?, mayWait: Bool,
-    _ decision: inout Decision
-  ) -> State {
-    switch contents.readiness {
-    case .loading where mayWait:
-      return .loading(shown: shown, staged: staged)
-    case .loaded, .loading:
-      return beginDifference(of: staged, contents, over: shown, &decision)
-    case .failed(let error):
-      abandon(staged, .failed(error), &decision)
-      return resting(on: shown)
-    }
-  }
-
-  private func beginDifference(
-    of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?,
-    refusal: Refusal = .holds, _ decision: inout Decision
-  ) -> State {
-    decision.steps.append(.beginDifference(staged))
-    decision.actions.append(.computeDifference(staged, contents))
-    return .diffing(
-      shown: shown, staged: staged, contents: contents, pendingOfShown: [], pendingOfStaged: [],
-      refusal: refusal)
-  }
-
-  /// Ends the wait of flushes. They are woken after everything else.
-  private func endDifference(of attachment: SwapAttachment, _ decision: inout Decision) {
-    decision.steps.append(.endDifference(attachment))
-    decision.actions.append(.wakeWaiters)
-  }
-
-  /// Abandons the staged source.
-  private func abandon(
-    _ staged: SwapAttachment, _ outcome: SwapHandle.Outcome, discarding pending: [SwapUpdate] = [],
-    and contents: SwapContents? = nil, _ decision: inout Decision
-  ) {
-    decision.actions += [.leave(staged), .resolve(staged, outcome)]
-    discard(pending, &decision)
-    if let contents {
-      // Its change may be the pending one.
-      decision.steps.append(.release)
-      decision.actions += [.discardContents(contents), .deliver]
-    }
-  }
-
-  /// Commits updates of the shown source.
-  private func replay(_ updates: [SwapUpdate], _ decision: inout Decision) {
-    guard !updates.isEmpty else { return }
-    decision.steps.append(.replay(updates))
-    decision.actions.append(.deliver)
-  }
-
-  private func discard(_ updates: [SwapUpdate], _ decision: inout Decision) {
-    if !updates.isEmpty { decision.actions.append(.discardUpdates(updates)) }
-  }
-
-  private func resting(on shown: SwapAttachment?) -> State {
-    shown.map { .showing($0) } ?? .empty
   }
 }

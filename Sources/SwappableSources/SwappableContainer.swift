@@ -14,7 +14,7 @@ import SwappablePrimitives
 /// on any thread, and inside observers.
 public final class SwappableContainer<Element: Differentiable & Sendable>: DataSource {
   public let collection: LiveCollection<Element>
-  private let executor: SwapExecutor<Element>
+  let executor: SwapExecutor<Element>
 
   /// Creates a container that shows a source.
   ///

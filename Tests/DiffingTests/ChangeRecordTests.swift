@@ -62,12 +62,12 @@ struct ChangeRecordTests {
 
   @Test func `a record throws an error if the version is too short`() throws {
     let record = ChangeRecord(Changeset(from: old, to: new), from: old, to: new)
-    let error = #expect(throws: ChangeRecordError.self) { try record.applying(to: ["a", "b"]) }
+    let error = #expect(throws: Changeset.RangeError.self) { try record.applying(to: ["a", "b"]) }
     #expect(error?.description.contains("offset 3 before the change is out of range 0..<2") == true)
-    #expect(throws: ChangeRecordError.self) { try Patch(record, from: ["a", "b"]) }
+    #expect(throws: Changeset.RangeError.self) { try Patch(record, from: ["a", "b"]) }
     let insertion = try decode(
       ChangeRecord<String>.self, line(inserts: #"{"at":7,"element":"x"}"#))
-    let other = #expect(throws: ChangeRecordError.self) { try insertion.applying(to: old) }
+    let other = #expect(throws: Changeset.RangeError.self) { try insertion.applying(to: old) }
     #expect(other?.description.contains("offset 7 after the change is out of range 0..<5") == true)
   }
 

@@ -97,12 +97,12 @@ import Testing
         var changed = bytes
         changed[index] = byte
         for candidate in [changed, Array(bytes[..<index]), Array(bytes[index...])] {
-          let fresh = Result { () throws(JSONError) in
+          let fresh = Result { () throws(JSONElement.ParsingError) in
             let document = try JSONDocument(candidate, key: "id")
             return try JSONElement.elements(ofArray: document.bytes, key: "id")
           }
           for isWhole in [false, true] {
-            let next = Result { () throws(JSONError) in
+            let next = Result { () throws(JSONElement.ParsingError) in
               let next = try old.next(candidate, isWhole: isWhole)
               return try JSONElement.elements(ofArray: next.bytes, key: "id")
             }
@@ -114,11 +114,11 @@ import Testing
   }
 
   @Test func `the first error is reported`() throws {
-    let error = #expect(throws: JSONError.self) {
+    let error = #expect(throws: JSONElement.ParsingError.self) {
       try document(#"[{"id":1}, {}, {"id":3}, x]"#, key: "id")
     }
     #expect(error?.code == .missingKey)
     #expect(error?.elementOffset == 1)
-    #expect(error?.position == JSONError.Position(line: 1, column: 12))
+    #expect(error?.position == JSONElement.ParsingError.Position(line: 1, column: 12))
   }
 }

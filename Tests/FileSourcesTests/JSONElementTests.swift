@@ -100,11 +100,15 @@ import Testing
         == #"{"id":-9223372036854775808,"s":"\u0001\"\\/é\n","r":1.5e-7,"n":null,"b":true}"#)
     #expect(element.differenceIdentifier.description == "-9223372036854775808")
     #expect(try JSONElement(parsing: element.description).description == element.description)
-    #expect(throws: JSONError.self) { try JSONElement(members: [("a", .number("1,\"b\":2"))]) }
-    for text in ["", " 1", "1 ", "01", "nan", "\"1\"", "[1]", "-", "1."] {
-      #expect(throws: JSONError.self) { try JSONElement(.number(text)) }
+    #expect(throws: JSONElement.ParsingError.self) {
+      try JSONElement(members: [("a", .number("1,\"b\":2"))])
     }
-    #expect(throws: JSONError.self) { try JSONElement(members: [("a", .null)], key: "b") }
+    for text in ["", " 1", "1 ", "01", "nan", "\"1\"", "[1]", "-", "1."] {
+      #expect(throws: JSONElement.ParsingError.self) { try JSONElement(.number(text)) }
+    }
+    #expect(throws: JSONElement.ParsingError.self) {
+      try JSONElement(members: [("a", .null)], key: "b")
+    }
     #expect(try JSONElement(.string("x")).description == #""x""#)
   }
 

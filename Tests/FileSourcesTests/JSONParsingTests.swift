@@ -7,7 +7,7 @@ import Testing
 @Suite struct JSONParsingTests {
   struct Refusal: Sendable, CustomTestStringConvertible {
     var text: String
-    var code: JSONError.Code
+    var code: JSONElement.ParsingError.Code
     var line = 1
     var column: Int
     var element: Int?
@@ -76,7 +76,8 @@ import Testing
     } catch {
       #expect(error.code == refusal.code)
       #expect(
-        error.position == JSONError.Position(line: refusal.line, column: refusal.column))
+        error.position
+          == JSONElement.ParsingError.Position(line: refusal.line, column: refusal.column))
       #expect(error.elementOffset == refusal.element)
       #expect(error.reason.contains(refusal.mentions), "\(error)")
     }
@@ -91,9 +92,11 @@ import Testing
       ([0x5B, 0x22, 0x61, 0xC3, 0xA9, 0xE0, 0x9F, 0xBF, 0x22, 0x5D], 5),
     ] as [([UInt8], Int)])
   func `invalid UTF-8 is refused`(bytes: [UInt8], column: Int) {
-    let error = #expect(throws: JSONError.self) { try JSONElement.elements(ofArray: bytes) }
+    let error = #expect(throws: JSONElement.ParsingError.self) {
+      try JSONElement.elements(ofArray: bytes)
+    }
     #expect(error?.code == .encoding)
-    #expect(error?.position == JSONError.Position(line: 1, column: column))
+    #expect(error?.position == JSONElement.ParsingError.Position(line: 1, column: column))
   }
 
   @Test func `UTF-16 and UTF-32 are refused`() {
@@ -102,7 +105,9 @@ import Testing
       [0x5B, 0x00, 0x5D, 0x00], [0x00, 0x5B, 0x00, 0x5D], [0x00, 0x00, 0x00, 0x5B],
       [0x5B, 0x00, 0x00, 0x00],
     ] as [[UInt8]] {
-      let error = #expect(throws: JSONError.self) { try JSONElement.elements(ofArray: bytes) }
+      let error = #expect(throws: JSONElement.ParsingError.self) {
+        try JSONElement.elements(ofArray: bytes)
+      }
       #expect(error?.code == .encoding)
       #expect(error?.reason.contains("save it as UTF-8") == true)
     }
@@ -134,8 +139,8 @@ import Testing
   }
 
   @Test func `elements without their key are refused`() {
-    func error(_ text: String) -> JSONError? {
-      #expect(throws: JSONError.self) {
+    func error(_ text: String) -> JSONElement.ParsingError? {
+      #expect(throws: JSONElement.ParsingError.self) {
         try JSONElement.elements(ofArray: Array(text.utf8), key: "id")
       }
     }
@@ -158,7 +163,9 @@ import Testing
     for count in 0..<bytes.count {
       // The copy lets the sanitizer notice a read beyond the end.
       let part = Array(bytes[..<count])
-      let error = #expect(throws: JSONError.self) { try JSONElement.elements(ofArray: part) }
+      let error = #expect(throws: JSONElement.ParsingError.self) {
+        try JSONElement.elements(ofArray: part)
+      }
       #expect(error?.code == (count == 0 ? .empty : .truncated))
     }
   }

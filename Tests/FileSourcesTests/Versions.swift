@@ -28,7 +28,7 @@ extension FileDifference {
 
 extension JSONDocument {
   /// Returns the next version of a document.
-  func next(_ bytes: [UInt8], isWhole: Bool) throws(JSONError) -> JSONDocument {
+  func next(_ bytes: [UInt8], isWhole: Bool) throws(JSONElement.ParsingError) -> JSONDocument {
     var next = self
     if let edit = try edit(for: .init(from: self.bytes, to: bytes, isWhole: isWhole)) {
       next.apply(edit)

@@ -120,6 +120,15 @@ final class Livelist: Sendable {
 
   func signalProcess(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
+  /// Kills the program, and waits until it has ended: until then, it keeps its files and sockets.
+  func killAndWait() throws {
+    signalProcess(SIGKILL)
+    guard exit.wait(timeout: .now() + 60) == .success else {
+      throw RunError(description: "livelist was not killed within 60 seconds")
+    }
+    exit.signal()
+  }
+
   /// Waits for the end of the program, and returns its exit status.
   func waitForExit() throws -> Int32 {
     guard exit.wait(timeout: .now() + 60) == .success else {

@@ -17,7 +17,8 @@ import Testing
       let operands = try lists.map { "\($0)=\(try place.json("\($0).json", $1))" }
       process = try Livelist(
         ["serve", "--key", "id", "--listen", "unix:\(place("s"))"] + operands)
-      #expect(try process.errorLine().hasPrefix("livelist: serving "))
+      let line = try process.errorLine()
+      #expect(line.hasPrefix("livelist: serving "), "\(line)")
     }
 
     func source(_ name: String) -> String { "live:unix:\(socket)#\(name)" }
@@ -184,7 +185,7 @@ import Testing
       let doomed = try Livelist("watch", served.source("a"))
       if random.oneIn(2) { _ = try doomed.line() }
       doomed.signalProcess(SIGKILL)
-      served.process.signalProcess(SIGKILL)
+      try served.process.killAndWait()
       if !isEdited, random.oneIn(2) {
         text = #"[{"id":1,"n":\#(round + 1000)}]"#
       }

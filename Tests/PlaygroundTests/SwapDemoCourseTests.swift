@@ -19,7 +19,13 @@ import Testing
     swapped to array: 2 updated (Apples 4 -> 1, Coffee 3 -> 9), 1 moved (Coffee from 8 to 4), \
     2 inserted (Rice at 1, Bread at 3), 5 deleted (Walnuts, Salt, Honey, Tea, Olives); 3 rows stay
     swapped to array: the contents are equal, no event
-    at the end: 5 rows: Rice 12, Apples 1, Bread 9, Coffee 9, Lemons 7
+    swap to an empty list refused: 5 of 5 elements would be deleted; the limit is 75 percent
+    rejected: no event
+    preview of JSON file: 4 updated (Bread 9 -> 11, Apples 1 -> 4, Coffee 9 -> 14, \
+    Rice 12 -> 14), 2 moved (Apples from 2 to 3, Rice from 1 to 6), \
+    2 inserted (Salt at 2, Tea at 5), 1 deleted (Lemons); 4 rows stay
+    accepted: 2 inserted, 1 deleted, 4 updated, 2 moved
+    at the end: 6 rows: Bread 11, Salt 5, Apples 4, Coffee 14, Tea 17, Rice 14
 
     """
 
@@ -54,7 +60,7 @@ import Testing
     let terminal = try PseudoTerminal(rows: 24, columns: 80)
     let program = try Program(
       "SwapDemo", ["--course"], terminal: terminal, directory: directory.path)
-    try terminal.wait(for: "at the end: 5 rows")
+    try terminal.wait(for: "at the end: 6 rows")
     #expect(try program.waitForEnd() == 0)
     #expect(!terminal.text.contains("\u{1B}"))
   }

@@ -46,7 +46,7 @@ import Testing
     #expect(try terminal.modes != modes)
     let lines = terminal.display.lines
     #expect(lines.first == "A live list whose source you can swap")
-    let keys = "Keys:  1 array   2 JSON file   3 SQLite database   ↑ ↓ move   s sort   q quit"
+    let keys = "Keys:  1 array   2 JSON file   3 SQLite database   4 empty   s sort   q quit"
     #expect(lines.last == keys)
     #expect(lines.contains { $0.contains("Source: [array]") })
     #expect(lines.contains { $0.contains("Item") && $0.contains("Count") })
@@ -60,6 +60,25 @@ import Testing
     for (key, name) in [("2", "JSON file"), ("3", "SQLite database"), ("1", "array")] {
       try swap(by: key, to: name)
     }
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func `a swap to an empty list is refused until it is accepted`() throws {
+    let program = try start()
+    try terminal.type("4")
+    try waitUntilShown("elements would be deleted; the limit is 75 percent")
+    try waitUntilShown("a accept   r reject")
+    #expect(terminal.display.text.contains("Coffee"))
+    try terminal.type("r")
+    try terminal.wait(until: "nothing is refused") { !$0.display.text.contains("accept") }
+    #expect(terminal.display.text.contains("[array]"))
+    try terminal.type("4")
+    try waitUntilShown("a accept   r reject")
+    try terminal.type("a")
+    try waitUntilShown("0 rows")
+    try waitUntilShown("swapped to empty list: ")
+    try swap(by: "2", to: "JSON file")
     try terminal.type("q")
     try expectEnd(program)
   }

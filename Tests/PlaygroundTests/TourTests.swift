@@ -149,6 +149,25 @@ import Testing
       """
     ),
     (
+      "SwapControl",
+      """
+      prices: [bread 310, milk 120, tea 480]
+      refused: 3 of 3 elements would be deleted; the limit is 50 percent
+      prices: [bread 320, milk 125]
+      prices: []
+      an import would make 1 inserted, 1 updated
+      imported: [tea 500, rice 260, salt 80]
+      3 prices, 3 names
+      1 prices, 1 names
+      together: swapped
+      shown: ["spare"]
+      shown: ["live"]
+      shown: ["spare"]
+      shown: ["live"]
+
+      """
+    ),
+    (
       "Files",
       """
       before loading: idle

@@ -5,17 +5,20 @@ import SwappableSources
 private enum Attachments {
   private final class Collection: Sendable {}
 
-  private static let collections = (0..<10).map { _ in Collection() }
+  private static let collections = (0..<5).map { _ in Collection() }
 
   static let all = (0..<5_000).map { number in
-    SwapAttachment(collection: ObjectIdentifier(collections[number % 10]))
+    SwapAttachment(
+      collection: ObjectIdentifier(collections[number % 5]), isGrouped: number % 10 >= 5)
   }
 
   static let numbers = Dictionary(
     uniqueKeysWithValues: all.enumerated().map { (ObjectIdentifier($1), $0) })
 }
 
-/// Returns the attachment of a number. The last digit of the number is the collection.
+/// Returns the attachment of a number.
+///
+/// If the last digit of the number is 5 or more, the attachment is one of a group. The digit modulo 5 is the collection.
 func numbered(_ number: Int) -> SwapAttachment { Attachments.all[number] }
 
 extension SwapAttachment {

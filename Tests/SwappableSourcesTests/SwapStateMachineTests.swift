@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
+import ReactiveSignals
 import SwappableSources
 import Testing
 
@@ -29,18 +30,19 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 /// Every cell of the table of states and inputs.
 @Suite struct SwapStateMachineTests {
   private enum StateKind: CaseIterable {
-    case empty, starting, showing, attaching, loading, diffing, held, closed
+    case empty, starting, showing, attaching, loading, diffing, held, agreed, closed
   }
 
   private enum InputKind: CaseIterable {
-    case start, swap, attached, update, compared, accept, cancel, close
+    case start, swap, attached, update, compared, compare, commit, stepBack, abandon, close
   }
 
-  /// The attachment of an input: 1 is shown, 2 is staged, and 9 was left or never attached.
+  /// The attachment of an input: 1 is shown, 2 is staged, 7 is staged in a group, and 4 was left or never attached.
   private enum Role: Int, CaseIterable {
     case shown = 1
     case staged = 2
-    case stranger = 9
+    case grouped = 7
+    case stranger = 4
   }
 
   private enum Readiness: String, CaseIterable {
@@ -49,10 +51,12 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case failed = "F"
   }
 
+  private let ticket = Ticket()
+
   // MARK: States and inputs
 
   private func states(_ kind: StateKind) -> [Machine.State] {
-    let (shown, staged) = (numbered(1), numbered(2))
+    let (shown, staged, grouped) = (numbered(1), numbered(2), numbered(7))
     switch kind {
     case .empty: return [.empty]
     case .starting:
@@ -63,9 +67,13 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         .attaching(shown: nil, staged: staged, pending: []),
         .attaching(shown: shown, staged: staged, pending: []),
         .attaching(shown: shown, staged: staged, pending: updates("W1", "L2")),
+        .attaching(shown: shown, staged: grouped, pending: updates("L2")),
       ]
     case .loading:
-      return [.loading(shown: nil, staged: staged), .loading(shown: shown, staged: staged)]
+      return [
+        .loading(shown: nil, staged: staged), .loading(shown: shown, staged: staged),
+        .loading(shown: shown, staged: grouped),
+      ]
     case .diffing:
       return [
         .diffing(
@@ -81,11 +89,24 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         .diffing(
           shown: shown, staged: staged, contents: contents("L0"),
           pendingOfShown: updates("L5"), pendingOfStaged: [], refusal: .isIgnored),
+        .diffing(
+          shown: shown, staged: grouped, contents: contents("L0"),
+          pendingOfShown: updates("L5"), pendingOfStaged: updates("L1"), refusal: .holds),
       ]
     case .held:
       return [
         .held(shown: nil, staged: staged, contents: contents("L0")),
         .held(shown: shown, staged: staged, contents: contents("L0")),
+        .held(shown: shown, staged: grouped, contents: contents("L0")),
+      ]
+    case .agreed:
+      return [
+        .agreed(
+          shown: nil, staged: grouped, contents: contents("L0"), nil, pendingOfShown: [],
+          pendingOfStaged: []),
+        .agreed(
+          shown: shown, staged: grouped, contents: contents("L0"), Changeset(insertions: [0]),
+          pendingOfShown: updates("L5"), pendingOfStaged: updates("L1")),
       ]
     case .closed: return [.closed]
     }
@@ -96,7 +117,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     switch kind {
     case .start: return new.map { .start($0) }
     case .swap:
-      return new.map { .swap($0, isCycle: false) } + [.swap(numbered(3), isCycle: true)]
+      return (new + [16, 17, 18].map(numbered)).map { .swap($0, isCycle: false) }
+        + [.swap(numbered(3), isCycle: true)]
     case .attached:
       return Role.allCases.flatMap { role in
         Readiness.allCases.flatMap { readiness in
@@ -120,8 +142,13 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
           }
         }
       }
-    case .accept: return Role.allCases.map { .accept(numbered($0.rawValue)) }
-    case .cancel: return Role.allCases.map { .cancel(numbered($0.rawValue)) }
+    case .compare:
+      return Role.allCases.flatMap { role in
+        [false, true].map { .compare(numbered(role.rawValue), isAccepted: $0) }
+      }
+    case .commit: return Role.allCases.map { .commit(numbered($0.rawValue), ticket) }
+    case .stepBack: return Role.allCases.map { .stepBack(numbered($0.rawValue)) }
+    case .abandon: return Role.allCases.map { .abandon(numbered($0.rawValue), .cancelled) }
     case .close: return [.close]
     }
   }
@@ -138,6 +165,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .loading: .loading
     case .diffing: .diffing
     case .held: .held
+    case .agreed: .agreed
     case .closed: .closed
     }
   }
@@ -149,8 +177,10 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .attached: .attached
     case .update: .update
     case .compared: .compared
-    case .accept: .accept
-    case .cancel: .cancel
+    case .compare: .compare
+    case .commit: .commit
+    case .stepBack: .stepBack
+    case .abandon: .abandon
     case .close: .close
     }
   }
@@ -170,6 +200,9 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         + list(ofStaged) + text(refusal)
     case .held(let shown, let staged, let contents):
       "held \(staged.number) \(text(contents))\(over(shown))"
+    case .agreed(let shown, let staged, let contents, let difference, let ofShown, let ofStaged):
+      "agreed \(staged.number) \(text(contents)) \(text(difference))\(over(shown)) "
+        + "\(list(ofShown)) \(list(ofStaged))"
     case .closed: "closed"
     }
   }
@@ -199,8 +232,11 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
     case .update(let attachment, let update): "update \(attachment.number) \(text([update]))"
     case .compared(let attachment, let difference, let reason):
       "compared \(attachment.number) \(text(difference))" + (reason == nil ? "" : " refused")
-    case .accept(let attachment): "accept \(attachment.number)"
-    case .cancel(let attachment): "cancel \(attachment.number)"
+    case .compare(let attachment, let isAccepted):
+      (isAccepted ? "accept" : "compare") + " \(attachment.number)"
+    case .commit(let attachment, _): "commit \(attachment.number)"
+    case .stepBack(let attachment): "back \(attachment.number)"
+    case .abandon(let attachment, _): "cancel \(attachment.number)"
     case .close: "close"
     }
   }
@@ -213,7 +249,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
 
   private func text(_ step: Machine.Step) -> String {
     switch step {
-    case .show(let contents, let difference): "show \(text(contents)) \(text(difference))"
+    case .show(let contents, let difference, let tickets):
+      "show \(text(contents)) \(text(difference))" + (tickets.isEmpty ? "" : " together")
     case .replay(let updates): "replay \(text(updates))"
     case .adopt(let new, let attachment): "adopt \(new.number) by \(attachment.number)"
     case .share(let new, let staged): "share \(new.number) with \(staged.number)"
@@ -234,12 +271,22 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       "compute \(attachment.number) \(text(contents))"
     case .leave(let attachment): "leave \(attachment.number)"
     case .endObservation(let attachment): "end observation \(attachment.number)"
-    case .reportHold(let attachment): "\(attachment.number) is held"
+    case .supersede(let staged, let new): "supersede \(staged.number) by \(new.number)"
+    case .report(let attachment, let report): "\(attachment.number) \(text(report))"
     case .resolve(let attachment, let outcome): "\(attachment.number) is \(text(outcome))"
     case .deliver: "deliver"
     case .wakeWaiters: "wake"
     case .discardUpdates(let updates): "discard \(text(updates))"
     case .discardContents(let contents): "discard contents \(text(contents))"
+    }
+  }
+
+  private func text(_ report: Machine.Report) -> String {
+    switch report {
+    case .isReady: "is ready"
+    case .hasChanged: "has changed"
+    case .agrees(let hasDifference): "agrees \(hasDifference ? "d" : "equal")"
+    case .isRefused: "is refused"
     }
   }
 
@@ -261,7 +308,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
   /// readiness, and `*` is anything; `#` and `?` may occur again in the result.
   private static let table = """
     empty
-      accept #: same | nothing
+      accept #, compare #, commit #, back #: same | nothing
       start #: starting # [] | attach first #
       swap #: attaching # [] | attach #
       swap 3 cycle: same | 3 is a cycle
@@ -271,104 +318,104 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | nothing
 
     starting 2 []
-      accept #: same | nothing
-      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *: showing 2 | 2 is swapped
-      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: starting 2 [?7] | nothing
       compared # *: same | end # / wake
       cancel 2: empty | leave 2, 2 is canceled
       close: closed | leave 2, 2 is canceled
 
     starting 2 [W1 L2]
-      accept #: same | nothing
-      swap 3, swap 11, start 3, start 11: attaching # [] | \
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | \
             leave 2, 2 is superseded, discard W1 L2, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *: showing 2 | replay W1 L2 / deliver, 2 is swapped
-      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: starting 2 [W1 L2 ?7] | nothing
       compared # *: same | end # / wake
       cancel 2: empty | leave 2, 2 is canceled, discard W1 L2
       close: closed | leave 2, 2 is canceled, discard W1 L2
 
     showing 1
-      accept #: same | nothing
-      swap 3, swap 12, start 3, start 12: attaching # over 1 [] | attach #
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 12, swap 16, swap 18, swap 17, start 3, start 12: attaching # over 1 [] | attach #
       swap 11, start 11: same | adopt 11 by 1 / start 1, leave 11, 11 is unchanged
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
-      attached 2 *, attached 9 *: same | end observation #
+      attached 2 *, attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: same | replay ?7 / deliver
-      update 2 *, update 9 *, cancel #: same | nothing
+      update 2 *, update 4 *, update 7 *, cancel #: same | nothing
       compared # *: same | end # / wake
       close: closed | leave 1
 
     attaching 2 []
-      accept #: same | nothing
-      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 L0, attached 2 L0 derived: diffing 2 L0 [] [] | begin 2 / compute 2 L0
       attached 2 W0: loading 2 | nothing
       attached 2 W0 derived: diffing 2 W0 [] [] | begin 2 / compute 2 W0
       attached 2 F0, attached 2 F0 derived: empty | leave 2, 2 is failed
-      update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: attaching 2 [?7] | nothing
       compared # *: same | end # / wake
       cancel 2: empty | leave 2, 2 is canceled
       close: closed | leave 2, 2 is canceled
 
     attaching 2 over 1 []
-      accept #: same | nothing
-      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | leave 2, 2 is superseded, attach #
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
-      attached 9 *: same | end observation 9
+      attached 4 *, attached 7 *: same | end observation #
       attached 2 L0, attached 2 L0 derived: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
       attached 2 W0: loading 2 over 1 | nothing
       attached 2 W0 derived: diffing 2 W0 over 1 [] [] | begin 2 / compute 2 W0
       attached 2 F0, attached 2 F0 derived: showing 1 | leave 2, 2 is failed
       update 1 ?7: same | replay ?7 / deliver
       update 2 ?7: attaching 2 over 1 [?7] | nothing
-      update 9 *, cancel 1, cancel 9: same | nothing
+      update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       compared # *: same | end # / wake
       cancel 2: showing 1 | leave 2, 2 is canceled
       close: closed | leave 1, leave 2, 2 is canceled
 
     attaching 2 over 1 [W1 L2]
-      accept #: same | nothing
-      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach 3
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | leave 2, 2 is superseded, discard W1 L2, attach #
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, discard W1 L2, start 1, leave 11, 11 is unchanged
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
       attached 1 *: same | nothing
-      attached 9 *: same | end observation 9
+      attached 4 *, attached 7 *: same | end observation #
       attached 2 *: diffing 2 L2 over 1 [] [] | begin 2 / discard W1 L2, compute 2 L2
       update 1 ?7: same | replay ?7 / deliver
       update 2 ?7: attaching 2 over 1 [W1 L2 ?7] | nothing
-      update 9 *, cancel 1, cancel 9: same | nothing
+      update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       compared # *: same | end # / wake
       cancel 2: showing 1 | leave 2, 2 is canceled, discard W1 L2
       close: closed | leave 1, leave 2, 2 is canceled, discard W1 L2
 
     loading 2
-      accept #: same | nothing
-      swap 3, swap 11, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | leave 2, 2 is superseded, attach #
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
-      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
+      attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 L7: diffing 2 L7 [] [] | begin 2 / compute 2 L7
       update 2 W7: same | nothing
       update 2 F7: empty | leave 2, 2 is failed
@@ -377,14 +424,14 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 2, 2 is canceled
 
     loading 2 over 1
-      accept #: same | nothing
-      swap 3, start 3: attaching 3 over 1 [] | leave 2, 2 is superseded, attach 3
+      accept #, compare #, commit #, back #: same | nothing
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | leave 2, 2 is superseded, attach #
       swap 11, start 11: showing 1 | adopt 11 by 1 / \
             leave 2, 2 is superseded, start 1, leave 11, 11 is unchanged
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
-      attached 9 *: same | end observation 9
+      attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: same | replay ?7 / deliver
       update 2 L7: diffing 2 L7 over 1 [] [] | begin 2 / compute 2 L7
       update 2 W7: same | nothing
@@ -394,38 +441,38 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       close: closed | leave 1, leave 2, 2 is canceled
 
     diffing 2 L0 [] []
-      swap 3, swap 11, start 3, start 11: attaching # [] | \
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | \
             release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
       swap 12, start 12: diffing 2 L0 [] [] again | \
             adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
-      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
+      attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: diffing 2 L0 [] [?7] | nothing
-      compared 1 *, compared 9 *: same | end # / wake
+      compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, end 2 / deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, end 2 / deliver, 2 is unchanged, wake
-      compared 2 d refused: held 2 L0 | hold 2 L0 d, end 2 / deliver, 2 is held, wake
-      compared 2 equal refused: held 2 L0 | hold 2 L0 equal, end 2 / deliver, 2 is held, wake
+      compared 2 d refused: held 2 L0 | hold 2 L0 d, end 2 / deliver, 2 is refused, wake
+      compared 2 equal refused: held 2 L0 | hold 2 L0 equal, end 2 / deliver, 2 is refused, wake
       accept 2: diffing 2 L0 [] [] accepted | nothing
-      accept 1, accept 9: same | nothing
+      compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
 
     diffing 2 L0 over 1 [L5 L6] [L1 L2]
-      swap 3, start 3: attaching 3 over 1 [] | release, replay L5 L6 / \
-            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, attach 3
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | release, replay L5 L6 / \
+            leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, attach #
       swap 11, start 11: showing 1 | release, replay L5 L6, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard L1 L2, discard contents L0, deliver, deliver, \
             start 1, leave 11, 11 is unchanged
       swap 12, start 12: diffing 2 L0 over 1 [L5 L6] [L1 L2] again | \
             adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
-      attached 9 *: same | end observation 9
+      attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: diffing 2 L0 over 1 [L5 L6 ?7] [L1 L2] | nothing
       update 2 ?7: diffing 2 L0 over 1 [L5 L6] [L1 L2 ?7] | nothing
-      compared 1 *, compared 9 *: same | end # / wake
+      compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, replay L1 L2, end 2 / \
             leave 1, discard L5 L6, deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, replay L1 L2, end 2 / \
@@ -433,7 +480,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       compared 2 d refused, compared 2 equal refused: diffing 2 L2 over 1 [] [] | replay L5 L6 / \
             deliver, discard contents L0, discard L1 L2, compute 2 L2
       accept 2: diffing 2 L0 over 1 [L5 L6] [L1 L2] accepted | nothing
-      accept 1, accept 9: same | nothing
+      compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release, replay L5 L6 / \
             leave 2, 2 is canceled, discard L1 L2, discard contents L0, deliver, deliver
       close: closed | release / \
@@ -441,86 +488,185 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
             discard L5 L6
 
     diffing 2 L0 over 1 [] [] again
-      swap 3, start 3: attaching 3 over 1 [] | \
-            release / leave 2, 2 is superseded, discard contents L0, deliver, attach 3
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | \
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
       swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard contents L0, deliver, \
             start 1, leave 11, 11 is unchanged
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
-      attached 9 *: same | end observation 9
+      attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: diffing 2 L0 over 1 [?7] [] again | nothing
       update 2 ?7: diffing 2 L0 over 1 [] [?7] again | nothing
-      compared 1 *, compared 9 *: same | end # / wake
+      compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d: showing 2 | show L0 d, end 2 / leave 1, deliver, 2 is swapped, wake
       compared 2 equal: showing 2 | show L0 equal, end 2 / leave 1, deliver, 2 is unchanged, wake
       compared 2 d refused, compared 2 equal refused: \
             diffing 2 L0 over 1 [] [] | compute 2 L0
       accept 2: diffing 2 L0 over 1 [] [] accepted | nothing
-      accept 1, accept 9: same | nothing
+      compare #, accept 1, accept 4, accept 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
 
     diffing 2 L0 over 1 [L5] [] accepted
-      swap 3, start 3: attaching 3 over 1 [] | release, replay L5 / \
-            leave 2, 2 is superseded, discard contents L0, deliver, deliver, attach 3
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | release, replay L5 / \
+            leave 2, 2 is superseded, discard contents L0, deliver, deliver, attach #
       swap 11, start 11: showing 1 | release, replay L5, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard contents L0, deliver, deliver, \
             start 1, leave 11, 11 is unchanged
       swap 12, start 12: same | adopt 12 by 2, share 12 with 2 / start 2, leave 12
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
-      attached 9 *: same | end observation 9
+      attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: diffing 2 L0 over 1 [L5 ?7] [] accepted | nothing
       update 2 ?7: diffing 2 L0 over 1 [L5] [?7] accepted | nothing
-      compared 1 *, compared 9 *: same | end # / wake
+      compared 1 *, compared 4 *, compared 7 *: same | end # / wake
       compared 2 d, compared 2 d refused: showing 2 | show L0 d, end 2 / \
             leave 1, discard L5, deliver, 2 is swapped, wake
       compared 2 equal, compared 2 equal refused: showing 2 | show L0 equal, end 2 / \
             leave 1, discard L5, deliver, 2 is unchanged, wake
-      accept #: same | nothing
+      accept #, compare #, commit #, back #: same | nothing
       cancel 2: showing 1 | release, replay L5 / \
             leave 2, 2 is canceled, discard contents L0, deliver, deliver
       close: closed | release / \
             leave 1, leave 2, 2 is canceled, discard contents L0, deliver, discard L5
 
     held 2 L0
-      swap 3, swap 11, start 3, start 11: attaching # [] | \
+      swap 3, swap 11, swap 16, swap 18, swap 17, start 3, start 11: attaching # [] | \
             release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
       swap 12, start 12: diffing 2 L0 [] [] | \
             adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 9 *: same | end observation #
-      attached 2 *, update 1 *, update 9 *, cancel 1, cancel 9: same | nothing
+      attached 1 *, attached 4 *, attached 7 *: same | end observation #
+      attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       update 2 ?7: diffing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
       compared # *: same | end # / wake
       accept 2: diffing 2 L0 [] [] accepted | begin 2 / compute 2 L0
-      accept 1, accept 9: same | nothing
+      compare 2: diffing 2 L0 [] [] | begin 2 / compute 2 L0
+      accept 1, accept 4, accept 7, compare 1, compare 4, compare 7, commit #, back #: same | nothing
       cancel 2: empty | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 2, 2 is canceled, discard contents L0, deliver
 
     held 2 L0 over 1
-      swap 3, start 3: attaching 3 over 1 [] | \
-            release / leave 2, 2 is superseded, discard contents L0, deliver, attach 3
+      swap 3, swap 16, swap 18, swap 17, start 3: attaching # over 1 [] | \
+            release / leave 2, 2 is superseded, discard contents L0, deliver, attach #
       swap 11, start 11: showing 1 | release, adopt 11 by 1 / \
             leave 2, 2 is superseded, discard contents L0, deliver, \
             start 1, leave 11, 11 is unchanged
       swap 12, start 12: diffing 2 L0 over 1 [] [] | \
             adopt 12 by 2, share 12 with 2, begin 2 / start 2, leave 12, compute 2 L0
       swap 3 cycle: same | 3 is a cycle
-      attached 1 *, attached 2 *, update 9 *, cancel 1, cancel 9: same | nothing
-      attached 9 *: same | end observation 9
+      attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
+      attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: diffing 2 L0 over 1 [] [] | replay ?7, begin 2 / deliver, compute 2 L0
       update 2 ?7: diffing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
       compared # *: same | end # / wake
       accept 2: diffing 2 L0 over 1 [] [] accepted | begin 2 / compute 2 L0
-      accept 1, accept 9: same | nothing
+      compare 2: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
+      accept 1, accept 4, accept 7, compare 1, compare 4, compare 7, commit #, back #: same | nothing
       cancel 2: showing 1 | release / leave 2, 2 is canceled, discard contents L0, deliver
       close: closed | release / leave 1, leave 2, 2 is canceled, discard contents L0, deliver
 
+    attaching 7 over 1 [L2]
+      accept #, compare #, commit #, back #: same | nothing
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 2 *, attached 4 *: same | end observation #
+      attached 1 *: same | nothing
+      attached 7 *: held 7 L2 over 1 | discard L2, 7 is ready
+      update 1 ?7: same | replay ?7 / deliver
+      update 7 ?7: attaching 7 over 1 [L2 ?7] | nothing
+      update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared # *: same | end # / wake
+      cancel 7: showing 1 | leave 7, 7 is canceled, discard L2
+      close: closed | leave 1, leave 7, 7 is canceled, discard L2
+
+    loading 7 over 1
+      accept #, compare #, commit #, back #: same | nothing
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 2 *, attached 4 *: same | end observation #
+      attached 1 *, attached 7 *: same | nothing
+      update 1 ?7: same | replay ?7 / deliver
+      update 7 L7: held 7 L7 over 1 | 7 is ready
+      update 7 W7: same | nothing
+      update 7 F7: showing 1 | leave 7, 7 is failed
+      update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared # *: same | end # / wake
+      cancel 7: showing 1 | leave 7, 7 is canceled
+      close: closed | leave 1, leave 7, 7 is canceled
+
+    diffing 7 L0 over 1 [L5] [L1]
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 2 *, attached 4 *: same | end observation #
+      attached 1 *, attached 7 *: same | nothing
+      update 1 ?7: diffing 7 L0 over 1 [L5 ?7] [L1] | nothing
+      update 7 ?7: diffing 7 L0 over 1 [L5] [L1 ?7] | nothing
+      update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared 1 *, compared 2 *, compared 4 *: same | end # / wake
+      compared 7 d: agreed 7 L0 d over 1 [L5] [L1] | 7 agrees d
+      compared 7 equal: agreed 7 L0 equal over 1 [L5] [L1] | 7 agrees equal
+      compared 7 d refused, compared 7 equal refused: diffing 7 L1 over 1 [] [] | replay L5 / \
+            deliver, discard contents L0, discard L1, compute 7 L1
+      accept 7: diffing 7 L0 over 1 [L5] [L1] accepted | nothing
+      accept 1, accept 2, accept 4, compare #, commit #, back #: same | nothing
+      cancel 7: showing 1 | release, replay L5 / \
+            leave 7, 7 is canceled, discard L1, discard contents L0, deliver, deliver
+      close: closed | release / \
+            leave 1, leave 7, 7 is canceled, discard L1, discard contents L0, deliver, discard L5
+
+    held 7 L0 over 1
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 2 *, attached 4 *: same | end observation #
+      attached 1 *, attached 7 *: same | nothing
+      update 1 ?7: same | replay ?7 / deliver, 7 has changed
+      update 7 ?7: held 7 ?7 over 1 | discard contents L0, 7 has changed
+      update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared # *: same | end # / wake
+      compare 7: diffing 7 L0 over 1 [] [] | begin 7 / compute 7 L0
+      accept 7: diffing 7 L0 over 1 [] [] accepted | begin 7 / compute 7 L0
+      accept 1, accept 2, accept 4, compare 1, compare 2, compare 4, commit #, back #: same | nothing
+      cancel 7: showing 1 | release / leave 7, 7 is canceled, discard contents L0, deliver
+      close: closed | release / leave 1, leave 7, 7 is canceled, discard contents L0, deliver
+
+    agreed 7 L0 equal [] []
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 1 *, attached 2 *, attached 4 *: same | end observation #
+      attached 7 *: same | nothing
+      update 7 ?7: agreed 7 L0 equal [] [?7] | nothing
+      update 1 *, update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared # *: same | end # / wake
+      commit 7: showing 7 | show L0 equal together, end 7 / deliver, wake
+      back 7: held 7 L0 | release, end 7 / deliver, wake
+      accept #, compare #, commit 1, commit 2, commit 4, back 1, back 2, back 4: same | nothing
+      cancel 7: empty | release, end 7 / leave 7, 7 is canceled, discard contents L0, deliver, wake
+      close: closed | release, end 7 / leave 7, 7 is canceled, discard contents L0, deliver, wake
+
+    agreed 7 L0 d over 1 [L5] [L1]
+      swap #, start #: same | supersede 7 by #
+      swap 3 cycle: same | 3 is a cycle
+      attached 2 *, attached 4 *: same | end observation #
+      attached 1 *, attached 7 *: same | nothing
+      update 1 ?7: agreed 7 L0 d over 1 [L5 ?7] [L1] | nothing
+      update 7 ?7: agreed 7 L0 d over 1 [L5] [L1 ?7] | nothing
+      update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
+      compared # *: same | end # / wake
+      commit 7: showing 7 | show L0 d together, replay L1, end 7 / \
+            leave 1, discard L5, deliver, wake
+      back 7: held 7 L1 over 1 | release, replay L5, end 7 / \
+            deliver, discard contents L0, discard L1, deliver, wake, 7 has changed
+      accept #, compare #, commit 1, commit 2, commit 4, back 1, back 2, back 4: same | nothing
+      cancel 7: showing 1 | release, replay L5, end 7 / \
+            leave 7, 7 is canceled, discard L1, discard contents L0, deliver, deliver, wake
+      close: closed | release, end 7 / \
+            leave 1, leave 7, 7 is canceled, discard L1, discard contents L0, deliver, discard L5, wake
+
     closed
-      accept #: same | nothing
+      accept #, compare #, commit #, back #: same | nothing
       swap #, start #: same | leave #, # is canceled
       swap 3 cycle: same | 3 is a cycle
       attached # *: same | end observation #
@@ -616,7 +762,7 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
         var machine = Machine(in: state)
         let answered = machine.handle(input).actions.dropLast().filter {
           switch $0 {
-          case .attach, .attachFirst, .computeDifference: true
+          case .attach, .attachFirst, .computeDifference, .supersede: true
           default: false
           }
         }

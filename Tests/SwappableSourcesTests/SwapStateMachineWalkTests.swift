@@ -2,6 +2,7 @@ import DataSourceTesting
 import Diffing
 import Foundation
 import ObservableCollections
+import ReactiveSignals
 import SwappableSources
 import TestSupport
 import Testing
@@ -50,7 +51,7 @@ private final class Walk {
       Version(collection: $0, number: 0, readiness: $0 < 2 ? .loaded : .loading)
     }
     if random.oneIn(2) {
-      let first = makeAttachment()
+      let first = makeAttachment(isGrouped: false)
       connected.insert(first)
       handle(.start(numbered(first)))
     }
@@ -70,36 +71,60 @@ private final class Walk {
 
   // MARK: Inputs
 
-  private func makeAttachment() -> Int {
-    let new = requested.count * 10 + random.below(4)
+  private func makeAttachment(isGrouped: Bool) -> Int {
+    let new = requested.count * 10 + random.below(4) + (isGrouped ? 5 : 0)
     requested.append(new)
     return new
   }
 
   private func step() {
-    switch random.below(14) {
+    switch random.below(16) {
     case 0:
-      let new = makeAttachment()
+      let new = makeAttachment(isGrouped: random.oneIn(2))
       let isCycle = random.oneIn(8)
       if !isCycle { connected.insert(new) }
       handle(.swap(numbered(new), isCycle: isCycle))
     case 1:
       if let staged = machine.staged, random.oneIn(2) {
-        handle(random.oneIn(2) ? .cancel(staged) : .accept(staged))
+        let isCanceled = random.oneIn(2)
+        handle(
+          isCanceled ? .abandon(staged, .cancelled) : .compare(staged, isAccepted: true))
       }
     case 2:
       // The handles of swaps that are done, and updates that were under way when a source was left.
       guard let old = requested.randomElement(using: &random) else { return }
       if numbered(old) != machine.staged {
-        handle(random.oneIn(2) ? .cancel(numbered(old)) : .accept(numbered(old)))
+        let isCanceled = random.oneIn(2)
+        handle(
+          isCanceled
+            ? .abandon(numbered(old), .cancelled) : .compare(numbered(old), isAccepted: true))
       }
       if numbered(old) != machine.staged, numbered(old) != machine.shown {
-        handle(.update(numbered(old), collections[old % 10].update))
+        handle(.update(numbered(old), collections[old % 5].update))
       }
     case 3...9:
       answer()
+    case 10, 11:
+      decideAsGroup()
     default:
       edit(random.below(4))
+    }
+  }
+
+  /// Sends what the group of the staged attachment may send now.
+  private func decideAsGroup() {
+    guard let staged = machine.staged, staged.number % 10 >= 5 else { return }
+    switch machine.state {
+    case .held: handle(.compare(staged, isAccepted: random.oneIn(3)))
+    case .agreed:
+      if random.oneIn(3) {
+        handle(.stepBack(staged))
+        counts["back", default: 0] += 1
+      } else {
+        handle(.commit(staged, Ticket()))
+        counts["together", default: 0] += 1
+      }
+    default: break
     }
   }
 
@@ -111,7 +136,7 @@ private final class Walk {
     case 4: collections[index].readiness = .loading
     default: break
     }
-    for attachment in observed.sorted() where attachment % 10 == index {
+    for attachment in observed.sorted() where attachment % 5 == index {
       handle(.update(numbered(attachment), collections[index].update))
     }
   }
@@ -135,7 +160,7 @@ private final class Walk {
         handle(
           .attached(numbered(attachment), contents.contents, isDerivedFromShown: isDerived))
       } else {
-        attaching[index].contents = collections[attachment % 10]
+        attaching[index].contents = collections[attachment % 5]
         observed.insert(attachment)
       }
     }
@@ -157,19 +182,24 @@ private final class Walk {
   private func perform(_ decision: Machine.Decision, of input: Machine.Input) {
     for step in decision.steps {
       switch step {
-      case .show(let contents, _):
-        guard case .compared(let compared, _, _) = input else {
-          return fail("shown by \(input)")
+      case .show(let contents, _, _):
+        let shown: SwapAttachment
+        switch input {
+        case .compared(let compared, _, _): shown = compared
+        case .commit(let committed, _): shown = committed
+        default: return fail("shown by \(input)")
         }
-        let (attachment, contents): (Int, Version) = (compared.number, contents.value())
+        let (attachment, contents): (Int, Version) = (shown.number, contents.value())
         expect(outcomes[attachment] == nil, "\(attachment) is shown after its outcome")
-        expect(contents.collection == attachment % 10, "\(attachment) shows \(contents)")
+        // The group resolves the handle.
+        if case .commit = input { outcomes[attachment] = .swapped }
+        expect(contents.collection == attachment % 5, "\(attachment) shows \(contents)")
         visible = contents
         held = nil
         counts["shown", default: 0] += 1
       case .hold(let attachment, let contents, _, _):
         expect(
-          contents.value() as Version == collections[attachment.number % 10],
+          contents.value() as Version == collections[attachment.number % 5],
           "old contents are held")
         held = attachment.number
         counts["held", default: 0] += 1
@@ -183,7 +213,7 @@ private final class Walk {
         }
       case .adopt(let taken, let attachment), .share(let taken, let attachment):
         let (new, attachment) = (taken.number, attachment.number)
-        expect(new % 10 == attachment % 10, "\(new) is not \(attachment)")
+        expect(new % 5 == attachment % 5, "\(new) is not \(attachment)")
         if case .share = step { shared[new] = attachment }
       case .beginDifference(let attachment):
         expect(
@@ -201,7 +231,7 @@ private final class Walk {
       attaching.append((attachment.number, nil))
     case .computeDifference(let attachment, let contents):
       let (attachment, contents): (Int, Version) = (attachment.number, contents.value())
-      expect(contents.collection == attachment % 10, "\(attachment) has \(contents)")
+      expect(contents.collection == attachment % 5, "\(attachment) has \(contents)")
       computing.append(attachment)
     case .leave(let leaving):
       let attachment = leaving.number
@@ -219,7 +249,14 @@ private final class Walk {
         outcomes.updateValue(outcome, forKey: attachment) == nil,
         "\(attachment) has two outcomes")
       counts["\(outcome)".components(separatedBy: "(")[0], default: 0] += 1
-    case .start, .deliver, .wakeWaiters, .reportHold, .discardUpdates, .discardContents:
+    case .supersede(let staged, let new):
+      connected.remove(new.number)
+      if case .agreed = machine.state, random.oneIn(2) { handle(.commit(staged, Ticket())) }
+      handle(.abandon(staged, .superseded))
+      connected.insert(new.number)
+      handle(.swap(new, isCycle: false))
+      counts["superseded group", default: 0] += 1
+    case .start, .deliver, .wakeWaiters, .report, .discardUpdates, .discardContents:
       break
     }
   }
@@ -229,6 +266,8 @@ private final class Walk {
   private func check(
     _ decision: Machine.Decision, from before: Machine.State, _ input: Machine.Input
   ) {
+    // The decision was to do something else first, which was checked.
+    if case .supersede = decision.actions.last { return }
     let (shown, staged) = (machine.shown?.number, machine.staged?.number)
     expect(
       connected == Set([shown, staged].compactMap { $0 }),
@@ -236,14 +275,19 @@ private final class Walk {
     expect(shown == nil || outcomes[shown ?? 0] != nil, "an open swap is shown")
     expect(staged == nil || outcomes[staged ?? 0] == nil, "a swap with an outcome is staged")
     expect(held == nil || held == staged, "the change of \(held as Any) is pending")
-    if case .held = machine.state { expect(held == staged, "no change is pending") }
+    if case .held = machine.state, let staged, staged % 10 < 5 {
+      expect(held == staged, "no change is pending")
+    }
     checkPending(decision, from: before)
-    if case .diffing = machine.state { return }
-    if let shown, visible != collections[shown % 10] {
+    switch machine.state {
+    case .diffing, .agreed: return
+    default: break
+    }
+    if let shown, visible != collections[shown % 5] {
       // Updates of one edit reach the observers of a collection one by one.
       expect(
-        visible?.collection == shown % 10 && isBeingEdited(input),
-        "\(visible as Any) is shown instead of \(collections[shown % 10])")
+        visible?.collection == shown % 5 && isBeingEdited(input),
+        "\(visible as Any) is shown instead of \(collections[shown % 5])")
     }
   }
 
@@ -259,10 +303,15 @@ private final class Walk {
     let dropped = decision.actions.flatMap { action -> [Version] in
       if case .discardUpdates(let updates) = action { versions(updates) } else { [] }
     }
-    guard case .diffing(_, _, _, let ofShown, let ofStaged, _) = before else { return }
+    let (ofShown, ofStaged): ([SwapUpdate], [SwapUpdate])
+    switch before {
+    case .diffing(_, _, _, let shown, let staged, _): (ofShown, ofStaged) = (shown, staged)
+    case .agreed(_, _, _, _, let shown, let staged): (ofShown, ofStaged) = (shown, staged)
+    default: return
+    }
     let isShown = decision.steps.contains { if case .show = $0 { true } else { false } }
     switch machine.state {
-    case .diffing:
+    case .diffing, .agreed:
       // Nothing passes during a difference. If the guard is asked again, the updates of the shown source have passed.
       guard !applied.isEmpty || !dropped.isEmpty else { return }
       expect(applied == versions(ofShown), "\(applied) are applied")
@@ -304,7 +353,10 @@ private final class Walk {
     // Each outcome occurs, so the walks reach all parts of the table.
     let outcomes = ["swapped", "unchanged", "superseded", "cancelled", "failed", "cycle"]
     print("swap state machine: \(counts.sorted { $0.key < $1.key })")
-    for name in outcomes + ["shown", "pending", "late", "held", "again"] {
+    let parts = [
+      "shown", "pending", "late", "held", "again", "back", "together", "superseded group",
+    ]
+    for name in outcomes + parts {
       #expect(counts[name, default: 0] > 0, "\(name)")
     }
   }

@@ -69,22 +69,22 @@ extension ChangeRecord {
   ///
   /// - Parameter old: The version before the change.
   /// - Returns: The elements of the new version.
-  /// - Throws: A ``ChangeRecordError`` if the old version is too short for the change.
+  /// - Throws: A ``Changeset/RangeError`` if the old version is too short for the change.
   /// - Complexity: O(*n*).
-  public func applying(to old: some Collection<Element>) throws(ChangeRecordError) -> [Element] {
+  public func applying(to old: some Collection<Element>) throws(Changeset.RangeError) -> [Element] {
     let old = Array(old)
     try check(against: old.count)
     return changeset.applying(to: old, inserted: inserted, updated: updated)
   }
 
   /// Checks that all offsets of the change are in range.
-  func check(against count: Int) throws(ChangeRecordError) {
+  func check(against count: Int) throws(Changeset.RangeError) {
     if let offset = changeset.greatestOldOffset, offset >= count {
-      throw ChangeRecordError(offset: offset, count: count, isBefore: true)
+      throw Changeset.RangeError(offset: offset, count: count, isBefore: true)
     }
     let newCount = count + changeset.countChange
     if let offset = changeset.greatestNewOffset, offset >= newCount {
-      throw ChangeRecordError(offset: offset, count: newCount, isBefore: false)
+      throw Changeset.RangeError(offset: offset, count: newCount, isBefore: false)
     }
   }
 }
@@ -110,11 +110,11 @@ extension Patch {
   /// - Parameters:
   ///   - record: The change.
   ///   - old: The version before the change, which has the elements of the moves.
-  /// - Throws: A ``ChangeRecordError`` if the old version is too short for the change.
+  /// - Throws: A ``Changeset/RangeError`` if the old version is too short for the change.
   /// - Complexity: O(*k* log *k*) in the *k* offsets of the change.
   public init(
     _ record: ChangeRecord<Element>, from old: some RandomAccessCollection<Element>
-  ) throws(ChangeRecordError) {
+  ) throws(Changeset.RangeError) {
     try record.check(against: old.count)
     self.init(record, moved: { old.element(at: record.changeset.moves[$0].from) })
   }
@@ -163,19 +163,21 @@ extension ElementChange {
 /// The range of valid offsets, which leaves room for arithmetic.
 let offsetBounds = 0..<Int.max / 4
 
-/// An error that occurs if a change is applied to a collection that is too short for it.
-public struct ChangeRecordError: Error, Sendable, Hashable {
-  /// The offset that is out of range.
-  public let offset: Int
-  /// The number of elements in the collection.
-  public let count: Int
-  /// A Boolean value that indicates whether the version before the change is meant.
-  ///
-  /// Otherwise, the offset and the count are in the version after it.
-  public let isBefore: Bool
+extension Changeset {
+  /// An error that occurs if a change is applied to a collection that is too short for it.
+  public struct RangeError: Error, Sendable, Hashable {
+    /// The offset that is out of range.
+    public let offset: Int
+    /// The number of elements in the collection.
+    public let count: Int
+    /// A Boolean value that indicates whether the version before the change is meant.
+    ///
+    /// Otherwise, the offset and the count are in the version after it.
+    public let isBefore: Bool
+  }
 }
 
-extension ChangeRecordError: CustomStringConvertible {
+extension Changeset.RangeError: CustomStringConvertible {
   /// The offset, the valid range, and a remedy.
   public var description: String {
     "offset \(offset) \(isBefore ? "before" : "after") the change is out of range 0..<\(count); "

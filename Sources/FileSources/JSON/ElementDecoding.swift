@@ -8,7 +8,7 @@ import SwappablePrimitives
 package struct ElementDecodingError: Error {
   /// The offset of the element among the values to decode.
   package var offset: Int
-  var code = JSONError.Code.undecodable
+  var code = JSONElement.ParsingError.Code.undecodable
   package var reason: String
 }
 

@@ -13,11 +13,11 @@ struct JSONDocument: Sendable {
   let key: String?
 
   /// Parses a text.
-  init(_ bytes: [UInt8], key: String?) throws(JSONError) {
+  init(_ bytes: [UInt8], key: String?) throws(JSONElement.ParsingError) {
     self.bytes = bytes
     self.key = key
     var spans: [Range<Int>] = []
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       try Self.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.ScanError) in
         try Self.split(&scanner, into: &spans)
       }
@@ -38,10 +38,10 @@ struct JSONDocument: Sendable {
   var values: JSONValues { JSONValues(text: bytes, spans: spans, key: key) }
 
   /// Adds the position in the text to the error of an element.
-  func error(_ error: ElementDecodingError) -> JSONError {
-    JSONError(
+  func error(_ error: ElementDecodingError) -> JSONElement.ParsingError {
+    JSONElement.ParsingError(
       code: error.code, reason: error.reason,
-      position: JSONError.Position(
+      position: JSONElement.ParsingError.Position(
         of: spans[error.offset].lowerBound, in: bytes[Self.bodyStart(of: bytes)...]),
       elementOffset: error.offset)
   }
@@ -92,7 +92,7 @@ extension JSONDocument {
   static func parse<Value>(
     _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
     _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
-  ) throws(JSONError) -> Value {
+  ) throws(JSONElement.ParsingError) -> Value {
     let start = isWhole ? bodyStart(of: bytes) : 0
     do throws(JSONScanner.ScanError) {
       if isWhole, isUTF16(bytes) {
@@ -108,9 +108,9 @@ extension JSONDocument {
         return try body(&scanner)
       }
     } catch {
-      throw JSONError(
+      throw JSONElement.ParsingError(
         code: error.code, reason: error.reason,
-        position: JSONError.Position(of: error.offset, in: bytes[start...]),
+        position: JSONElement.ParsingError.Position(of: error.offset, in: bytes[start...]),
         elementOffset: error.elementOffset)
     }
   }
@@ -199,7 +199,9 @@ extension JSONDocument {
   }
 
   /// Decodes all elements.
-  func elements<Element>(_ decoding: ElementDecoding<Element>) throws(JSONError) -> [Element] {
+  func elements<Element>(_ decoding: ElementDecoding<Element>) throws(JSONElement.ParsingError)
+    -> [Element]
+  {
     do throws(ElementDecodingError) {
       return try decoding.decode(values)
     } catch {
@@ -213,7 +215,7 @@ extension JSONDocument {
   /// - Throws: The error of the next version. The document does not change.
   mutating func update<Element>(
     for difference: FileDifference, decoding: ElementDecoding<Element>
-  ) throws(JSONError) -> Change<Element>? {
+  ) throws(JSONElement.ParsingError) -> Change<Element>? {
     guard let edit = try self.edit(for: difference) else { return nil }
     let changeset = edit.changeset
     let start = edit.elements.lowerBound

@@ -21,7 +21,7 @@ extension JSONDocument {
   /// Bytes outside of the difference are not checked again.
   ///
   /// - Throws: The same error as reading the new text from its start.
-  func edit(for difference: FileDifference) throws(JSONError) -> JSONDocumentEdit? {
+  func edit(for difference: FileDifference) throws(JSONElement.ParsingError) -> JSONDocumentEdit? {
     switch difference {
     case .same: return nil
     case .between(let prefix, let suffix, let middle):
@@ -57,7 +57,7 @@ extension JSONDocument {
   }
 
   /// Computes an edit that replaces the whole text.
-  private func wholeEdit(_ text: [UInt8]) throws(JSONError) -> JSONDocumentEdit {
+  private func wholeEdit(_ text: [UInt8]) throws(JSONElement.ParsingError) -> JSONDocumentEdit {
     var edit = JSONDocumentEdit(
       text: text, replaced: nil, elements: spans.indices, spans: [], origins: [])
     if edit.match(self, upTo: nil) { return edit }
@@ -82,7 +82,7 @@ extension JSONDocumentEdit {
       text.withUnsafeBytes { newBytes in
         var matcher = JSONElementMatcher(
           old: oldBytes, oldSpans: old.spans, range: elements, new: newBytes)
-        do throws(JSONError) {
+        do throws(JSONElement.ParsingError) {
           let isInStep = try JSONDocument.parse(text, capacity: 0, isWhole: !isWindow) {
             (scanner) throws(JSONScanner.ScanError) in
             if !isWindow, !(try JSONDocument.scanOpening(&scanner)) { return true }

@@ -91,7 +91,7 @@ extension JSONElement {
   ///   identifies itself.
   /// - Returns: The values in order, or `nil` if the element is not an array.
   /// - Throws: An error for a value that has no key, or whose key is an array or an object.
-  public func items(key: String? = nil) throws(JSONError) -> [JSONElement]? {
+  public func items(key: String? = nil) throws(JSONElement.ParsingError) -> [JSONElement]? {
     guard kind == .array else { return nil }
     return try Self.elements(ofArray: storage.bytes, key: key)
   }
@@ -109,7 +109,7 @@ extension JSONElement {
   /// - Throws: An error if there is no such member, or if a number is not valid JSON.
   public init(
     members: [(name: String, value: Scalar)], key: String? = nil
-  ) throws(JSONError) {
+  ) throws(JSONElement.ParsingError) {
     var bytes: [UInt8] = [UInt8(ascii: "{")]
     var keyRange: Range<Int>?
     for (name, value) in members {
@@ -128,13 +128,15 @@ extension JSONElement {
   /// Creates an element from a value that is neither an array nor an object.
   ///
   /// - Throws: An error if a number is not valid JSON.
-  public init(_ scalar: Scalar) throws(JSONError) {
+  public init(_ scalar: Scalar) throws(JSONElement.ParsingError) {
     var bytes: [UInt8] = []
     try Self.append(scalar, to: &bytes)
     self.init(canonical: bytes)
   }
 
-  private static func append(_ value: Scalar, to bytes: inout [UInt8]) throws(JSONError) {
+  private static func append(_ value: Scalar, to bytes: inout [UInt8]) throws(JSONElement
+    .ParsingError)
+  {
     switch value {
     case .null: bytes += Array("null".utf8)
     case .bool(let value): bytes += Array((value ? "true" : "false").utf8)
@@ -143,7 +145,7 @@ extension JSONElement {
       guard let first = text.utf8.first, first == UInt8(ascii: "-") || first &- 0x30 < 10,
         (try? JSONElement(parsing: text))?.storage.bytes.count == text.utf8.count
       else {
-        throw JSONError(
+        throw JSONElement.ParsingError(
           code: .syntax, reason: "\(text) is not a JSON number; use a string instead")
       }
       bytes += Array(text.utf8)

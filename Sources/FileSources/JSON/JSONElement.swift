@@ -62,7 +62,7 @@ extension JSONElement {
   ///     identifies the element.
   /// - Throws: An error with the position and the reason if the text is not valid or the key is
   ///   missing.
-  public init(parsing text: String, key: String? = nil) throws(JSONError) {
+  public init(parsing text: String, key: String? = nil) throws(JSONElement.ParsingError) {
     try self.init(parsing: Array(text.utf8), key: key)
   }
 
@@ -74,7 +74,7 @@ extension JSONElement {
   ///     identifies the element.
   /// - Throws: An error with the position and the reason if the text is not valid or the key is
   ///   missing.
-  public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONError) {
+  public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONElement.ParsingError) {
     self = try JSONDocument.parse(bytes, capacity: bytes.count) {
       (scanner) throws(JSONScanner.ScanError) in
       let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
@@ -95,7 +95,7 @@ extension JSONElement {
   /// - Complexity: One pass over the text, with two allocations for each element.
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
-  ) throws(JSONError) -> [JSONElement] {
+  ) throws(JSONElement.ParsingError) -> [JSONElement] {
     try JSONDocument(bytes, key: key).elements(ElementDecoding())
   }
 
@@ -112,7 +112,7 @@ extension JSONElement {
     guard let value = match.value else {
       let element = JSONElement(canonical: bytes)
       let key = JSONText.decoded(match.name[...])
-      let error: JSONError =
+      let error: JSONElement.ParsingError =
         element.members.map { .missingKey(key, among: $0.map(\.name)) }
         ?? .missingKey(key, in: element.kind)
       throw JSONScanner.ScanError(code: error.code, offset: start, reason: error.reason)

@@ -122,7 +122,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
   ) -> ReadOutcome<Element> {
     do throws(FileError) {
       let difference = try FileDifference.read(path, comparingWith: document?.bytes, in: files)
-      do throws(JSONError) {
+      do throws(JSONElement.ParsingError) {
         return .loaded(try load(difference, after: old))
       } catch {
         return .failed(ReadFailure(error, path: path))
@@ -134,7 +134,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
 
   private func load(
     _ difference: FileDifference, after old: Snapshot<Element>
-  ) throws(JSONError) -> LoadedContents<Element> {
+  ) throws(JSONElement.ParsingError) -> LoadedContents<Element> {
     if case .whole(let bytes) = difference, document == nil {
       let first = try JSONDocument(bytes, key: key)
       let elements = try first.elements(decoding)

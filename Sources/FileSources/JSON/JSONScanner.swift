@@ -10,7 +10,7 @@
 struct JSONScanner {
   /// An error at a byte offset. Its line and column are computed when it is reported.
   struct ScanError: Error {
-    var code: JSONError.Code
+    var code: JSONElement.ParsingError.Code
     var offset: Int
     var reason: String
     /// The offset of the element of the outermost array that contains the error.
@@ -90,7 +90,9 @@ struct JSONScanner {
     }
   }
 
-  func error(_ code: JSONError.Code, _ reason: String, at offset: Int? = nil) -> ScanError {
+  func error(_ code: JSONElement.ParsingError.Code, _ reason: String, at offset: Int? = nil)
+    -> ScanError
+  {
     ScanError(code: code, offset: offset ?? position, reason: reason)
   }
 

@@ -2,7 +2,7 @@
 struct JSONLineBatch {
   /// An error in a malformed line.
   struct LineError: Error {
-    var error: JSONError
+    var error: JSONElement.ParsingError
     /// The number of the line in the file. The first line has the number 1.
     var line: Int
     /// The offset of the line's end.
@@ -74,7 +74,9 @@ struct JSONLineBatch {
   }
 
   /// Returns the error of a malformed line, which is scanned again by itself.
-  private static func error(of line: ArraySlice<UInt8>, line number: Int) -> JSONError {
+  private static func error(of line: ArraySlice<UInt8>, line number: Int)
+    -> JSONElement.ParsingError
+  {
     let bytes = Array(line)
     do throws(JSONScanner.ScanError) {
       try JSONScanner.withScanner(of: bytes, from: 0, capacity: 0) {
@@ -89,9 +91,10 @@ struct JSONLineBatch {
       preconditionFailure("line \(number) is malformed among other lines, but not by itself")
     } catch {
       let hint = error.code == .truncated ? "; in JSON Lines, each value is on one line" : ""
-      var position = JSONError.Position(of: error.offset, in: bytes[...])
+      var position = JSONElement.ParsingError.Position(of: error.offset, in: bytes[...])
       position.line = number
-      return JSONError(code: error.code, reason: error.reason + hint, position: position)
+      return JSONElement.ParsingError(
+        code: error.code, reason: error.reason + hint, position: position)
     }
   }
 }

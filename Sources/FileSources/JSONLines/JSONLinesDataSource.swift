@@ -116,7 +116,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   private var cursor: LineCursor?
   /// A malformed line, which stays malformed until the file is replaced or rewritten.
-  private var malformedLine: (end: LineCursor, error: JSONError)?
+  private var malformedLine: (end: LineCursor, error: JSONElement.ParsingError)?
   private var openLineDiagnostic: SourceStatus.Diagnostic?
   /// The state of the file at the last event.
   private var lastState: FileState?
@@ -219,7 +219,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     }
     if lines.openLine == lines.cursor.openLine { return true }
     guard isGraceOver else { return false }
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       let element = try reader.element(of: lines.openLine, after: lines.cursor)
       lines.replacesLast = lines.replacesLast || lines.cursor.openLine != nil
       lines.elements.append(element)

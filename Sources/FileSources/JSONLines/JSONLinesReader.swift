@@ -16,7 +16,7 @@ struct JSONLines<Element: Sendable>: Sendable {
 /// An error of a file of JSON Lines.
 enum LineReadingError: Error {
   case file(FileError)
-  case line(JSONError)
+  case line(JSONElement.ParsingError)
 
   func readFailure(path: String) -> ReadFailure {
     switch self {
@@ -31,7 +31,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   enum Outcome {
     case lines(JSONLines<Element>)
     /// A line is malformed. The cursor is the position after it.
-    case malformedLine(LineCursor, JSONError)
+    case malformedLine(LineCursor, JSONElement.ParsingError)
   }
 
   /// The name of the member that identifies an element, if there is one.
@@ -91,9 +91,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       ).get()
       if margins.position == 0, JSONDocument.isUTF16(bytes) {
         throw .line(
-          JSONError(
+          JSONElement.ParsingError(
             code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
-            position: JSONError.Position(line: 1, column: 1)))
+            position: JSONElement.ParsingError.Position(line: 1, column: 1)))
       }
       let bodyStart = margins.position == 0 ? JSONDocument.bodyStart(of: bytes) : 0
       guard let newline = bytes.lastIndex(of: 0x0A) else {
@@ -103,11 +103,11 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
         }
         guard size < Self.maximumLineLength else {
           throw .line(
-            JSONError(
+            JSONElement.ParsingError(
               code: .truncated,
               reason:
                 "the line has more than \(size) bytes; write each value on its own line",
-              position: JSONError.Position(line: lineCount + 1, column: 1)))
+              position: JSONElement.ParsingError.Position(line: lineCount + 1, column: 1)))
         }
         size *= 4
         continue
@@ -128,7 +128,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   }
 
   /// Returns the element of a line that has no newline yet.
-  func element(of line: [UInt8], after cursor: LineCursor) throws(JSONError) -> Element {
+  func element(of line: [UInt8], after cursor: LineCursor) throws(JSONElement.ParsingError)
+    -> Element
+  {
     do throws(JSONLineBatch.LineError) {
       let batch = JSONLineBatch(line, line.indices, linesBefore: cursor.lineCount)
       guard let element = try decode(batch, of: line).first else {
@@ -154,9 +156,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       let place = batch.places.indices.contains(error.offset) ? error.offset : 0
       let (line, end) = batch.places[place]
       throw JSONLineBatch.LineError(
-        error: JSONError(
+        error: JSONElement.ParsingError(
           code: error.code, reason: error.reason,
-          position: JSONError.Position(line: line, column: 1)),
+          position: JSONElement.ParsingError.Position(line: line, column: 1)),
         line: line, end: end)
     }
     if let error = batch.error { throw error }

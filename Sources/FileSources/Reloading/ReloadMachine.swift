@@ -168,7 +168,7 @@ extension ReadFailure {
   }
 
   /// Creates the failure for a file whose text is not valid.
-  init(_ error: JSONError, path: String) {
+  init(_ error: JSONElement.ParsingError, path: String) {
     state = .failed(
       SourceError(
         code: "json-\(error.code.rawValue)", message: "cannot read \(path): \(error)",

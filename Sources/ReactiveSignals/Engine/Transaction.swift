@@ -136,11 +136,27 @@ package final class Ticket: Sendable {
     var inFlight: [Domain]
     /// Domains that cannot deliver their part yet.
     var waiting: [Domain] = []
+    /// A Boolean value that indicates whether more commits will carry the ticket. No domain delivers its part until then.
+    var isOpen = false
   }
 
   /// Creates a ticket that is in flight in the domains of a transaction's roots.
   init(_ domains: [Domain]) {
     state = Locked(State(inFlight: domains))
+  }
+
+  /// Creates a ticket whose commits follow. No domain delivers its part until `close()`.
+  package init() {
+    state = Locked(State(inFlight: [], isOpen: true))
+  }
+
+  /// Records that the last commit that carries the ticket has been made.
+  package func close() {
+    let waiting = state.withLock { state in
+      defer { (state.isOpen, state.waiting) = (false, []) }
+      return state.waiting
+    }
+    for domain in waiting { domain.recheckTickets() }
   }
 
   /// Records that a commit that carries the ticket is about to be queued in a domain.
@@ -167,10 +183,11 @@ package final class Ticket: Sendable {
   /// again.
   func isReady(for domain: Domain) -> Bool {
     // Register first: a commit that is passed on during the search then causes another one.
-    let others = state.withLock { state in
+    let others = state.withLock { state -> [Domain]? in
       if !state.waiting.contains(where: { $0 === domain }) { state.waiting.append(domain) }
-      return state.inFlight.filter { $0 !== domain }
+      return state.isOpen ? nil : state.inFlight.filter { $0 !== domain }
     }
+    guard let others else { return false }
     if DependencyGraph.hasUpstream(domain, among: others) { return false }
     let released = state.withLock { state in
       state.waiting.firstIndex { $0 === domain }.map { state.waiting.remove(at: $0) }

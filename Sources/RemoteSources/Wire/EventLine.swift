@@ -17,7 +17,7 @@ extension JSONElement: EventElement {
 
   package func encodingFailure(key: String?) -> String? {
     guard let key, keyName != key else { return nil }
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       _ = try JSONElement(parsing: utf8, key: key)
       return nil
     } catch {

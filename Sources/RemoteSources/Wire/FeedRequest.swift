@@ -13,7 +13,7 @@ struct FeedRequest {
   /// Parses a line.
   init(_ line: [UInt8]) throws(InputEventError) {
     let object: JSONElement
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       object = try JSONElement(parsing: line)
     } catch {
       throw InputEventError(

@@ -22,7 +22,7 @@ package enum InputEvent {
     _ line: [UInt8], key: String? = nil, isKeyFixed: Bool = true
   ) throws(InputEventError) {
     let event: JSONElement
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       event = try JSONElement(parsing: line)
     } catch {
       throw InputEventError("the line is not valid JSON: \(error.reason)")
@@ -186,7 +186,7 @@ struct EventFields {
   func element(_ name: String) throws(InputEventError) -> JSONElement {
     let value = try required(name)
     guard let key else { return value }
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       return try JSONElement(parsing: value.utf8, key: key)
     } catch {
       throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")
@@ -196,7 +196,7 @@ struct EventFields {
   /// Returns a member that is an array of elements of the list.
   func elements(_ name: String) throws(InputEventError) -> [JSONElement] {
     let value = try required(name)
-    do throws(JSONError) {
+    do throws(JSONElement.ParsingError) {
       if let items = try value.items(key: key) { return items }
     } catch {
       throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")

@@ -17,7 +17,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   while !input.isAtEnd, texts.count < 6 { texts.append(edit(texts[texts.count - 1], &input)) }
   var document: JSONDocument?
   for text in texts {
-    let fresh = Result { () throws(JSONError) in try JSONDocument(text, key: key) }
+    let fresh = Result { () throws(JSONElement.ParsingError) in try JSONDocument(text, key: key) }
     checkStrictly(fresh, text, key: key)
     if let document {
       for isWhole in [false, true] { check(document, text, isWhole: isWhole, fresh) }
@@ -96,9 +96,9 @@ private func edit(_ text: [UInt8], _ input: inout Input) -> [UInt8] {
 
 /// Compares splitting a text with reading it as one value, and checks the positions of errors.
 private func checkStrictly(
-  _ fresh: Result<JSONDocument, JSONError>, _ text: [UInt8], key: String?
+  _ fresh: Result<JSONDocument, JSONElement.ParsingError>, _ text: [UInt8], key: String?
 ) {
-  let whole = Result { () throws(JSONError) in try JSONElement(parsing: text) }
+  let whole = Result { () throws(JSONElement.ParsingError) in try JSONElement(parsing: text) }
   switch (fresh, whole) {
   case (.success(let document), .success(let whole)):
     guard whole.kind == .array, let items = try? whole.items() else {
@@ -122,10 +122,10 @@ private func checkStrictly(
 }
 
 private func check(
-  _ old: JSONDocument, _ text: [UInt8], isWhole: Bool, _ fresh: Result<JSONDocument, JSONError>
+  _ old: JSONDocument, _ text: [UInt8], isWhole: Bool, _ fresh: Result<JSONDocument, JSONElement.ParsingError>
 ) {
   let difference = difference(from: old.bytes, to: text, isWhole: isWhole)
-  do throws(JSONError) {
+  do throws(JSONElement.ParsingError) {
     var next = old
     if let edit = try old.edit(for: difference) {
       for (span, origin) in zip(edit.spans, edit.origins) where origin >= 0 {

@@ -1,89 +1,91 @@
-/// An error in a JSON text.
-public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The kinds of errors.
-  public enum Code: String, Sendable, Hashable {
-    /// The text contains only white space.
-    case empty
-    /// The text ends too early.
-    case truncated
-    /// A character is not valid at its position.
-    case syntax
-    /// The text is not UTF-8.
-    case encoding
-    /// Arrays and objects are nested too deeply.
-    case depth
-    /// The text is valid JSON, but not an array.
-    case notAnArray
-    /// An element has no member with the name of the key.
-    case missingKey
-    /// The key of an element is an object or an array.
-    case invalidKey
-    /// An element cannot be decoded to its type.
-    case undecodable
-  }
-
-  /// A position in a text. Columns count Unicode scalars.
-  public struct Position: Sendable, Hashable {
-    /// The number of the line, which begins with 1.
-    public var line: Int
-    /// The number of the column, which begins with 1.
-    public var column: Int
-
-    /// Creates a position.
-    public init(line: Int, column: Int) {
-      self.line = line
-      self.column = column
+extension JSONElement {
+  /// An error in a JSON text.
+  public struct ParsingError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of errors.
+    public enum Code: String, Sendable, Hashable {
+      /// The text contains only white space.
+      case empty
+      /// The text ends too early.
+      case truncated
+      /// A character is not valid at its position.
+      case syntax
+      /// The text is not UTF-8.
+      case encoding
+      /// Arrays and objects are nested too deeply.
+      case depth
+      /// The text is valid JSON, but not an array.
+      case notAnArray
+      /// An element has no member with the name of the key.
+      case missingKey
+      /// The key of an element is an object or an array.
+      case invalidKey
+      /// An element cannot be decoded to its type.
+      case undecodable
     }
-  }
 
-  /// The kind of the error.
-  public var code: Code
-  /// The reason, and a way to correct it.
-  public var reason: String
-  /// The position of the error, or `nil` if there is no text.
-  public var position: Position?
-  /// The offset of the element of the outermost array that contains the error, or `nil`.
-  public var elementOffset: Int?
+    /// A position in a text. Columns count Unicode scalars.
+    public struct Position: Sendable, Hashable {
+      /// The number of the line, which begins with 1.
+      public var line: Int
+      /// The number of the column, which begins with 1.
+      public var column: Int
 
-  /// Creates an error.
-  public init(
-    code: Code, reason: String, position: Position? = nil, elementOffset: Int? = nil
-  ) {
-    self.code = code
-    self.reason = reason
-    self.position = position
-    self.elementOffset = elementOffset
-  }
+      /// Creates a position.
+      public init(line: Int, column: Int) {
+        self.line = line
+        self.column = column
+      }
+    }
 
-  /// The position, the element and the reason.
-  public var description: String {
-    var place: [String] = []
-    if let position { place.append("line \(position.line), column \(position.column)") }
-    if let elementOffset { place.append("element \(elementOffset)") }
-    return place.isEmpty ? reason : place.joined(separator: ", ") + ": " + reason
+    /// The kind of the error.
+    public var code: Code
+    /// The reason, and a way to correct it.
+    public var reason: String
+    /// The position of the error, or `nil` if there is no text.
+    public var position: Position?
+    /// The offset of the element of the outermost array that contains the error, or `nil`.
+    public var elementOffset: Int?
+
+    /// Creates an error.
+    public init(
+      code: Code, reason: String, position: Position? = nil, elementOffset: Int? = nil
+    ) {
+      self.code = code
+      self.reason = reason
+      self.position = position
+      self.elementOffset = elementOffset
+    }
+
+    /// The position, the element and the reason.
+    public var description: String {
+      var place: [String] = []
+      if let position { place.append("line \(position.line), column \(position.column)") }
+      if let elementOffset { place.append("element \(elementOffset)") }
+      return place.isEmpty ? reason : place.joined(separator: ", ") + ": " + reason
+    }
   }
 }
 
-extension JSONError {
+extension JSONElement.ParsingError {
   /// Returns the error for an object that has no member with the name of the key.
-  static func missingKey(_ key: String, among names: [String]) -> JSONError {
+  static func missingKey(_ key: String, among names: [String]) -> JSONElement.ParsingError {
     let shown = names.prefix(8).joined(separator: ", ") + (names.count > 8 ? ", …" : "")
-    return JSONError(
+    return JSONElement.ParsingError(
       code: .missingKey,
       reason: "the element has no member \"\(key)\", which is the key; "
         + (names.isEmpty ? "it has no members" : "its members are \(shown)"))
   }
 
   /// Returns the error for a value that cannot have a key.
-  static func missingKey(_ key: String, in kind: JSONElement.Kind) -> JSONError {
-    JSONError(
+  static func missingKey(_ key: String, in kind: JSONElement.Kind) -> JSONElement.ParsingError {
+    JSONElement.ParsingError(
       code: .missingKey,
       reason: "the element is \(kind.described) and has no member \"\(key)\", which is the key; "
         + "use an object")
   }
 }
 
-extension JSONError.Position {
+extension JSONElement.ParsingError.Position {
   /// Counts the lines up to an offset, and the Unicode scalars in the last line. A line ends in a
   /// line feed, a carriage return, or both.
   init(of offset: Int, in bytes: ArraySlice<UInt8>) {

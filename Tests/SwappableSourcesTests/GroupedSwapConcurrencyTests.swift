@@ -1,0 +1,136 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import TestSupport
+import Testing
+
+/// A row that says which source it comes from.
+private struct Row: Differentiable, Sendable, Hashable {
+  let id: Int
+  /// The number of the group of swaps, which is negative after an edit.
+  var source: Int
+  var group: Int { abs(source) }
+}
+
+/// Rule G3, while threads swap, edit, cancel and observe.
+@Suite(.timeLimit(.minutes(30))) struct GroupedSwapConcurrencyTests {
+  /// Two containers that are always swapped to sources of one number.
+  private let left = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+  private let right = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+  private let faults = Log<String>([])
+
+  /// Observes the join, the concatenation and a chain of operators, and records each event in which the numbers differ.
+  private func observeMixtures() -> [Disposable] {
+    let joined = left.leftJoined(
+      with: right, on: \.id, equals: \.id
+    )
+    let mapped = left.filter { $0.id > 0 }.concatenated(with: right.sorted(by: \.id))
+    return [
+      joined.observe { [faults] event in
+        for pair in event.snapshot where pair.right.map({ $0.group != pair.left.group }) ?? true {
+          faults.append("join \(pair)")
+        }
+      },
+      mapped.observe { [faults] event in
+        if Set(event.snapshot.map(\.group)).count > 1 { faults.append("\(Array(event.snapshot))") }
+      },
+    ]
+  }
+
+  @Test func `no observer sees a mixture, whatever threads swap`() throws {
+    let observations = observeMixtures()
+    var swapped = 0
+    for round in 0..<(TestRun.isLong ? 50 : 1) {
+      let handles = Log<SwapHandle>([])
+      let workers = (0..<2).map { worker in
+        Worker { for n in 0..<1_000 { swap(to: 2_000 * round + 2 * n + worker + 1, handles) } }
+      }
+      let reader = Worker { [left, right] in
+        for _ in 0..<200 { left.concatenated(with: right).observe { _ in }.dispose() }
+      }
+      for worker in workers + [reader] { try worker.join() }
+      left.concatenated(with: right).flushAndWait()
+      #expect(left.snapshot[0].group == right.snapshot[0].group)
+      let outcomes = handles.value.map(\.outcomeIfKnown)
+      #expect(!outcomes.contains(nil))
+      swapped += outcomes.count { $0 == .swapped }
+    }
+    #expect(faults.value.count == 0, "\(faults.value.prefix(3))")
+    print("\(swapped) groups of swaps")
+    #expect(swapped > 500)
+    withExtendedLifetime(observations) {}
+  }
+
+  private func swap(to number: Int, _ handles: Log<SwapHandle>) {
+    let row = Row(id: 1, source: number)
+    let (one, other) = (ArrayDataSource([row]), ArrayDataSource([row]))
+    let requests = [left.to(one), right.to(other)]
+    let handle = swapTogether(number % 2 == 0 ? requests : requests.reversed())
+    if number % 7 == 0 { handle.cancel() }
+    handles.append(handle)
+    // The sources are also edited. The other thread may have left one of them before the transaction has reached it.
+    guard number % 3 == 0 else { return }
+    withTransaction {
+      one[0] = Row(id: 1, source: -number)
+      other[0] = Row(id: 1, source: -number)
+    }
+  }
+
+  @Test func `one slow, one failing and one canceled source change nothing`() throws {
+    let observations = observeMixtures()
+    let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+    let rounds = TestRun.isLong ? 20_000 : 500
+    var done = 0
+    for n in 1...rounds {
+      let (slow, other) = (ControlledSource<Row>(), ControlledSource<Row>())
+      let handle = swapTogether([
+        left.to(slow), right.to(ArrayDataSource([Row(id: 1, source: n)])), third.to(other),
+      ])
+      let kind = n % 3
+      let loading = Worker { slow.load([Row(id: 1, source: n)]) }
+      let ending = Worker {
+        switch kind {
+        case 0: other.fail(SourceError(code: "gone", message: "it is gone"))
+        case 1: handle.cancel()
+        default: other.load([Row(id: 1, source: n)])
+        }
+      }
+      try loading.join()
+      try ending.join()
+      switch handle.outcomeIfKnown {
+      case .swapped where kind == 2: done = n
+      case .failed where kind == 0: break
+      case .cancelled where kind == 1: break
+      default: Issue.record("round \(n) has the outcome \(handle.outcomeIfKnown as Any)")
+      }
+      for container in [left, right, third] { #expect(container.snapshot[0].source == done) }
+    }
+    #expect(faults.value.count == 0, "\(faults.value.prefix(3))")
+    withExtendedLifetime(observations) {}
+  }
+
+  @Test func `groups that overlap in any order end, and one of them is shown`() throws {
+    let third = SwappableContainer(ArrayDataSource([Row(id: 1, source: 0)]))
+    let rounds = TestRun.isLong ? 20_000 : 500
+    for n in 1...rounds {
+      let handles = Log<SwapHandle>([])
+      let workers = (0..<3).map { worker in
+        Worker { [left, right] in
+          func source() -> ArrayDataSource<Row> {
+            ArrayDataSource([Row(id: 1, source: 10 * n + worker)])
+          }
+          let all = [left.to(source()), right.to(source()), third.to(source())]
+          handles.append(swapTogether([all[worker], all[(worker + 1) % 3], all[(worker + 2) % 3]]))
+        }
+      }
+      for worker in workers { try worker.join() }
+      let outcomes = handles.value.map(\.outcomeIfKnown)
+      #expect(outcomes.allSatisfy { $0 == .swapped || $0 == .superseded }, "\(outcomes)")
+      #expect(outcomes.contains(.swapped))
+      let shown = [left, right, third].map { $0.snapshot[0].source }
+      #expect(Set(shown).count == 1 && shown[0] / 10 == n, "\(shown)")
+    }
+  }
+}

@@ -1,0 +1,298 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import TestSupport
+import Testing
+
+/// A source that loads or fails when a test asks for it.
+final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
+  private let contents = CollectionProperty<Element>(status: .loading)
+
+  var collection: LiveCollection<Element> { contents.collection }
+
+  func load(_ elements: [Element]) { contents.publish(elements, status: .loaded) }
+
+  func fail(_ error: SourceError) { contents.setStatus(.failed(error)) }
+}
+
+/// Rule G3: containers that are swapped together change in one step or not at all.
+@Suite(.timeLimit(.minutes(5))) struct GroupedSwapTests {
+  private let oldNames = ArrayDataSource(["Ada", "Grace"])
+  private let oldPrices = ArrayDataSource([1, 2])
+  private let names: SwappableContainer<String>
+  private let prices: SwappableContainer<Int>
+
+  init() {
+    (names, prices) = (SwappableContainer(oldNames), SwappableContainer(oldPrices))
+  }
+
+  @Test func `all containers have changed when the first observer is called`() throws {
+    let seen = Log<String>([])
+    let first = names.observe { [prices] event in
+      seen.append("\(Array(event.snapshot)) \(Array(prices.snapshot))")
+    }
+    let second = prices.observe { [names] event in
+      seen.append("\(Array(event.snapshot)) \(Array(names.snapshot))")
+    }
+    let handle = swapTogether([
+      names.to(ArrayDataSource(["Edsger"])), prices.to(ArrayDataSource([3])),
+    ])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(
+      seen.value == [
+        #"["Ada", "Grace"] [1, 2]"#, #"[1, 2] ["Ada", "Grace"]"#, #"["Edsger"] [3]"#,
+        #"[3] ["Edsger"]"#,
+      ])
+    withExtendedLifetime((first, second)) {}
+  }
+
+  @Test func `an observer over several containers receives one event`() throws {
+    let (left, right) = (
+      SwappableContainer(ArrayDataSource([1, 2])), SwappableContainer(ArrayDataSource([3]))
+    )
+    let both = left.concatenated(with: right)
+    let events = RecordingObserver(both)
+    swapTogether([left.to(ArrayDataSource([2, 4])), right.to(ArrayDataSource([5, 3]))])
+    #expect(events.changes.map { Array($0.after) } == [[2, 4, 5, 3]])
+    try events.check(against: both)
+  }
+
+  @Test func `nothing changes until the slowest source has loaded`() throws {
+    let slow = ControlledSource<Int>()
+    let (nameEvents, priceEvents) = (RecordingObserver(names), RecordingObserver(prices))
+    let handle = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    // The old sources are live meanwhile.
+    oldNames.append("Barbara")
+    #expect(handle.outcomeIfKnown == nil)
+    #expect(Array(names.snapshot) == ["Ada", "Grace", "Barbara"])
+    #expect(names.pendingChange.value == nil)
+    slow.load([7])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(Array(names.snapshot) == ["Edsger"])
+    #expect(Array(prices.snapshot) == [7])
+    #expect(nameEvents.changes.count == 2)
+    #expect(priceEvents.changes.count == 1)
+    try nameEvents.check(against: names)
+    try priceEvents.check(against: prices)
+  }
+
+  @Test func `if one source fails, nothing changes`() throws {
+    let failing = ControlledSource<Int>()
+    let new = ArrayDataSource(["Edsger"])
+    let events = RecordingObserver(names)
+    let handle = swapTogether([names.to(new), prices.to(failing)])
+    let error = SourceError(code: "gone", message: "the file is gone")
+    failing.fail(error)
+    #expect(handle.outcomeIfKnown == .failed(error))
+    #expect(events.changes.isEmpty)
+    #expect(names.source === oldNames)
+    #expect(prices.source === oldPrices)
+    oldNames.append("Barbara")
+    new.append("nobody")
+    #expect(events.changes.map { Array($0.after) } == [["Ada", "Grace", "Barbara"]])
+  }
+
+  @Test func `a canceled group changes nothing`() async throws {
+    let slow = ControlledSource<Int>()
+    let handle = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    handle.cancel()
+    #expect(await handle.outcome == .cancelled)
+    slow.load([7])
+    #expect(Array(names.snapshot) == ["Ada", "Grace"])
+    #expect(Array(prices.snapshot) == [1, 2])
+  }
+
+  @Test func `a swap of one container supersedes the group`() throws {
+    let slow = ControlledSource<Int>()
+    let group = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    let single = names.swap(to: ArrayDataSource(["Barbara"]))
+    #expect(group.outcomeIfKnown == .superseded)
+    #expect(single.outcomeIfKnown == .swapped)
+    slow.load([7])
+    #expect(Array(names.snapshot) == ["Barbara"])
+    #expect(Array(prices.snapshot) == [1, 2])
+  }
+
+  @Test func `a group supersedes an open swap and an open group`() throws {
+    let slow = ControlledSource<Int>()
+    let single = prices.swap(to: slow)
+    let first = swapTogether([names.to(ArrayDataSource(["Edsger"])), prices.to(slow)])
+    #expect(single.outcomeIfKnown == .superseded)
+    let second = swapTogether([prices.to(slow), names.to(ArrayDataSource(["Barbara"]))])
+    #expect(first.outcomeIfKnown == .superseded)
+    slow.load([7])
+    #expect(second.outcomeIfKnown == .swapped)
+    #expect(Array(names.snapshot) == ["Barbara"])
+    #expect(Array(prices.snapshot) == [7])
+  }
+
+  @Test func `one refusal holds all, and a later state satisfies the guard`() throws {
+    let new = ArrayDataSource<Int>([])
+    let (nameEvents, priceEvents) = (RecordingObserver(names), RecordingObserver(prices))
+    let handle = swapTogether([
+      names.to(ArrayDataSource(["Edsger"])), prices.to(new, guardedBy: .count(atLeast: 1)),
+    ])
+    #expect(handle.outcomeIfKnown == nil)
+    #expect(prices.pendingChange.value?.change.changeset.deletions.count == 2)
+    #expect(names.pendingChange.value == nil)
+    // The old sources are live.
+    oldNames.append("Barbara")
+    oldPrices.append(3)
+    #expect(prices.pendingChange.value?.change.changeset.deletions.count == 3)
+    new.append(9)
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(prices.pendingChange.value == nil)
+    #expect(Array(names.snapshot) == ["Edsger"])
+    #expect(Array(prices.snapshot) == [9])
+    #expect(nameEvents.changes.count == 2)
+    #expect(priceEvents.changes.count == 2)
+    try nameEvents.check(against: names)
+    try priceEvents.check(against: prices)
+  }
+
+  @Test func `accepting one change asks all guards again`() throws {
+    let (newNames, newPrices) = (ArrayDataSource<String>([]), ArrayDataSource<Int>([]))
+    let handle = swapTogether([
+      names.to(newNames, guardedBy: .count(atLeast: 1)),
+      prices.to(newPrices, guardedBy: .count(atLeast: 1)),
+    ])
+    try #require(names.pendingChange.value).accept()
+    #expect(handle.outcomeIfKnown == nil)
+    #expect(names.pendingChange.value == nil)
+    #expect(Array(names.snapshot) == ["Ada", "Grace"])
+    // A change of an accepted side is another change.
+    oldNames.append("Barbara")
+    #expect(names.pendingChange.value?.change.changeset.deletions.count == 3)
+    try #require(prices.pendingChange.value).accept()
+    #expect(handle.outcomeIfKnown == nil)
+    try #require(names.pendingChange.value).accept()
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(names.isEmpty && prices.isEmpty)
+  }
+
+  @Test func `rejecting one change cancels all`() throws {
+    let handle = swapTogether([
+      names.to(ArrayDataSource(["Edsger"])),
+      prices.to(ArrayDataSource([]), guardedBy: .count(atLeast: 1)),
+    ])
+    let pending = try #require(prices.pendingChange.value)
+    pending.reject()
+    #expect(handle.outcomeIfKnown == .cancelled)
+    #expect(prices.pendingChange.value == nil)
+    pending.accept()
+    #expect(Array(names.snapshot) == ["Ada", "Grace"])
+    #expect(names.source === oldNames)
+  }
+
+  @Test func `two containers exchange their sources`() throws {
+    let (left, right) = (ArrayDataSource([1, 2]), ArrayDataSource([2, 3]))
+    let (one, other) = (SwappableContainer(left), SwappableContainer(right))
+    let both = one.concatenated(with: other)
+    let events = RecordingObserver(both)
+    #expect(swapTogether([one.to(right), other.to(left)]).outcomeIfKnown == .swapped)
+    #expect(events.changes.map { Array($0.after) } == [[2, 3, 1, 2]])
+    #expect(swapTogether([one.to(right), other.to(left)]).outcomeIfKnown == .unchanged)
+    left.append(9)
+    #expect(events.changes.last.map { Array($0.after) } == [2, 3, 1, 2, 9])
+    try events.check(against: both)
+  }
+
+  @Test func `a group that cannot be is refused as a whole`() throws {
+    let mapped = names.filter { $0 != "Ada" }
+    let other = SwappableContainer(ArrayDataSource(["x"]))
+    #expect(swapTogether([other.to(mapped), names.to(mapped)]).outcomeIfKnown == .cycle)
+    #expect(Array(other.snapshot) == ["x"])
+    // The first one was disconnected, so this is no cycle.
+    #expect(names.swap(to: other.map { $0 + "!" }).outcomeIfKnown == .swapped)
+    // Each is made from the other.
+    let (one, two) = (
+      SwappableContainer(ArrayDataSource([1])), SwappableContainer(ArrayDataSource([2]))
+    )
+    #expect(
+      swapTogether([one.to(two.map { $0 + 1 }), two.to(one.map { $0 + 1 })]).outcomeIfKnown
+        == .cycle)
+    let twice = swapTogether([prices.to(ArrayDataSource([5])), prices.to(ArrayDataSource([6]))])
+    guard case .failed(let error) = twice.outcomeIfKnown else {
+      Issue.record("the outcome is \(twice.outcomeIfKnown as Any)")
+      return
+    }
+    #expect(error.code == "container-named-twice")
+    #expect(Array(prices.snapshot) == [1, 2])
+    #expect(swapTogether([]).outcomeIfKnown == .unchanged)
+  }
+
+  @Test func `empty containers take part`() throws {
+    let (one, two) = (SwappableContainer<Int>(), SwappableContainer<Int>())
+    let slow = ControlledSource<Int>()
+    let handle = swapTogether([one.to(ArrayDataSource([1])), two.to(slow)])
+    #expect(one.status == .idle)
+    slow.load([2])
+    #expect(handle.outcomeIfKnown == .swapped)
+    #expect(Array(one.snapshot) + Array(two.snapshot) == [1, 2])
+    #expect(one.status == .loaded)
+  }
+
+  @Test func `releasing a container cancels its group`() throws {
+    var short: SwappableContainer<Int>? = SwappableContainer(ArrayDataSource([1]))
+    let slow = ControlledSource<Int>()
+    weak var new: ArrayDataSource<String>?
+    let handle: SwapHandle
+    do {
+      let source = ArrayDataSource(["Edsger"])
+      new = source
+      handle = swapTogether([names.to(source), try #require(short).to(slow)])
+    }
+    #expect(new != nil)
+    short = nil
+    #expect(handle.outcomeIfKnown == .cancelled)
+    #expect(new == nil, "the new source of the other container is released")
+    #expect(Array(names.snapshot) == ["Ada", "Grace"])
+  }
+
+  @Test func `observers may swap the containers again while a group is delivered`() throws {
+    let outcomes = Log<SwapHandle>([])
+    let once = Log<Bool>([])
+    let observation = names.observe { [names, prices] event in
+      guard case .change = event, once.value.isEmpty else { return }
+      once.append(true)
+      // The other container has changed already, so nothing is superseded.
+      outcomes.append(prices.swap(to: ArrayDataSource([100])))
+      outcomes.append(
+        swapTogether([names.to(ArrayDataSource(["last"])), prices.to(ArrayDataSource([101]))]))
+    }
+    let group = swapTogether([
+      names.to(ArrayDataSource(["Edsger"])), prices.to(ArrayDataSource([3])),
+    ])
+    #expect(group.outcomeIfKnown == .swapped)
+    #expect(outcomes.value.map(\.outcomeIfKnown) == [.swapped, .swapped])
+    #expect(Array(names.snapshot) == ["last"])
+    #expect(Array(prices.snapshot) == [101])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `a guard may swap and cancel the group that asks it`() throws {
+    for mustSwap in [false, true] {
+      let (one, two) = (
+        SwappableContainer(ArrayDataSource([1])), SwappableContainer(ArrayDataSource([2]))
+      )
+      let group = Log<SwapHandle>([])
+      let slow = ControlledSource<Int>()
+      let hostile = ChangeGuard<Int> { _ in
+        if mustSwap {
+          one.swap(to: ArrayDataSource([50]))
+        } else {
+          group.value.first?.cancel()
+        }
+        return nil
+      }
+      group.append(
+        swapTogether([one.to(ArrayDataSource([5])), two.to(slow, guardedBy: hostile)]))
+      slow.load([6])
+      #expect(group.value.first?.outcomeIfKnown == (mustSwap ? .superseded : .cancelled))
+      #expect(Array(one.snapshot) == [mustSwap ? 50 : 1])
+      #expect(Array(two.snapshot) == [2])
+    }
+  }
+}
