@@ -80,6 +80,7 @@ public final class FallbackSource<Element: Differentiable & Sendable>: DataSourc
     let collection = LiveCollection<Element>(
       control.container.collection.node, upstream: [control])
     self.collection = collection
+    collection.describe(as: FallbackSource<Element>.self)
     shown = ReadOnlyProperty { inputs in
       // It is computed in the pass that delivers the contents of another source, or of an equal one.
       _ = inputs.collection(collection)

@@ -38,6 +38,16 @@ import Testing
     #expect(graph.description.contains("\n│ 2 swaps in "))
   }
 
+  @Test func `a fallback source is explained with all of its sources`() {
+    let fallback = FallbackSource([new, old]).labeled("prices")
+    let observation = fallback.observe { _ in }
+    let graph = fallback.explain()
+    #expect(graph.nodes.last?.kind == "FallbackSource")
+    #expect(graph.nodes.last?.label == "prices")
+    #expect(Set(graph.nodes.map(\.label)) == ["new", "old", "prices"])
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func `a source that is swapped in is counted too, until counting ends`() {
     let rows = container.map { $0 }
     let work = rows.countWork()
