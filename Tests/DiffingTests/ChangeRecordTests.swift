@@ -206,7 +206,7 @@ struct PatchCodingTests {
 
   @Test func `a patch with an invalid offset is not encoded`() throws {
     for step in [
-      ElementChange.insert(1, at: -1), .move(1, from: 0, to: -2), .remove(1, at: .max),
+      Patch<Int>.Step.insert(1, at: -1), .move(1, from: 0, to: -2), .remove(1, at: .max),
       .update(old: 0, new: 1, at: -7),
     ] {
       let patch = Patch(steps: [.insert(0, at: 0), step])
@@ -242,7 +242,7 @@ struct PatchCodingTests {
     var generator = SeededGenerator(seed: seed)
     let old = (0..<Int.random(in: 0..<8, using: &generator)).map { Row(id: $0) }
     var current = old
-    var steps: [ElementChange<Row>] = []
+    var steps: [Patch<Row>.Step] = []
     for number in 0..<Int.random(in: 0..<20, using: &generator) {
       let place = Int.random(in: 0...current.count, using: &generator)
       if place == current.count || Int.random(in: 0..<4, using: &generator) == 0 {
@@ -282,7 +282,7 @@ struct PatchCodingTests {
   }
 
   @Test func `steps that cancel out do not occur in the record`() {
-    func changeset(_ steps: ElementChange<String>...) -> Changeset {
+    func changeset(_ steps: Patch<String>.Step...) -> Changeset {
       ChangeRecord(Patch(steps: steps)).changeset
     }
     #expect(changeset(.move("a", from: 0, to: 2), .move("a", from: 2, to: 0)).isEmpty)
@@ -307,7 +307,7 @@ struct PatchCodingTests {
   @Test func `a patch with very many steps at any offsets becomes a record`() throws {
     var generator = SeededGenerator(seed: 7)
     let count = 20_000
-    let steps = (0..<count).map { step -> ElementChange<Int> in
+    let steps = (0..<count).map { step -> Patch<Int>.Step in
       let offset = Int.random(in: 0..<1 << 40, using: &generator)
       return step % 3 == 0 ? .insert(step, at: offset) : .remove(-1, at: offset)
     }

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("JSON", "Code", "JSONElement.ParsingError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
+    ("JSON", "Code", "JSONElement+ParsingError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
     ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
     ("Swaps", "Outcome", "SwappableContainer.swift"),
   ])
@@ -58,7 +58,8 @@ import Testing
     let files = sources.filter { $0.value.contains(/public enum Code\b/) }.keys
     #expect(
       Set(files.compactMap { $0.split(separator: "/").last }) == [
-        "JSONElement.ParsingError.swift", "SQLiteError.swift", "StoreError.swift", "SynchronizationError.swift",
+        "JSONElement+ParsingError.swift", "SQLiteError.swift", "StoreError.swift",
+        "SynchronizationError.swift",
         "OneWayError.swift",
       ])
   }

@@ -148,7 +148,7 @@ extension ChangeRecord {
   }
 }
 
-extension ElementChange {
+extension Patch.Step {
   /// The first offset of this step that is out of bounds, or `nil` if all are valid.
   var invalidOffset: Int? {
     let offsets =

@@ -20,7 +20,7 @@ struct PatchReplay<Element> {
   /// The removed elements that the steps have not inserted before, as indices in `touched`.
   private var gone: [Int] = []
 
-  mutating func apply(_ step: ElementChange<Element>) {
+  mutating func apply(_ step: Patch<Element>.Step) {
     switch step {
     case .insert(let element, let offset):
       touched.append(Touched(origin: nil, first: element, last: element))

@@ -18,12 +18,12 @@
 /// format, and keeps the simultaneous offsets of that JSON.
 public struct Patch<Element> {
   /// The steps, in the order in which they are applied.
-  public let steps: [ElementChange<Element>]
+  public let steps: [Step]
 
   /// Creates a patch from steps.
   ///
   /// - Parameter steps: The steps, in order. Each offset is the one at the time of its step.
-  public init(steps: [ElementChange<Element>]) {
+  public init(steps: [Step]) {
     self.steps = steps
   }
 
@@ -57,7 +57,7 @@ public struct Patch<Element> {
     _ changeset: Changeset, deleted: (Int) -> Element, moved: (Int) -> Element,
     inserted: (Int) -> Element, updated: (Int) -> (old: Element, new: Element)
   ) {
-    var steps: [ElementChange<Element>] = []
+    var steps: [Step] = []
     steps.reserveCapacity(
       changeset.deletions.count + changeset.moves.count + changeset.insertions.count
         + changeset.updates.count)
@@ -106,21 +106,23 @@ extension Patch: Sendable where Element: Sendable {}
 extension Patch: Equatable where Element: Equatable {}
 extension Patch: Hashable where Element: Hashable {}
 
-/// A single step of a change.
-public enum ElementChange<Element> {
-  /// Inserts an element.
-  case insert(Element, at: Int)
-  /// Removes an element.
-  case remove(Element, at: Int)
-  /// Changes the content of an element.
-  case update(old: Element, new: Element, at: Int)
-  /// Removes an element and inserts it again. The destination does not count the element itself.
-  case move(Element, from: Int, to: Int)
+extension Patch {
+  /// A single step of a patch.
+  public enum Step {
+    /// Inserts an element.
+    case insert(Element, at: Int)
+    /// Removes an element.
+    case remove(Element, at: Int)
+    /// Changes the content of an element.
+    case update(old: Element, new: Element, at: Int)
+    /// Removes an element and inserts it again. The destination does not count the element itself.
+    case move(Element, from: Int, to: Int)
+  }
 }
 
-extension ElementChange: Sendable where Element: Sendable {}
-extension ElementChange: Equatable where Element: Equatable {}
-extension ElementChange: Hashable where Element: Hashable {}
+extension Patch.Step: Sendable where Element: Sendable {}
+extension Patch.Step: Equatable where Element: Equatable {}
+extension Patch.Step: Hashable where Element: Hashable {}
 
 extension Patch {
   /// The patch from the new version back to the old one.
@@ -133,9 +135,9 @@ extension Patch {
   }
 }
 
-extension ElementChange {
+extension Patch.Step {
   /// The step that undoes this one.
-  fileprivate var inverse: ElementChange {
+  fileprivate var inverse: Self {
     switch self {
     case .insert(let element, let offset): .remove(element, at: offset)
     case .remove(let element, let offset): .insert(element, at: offset)

@@ -212,7 +212,7 @@ extension Changeset {
   }
 }
 
-extension ElementChange {
+extension Patch.Step {
   /// The change of this step alone, or `nil` if the step moves an element to its own offset.
   fileprivate var changeset: Changeset? {
     switch self {

@@ -10,7 +10,7 @@ public protocol PropertySource<Value>: SignalSource {
 }
 
 extension Property: PropertySource {}
-extension Property.Projection: PropertySource {}
+extension PropertyProjection: PropertySource {}
 
 extension ReadOnlyProperty: PropertySource {
   /// The property itself.

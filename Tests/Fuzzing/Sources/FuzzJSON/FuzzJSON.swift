@@ -122,7 +122,8 @@ private func checkStrictly(
 }
 
 private func check(
-  _ old: JSONDocument, _ text: [UInt8], isWhole: Bool, _ fresh: Result<JSONDocument, JSONElement.ParsingError>
+  _ old: JSONDocument, _ text: [UInt8], isWhole: Bool,
+  _ fresh: Result<JSONDocument, JSONElement.ParsingError>
 ) {
   let difference = difference(from: old.bytes, to: text, isWhole: isWhole)
   do throws(JSONElement.ParsingError) {
