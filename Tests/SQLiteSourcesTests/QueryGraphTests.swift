@@ -47,7 +47,7 @@ import Testing
         "refetch: The whole query runs again after each change, because it groups rows. "
           + "To read only changed rows, "))
     #expect(lines[line + 3].contains("loads in "))
-    #expect(lines[line + 3].contains("counted: "))
+    #expect(lines[line + 3].contains("since counting began: "))
     #expect(try #require(queries[1].work?.loadTime) > .zero)
   }
 
