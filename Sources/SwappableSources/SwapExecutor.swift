@@ -28,9 +28,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   }
 
   deinit {
-    // No other thread has a reference, so the lock is not needed.
-    var turn = Turn(machine.handle(.close))
-    while let action = turn.actions.popLast() { _ = perform(action, &turn) }
+    // The steps matter, too: others may observe the pending change or wait for a difference.
+    handle(.close)
   }
 
   /// The source that is shown.
