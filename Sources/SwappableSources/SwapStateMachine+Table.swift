@@ -182,6 +182,11 @@ extension SwapStateMachine {
     let latest = ofStaged.last?.contents ?? contents
     if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
     discard(ofStaged, &decision)
+    if case .failed(let error) = latest.readiness {
+      abandon(staged, .failed(error), and: latest, &decision)
+      endDifference(of: staged, &decision)
+      return resting(on: shown)
+    }
     // Flushes still wait for the difference.
     decision.actions.append(.computeDifference(staged, latest))
     return .diffing(
@@ -232,6 +237,10 @@ extension SwapStateMachine {
     discard(ofStaged, &decision)
     decision.actions.append(.deliver)
     endDifference(of: attachment, &decision)
+    if case .failed(let error) = latest.readiness {
+      abandon(attachment, .failed(error), and: latest, &decision)
+      return resting(on: shown)
+    }
     if !ofShown.isEmpty || !ofStaged.isEmpty {
       decision.actions.append(.report(attachment, .hasChanged))
     }
@@ -346,11 +355,16 @@ extension SwapStateMachine {
       refusal: refusal)
   }
 
-  /// Asks the guard of a held swap again, because a side has changed. A group asks all guards.
+  /// Asks the guard of a held swap again, because a side has changed. A group asks all guards. A source that has failed
+  /// before it has loaded is abandoned.
   private func askAgain(
     of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?,
     _ decision: inout Decision
   ) -> State {
+    if case .failed(let error) = contents.readiness {
+      abandon(staged, .failed(error), and: contents, &decision)
+      return resting(on: shown)
+    }
     if !staged.isGrouped { return beginDifference(of: staged, contents, over: shown, &decision) }
     decision.actions.append(.report(staged, .hasChanged))
     return .held(shown: shown, staged: staged, contents: contents)
