@@ -76,6 +76,8 @@ final class SwapGroup: @unchecked Sendable {
     var isRefused = false
     var isAccepted = false
     var agrees = false
+    /// A Boolean value that indicates whether a side has changed since the group began to compare.
+    var hasChanged = false
   }
 
   private enum Phase {
@@ -156,6 +158,7 @@ final class SwapGroup: @unchecked Sendable {
         guard case .loading = phase, members.allSatisfy(\.isReady) else { return false }
         return beginComparing()
       case .hasChanged:
+        members[index].hasChanged = true
         guard members[index].isRefused || members[index].isAccepted else { return false }
         members[index].isAccepted = false
         return beginComparing()
@@ -164,6 +167,8 @@ final class SwapGroup: @unchecked Sendable {
         if hasDifference { self.hasDifference = true }
       case .isRefused:
         members[index].isRefused = true
+        // A change may be reported before the refusal, for example if an observer of the pending change makes it.
+        if members[index].hasChanged { return beginComparing() }
       }
       return false
     }
@@ -202,7 +207,9 @@ final class SwapGroup: @unchecked Sendable {
     repeat {
       let members = withLock {
         hasDifference = false
-        for index in self.members.indices { self.members[index].agrees = false }
+        for index in self.members.indices {
+          (self.members[index].agrees, self.members[index].hasChanged) = (false, false)
+        }
         return self.members
       }
       for member in members {
