@@ -216,7 +216,10 @@ final class SwapGroup: @unchecked Sendable {
         member.executor?.handle(.compare(member.attachment, isAccepted: member.isAccepted))
       }
       let ticket = withLock { () -> Ticket? in
-        guard case .comparing = phase, self.members.allSatisfy(\.agrees) else { return nil }
+        // If it is outdated, an acceptance may no longer hold.
+        guard case .comparing(isOutdated: false) = phase, self.members.allSatisfy(\.agrees) else {
+          return nil
+        }
         let ticket = Ticket()
         phase = .committing(ticket)
         return ticket
