@@ -26,7 +26,7 @@ import Testing
         }),
     ])
     try #require(two.pendingChange.value).accept()
-    #expect(handle.outcomeIfKnown == nil && asked.value == [[8]])
+    #expect(handle.outcomeIfKnown == nil)
     let pause = control.arm(.swapFrozen)
     let worker = Worker { newOne.append(5) }
     try pause.waitUntilReached()
@@ -35,7 +35,7 @@ import Testing
     pause.release()
     try worker.join()
     #expect(handle.outcomeIfKnown == nil)
-    #expect(asked.value == [[8], [8, 9]])
+    #expect(asked.value.last == [8, 9])
     #expect(two.snapshot.map(\.id) == [2])
     #expect(two.pendingChange.value?.change.after.count == 2)
     two.pendingChange.value?.accept()
@@ -59,7 +59,8 @@ import Testing
     try worker.join()
     #expect(handle.value?.outcomeIfKnown == .swapped)
     #expect(both.snapshot.map(\.id) == [5, 7])
-    #expect(!recorder.changes.contains { [[5, 2], [1, 6], [1, 7]].contains($0.after.map(\.id)) })
+    #expect(
+      !recorder.changes.contains { [[5, 2], [1, 6], [1, 7]].contains($0.after.map(\.id)) })
     try recorder.check(against: both)
   }
 
@@ -105,7 +106,8 @@ import Testing
     observation.dispose()
   }
 
-  @Test func `the pending change of a group is the latest one when all threads have ended`() throws {
+  @Test func `the pending change of a group is the latest one when all threads have ended`() throws
+  {
     let (one, two) = (Container(Source([1])), Container(Source([2])))
     let new = Source([TestElement]())
     let handle = swapTogether([
