@@ -125,7 +125,7 @@ extension SwapStateMachine {
       }
       if staged != attachment { return .held(shown: shown, staged: staged, contents: contents) }
       decision.actions.append(.discardContents(contents))
-      return askAgain(of: staged, update.contents, over: shown, &decision)
+      return askAgain(of: staged, contents.updated(by: [update]), over: shown, &decision)
     case .agreed(
       let shown, let staged, let contents, let difference, var ofShown, var ofStaged):
       if shown == attachment { ofShown.append(update) }
@@ -179,7 +179,7 @@ extension SwapStateMachine {
       return .held(shown: shown, staged: staged, contents: contents)
     }
     replay(ofShown, &decision)
-    let latest = ofStaged.last?.contents ?? contents
+    let latest = contents.updated(by: ofStaged)
     if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
     discard(ofStaged, &decision)
     if case .failed(let error) = latest.readiness {
@@ -232,7 +232,7 @@ extension SwapStateMachine {
     else { return old }
     decision.steps.append(.release)
     replay(ofShown, &decision)
-    let latest = ofStaged.last?.contents ?? contents
+    let latest = contents.updated(by: ofStaged)
     if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
     discard(ofStaged, &decision)
     decision.actions.append(.deliver)
@@ -377,7 +377,7 @@ extension SwapStateMachine {
     _ decision: inout Decision
   ) {
     // Transactions over the old source end with this commit, because the rest of them may be shown elsewhere.
-    let tickets = tickets + ofShown.flatMap(\.tickets)
+    let tickets = tickets + contents.tickets + ofShown.flatMap(\.tickets)
     decision.steps.append(.show(contents, difference, tickets))
     if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
     if let shown { decision.actions.append(.leave(shown)) }
