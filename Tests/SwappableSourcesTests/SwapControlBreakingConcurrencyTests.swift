@@ -79,7 +79,36 @@ import Testing
     try worker.join()
     #expect(handle.outcomeIfKnown == .cancelled)
     #expect(one.snapshot.map(\.id) == [1])
-    withExtendedLifetime(property) {}
+    #expect(property.value == nil)
+  }
+
+  @Test func `a transaction over the new sources of a group is whole while the group compares`()
+    throws
+  {
+    let control = PauseControl()
+    let (one, two) = (Container(Source([1]), pauseHook: control.hook), Container(Source([1])))
+    let both = one.concatenated(with: two)
+    let (x, y) = (Source([7]), Source([7]))
+    let mixtures = Log<String>()
+    let observation = both.observe { event in
+      if event.snapshot.first?.content != event.snapshot.last?.content {
+        mixtures.append("\(event.snapshot)")
+      }
+    }
+    // The first member is being compared, and the second one is not.
+    let pause = control.arm(.swapComputed)
+    let worker = Worker { swapTogether([one.to(x), two.to(y)]) }
+    try pause.waitUntilReached()
+    withTransaction {
+      x[0] = TestElement(7, 1)
+      y[0] = TestElement(7, 1)
+    }
+    pause.release()
+    try worker.join()
+    both.flushAndWait()
+    #expect(both.snapshot.map(\.content) == [1, 1])
+    #expect(mixtures.value == [])
+    observation.dispose()
   }
 
   @Test func `cancel, last load, acceptance and edits race, and every group ends`() throws {
