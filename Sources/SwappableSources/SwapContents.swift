@@ -26,10 +26,21 @@ package struct SwapContents: Sendable {
   /// A `StateBox`, without the type of its elements.
   package let box: Event
   let readiness: SwapReadiness
+  /// The tickets of the transactions that the contents are part of. If they are shown, the commit carries them.
+  let tickets: [Ticket]
 
-  package init(_ box: Event, _ readiness: SwapReadiness) {
+  package init(_ box: Event, _ readiness: SwapReadiness, _ tickets: [Ticket] = []) {
     self.box = box
     self.readiness = readiness
+    self.tickets = tickets
+  }
+
+  /// Returns the contents after some updates. Transactions that are in flight and were part of the earlier contents are
+  /// part of them, too.
+  func updated(by updates: [SwapUpdate]) -> SwapContents {
+    guard let last = updates.last?.contents else { return self }
+    let tickets = tickets.filter(\.isInFlight) + updates.flatMap(\.tickets)
+    return SwapContents(last.box, last.readiness, tickets)
   }
 }
 

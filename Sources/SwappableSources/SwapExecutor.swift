@@ -29,9 +29,8 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   }
 
   deinit {
-    // No other thread has a reference, so the lock is not needed.
-    var turn = Turn(machine.handle(.close))
-    while let action = turn.actions.popLast() { _ = perform(action, &turn) }
+    // The steps matter, too: others may observe the pending change or wait for a difference.
+    handle(.close)
   }
 
   /// The source that is shown.
@@ -163,7 +162,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
     case .show(let contents, let changeset, let tickets):
       let new = StateBox<Element>.read(contents.box).state
       replaced += commit(changeset.map { (new.snapshot, $0) }, new, tickets, &state)
-      replaced += setPendingChange(nil, &state)
+      replaced += setPendingChange(nil, tickets, &state)
     case .replay(let updates):
       for erased in updates {
         let update = CollectionUpdate<Element>.read(erased.update)
@@ -191,9 +190,9 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
             handle(.compare(attachment, isAccepted: true))
           }
         }, onReject: attachment.handle.cancel)
-      replaced += setPendingChange(pending, &state)
+      replaced += setPendingChange(pending, [], &state)
     case .release:
-      replaced += setPendingChange(nil, &state)
+      replaced += setPendingChange(nil, [], &state)
     case .beginDifference(let attachment):
       // From now on, a flush waits: changes of the shown source are not committed.
       SourceAttachment<Element>.cast(attachment).join = state.beginJoin()
@@ -279,7 +278,7 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
       [weak self, weak attachment] event, tickets in
       if let self, let attachment {
         let update = CollectionUpdate<Element>.read(event)
-        let contents = SwapContents(update.box)
+        let contents = SwapContents(update.box, tickets)
         handle(.update(attachment, SwapUpdate(update, contents, tickets, in: root.domain)))
       }
     }
@@ -336,13 +335,14 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
   ///
   /// - Returns: Objects that the caller releases after it has released the lock.
   private func setPendingChange(
-    _ new: ChangeGuard<Element>.PendingChange?, _ state: inout Domain.State
+    _ new: ChangeGuard<Element>.PendingChange?, _ tickets: [Ticket],
+    _ state: inout Domain.State
   ) -> [Event] {
     let replaced = pendingChange
     if replaced == nil, new == nil { return [] }
     let value = SignalValue(new)
     pendingChange = new == nil ? nil : value
-    let released = pendingSignal?.node.commit(value, tickets: [], &state)
+    let released = pendingSignal?.node.commit(value, tickets: tickets, &state)
     return [replaced, released?.0, released?.1].compactMap(\.self)
   }
 
@@ -420,7 +420,7 @@ package final class SourceAttachment<Element: Differentiable & Sendable>: SwapAt
 }
 
 extension SwapContents {
-  init<Element>(_ box: StateBox<Element>) {
+  init<Element>(_ box: StateBox<Element>, _ tickets: [Ticket] = []) {
     let state = box.state
     let readiness: SwapReadiness =
       if state.hasLoaded {
@@ -430,6 +430,6 @@ extension SwapContents {
       } else {
         .loading
       }
-    self.init(box, readiness)
+    self.init(box, readiness, tickets)
   }
 }

@@ -78,6 +78,8 @@ final class SwapGroup: @unchecked Sendable {
     var isRefused = false
     var isAccepted = false
     var agrees = false
+    /// A Boolean value that indicates whether a side has changed since the group began to compare.
+    var hasChanged = false
   }
 
   private enum Phase {
@@ -158,6 +160,7 @@ final class SwapGroup: @unchecked Sendable {
         guard case .loading = phase, members.allSatisfy(\.isReady) else { return false }
         return beginComparing()
       case .hasChanged:
+        members[index].hasChanged = true
         guard members[index].isRefused || members[index].isAccepted else { return false }
         members[index].isAccepted = false
         return beginComparing()
@@ -166,6 +169,8 @@ final class SwapGroup: @unchecked Sendable {
         if hasDifference { self.hasDifference = true }
       case .isRefused:
         members[index].isRefused = true
+        // A change may be reported before the refusal, for example if an observer of the pending change makes it.
+        if members[index].hasChanged { return beginComparing() }
       }
       return false
     }
@@ -204,14 +209,19 @@ final class SwapGroup: @unchecked Sendable {
     repeat {
       let members = withLock {
         hasDifference = false
-        for index in self.members.indices { self.members[index].agrees = false }
+        for index in self.members.indices {
+          (self.members[index].agrees, self.members[index].hasChanged) = (false, false)
+        }
         return self.members
       }
       for member in members {
         member.executor?.handle(.compare(member.attachment, isAccepted: member.isAccepted))
       }
       let ticket = withLock { () -> Ticket? in
-        guard case .comparing = phase, self.members.allSatisfy(\.agrees) else { return nil }
+        // If it is outdated, an acceptance may no longer hold.
+        guard case .comparing(isOutdated: false) = phase, self.members.allSatisfy(\.agrees) else {
+          return nil
+        }
         let ticket = Ticket()
         phase = .committing(ticket)
         return ticket

@@ -125,7 +125,7 @@ extension SwapStateMachine {
       }
       if staged != attachment { return .held(shown: shown, staged: staged, contents: contents) }
       decision.actions.append(.discardContents(contents))
-      return askAgain(of: staged, update.contents, over: shown, &decision)
+      return askAgain(of: staged, contents.updated(by: [update]), over: shown, &decision)
     case .agreed(
       let shown, let staged, let contents, let difference, var ofShown, var ofStaged):
       if shown == attachment { ofShown.append(update) }
@@ -179,9 +179,14 @@ extension SwapStateMachine {
       return .held(shown: shown, staged: staged, contents: contents)
     }
     replay(ofShown, &decision)
-    let latest = ofStaged.last?.contents ?? contents
+    let latest = contents.updated(by: ofStaged)
     if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
     discard(ofStaged, &decision)
+    if case .failed(let error) = latest.readiness {
+      abandon(staged, .failed(error), and: latest, &decision)
+      endDifference(of: staged, &decision)
+      return resting(on: shown)
+    }
     // Flushes still wait for the difference.
     decision.actions.append(.computeDifference(staged, latest))
     return .diffing(
@@ -227,11 +232,15 @@ extension SwapStateMachine {
     else { return old }
     decision.steps.append(.release)
     replay(ofShown, &decision)
-    let latest = ofStaged.last?.contents ?? contents
+    let latest = contents.updated(by: ofStaged)
     if !ofStaged.isEmpty { decision.actions.append(.discardContents(contents)) }
     discard(ofStaged, &decision)
     decision.actions.append(.deliver)
     endDifference(of: attachment, &decision)
+    if case .failed(let error) = latest.readiness {
+      abandon(attachment, .failed(error), and: latest, &decision)
+      return resting(on: shown)
+    }
     if !ofShown.isEmpty || !ofStaged.isEmpty {
       decision.actions.append(.report(attachment, .hasChanged))
     }
@@ -346,11 +355,16 @@ extension SwapStateMachine {
       refusal: refusal)
   }
 
-  /// Asks the guard of a held swap again, because a side has changed. A group asks all guards.
+  /// Asks the guard of a held swap again, because a side has changed. A group asks all guards. A source that has failed
+  /// before it has loaded is abandoned.
   private func askAgain(
     of staged: SwapAttachment, _ contents: SwapContents, over shown: SwapAttachment?,
     _ decision: inout Decision
   ) -> State {
+    if case .failed(let error) = contents.readiness {
+      abandon(staged, .failed(error), and: contents, &decision)
+      return resting(on: shown)
+    }
     if !staged.isGrouped { return beginDifference(of: staged, contents, over: shown, &decision) }
     decision.actions.append(.report(staged, .hasChanged))
     return .held(shown: shown, staged: staged, contents: contents)
@@ -363,7 +377,7 @@ extension SwapStateMachine {
     _ decision: inout Decision
   ) {
     // Transactions over the old source end with this commit, because the rest of them may be shown elsewhere.
-    let tickets = tickets + ofShown.flatMap(\.tickets)
+    let tickets = tickets + contents.tickets + ofShown.flatMap(\.tickets)
     decision.steps.append(.show(contents, difference, tickets))
     if !ofStaged.isEmpty { decision.steps.append(.replay(ofStaged)) }
     if let shown { decision.actions.append(.leave(shown)) }

@@ -540,7 +540,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       swap 3 cycle: same | 3 is a cycle
       attached 1 *, attached 4 *, attached 7 *: same | end observation #
       attached 2 *, update 1 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
-      update 2 ?7: diffing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 2 L7, update 2 W7: diffing 2 ?7 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 2 F7: empty | release / discard contents L0, leave 2, 2 is failed, discard contents F7, deliver
       compared # *: same | end # / wake
       accept 2: diffing 2 L0 [] [] accepted | begin 2 / compute 2 L0
       compare 2: diffing 2 L0 [] [] | begin 2 / compute 2 L0
@@ -560,7 +561,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       attached 1 *, attached 2 *, update 4 *, update 7 *, cancel 1, cancel 4, cancel 7: same | nothing
       attached 4 *, attached 7 *: same | end observation #
       update 1 ?7: diffing 2 L0 over 1 [] [] | replay ?7, begin 2 / deliver, compute 2 L0
-      update 2 ?7: diffing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 2 L7, update 2 W7: diffing 2 ?7 over 1 [] [] | begin 2 / discard contents L0, compute 2 ?7
+      update 2 F7: showing 1 | release / discard contents L0, leave 2, 2 is failed, discard contents F7, deliver
       compared # *: same | end # / wake
       accept 2: diffing 2 L0 over 1 [] [] accepted | begin 2 / compute 2 L0
       compare 2: diffing 2 L0 over 1 [] [] | begin 2 / compute 2 L0
@@ -623,7 +625,8 @@ private func updates(_ texts: String...) -> [SwapUpdate] {
       attached 2 *, attached 4 *: same | end observation #
       attached 1 *, attached 7 *: same | nothing
       update 1 ?7: same | replay ?7 / deliver, 7 has changed
-      update 7 ?7: held 7 ?7 over 1 | discard contents L0, 7 has changed
+      update 7 L7, update 7 W7: held 7 ?7 over 1 | discard contents L0, 7 has changed
+      update 7 F7: showing 1 | release / discard contents L0, leave 7, 7 is failed, discard contents F7, deliver
       update 2 *, update 4 *, cancel 1, cancel 2, cancel 4: same | nothing
       compared # *: same | end # / wake
       compare 7: diffing 7 L0 over 1 [] [] | begin 7 / compute 7 L0

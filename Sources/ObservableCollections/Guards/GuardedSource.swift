@@ -55,10 +55,16 @@ extension ChangeGuard {
 private final class GuardDecision<Element: Differentiable & Sendable>: Sendable {
   typealias PendingChange = ChangeGuard<Element>.PendingChange
 
+  enum Choice: Sendable {
+    case accept, reject
+  }
+
   private struct State: Sendable {
     var pending: PendingChange?
-    var isAccepted = false
-    var isRejected = false
+    /// The number of times that a change became pending while none was. A choice counts only for its own number.
+    var number = 0
+    /// The first choice of the user since the last call of `take()`.
+    var choice: Choice?
   }
 
   let wakeup: Wakeup
@@ -71,19 +77,23 @@ private final class GuardDecision<Element: Differentiable & Sendable>: Sendable 
   var pending: PendingChange? { state.withLock { $0.pending } }
 
   /// Returns what the user has decided since the last call.
-  func take() -> (isAccepted: Bool, isRejected: Bool) {
+  func take() -> Choice? {
     state.withLock { state in
-      defer { (state.isAccepted, state.isRejected) = (false, false) }
-      return (state.isAccepted, state.isRejected)
+      defer { state.choice = nil }
+      return state.choice
     }
   }
 
   /// Sets the change that is pending.
   func hold(_ change: CollectionChange<Element>, _ reason: String) {
+    let number = state.withLock { state in
+      if state.pending == nil { state.number += 1 }
+      return state.number
+    }
     let pending = PendingChange(
       change: change, reason: reason,
-      onAccept: { [weak self] in self?.decide { $0.isAccepted = true } },
-      onReject: { [weak self] in self?.decide { $0.isRejected = true } })
+      onAccept: { [weak self] in self?.decide(.accept, number) },
+      onReject: { [weak self] in self?.decide(.reject, number) })
     replace(with: pending)
   }
 
@@ -98,13 +108,13 @@ private final class GuardDecision<Element: Differentiable & Sendable>: Sendable 
     withExtendedLifetime(replaced) {}
   }
 
-  private func decide(_ change: (inout State) -> Void) {
-    let isPending = state.withLock { state in
-      if state.pending == nil { return false }
-      change(&state)
+  private func decide(_ choice: Choice, _ number: Int) {
+    let isFirst = state.withLock { state in
+      guard state.pending != nil, state.number == number, state.choice == nil else { return false }
+      state.choice = choice
       return true
     }
-    if isPending { wakeup.send() }
+    if isFirst { wakeup.send() }
   }
 }
 
@@ -133,12 +143,10 @@ private struct GuardOperator<Element: Differentiable & Sendable>: CollectionOper
   }
 
   mutating func update(_ output: CollectionDraft<Element>) {
-    let (isAccepted, isRejected) = decision.take()
-    guard input.change != nil || isAccepted else {
-      if isRejected { decision.release() }
-      return
-    }
-    let isFree = isAccepted || !hasLoaded
+    let choice = decision.take()
+    if choice == .reject { decision.release() }
+    guard input.change != nil || choice == .accept else { return }
+    let isFree = choice == .accept || !hasLoaded
     hasLoaded = input.hasLoaded
     let (start, contents) = (output.savepoint, input.snapshot)
     let difference = difference(from: start.snapshot, to: contents)

@@ -159,6 +159,9 @@ package final class Ticket: Sendable {
     for domain in waiting { domain.recheckTickets() }
   }
 
+  /// A Boolean value that indicates whether a commit that carries the ticket is in flight, or will follow.
+  package var isInFlight: Bool { state.withLock { $0.isOpen || !$0.inFlight.isEmpty } }
+
   /// Records that a commit that carries the ticket is about to be queued in a domain.
   package func enter(_ domain: Domain) {
     state.withLock { $0.inFlight.append(domain) }
