@@ -72,7 +72,7 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
   /// change, and accepting it shows the difference of that moment. A later swap or preview supersedes it.
   ///
   /// - Parameter source: The source. If it is idle, the container starts it.
-  /// - Returns: The change that a swap to the source would make now.
+  /// - Returns: The change that a swap to the source would make now. If the source is shown already, the change is empty.
   /// - Throws: A `SourceError` if the source fails before it has loaded, or is made from this container. A
   ///   `CancellationError` if the task is canceled, or if a later swap supersedes the preview.
   public func preview(
@@ -91,7 +91,15 @@ public final class SwappableContainer<Element: Differentiable & Sendable>: DataS
     case .cycle:
       throw SourceError(
         code: "cycle", message: "the source is made from the container that would show it")
-    case .swapped, .unchanged, .superseded, .cancelled: throw CancellationError()
+    case .swapped, .unchanged:
+      // The source is shown already, or an observer has accepted the change.
+      let (contents, revision) = (snapshot, revision)
+      return ChangeGuard.PendingChange(
+        change: CollectionChange(
+          before: contents, after: contents, revisionBefore: revision, revision: revision,
+          changeset: .empty),
+        reason: "the source is shown already", onAccept: {}, onReject: {})
+    case .superseded, .cancelled: throw CancellationError()
     }
   }
 

@@ -260,6 +260,21 @@ private typealias Guard = ChangeGuard<TestElement>
     #expect(container.source === old)
   }
 
+  @Test func `a preview of the shown source is an empty change`() async throws {
+    let preview = try await container.preview(of: old)
+    #expect(preview.change.changeset.isEmpty)
+    preview.accept()
+    preview.reject()
+    #expect(container.source === old)
+    #expect(recorder.eventCount == 1)
+    // An observer accepts before the preview is returned.
+    let accepting = container.pendingChange.observe { $0?.accept() }
+    let new = Source([1, 2])
+    #expect(try await container.preview(of: new).change.changeset.isEmpty)
+    #expect(container.source === new)
+    withExtendedLifetime(accepting) {}
+  }
+
   @Test func `a preview that cannot be made throws`() async {
     let failing = LazySource()
     let task = Task { [container] in try await container.preview(of: failing) }
