@@ -82,7 +82,9 @@ extension LiveGraph: CustomStringConvertible {
       let time = since == source.loadTime ? share(since) : source.loadTime.text
       var text = "\(loads) in \(time)"
       if source.loadCount > 1 { text += "; the last in \(source.lastLoadTime.text)" }
-      if since > .zero, since != source.loadTime { text += "; since counting began: \(share(since))" }
+      if since > .zero, since != source.loadTime {
+        text += "; since counting began: \(share(since))"
+      }
       return text
     }
 
