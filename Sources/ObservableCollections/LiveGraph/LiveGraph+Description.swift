@@ -8,6 +8,8 @@ extension LiveGraph: CustomStringConvertible {
     if nodes.last?.work == nil {
       printer.lines.append(
         "The work is not counted. To count it, call countWork() before the changes.")
+    } else if printer.longest != nil {
+      printer.lines.append("Total: \(printer.total.text)")
     }
     return printer.lines.joined(separator: "\n")
   }
