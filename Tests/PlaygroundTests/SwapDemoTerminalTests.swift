@@ -192,7 +192,7 @@ import Testing
     for (rows, columns) in sizes {
       try terminal.resize(rows: rows, columns: columns)
       try terminal.wait(for: "\u{1B}[2J")
-      let keys = String("1 2 3 4 swap  q quit".prefix(columns))
+      let keys = "1 2 3 4 swap  q quit".prefix(columns).trimmingCharacters(in: .whitespaces)
       try terminal.wait(until: "the keys are in the last line at \(rows) x \(columns)") {
         $0.display.lines.last?.hasPrefix(keys) == true
           || $0.display.lines.last?.hasSuffix("q quit") == true
