@@ -104,8 +104,8 @@ let package = Package(
       name: "livelist",
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileSources", "SQLiteSources", "RemoteSources", "Synchronizers",
-        "TerminalViews",
+        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "RemoteSources",
+        "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
     .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),

@@ -38,10 +38,20 @@ let package = Package(
       ],
       resources: [.embedInCode("Page/page.html")],
       swiftSettings: settings),
+    // The program of the guide "A list in a browser", with the settings that a new package has.
+    .executableTarget(
+      name: "TodoService",
+      dependencies: [
+        .product(name: "Swappable", package: "Swappable"),
+        .product(name: "RemoteSources", package: "Swappable"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ]),
     .testTarget(
       name: "LiveServiceTests",
       dependencies: [
         "LiveService",
+        "TodoService",
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

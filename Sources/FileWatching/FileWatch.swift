@@ -3,6 +3,8 @@ import SwappablePrimitives
 
 /// A watch that reports the changes of the file at a path, until it is canceled or released.
 ///
+/// If the path leads to a directory, the changes of the names in it are reported.
+///
 /// If the path does not exist, the nearest existing directory is watched. Symbolic links are followed,
 /// and each link on the path is watched. Notifications that arrive during a call of the closure are
 /// merged into one event.
@@ -306,7 +308,10 @@ private final class FileWatchCore: Sendable {
         }
       }
       for place in resolution.places { watch(place.directory, name: place.name) }
-      if let target = resolution.target { watch(target, name: nil) }
+      if let target = resolution.target {
+        let isDirectory = resolution.state.stamp?.kind == .directory
+        watch(target, name: isDirectory ? WatchSystem.anyName : nil)
+      }
       let again = PathResolution(absolutePath: path, in: system.files)
       if again.needsSameWatches(as: resolution) {
         return Armed(
@@ -354,6 +359,8 @@ extension FileSignal {
     }
     if contains(.movedIn) { return .replaced }
     if contains(.created) { return .created }
+    // The time of a directory may be the same after two changes of its names.
+    if newStamp.kind == .directory, !isDisjoint(with: [.movedOut, .names]) { return .modified }
     // The new file may have the inode of the deleted one. The notification of its creation follows.
     let differs = newStamp.differsInContents(from: oldStamp)
     if contains(.movedOut), differs { return .created }

@@ -45,9 +45,16 @@ import Testing
       repair: { _ in try directory.move("away.json", to: "rows.json") })
   }
 
-  @Test func `JSON Lines keep the event contract`() async throws {
-    @Sendable func lines(_ rows: [Row]) throws -> String {
-      try rows.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n" }.joined()
+  @Test(arguments: [nil, "oops\n", "{\"id\":1}\n"])
+  func `JSON Lines keep the event contract`(malformedLine: String?) async throws {
+    @Sendable func lines(_ rows: [Row], _ random: inout SeededGenerator) throws -> String {
+      var lines = try rows.map {
+        String(decoding: try JSONEncoder().encode($0), as: UTF8.self) + "\n"
+      }
+      if let malformedLine {
+        lines.insert(malformedLine, at: random.below(lines.count + 1))
+      }
+      return lines.joined()
     }
     let directory = try TemporaryDirectory()
     try directory.write("{\"id\": 1, \"text\": \"a\"}\n", to: "rows.jsonl")
@@ -55,7 +62,7 @@ import Testing
     try await checkDataSource(
       makeSource: { JSONLinesDataSource<Row>(path: path) },
       mutate: { _, random in
-        let text = try lines(Row.random(&random))
+        let text = try lines(Row.random(&random), &random)
         switch random.below(4) {
         case 0: try directory.write(text, to: "rows.jsonl")
         case 1:
@@ -72,7 +79,7 @@ import Testing
       },
       expected: { _ in
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
-          .map { try JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
+          .compactMap { try? JSONDecoder().decode(Row.self, from: Data($0.utf8)) }
       },
       spoil: { _ in try directory.move("rows.jsonl", to: "away.jsonl") },
       repair: { _ in try directory.move("away.jsonl", to: "rows.jsonl") })

@@ -50,6 +50,42 @@ import Testing
     }
   }
 
+  @Test func `a single value is the only element if it is allowed, before and after an update`()
+    throws
+  {
+    let versions: [(text: String, elements: [String])] = [
+      (#"{"id":1}"#, [#"{"id":1}"#]), (#" {"id":12} \n"#, [#"{"id":12}"#]),
+      (#"[{"id":1},{"id":2}]"#, [#"{"id":1}"#, #"{"id":2}"#]), ("[]", []),
+      (#"[{"id":1}]"#, [#"{"id":1}"#]),
+      (#"{"id":1,"n":[1,{"id":3}]}"#, [#"{"id":1,"n":[1,{"id":3}]}"#]),
+      (#"{"id":[1]}"#, []), (#"{"id":1} {"id":2}"#, []), (#"{"id":1}]"#, []), (#"{"id":1},"#, []),
+    ]
+    func make(_ text: String) -> JSONDocument? {
+      try? JSONDocument(Array(text.utf8), key: "id", allowsSingleValue: true)
+    }
+    let decoding = ElementDecoding<JSONElement>()
+    for (old, elements) in versions {
+      guard let first = make(old), let before = try? first.elements(decoding) else { continue }
+      #expect(before.map(\.description) == elements, "\(old)")
+      for (new, after) in versions {
+        let isValid = (try? make(new)?.elements(decoding)) != nil
+        for isWhole in [true, false] {
+          var document = first
+          let difference = FileDifference(
+            from: Array(old.utf8), to: Array(new.utf8), isWhole: isWhole)
+          do throws(JSONElement.ParsingError) {
+            let change = try document.update(for: difference, decoding: decoding)
+            let result = change.map { applying($0, to: before) } ?? before
+            #expect(result.map(\.description) == after, "\(old) to \(new)")
+            #expect(isValid)
+          } catch {
+            #expect(!isValid, "\(old) to \(new): \(error)")
+          }
+        }
+      }
+    }
+  }
+
   /// Applies a changeset as the event contract defines it.
   private func applying(
     _ change: JSONDocument.Change<JSONElement>, to old: [JSONElement]

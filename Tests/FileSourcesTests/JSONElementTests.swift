@@ -118,4 +118,25 @@ import Testing
     #expect(text == "[1]")
     #expect(try JSONElement(parsing: "[ 1 ]").utf8 == Array("[1]".utf8))
   }
+
+  @Test(arguments: [
+    (["n", "id"], #"{"n":[1,{"n":2}],"id":5}"#), (["n"], #"{"id":5,"n":[1,{"n":2}]}"#),
+    ([], #"{"id":5}"#), (["id", "none"], #"{"id":5}"#), (["é"], #"{"id":5,"é":"x"}"#),
+    (["twice"], #"{"id":5,"twice":2}"#),
+  ])
+  func `some members are kept, and the key`(names: [String], expected: String) throws {
+    let element = try JSONElement(
+      parsing: #"{"id":5,"twice":1,"n":[1,{"n":2}],"\u00e9":"x","twice":2}"#, key: "id")
+    let kept = element.keeping(members: names)
+    #expect(kept.description == expected)
+    #expect(kept.differenceIdentifier == element.differenceIdentifier)
+    #expect(kept.keyName == "id")
+  }
+
+  @Test func `without a key, the kept members are the identity`() throws {
+    let element = try JSONElement(parsing: #"{"a":1,"b":2}"#).keeping(members: ["b"])
+    #expect(
+      try element.differenceIdentifier == JSONElement(parsing: #"{"b":2}"#).differenceIdentifier)
+    #expect(try JSONElement(parsing: "[1]").keeping(members: ["a"]).description == "[1]")
+  }
 }

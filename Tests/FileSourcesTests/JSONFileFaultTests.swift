@@ -38,7 +38,8 @@ struct JSONFileFaultTests {
         path: directory(name), key: key, decoding: decoding, system: system, timing: timing)
     case .lines:
       JSONLinesDataSource(
-        path: directory(name), key: key, decoding: decoding, system: system, timing: timing)
+        path: directory(name), key: key, isStrict: true, decoding: decoding, system: system,
+        timing: timing)
     }
   }
 

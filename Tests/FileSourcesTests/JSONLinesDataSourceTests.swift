@@ -20,14 +20,15 @@ struct JSONLinesDataSourceTests {
   }
 
   private func source(
-    key: String? = "id", grace: Duration = .milliseconds(1), system: WatchSystem = .live
+    key: String? = "id", isStrict: Bool = false, grace: Duration = .milliseconds(1),
+    system: WatchSystem = .live
   ) -> JSONLinesDataSource<JSONElement> {
     var timing = ReloadMachine.Timing()
     timing.grace = grace
     timing.retry = .milliseconds(1)
     return JSONLinesDataSource(
-      path: path, key: key, decoding: ElementDecoding(each: { $0 }), system: system,
-      timing: timing)
+      path: path, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }),
+      system: system, timing: timing)
   }
 
   private func append(_ text: String) throws {
@@ -100,7 +101,7 @@ struct JSONLinesDataSourceTests {
       var firstName: String
     }
     try directory.write("{\"id\":1,\"first_name\":\"a\"}\n", to: "a.jsonl")
-    let source = JSONLinesDataSource<Person>(path: path) {
+    let source = JSONLinesDataSource<Person>(path: path, isStrict: true) {
       $0.keyDecodingStrategy = .convertFromSnakeCase
     }
     let log = try await SourceLog.afterLoading(source)
@@ -192,12 +193,12 @@ struct JSONLinesDataSourceTests {
     ("{\"id\":[]}\n", "json-invalidKey", "line 4"),
     ("\"\u{0}\"\n", "json-syntax", "line 4, column 2"),
   ])
-  func `a malformed line is a status until the file is corrected`(
+  func `a strict source fails at a malformed line until the file is corrected`(
     text: String, code: String, mentions: String
   ) async throws {
     let good = "\u{FEFF}{\"id\":1}\n\n{\"id\":0}\n"
     try directory.write(good, to: "a.jsonl")
-    let log = try await SourceLog.afterLoading(source())
+    let log = try await SourceLog.afterLoading(source(isStrict: true))
     try append(text)
     let error = try await log.failure()
     #expect(error.code == code)
@@ -212,14 +213,17 @@ struct JSONLinesDataSourceTests {
     #expect(change.revision == 2)
   }
 
-  @Test func `the first malformed line is reported`() async throws {
+  @Test func `a strict source reports the first malformed line`() async throws {
     try directory.write("{\"id\":1}\n{\"no\":2}\n{\"id\":3}\n{\"id\" 4}\n", to: "a.jsonl")
-    let error = await #expect(throws: SourceError.self) { try await source().loaded() }
+    let error = await #expect(throws: SourceError.self) {
+      try await source(isStrict: true).loaded()
+    }
     #expect(error?.code == "json-missingKey")
     #expect(error?.message.contains("line 2, column 1") == true)
   }
 
-  @Test func `a malformed line is not read again with each appended line`() async throws {
+  @Test func `a strict source does not read a malformed line again with each append`() async throws
+  {
     let line = "{\"id\":1,\"text\":\"" + String(repeating: "x", count: 50_000) + "\"}\n"
     try directory.write(line + "oops\n" + line, to: "a.jsonl")
     let bytesRead = Shared(0)
@@ -233,7 +237,7 @@ struct JSONLinesDataSourceTests {
       }
     }
     let reads = ReadLog(system)
-    let log = SourceLog(source(system: reads.system))
+    let log = SourceLog(source(isStrict: true, system: reads.system))
     #expect(try await log.failure().message.contains("line 2, column 1"))
     // The first read, and the read after the grace period.
     try await reads.nextRead()
@@ -246,9 +250,9 @@ struct JSONLinesDataSourceTests {
     #expect(try await log.nextChange().after.count == 1)
   }
 
-  @Test func `a file that is malformed from the start fails the load`() async throws {
+  @Test func `a strict source fails to load a malformed file`() async throws {
     try directory.write("[\n1,\n2\n]\n", to: "a.jsonl")
-    let source = source()
+    let source = source(isStrict: true)
     let error = await #expect(throws: SourceError.self) { try await source.loaded() }
     #expect(error?.message.contains("each value is on one line") == true)
     let log = SourceLog(source)
@@ -256,16 +260,22 @@ struct JSONLinesDataSourceTests {
     #expect(try await log.nextChange().after.count == 1)
   }
 
-  @Test func `other encodings are a status`() async throws {
+  @Test(arguments: [false, true])
+  func `other encodings are a status`(isStrict: Bool) async throws {
     for text in ["\u{0}{\u{0}}\u{0}\n", "{\u{0}}\u{0}\n\u{0}"] {
       try replace(text)
-      let error = await #expect(throws: SourceError.self) { try await source().loaded() }
+      let error = await #expect(throws: SourceError.self) {
+        try await source(isStrict: isStrict).loaded()
+      }
       #expect(error?.code == "json-encoding")
       #expect(error?.message.contains("line 1, column 1") == true)
     }
+  }
+
+  @Test func `a strict source fails at a line that is not UTF-8`() async throws {
     try Data([0x31, 0x0A, 0x22, 0xFF, 0x22, 0x0A]).write(to: URL(fileURLWithPath: path))
     let error = await #expect(throws: SourceError.self) {
-      try await source(key: nil).loaded()
+      try await source(key: nil, isStrict: true).loaded()
     }
     #expect(error?.message.contains("line 2, column 2: a byte that is not UTF-8") == true)
   }
@@ -285,7 +295,7 @@ struct JSONLinesDataSourceTests {
       deep, "123456789012345678901234567890.5e-400", "{\"a\":1,\"a\":2}", "\"\u{1F600}\"",
     ]
     try directory.write(lines.joined(separator: "\n") + "\n", to: "a.jsonl")
-    let log = try await SourceLog.afterLoading(source(key: nil))
+    let log = try await SourceLog.afterLoading(source(key: nil, isStrict: true))
     #expect(texts(log.source.snapshot) == lines)
     try append("[" + deep + "]\n")
     let error = try await log.failure()

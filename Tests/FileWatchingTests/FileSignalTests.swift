@@ -30,6 +30,15 @@ import Testing
     #expect(FileSignal.movedIn.eventKind(from: state, to: state) == .replaced)
   }
 
+  @Test func `a change of the names in a directory is an event without another stamp`() {
+    let directory = changed { $0.kind = .directory }
+    for signal in [FileSignal.movedOut, .names] {
+      #expect(signal.eventKind(from: directory, to: directory) == .modified)
+    }
+    #expect(FileSignal.created.eventKind(from: directory, to: directory) == .created)
+    #expect(FileSignal.poll.eventKind(from: directory, to: directory) == nil)
+  }
+
   @Test func `another file is complete if it was moved`() {
     let other = changed { $0.identity.inode = 9 }
     #expect(FileSignal.movedIn.eventKind(from: .file(stamp), to: other) == .replaced)

@@ -28,6 +28,23 @@ struct FileWatchTests {
     withExtendedLifetime(file) {}
   }
 
+  @Test func `each change of a name in a directory is an event`() async throws {
+    try FileManager.default.createDirectory(
+      atPath: directory("sub"), withIntermediateDirectories: true)
+    let log = EventLog(directory("sub"))
+    for number in 1...20 {
+      try directory.write("x", to: "sub/\(number)")
+      try await log.next(.created)
+      try directory.remove("sub/\(number)")
+      try await log.next(.modified)
+      try directory.write("x", to: "outside")
+      try directory.move("outside", to: "sub/\(number)")
+      try await log.next(.replaced)
+      try directory.move("sub/\(number)", to: "outside")
+      try await log.next(.modified)
+    }
+  }
+
   @Test func `renaming over the file is replaced`() async throws {
     try directory.write("old", to: "a")
     let log = EventLog(directory("a"))

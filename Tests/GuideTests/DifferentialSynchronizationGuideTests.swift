@@ -34,8 +34,12 @@ import Testing
 
   @Test func `the code of the guide is the code that runs here`() throws {
     let guide = try Guide("DifferentialSynchronization")
-    #expect(guide.code.count == 5)
-    #expect(try guide.paragraphs(missingIn: #filePath) == [])
+    #expect(guide.code.count == 7)
+    let recipe = try Guide.package().appendingPathComponent(
+      "Tests/GuideTests/FilesInStepGuideTests.swift")
+    let missing = try Set(guide.paragraphs(missingIn: #filePath))
+      .intersection(guide.paragraphs(missingIn: recipe.path))
+    #expect(missing == [])
   }
 
   @Test func `a merge takes theirs unless a closure decides`() {
@@ -45,8 +49,12 @@ import Testing
     let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs)
     print(merge.merged)  // the contents for both sides
     print(merge.changesForMine, merge.changesForTheirs)  // the changes for each side
-    for resolved in merge.conflicts { print(resolved.conflict.kind, resolved.resolution) }
-    #expect(merge.merged == theirs && merge.conflicts.count == 1)
+    for resolved in merge.conflicts { print(resolved) }
+    #expect(merge.merged == theirs)
+    #expect(
+      merge.conflicts.map(\.description) == [
+        "conflict at 1: both sides edited it (count is 5 in mine and 3 in theirs); theirs wins"
+      ])
 
     let larger = ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
       guard let mine = conflict.mine, let theirs = conflict.theirs else { return .theirs }

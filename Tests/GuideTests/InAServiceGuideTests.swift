@@ -9,7 +9,7 @@ import Testing
 @Suite struct InAServiceGuideTests {
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("InAService")
-    #expect(guide.code.count == 7)
+    #expect(guide.code.count == 8)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
@@ -20,6 +20,24 @@ import Testing
     func log(_ text: String) { print(text) }
     await send(path)
     log(path)
+  }
+
+  /// The end of a program.
+  private func main(_ run: () async throws -> Void) async {
+    do {
+      try await run()
+    } catch {
+      print("cannot run the service: \(error)")
+      exit(1)
+    }
+  }
+
+  @Test func `an unusable path has an error of one line`() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory("missing/todos.db")
+    let error = #expect(throws: (any Error).self) { try SQLiteConnection(path: path) }
+    let text = try #require(error.map { "\($0)" })
+    #expect(text.contains(path) && !text.contains("\n"))
   }
 
   func follow(_ todos: any DataSource<Todo>, send: (String) async -> Void) async {

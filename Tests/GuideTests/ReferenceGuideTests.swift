@@ -47,9 +47,10 @@ import Testing
     let entries = JSONLinesDataSource<Entry>(path: "service.jsonl")
     let anything = JSONFileDataSource(path: "any.json", key: "id")  // JSON elements
     let names = JSONLinesDataSource<String>(path: "names.jsonl") { $0["name"]?.string ?? "" }
+    let payments = JSONLinesDataSource<Entry>(path: "payments.jsonl", isStrict: true)
     #expect(
-      [people.status, entries.status, anything.status, names.status]
-        == Array(repeating: .idle, count: 4))
+      [people.status, entries.status, anything.status, names.status, payments.status]
+        == Array(repeating: .idle, count: 5))
   }
 
   /// This code is compiled only. It would create a database in the current directory.

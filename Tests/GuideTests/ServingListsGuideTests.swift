@@ -6,11 +6,22 @@ import Testing
 
 /// The code of the guides about served lists.
 @Suite(.timeLimit(.minutes(5))) struct ServingListsGuideTests {
-  @Test(arguments: [("ServingLists", 4), ("ServerLimits", 2), ("ListsInABrowser", 3)])
+  @Test(arguments: [("ServingLists", 4), ("ServerLimits", 2)])
   func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)
     #expect(guide.code.count == count)
     #expect(try guide.paragraphs(missingIn: #filePath) == [])
+  }
+
+  @Test func `the server of the guide is compiled in its own package`() throws {
+    let guide = try Guide("ListsInABrowser")
+    let server = try Guide.package().appendingPathComponent(
+      "Playgrounds/LiveService/Sources/TodoService/TodoService.swift")
+    #expect(guide.code.count == 4)
+    #expect(try guide.blocks(missingIn: server.path).count == 3)
+    let missing = try Set(guide.paragraphs(missingIn: #filePath))
+      .intersection(guide.paragraphs(missingIn: server.path))
+    #expect(missing == [])
   }
 
   @Test func `a list that is served is a list like any other`() async throws {
@@ -50,8 +61,7 @@ import Testing
 
     func sendEvents(since lastEventID: String?, write: (String) async throws -> Void) async throws {
       for await line in feed.lines(since: lastEventID) {
-        let id = line.token.map { "id: \($0)\n" } ?? ""
-        try await write(id + "data: \(line.text)\n\n")
+        try await write(line.serverSentEvent)
       }
     }
 

@@ -11,7 +11,7 @@ import Testing
 @Suite struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
-    #expect(guide.code.count == 4)
+    #expect(guide.code.count == 5)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
@@ -19,7 +19,7 @@ import Testing
     // The test helper has its own entry point.
     let program = try #require(missing.first)
     #expect(missing.count == 1 && program.hasPrefix("@main\n"))
-    #expect(code.hasSuffix(program.dropFirst("@main\n".count) + "\n"))
+    #expect(code.contains(program.dropFirst("@main\n".count)))
   }
 
   private struct Todo: Hashable, Identifiable, Differentiable {
@@ -92,6 +92,35 @@ import Testing
     withExtendedLifetime(list) {}
   }
 
+  @Test func `plain lines replace frames if the output is not a terminal`() async throws {
+    let todos = ArrayDataSource([Todo(id: 1, title: "Cook"), Todo(id: 12, title: "Rest")])
+    let (print, columns) = (Printed(), Self.columns)
+    func show() async throws {
+      if TerminalCapabilities.current == .none {
+        var state = TerminalListState(columns: columns)
+        state.apply(.initial(try await todos.loaded(), revision: 0))
+        return state.writePlainLines { print($0) }
+      }
+    }
+    try await show()
+    #expect(
+      TerminalCapabilities.current != .none
+        || print.lines == ["No.  Title", "  1  Cook", " 12  Rest"])
+  }
+
+  @Test func `the program prints one line if there is no terminal`() throws {
+    let null = try #require(FileHandle(forUpdatingAtPath: "/dev/null"))
+    let output = Pipe()
+    let program = try Program(
+      "TestHelper", ["todos", "tasks.json"], input: null, output: output.fileHandleForWriting)
+    try output.fileHandleForWriting.close()
+    let text = String(
+      decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(text.hasPrefix("cannot open /dev/tty"))
+    #expect(text.split(separator: "\n").count == 1)
+    #expect(try program.waitForEnd() == 1)
+  }
+
   /// This code of the guide is compiled but not run, because it needs a terminal.
   @MainActor private func drawLinesAround(
     _ list: TerminalListView<Todo>, _ screen: TerminalScreen
@@ -126,8 +155,8 @@ import Testing
         && $0.display.lines[2].hasSuffix("2  Test")
     }
     try save(#"[{"id": 3,"#)
-    try terminal.wait(until: "the last line shows the error") {
-      $0.display.lines.last?.hasPrefix("cannot read") == true
+    try terminal.wait(until: "the last lines show the error") {
+      $0.display.lines.contains { $0.hasPrefix("cannot read") }
     }
     try terminal.type("q")
     #expect(try program.waitForEnd() == 0)

@@ -33,6 +33,11 @@ import Testing
     clock.advance(by: .seconds(10))
     print(notices.snapshot.map(\.title))
 
+    let text = Property("e")
+    let end = messages.filter(by: text) { message, text in message.title.contains(text) }
+      .suffix(2)
+    print(end.snapshot.map(\.title))
+
     let newest = messages.latest(2, by: \.id)
     messages.insert(Todo(id: 5, title: "Copied"), at: 0)
     print(newest.snapshot.map(\.title))
@@ -56,5 +61,17 @@ import Testing
       recorder.snapshot.map(\.title) == ["COPIED", "SAVED", "SENT", "PRINTED", "ERROR: NO PAPER"]
     }
     #expect(try print.lines == Guide("TimedLists").output)
+  }
+
+  @Test func `after a wider filter, suffix shows the last elements and latest the inserted ones`() {
+    let log = ArrayDataSource((1...4).map { Todo(id: $0, title: $0.isMultiple(of: 2) ? "b" : "a") })
+    let minimum = Property("b")
+    let shown = log.filter(by: minimum) { entry, minimum in entry.title >= minimum }
+    let (last, inserted) = (shown.suffix(2), shown.latest(2))
+    let observations = [last, inserted].map { $0.observe { _ in } }
+    minimum.value = "a"
+    #expect(last.snapshot.map(\.id) == [3, 4])
+    #expect(inserted.snapshot.map(\.id) == [1, 3])
+    withExtendedLifetime(observations) {}
   }
 }

@@ -1,8 +1,10 @@
 import Testing
 
+@testable import livelist
+
 @Suite struct CommandLineTests {
   @Test(arguments: [
-    ["--help"], ["-h"], ["watch", "--help"], ["diff", "--help"], ["apply", "-h"],
+    ["--help"], ["-h"], ["help"],
   ])
   func `the help names all commands, options and sources`(arguments: [String]) throws {
     let result = try Livelist.run(arguments)
@@ -12,9 +14,26 @@ import Testing
       "watch", "diff", "apply", "merge", "--key FIELD", "--prefer", "--strict",
       "--format json|text", "--until-eof", "json:PATH",
       "jsonl:PATH", "sqlite:PATH?SQL",
-      "swap SOURCE", "quit", "--version",
+      "swap SOURCE", "quit", "--version", "--exec COMMAND", "-k, --key FIELD", "sqlite:PATH#TABLE",
     ] {
       #expect(result.output.contains(text))
+    }
+  }
+
+  @Test(arguments: CommandName.allCases)
+  func `the help of a command has its options and no others`(command: CommandName) throws {
+    for arguments in [[command.rawValue, "--help"], ["help", command.rawValue]] {
+      let result = try Livelist.run(arguments)
+      #expect(result.status == 0)
+      #expect(result.output.hasPrefix("livelist \(command.rawValue) "))
+      let words = Set(
+        result.output.split(separator: "\nOptions:\n").last?.split(whereSeparator: \.isWhitespace)
+          .map(String.init) ?? [])
+      for option in Option.allCases where option != .strict {
+        #expect(words.contains(option.name) == command.options.contains(option), "\(option)")
+      }
+      let longest = result.output.split(separator: "\n").map(\.count).max() ?? 0
+      #expect(longest <= 100)
     }
   }
 
@@ -30,8 +49,10 @@ import Testing
     (["frob"], "unknown command \"frob\""),
     (["--frob"], "unknown option \"--frob\""),
     (["watch"], "there is none"),
-    (["watch", "json:a", "json:b"], "there are 2"),
-    (["watch", "a.json"], "json:PATH"),
+    (["watch", "a.txt"], "json:PATH"),
+    (["serve", "--listen", "unix:s", "a=-"], "is standard input, which this command needs itself"),
+    (["watch", "."], "\".\" is a directory; use a file in it, or a pattern such as './*.json'"),
+    (["watch", "conf.d/*"], "use json:conf.d/* or jsonl:conf.d/*"),
     (["watch", "http://example.com/"], "json:PATH"),
     (["watch", "lines:-"], "json:PATH"),
     (["watch", "json:"], "no path"),
@@ -46,15 +67,18 @@ import Testing
     (["watch", "--key", "--until-eof", "json:a"], "--key=--until-eof"),
     (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
-    (["watch", "--frob", "json:a"], "--guard and --key and --trace and --until-eof"),
-    (["watch", "json:a", "--guard"], "--guard has no value; use deletions=20%"),
+    (["watch", "--frob", "json:a"], "--guard and --key and --limit"),
+    (
+      ["watch", "json:a", "--guard"],
+      "--guard has no value; use --guard LIMITS, for example --guard deletions=20%"
+    ),
     (["watch", "--guard", "deletions", "json:a"], "--guard cannot be \"deletions\""),
     (["watch", "--guard", "deletions=-1%", "json:a"], "--guard cannot be \"deletions=-1%\""),
     (["watch", "--guard", "deletions=1,count=5%", "json:a"], "--guard cannot be \"count=5%\""),
     (["watch", "--guard", "count=1", "--guard=count=2", "json:a"], "--guard occurs twice"),
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "there is 1"),
-    (["diff", "--until-eof", "json:a", "json:b"], "takes --format and --key"),
+    (["diff", "--until-eof", "json:a", "json:b"], "takes --exit-code and --fields"),
     (
       ["diff", "--format", "xml", "json:a", "json:b"],
       "--format cannot be \"xml\"; use --format json or"
@@ -62,7 +86,22 @@ import Testing
     (["diff", "--format=", "json:a", "json:b"], "--format cannot be \"\""),
     (["diff", "json:a", "json:b", "--format"], "--format has no value"),
     (["diff", "--format=text", "--format=text", "json:a", "json:b"], "occurs twice"),
-    (["watch", "--format", "text", "json:a"], "unknown option \"--format\""),
+    (["watch", "--limit", "-1", "json:a"], "--limit cannot be \"-1\"; use a number"),
+    (["watch", "--where", "stock", "json:a"], "\"stock\" is not a condition"),
+    (["watch", "--where", "=5", "json:a"], "needs one field before ="),
+    (["watch", "--where", "a>5 and b=3", "json:a"], "has several comparisons"),
+    (["watch", "--where", "a = x || b~y", "json:a"], "has several comparisons"),
+    (["watch", "--sort", "", "json:a"], "--sort has an empty field"),
+    (["watch", "--fields", "a,,b", "json:a"], "--fields cannot be \"a,,b\""),
+    (["watch", "--exec", " ", "json:a"], "--exec has an empty command"),
+    (["watch", "--exec-initial", "json:a"], "add --exec COMMAND"),
+    (["watch", "--changes-only", "--exec-initial", "--exec", "x", "json:a"], "contradict"),
+    (["diff", "-", "json:-"], "can be read only once"),
+    (["merge", "-", "-", "json:a"], "can be read only once"),
+    (["apply", "-"], "is standard input, which this command needs itself"),
+    (["view", "-q", "json:a"], "unknown option \"-q\""),
+    (["completions"], "needs one shell, but there is none"),
+    (["completions", "ksh"], "unknown shell \"ksh\""),
     (["apply", "json:a", "json:b"], "there are 2"),
     (["apply", "--key", "a"], "takes no options"),
     (["merge", "--key", "a", "json:a", "json:b"], "there are 2"),

@@ -79,13 +79,13 @@ import Testing
     let large = try largeSource(place)
     let small = try place.json("a.json", "[1]")
     for ending in [["--until-eof"], []] {
-      let result = try Livelist.run(
-        ["watch", small] + ending,
-        input: "swap \(large)\nswap \(small)\n" + (ending.isEmpty ? "quit\n" : ""))
-      let lines = result.output.split(separator: "\n")
-      #expect(lines.count == 3)
+      let watching = try Livelist(["watch", small] + ending)
+      watching.send("swap \(large)\n" + (ending.isEmpty ? "quit\n" : ""))
+      if !ending.isEmpty { watching.endInput() }
+      let lines = try watching.restOfOutput().split(separator: "\n")
+      #expect(lines.count == 2)
       #expect(lines.last?.hasSuffix(#""updates":[],"moves":[]}"#) == true)
-      #expect(result.status == 0)
+      #expect(try watching.waitForExit() == 0)
     }
   }
 }

@@ -51,8 +51,8 @@ import Testing
     #expect(none.status == 2)
     #expect(
       none.errors
-        == "livelist: explain needs one source, but there is none; "
-        + "use livelist explain [--key FIELD] SOURCE\n")
+        == "livelist: explain needs a source, but there is none; "
+        + "use livelist explain [OPTION …] SOURCE …\n")
   }
 
   @Test func `a watch prints the steps of its work`() throws {

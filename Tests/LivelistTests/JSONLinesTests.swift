@@ -39,7 +39,7 @@ import Testing
   @Test func `a swap to an array of the same elements is no event`() throws {
     let array = try place.json("a.json", #"[{"n":"x","id":1},{"id":2}]"#)
     let result = try Livelist.run(
-      "watch", "--until-eof", "--key=id", array, input: "swap \(source)\nswap \(array)\n")
+      "watch", "--until-eof", "--key=id", array, input: "swap \(source)\n")
     #expect(result.output.split(separator: "\n").count == 1)
     #expect(result.errors.isEmpty)
     #expect(result.status == 0)
@@ -64,10 +64,12 @@ import Testing
     ("[1,\n2]\n", "line 3, column 4: the text ends"), ("{\"id\":5} 6\n", "line 3, column 10"),
     ("{\"name\":5}\n", "line 3, column 1: the element has no member \"id\""), ("x\n", "line 3"),
   ])
-  func `a malformed line ends with status 1`(text: String, hint: String) throws {
+  func `a malformed line ends with status 1 if lines are strict`(
+    text: String, hint: String
+  ) throws {
     try append(text)
     for arguments in [["watch", "--until-eof"], ["diff", source]] {
-      let result = try Livelist.run(arguments + ["--key", "id", source])
+      let result = try Livelist.run(arguments + ["--strict-lines", "--key", "id", source])
       #expect(result.status == 1)
       #expect(result.output.isEmpty)
       #expect(result.errors.contains(place("log")))
@@ -77,5 +79,40 @@ import Testing
     let missing = try Livelist.run("watch", "jsonl:\(place("none"))")
     #expect(missing.status == 1)
     #expect(missing.errors.contains("check the path"))
+  }
+
+  @Test func `malformed lines are skipped and counted in the status`() throws {
+    try append("x\n{\"id\":3}\n")
+    let watching = try Livelist("watch", "--key", "id", source)
+    #expect(try watching.line().hasSuffix(#""elements":[{"id":1,"n":"x"},{"id":2},{"id":3}]}"#))
+    let one = try watching.line()
+    #expect(one.hasPrefix(#"{"event":"status","state":"loaded","message":"1 line of "#))
+    #expect(one.contains("line 3"))
+    try append("{\"name\":4}\n")
+    let two = try watching.line()
+    #expect(two.contains("2 lines of "))
+    #expect(two.contains("line 5"))
+    try append("{\"id\":4}\n")
+    #expect(try watching.line().contains(#""inserts":[{"at":3,"element":{"id":4}}]"#))
+    try place.json("log", "{\"id\":1}\n")
+    var line = ""
+    repeat { line = try watching.line() } while !line.contains("status")
+    #expect(line == #"{"event":"status","state":"loaded"}"#)
+  }
+
+  @Test func `commands that read once report skipped lines`() throws {
+    try append("x\n{\"id\":3}\n")
+    let array = try place.json("a.json", #"[{"id":1,"n":"x"},{"id":2},{"id":3}]"#)
+    let result = try Livelist.run("diff", source, array)
+    #expect(result.output == "")
+    #expect(result.errors.contains("1 line of "))
+    #expect(result.errors.split(separator: "\n").count == 1)
+    // The result of these would lack the element.
+    for arguments in [["apply", source], ["merge", "-kid", array, array, source]] {
+      let failed = try Livelist.run(arguments)
+      #expect(failed.status == 1)
+      #expect(failed.output == "")
+      #expect(failed.errors.contains("line 3, column 1"))
+    }
   }
 }

@@ -24,16 +24,18 @@ final class Livelist: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: The arguments.
+  ///   - program: The path of another program that runs this one, or `nil`.
   ///   - isOutputClosed: A Boolean value that indicates whether the output has no reader.
   ///   - isTerminal: A Boolean value that indicates whether the output is a terminal.
   ///   - environment: Variables to set. By default, the terminal supports colors and `NO_COLOR` is
   ///     not set.
   init(
-    _ arguments: [String], isOutputClosed: Bool = false, isTerminal: Bool = false,
+    _ arguments: [String], program: String? = nil, isOutputClosed: Bool = false,
+    isTerminal: Bool = false,
     environment: [String: String] = [:]
   ) throws {
     process = Process()
-    process.executableURL = URL(fileURLWithPath: try Program.find("livelist"))
+    process.executableURL = URL(fileURLWithPath: try program ?? Program.find("livelist"))
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
       .filter { $0.key != "NO_COLOR" }

@@ -133,7 +133,7 @@ import Testing
     (["serve", "--listen", "unix:s", "json:x"], "is not NAME=SOURCE"),
     (["serve", "--listen", "unix:s", "a=json:x", "a=json:y"], "occurs twice"),
     (["serve", "--listen", "unix:s", "--listen", "unix:t", "a=json:x"], "--listen occurs twice"),
-    (["serve", "--listen", "unix:s", "a=nothing"], "unknown source"),
+    (["serve", "--listen", "unix:s", "a=nothing"], "is no file and no source"),
     (["serve", "--listen", "unix:s", "a#b=json:x"], "contains white space or a \"#\""),
     (["watch", "live:unix:s"], "has no socket or no name"),
     (["watch", "live:tcp:x#y"], "has no socket or no name"),

@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 import Testing
 
 @Suite struct SwapTests {
@@ -23,22 +24,19 @@ import Testing
     try place.sql(
       "a.db", "CREATE TABLE t (n, id)", "INSERT INTO t VALUES ('y', 5)",
       "CREATE TABLE s (n, id)", "INSERT INTO s VALUES ('y', '5')")
-    let result = try Livelist.run(
-      "watch", "--key", "id", file,
-      input: """
-        swap \(place.sqlite("a.db", "SELECT * FROM t"))
-        swap \(place.sqlite("a.db", "SELECT * FROM s"))
-        quit
-
-        """)
-    let lines = result.output.split(separator: "\n")
-    #expect(lines.count == 3)
+    let watching = try Livelist("watch", "--key", "id", file)
+    _ = try watching.line()
+    watching.send("swap \(place.sqlite("a.db", "SELECT * FROM t"))\n")
+    let first = try watching.line()
+    watching.send("swap \(place.sqlite("a.db", "SELECT * FROM s"))\nquit\n")
+    let second = try watching.line()
+    #expect(try watching.restOfOutput().isEmpty)
     #expect(
-      lines[1].hasSuffix(
+      first.hasSuffix(
         #""updates":[{"from":0,"at":0,"old":{"n":"x","id":5},"element":{"n":"y","id":5}}],"moves":[]}"#
       ))
     #expect(
-      lines[2].hasSuffix(
+      second.hasSuffix(
         #""deletes":[{"at":0,"element":{"n":"y","id":5}}],"#
           + #""inserts":[{"at":0,"element":{"n":"y","id":"5"}}],"updates":[],"moves":[]}"#))
   }
@@ -61,24 +59,59 @@ import Testing
     #expect(elements.output.contains(#""updates":[]"#))
   }
 
-  @Test func `commands are performed in order and each is a separate change`() throws {
+  @Test func `a swap for which the writer waits is a change of its own`() throws {
     let place = try Workplace()
-    var input = ""
-    for number in 1...20 { input += "swap \(try place.json("\(number).json", "[\(number)]"))\n" }
-    for ending in ["quit\nswap json:/nowhere\n", "quit", "  quit \r\n"] {
-      let result = try Livelist.run("watch", "json:\(place("1.json"))", input: input + ending)
-      let lines = result.output.split(separator: "\n")
-      #expect(lines.count == 20)
-      for (revision, line) in zip(1..., lines.dropFirst()) {
+    for ending in ["quit\n", "quit", "  quit \r\n"] {
+      let watching = try Livelist("watch", try place.json("1.json", "[1]"))
+      _ = try watching.line()
+      for revision in 1...10 {
+        watching.send("swap \(try place.json("\(revision + 1).json", "[\(revision + 1)]"))\n")
         #expect(
-          line
+          try watching.line()
             == "{\"event\":\"change\",\"since\":\(revision - 1),\"revision\":\(revision),"
             + "\"deletes\":[{\"at\":0,\"element\":\(revision)}],"
             + "\"inserts\":[{\"at\":0,\"element\":\(revision + 1)}],\"updates\":[],\"moves\":[]}")
       }
-      #expect(result.errors.isEmpty)
-      #expect(result.status == 0)
+      watching.send(ending)
+      watching.endInput()
+      if ending == "quit" { _ = try watching.restOfOutput() }
+      #expect(try watching.waitForExit() == 0)
+      #expect(try watching.restOfErrors().isEmpty)
     }
+  }
+
+  @Test func `a swap replaces one that is still loading`() throws {
+    let place = try Workplace()
+    let silent = try SilentServer(path: place("silent.sock"))
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    _ = try watching.line()
+    watching.send("swap live:unix:\(place("silent.sock"))#list\n")
+    watching.send("swap \(try place.json("b.json", "[2]"))\n")
+    #expect(try watching.line().contains(#""inserts":[{"at":0,"element":2}]"#))
+    watching.send("cancel\n")
+    #expect(try watching.errorLine().contains("no swap is loading"))
+    watching.send("swap live:unix:\(place("silent.sock"))#list\ncancel\n")
+    #expect(try watching.errorLine().contains("the swap was canceled"))
+    try place.json("b.json", "[2,3]")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":3}]"#))
+    watching.send("quit\n")
+    #expect(try watching.waitForExit() == 0)
+    withExtendedLifetime(silent) {}
+  }
+
+  @Test func `a second quit does not wait for a swap`() throws {
+    let place = try Workplace()
+    let silent = try SilentServer(path: place("silent.sock"))
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    _ = try watching.line()
+    watching.send("swap live:unix:\(place("silent.sock"))#list\nquit\n")
+    // The first one waits, and the source is live until then.
+    try place.json("a.json", "[1,2]")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":2}]"#))
+    watching.send("quit\n")
+    #expect(try watching.restOfOutput().isEmpty)
+    #expect(try watching.waitForExit() == 0)
+    withExtendedLifetime(silent) {}
   }
 
   @Test func `a failed swap or an unknown command is one line and the program continues`() throws {
@@ -144,4 +177,11 @@ import Testing
     #expect(output.split(separator: "\n").count <= 21)
     #expect(try Livelist.run("apply", input: output).output == "[\n\"the end\"\n]\n")
   }
+}
+
+/// A server that accepts connections and never answers.
+private struct SilentServer {
+  private let listener: UnixSocket.Listener
+
+  init(path: String) throws { listener = try UnixSocket.makeListener(at: path) }
 }

@@ -20,6 +20,12 @@ import Testing
     "\\", "n", "l\u{301}", "漢", "7", "true", "x", "ke", "\u{212A}e", "name",
   ]
 
+  private static let filters =
+    texts + [
+      "name~a", "name~al", "name~ALP", "name~", "name!~al", "size=null", "size<0", "size<=1",
+      "size!=2", "name>b", "id>10", "other=5",
+    ]
+
   private static func element(_ id: Int, _ name: String, _ size: Int?) throws -> JSONElement {
     try JSONElement(
       members: [
@@ -32,8 +38,7 @@ import Testing
   private static func arranged(
     _ elements: some Sequence<JSONElement>, _ parameters: Parameters
   ) -> [JSONElement] {
-    let pattern = ViewPattern(parameters.filter)
-    let matching = elements.filter(pattern.matches)
+    let matching = elements.filter(parameters.filter.matches)
     guard let order = parameters.order else { return matching }
     let keyed = matching.enumerated().map { offset, element in
       let value = ViewColumns.value(of: element, in: order.column)
@@ -94,7 +99,8 @@ import Testing
       }
       var new = parameters
       if Bool.random(using: &random) {
-        new.filter = Self.texts.randomElement(using: &random) ?? ""
+        let text = Self.filters.randomElement(using: &random) ?? ""
+        new.filter = ViewFilter(text, titles: ["id", "name", "size"])
       }
       if Bool.random(using: &random) {
         let column = ["id", "name", "size", "isShort", "none"].randomElement(using: &random)
@@ -199,21 +205,21 @@ import Testing
       text.map { model.press(.character($0)) == .arrange }
     }
     #expect(press("fab") == [false, true, true])
-    #expect(model.parameters.filter == "ab" && model.isTypingFilter)
+    #expect(model.parameters.filter == ViewFilter("ab") && model.isTypingFilter)
     #expect(model.press(.escape) == .arrange)
-    #expect(model.parameters.filter == "" && !model.isTypingFilter)
+    #expect(model.parameters.filter == ViewFilter("") && !model.isTypingFilter)
     #expect(press("fa") == [false, true])
     #expect(model.press(.enter) == nil)
-    #expect(model.parameters.filter == "a" && model.filter == "a")
+    #expect(model.parameters.filter == ViewFilter("a") && model.filter == "a")
     #expect(press("f") == [false])
     #expect(model.press(.backspace) == .arrange)
-    #expect(model.parameters.filter == "")
+    #expect(model.parameters.filter == ViewFilter(""))
     #expect(model.press(.backspace) == .arrange)
-    #expect(model.parameters.filter == "a" && model.mode == .list)
+    #expect(model.parameters.filter == ViewFilter("a") && model.mode == .list)
     #expect(press("/b") == [false, false])
     #expect(model.press(.enter) == .search("b", isBackward: false))
     #expect(press(":filter c") == Array(repeating: false, count: 9))
     #expect(model.press(.enter) == .arrange)
-    #expect(model.parameters.filter == "c")
+    #expect(model.parameters.filter == ViewFilter("c"))
   }
 }

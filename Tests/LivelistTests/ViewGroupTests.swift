@@ -40,8 +40,8 @@ import Testing
   }
 
   private func expectStatus(_ text: String) throws {
-    try terminal.wait(until: "the last line holds \"\(text)\"") {
-      $0.display.lines.last?.contains(text) == true
+    try terminal.wait(until: "the last lines hold \"\(text)\"") {
+      $0.display.lines.suffix(4).joined().contains(text)
     }
   }
 
@@ -73,7 +73,9 @@ import Testing
   @Test func `the option needs one field`() throws {
     let source = try place.json("list.json", Self.list)
     let missing = try Livelist.run("view", source, "--group-by")
-    #expect(missing.status == 2 && missing.errors.contains("--group-by has no field"))
+    #expect(
+      missing.status == 2
+        && missing.errors.contains("--group-by has no value; use --group-by FIELD"))
     let twice = try Livelist.run("view", "--group-by", "a", "--group-by=b", source)
     #expect(twice.status == 2 && twice.errors.contains("--group-by occurs twice"))
   }

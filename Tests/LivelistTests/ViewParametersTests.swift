@@ -30,8 +30,8 @@ import Testing
   }
 
   private func expectStatus(_ text: String) throws {
-    try terminal.wait(until: "the last line holds \"\(text)\"") {
-      $0.display.lines.last?.contains(text) == true
+    try terminal.wait(until: "the last lines hold \"\(text)\"") {
+      $0.display.lines.suffix(4).joined().contains(text)
     }
   }
 

@@ -49,8 +49,8 @@ import Testing
   }
 
   private func expectStatus(_ text: String) throws {
-    try terminal.wait(until: "the last line holds \"\(text)\"") {
-      $0.display.lines.last?.contains(text) == true
+    try terminal.wait(until: "the last lines hold \"\(text)\"") {
+      $0.display.lines.suffix(4).joined().contains(text)
     }
   }
 
@@ -187,7 +187,10 @@ import Testing
     #expect(terminal.display.lines[line] == "> 49  row 49")
     try terminal.type(":swap json:\(place("none.json"))\r")
     try expectStatus("cannot swap")
-    #expect(terminal.display.lines[line] == "> 49  row 49")
+    #expect(terminal.display.lines.contains("> 49  row 49"))
+    // The message has hidden some rows.
+    try terminal.type("\u{1B}")
+    try expectLine(line, "> 49  row 49")
     try quit(program)
   }
 
@@ -392,6 +395,17 @@ import Testing
     try pipe.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
     try expectStatus(reason)
     terminal.forgive()
+    try quit(program)
+  }
+
+  @Test func `a further initial event replaces the contents`() throws {
+    let pipe = makePipe()
+    let program = try start(
+      ["--key", "id", "lines:-"], input: pipe.fileHandleForReading, feeding: pipe)
+    let next = #"{"event":"initial","revision":4,"elements":[{"id":1,"name":"the only one"}]}"#
+    try pipe.fileHandleForWriting.write(contentsOf: Data((next + "\n").utf8))
+    try terminal.wait(until: "one row is shown") { $0.display.text.contains("the only one") }
+    #expect(!terminal.display.text.contains("row 0"))
     try quit(program)
   }
 

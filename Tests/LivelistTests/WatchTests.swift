@@ -124,14 +124,18 @@ import Testing
     let file = try place.json("a.json", #"[{"id":1},{"id":7},{"id":7},{"id":1}]"#)
     let same = try place.json("b.json", #"[{"id":2},{"id":7},{"id":7}]"#)
     let other = try place.json("c.json", #"[{"id":"x"},{"id":"x"},{"id":7}]"#)
-    let result = try Livelist.run(
-      "watch", "--until-eof", "--key", "id", file,
-      input: "swap \(same)\nswap \(file)\nswap \(other)\n")
-    let warnings = result.errors.split(separator: "\n")
+    let watching = try Livelist("watch", "--until-eof", "--key", "id", file)
+    _ = try watching.line()
+    for source in [same, file, other] {
+      watching.send("swap \(source)\n")
+      #expect(try watching.line().hasPrefix(#"{"event":"change","#))
+    }
+    watching.endInput()
+    #expect(try watching.restOfOutput() == "")
+    let warnings = try watching.restOfErrors().split(separator: "\n")
     #expect(warnings.count == 2)
     #expect(warnings.first?.contains("key 7 ") == true)
     #expect(warnings.last?.contains("key \"x\" ") == true)
-    #expect(result.output.split(separator: "\n").count == 4)
   }
 
   @Test func `a key that becomes a duplicate causes a warning`() throws {

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Diffing
 import FileSources
+import Foundation
 import ObservableCollections
 @testable import RemoteSources
 import TestSupport
@@ -279,6 +280,60 @@ import Testing
     source.setStatus(.missing(SourceError(code: "y", message: "gone")))
     try await subscriber.receive()
     #expect(subscriber.lines[3].text.hasPrefix(#"{"event":"status","state":"missing""#))
+  }
+
+  @Test func `messages of a status can be left out`() async throws {
+    let source = CollectionProperty<Item>(
+      status: .failed(SourceError(code: "x", message: "cannot read /home/ada/list.json")))
+    var lines = Feed(source, sendsStatusMessages: false).lines().makeAsyncIterator()
+    #expect(await lines.next()?.text == #"{"event":"status","state":"failed"}"#)
+    source.publish([Item(5)], status: .loaded)
+    #expect(await lines.next()?.text.contains(#""elements":[{"id":5,"n":0}]"#) == true)
+    source.publish([Item(5)], status: .missing(SourceError(code: "y", message: "SELECT secret")))
+    #expect(await lines.next()?.text == #"{"event":"status","state":"missing"}"#)
+
+    let elements = CollectionProperty<JSONElement>(
+      status: .failed(SourceError(code: "x", message: "cannot read /home/ada/list.json")))
+    var others = Feed(elements, sendsStatusMessages: false).lines().makeAsyncIterator()
+    #expect(await others.next()?.text == #"{"event":"status","state":"failed"}"#)
+  }
+
+  @Test func `a Server-Sent Event has an id if its line has a token, and ends with an empty line`()
+    async throws
+  {
+    let source = CollectionProperty<Item>(status: .loading)
+    var lines = Feed(source, key: "id").lines().makeAsyncIterator()
+    let status = try #require(await lines.next())
+    #expect(status.serverSentEvent == "data: {\"event\":\"status\",\"state\":\"loading\"}\n\n")
+    source.publish([Item(5)], status: .loaded)
+    let initial = try #require(await lines.next())
+    let token = try #require(initial.token)
+    #expect(initial.serverSentEvent == "id: \(token)\ndata: \(initial.text)\n\n")
+  }
+
+  @Test(arguments: ["\n", "\r", "\r\n", "\n\nid: 7\ndata: x\n\n", "\u{2028}", "\u{0}"])
+  func `no text breaks a Server-Sent Event`(text: String) async throws {
+    struct Note: Differentiable, Hashable, Codable, Identifiable {
+      var id: String
+    }
+    let notes = CollectionProperty([Note(id: text)])
+    let element = try JSONElement(
+      parsing: Array("{\r\n\"id\":\r 1,\n \"text\":\t\"\\n\\r\"\r}".utf8), key: "id")
+    let failed = CollectionProperty<Item>(status: .failed(SourceError(code: "x", message: text)))
+    let feeds = [
+      Feed(notes, key: "id") { $0.outputFormatting = .prettyPrinted },
+      Feed(CollectionProperty([element]), key: "id"), Feed(failed),
+    ]
+    for feed in feeds {
+      var lines = feed.lines().makeAsyncIterator()
+      let line = try #require(await lines.next())
+      let event = line.serverSentEvent
+      let breaks = event.unicodeScalars.filter { $0 == "\n" || $0 == "\r" }.count
+      #expect(breaks == (line.token == nil ? 2 : 3))
+      var parser = EventStreamParser()
+      let events = try parser.parse(event.utf8)
+      #expect(events.map(\.data) == [line.text] && events.map(\.id) == [line.token ?? ""])
+    }
   }
 
   @Test func `an element that cannot be encoded holds the list back`() async throws {

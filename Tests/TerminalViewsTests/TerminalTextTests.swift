@@ -154,4 +154,30 @@ import Testing
       }
     }
   }
+
+  @Test func `folded text keeps its spaces`() {
+    #expect(TerminalText.folded("one two three", to: 8) == ["one two ", "three"])
+    #expect(TerminalText.folded("one  two   three", to: 3) == ["one  ", "two   ", "thr", "ee"])
+    #expect(TerminalText.folded("  ab", to: 3) == ["  ", "ab"])
+    #expect(TerminalText.folded("longer", to: 4) == ["long", "er"])
+    #expect(TerminalText.folded("漢字漢", to: 5) == ["漢字", "漢"])
+    #expect(TerminalText.folded("a 漢字", to: 3) == ["a ", "漢", "字"])
+    #expect(TerminalText.folded("", to: 4) == [""])
+    #expect(TerminalText.folded("ab", to: 0) == ["a", "b"])
+  }
+
+  @Test(arguments: 0..<100 as Range<UInt64>)
+  func `folded text fits and is complete`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let text = TerminalText.printable(RandomText.mixed(count: 60, &random))
+    for columns in 2...20 {
+      let lines = TerminalText.folded(text, to: columns)
+      #expect(lines.joined() == text, "seed \(seed)")
+      for line in lines {
+        let visible = line.reversed().drop { $0 == " " }.reversed()
+        let isFitting = TerminalText.width(String(visible)) <= columns
+        #expect(isFitting || visible.count == 1, "seed \(seed): \(line.debugDescription)")
+      }
+    }
+  }
 }

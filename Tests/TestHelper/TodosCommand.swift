@@ -1,17 +1,13 @@
 import Dispatch
+import Foundation
 import Swappable
 import TerminalViews
 
 /// `todos PATH`: the program of the guide "Show a list in a terminal".
 func runTodosCommand(_: [String]) -> Int32 {
   Task { @MainActor in
-    do {
-      try await Todos.main()
-      exitHelper(0)
-    } catch {
-      print("error: \(error)")
-      exitHelper(1)
-    }
+    await Todos.main()
+    exitHelper(0)
   }
   dispatchMain()
 }
@@ -24,8 +20,16 @@ struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
 }
 
 struct Todos {
-  @MainActor static func main() async throws {
-    let path = CommandLine.arguments.dropFirst().last ?? "tasks.json"
+  @MainActor static func main() async {
+    do {
+      try await show(CommandLine.arguments.dropFirst().last ?? "tasks.json")
+    } catch {
+      print(error)
+      exit(1)
+    }
+  }
+
+  @MainActor static func show(_ path: String) async throws {
     let todos = JSONFileDataSource<Todo>(path: path)
     let columns = [
       TerminalColumn<Todo>("No.", alignment: .trailing) { "\($0.id)" },
@@ -34,8 +38,11 @@ struct Todos {
     let screen = try TerminalScreen()
     defer { screen.close() }
     let list = TerminalListView(todos, columns: columns) { list in
-      let status = list.status.error?.message ?? "↑ ↓ move, q quits"
-      screen.show(list.frame(for: screen.size, status: TerminalLine(status)))
+      let size = screen.size
+      let text = TerminalText.printable(list.status.error?.message ?? "↑ ↓ move, q quits")
+      let status = TerminalText.wrapped(text, to: size.columns, limit: 3).map { TerminalLine($0) }
+      let rest = TerminalSize(rows: size.rows - status.count, columns: size.columns)
+      screen.show(TerminalFrame(size: size, lines: list.lines(for: rest) + status))
     }
     for await input in screen.inputs {
       switch input {

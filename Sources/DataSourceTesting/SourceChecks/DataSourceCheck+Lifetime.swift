@@ -107,7 +107,9 @@ extension DataSourceCheck {
       try await change(source)
       try await change(source)
       try await wait(for: recorder, toShow: source, rule: "S3")
-      guard container.status == source.status else {
+      // The status of the source may change at any time, for example because its file is read again.
+      let statuses = StatusWatch(container, behind: recorder)
+      guard await statuses.wait(timeout, until: { $0.status == source.status }) else {
         throw violation(
           "S5", "the container is \(container.status), but the source is \(source.status)")
       }

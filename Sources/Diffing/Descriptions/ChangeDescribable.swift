@@ -39,4 +39,19 @@ extension ChangeDescription {
       self.new = new
     }
   }
+
+  /// Returns the fields that differ between two versions of an element.
+  package static func changedFields<Element>(
+    from old: Element, to new: Element
+  ) -> [FieldChange] {
+    (new as? any ChangeDescribable)?.changedFields(fromAny: old)
+      ?? ReflectedFields.changes(from: old, to: new)
+  }
+}
+
+extension ChangeDescribable {
+  /// Returns the fields that differ from an earlier value of unknown type, or `nil` if it has another type.
+  fileprivate func changedFields(fromAny old: Any) -> [ChangeDescription.FieldChange]? {
+    (old as? Self).map { changedFields(from: $0) }
+  }
 }

@@ -224,23 +224,16 @@ struct ChangeLineWriter {
   func updateLine<Element>(
     _ sign: String, _ place: String, _ old: Element, _ new: Element
   ) -> String {
-    let label: String?
-    let fields: [ChangeDescription.FieldChange]
-    if let element = new as? any ChangeDescribable {
-      (label, fields) = (element.changeLabel, changedFields(of: element, from: old))
-    } else {
-      label = (new as? any Differentiable).flatMap { identity(of: $0) }
-      fields = ReflectedFields.changes(from: old, to: new)
-    }
+    let label =
+      if let element = new as? any ChangeDescribable {
+        element.changeLabel
+      } else {
+        (new as? any Differentiable).flatMap { identity(of: $0) }
+      }
+    let fields = ChangeDescription.changedFields(from: old, to: new)
     var text = colored("\(sign) \(place)", Self.colors[sign]) + " "
     if let label { text += shown(label) + ": " }
     return text + (fields.isEmpty ? wholeChange(old, new) : list(fields))
-  }
-
-  private func changedFields<Element: ChangeDescribable>(
-    of element: Element, from old: Any
-  ) -> [ChangeDescription.FieldChange] {
-    (old as? Element).map { element.changedFields(from: $0) } ?? []
   }
 
   /// Returns the text of the element's identity, or `nil` if the element is its own identity.

@@ -5,7 +5,7 @@ package enum ValueFormatter {
 
   /// Returns the text of a value, with quoted strings, and without `Optional(…)` around wrapped
   /// values.
-  static func text(of value: Any, depth: Int = 0) -> String {
+  package static func text(of value: Any, depth: Int = 0) -> String {
     switch value {
     case let string as any StringProtocol: return String(string).debugDescription
     case let character as Character: return String(character).debugDescription

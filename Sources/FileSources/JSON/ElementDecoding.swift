@@ -12,26 +12,75 @@ package struct ElementDecodingError: Error {
   package var reason: String
 }
 
+/// The elements of JSON values, and the errors of the values that have no element.
+struct DecodedValues<Element: Sendable>: Sendable {
+  /// The elements in the order of their values.
+  var elements: [Element] = []
+  /// The offsets of the values that cannot be decoded.
+  private(set) var failures: [Int] = []
+  /// The error of the last value that cannot be decoded.
+  private(set) var error: ElementDecodingError?
+
+  init(_ elements: [Element] = []) { self.elements = elements }
+
+  /// Creates results without elements that have the same errors as other results.
+  init(errorsOf other: DecodedValues<some Sendable>) {
+    failures = other.failures
+    error = other.error
+  }
+
+  mutating func add(_ error: ElementDecodingError) {
+    failures.append(error.offset)
+    if let last = self.error, last.offset > error.offset { return }
+    self.error = error
+  }
+
+  /// Adds the results of the values that follow.
+  mutating func append(_ next: DecodedValues) {
+    elements += next.elements
+    failures += next.failures
+    error = next.error ?? error
+  }
+}
+
 /// A way to decode JSON values to the elements of a source.
 package struct ElementDecoding<Element: Sendable>: Sendable {
-  /// Decodes all values, or throws.
-  var decode: @Sendable (JSONValues) throws(ElementDecodingError) -> [Element]
+  /// Decodes values. If they do not skip errors, only the first error counts.
+  let run: @Sendable (JSONValues) -> DecodedValues<Element>
 
   /// Creates a decoding that calls a closure for each value.
   init(each decode: @escaping @Sendable (JSONElement) throws -> Element) {
-    self.decode = { (values) throws(ElementDecodingError) in
-      let elements = try values.elements()
-      var decoded: [Element] = []
-      decoded.reserveCapacity(elements.count)
-      for (offset, element) in elements.enumerated() {
-        do {
-          decoded.append(try decode(element))
-        } catch {
-          throw ElementDecodingError(offset: offset, reason: Self.reason(error, depth: 0))
+    run = { values in
+      let parsed = values.elements()
+      var decoded = DecodedValues<Element>(errorsOf: parsed)
+      if decoded.error != nil, !values.skipsErrors { return decoded }
+      decoded.elements.reserveCapacity(parsed.elements.count)
+      var failures = parsed.failures[...]
+      var offset = 0
+      for element in parsed.elements {
+        while offset == failures.first {
+          failures.removeFirst()
+          offset += 1
         }
+        do {
+          decoded.elements.append(try decode(element))
+        } catch {
+          decoded.add(ElementDecodingError(offset: offset, reason: Self.reason(error, depth: 0)))
+          if !values.skipsErrors { break }
+        }
+        offset += 1
       }
       return decoded
     }
+  }
+
+  /// Decodes all values.
+  ///
+  /// - Throws: The error of the first value that cannot be decoded.
+  func decode(_ values: JSONValues) throws(ElementDecodingError) -> [Element] {
+    let decoded = run(values)
+    if let error = decoded.error { throw error }
+    return decoded.elements
   }
 
   /// Decodes elements that were parsed before.
@@ -79,7 +128,7 @@ package struct ElementDecoding<Element: Sendable>: Sendable {
 extension ElementDecoding where Element == JSONElement {
   /// Creates a decoding that returns the JSON elements themselves.
   package init() {
-    decode = { (values) throws(ElementDecodingError) in try values.elements() }
+    run = { $0.elements() }
   }
 }
 
@@ -87,30 +136,25 @@ extension ElementDecoding where Element: Decodable {
   /// Creates a decoding that uses `JSONDecoder`. It decodes values in batches, which amortizes the start
   /// of a decoder.
   package init(configuring: @escaping @Sendable (JSONDecoder) -> Void) {
-    decode = { (values) throws(ElementDecodingError) in
-      try values.inBatches { (batch) throws(ElementDecodingError) in
-        try Self.decode(values, in: batch, configuring)
-      }
-    }
+    run = { values in values.inBatches { Self.decode(values, in: $0, configuring) } }
   }
 
   private static func decode(
     _ values: JSONValues, in batch: Range<Int>, _ configure: (JSONDecoder) -> Void
-  ) throws(ElementDecodingError) -> [Element] {
-    do {
-      return try decode(values, batch, configure)
-    } catch {
-      // The path of the error does not identify the element: an element may decode text that it
-      // contains, and rethrow the error. Therefore, decode each element again.
-      for offset in batch {
-        do {
-          _ = try decode(values, offset..<offset + 1, configure)
-        } catch {
-          throw ElementDecodingError(offset: offset, reason: Self.reason(error, depth: 1))
-        }
+  ) -> DecodedValues<Element> {
+    if let elements = try? decode(values, batch, configure) { return DecodedValues(elements) }
+    // The path of the error does not identify the element: an element may decode text that it
+    // contains, and rethrow the error. Therefore, decode each element again.
+    var decoded = DecodedValues<Element>()
+    for offset in batch {
+      do {
+        decoded.elements += try decode(values, offset..<offset + 1, configure)
+      } catch {
+        decoded.add(ElementDecodingError(offset: offset, reason: reason(error, depth: 1)))
+        if !values.skipsErrors { break }
       }
-      throw ElementDecodingError(offset: batch.lowerBound, reason: Self.reason(error, depth: 1))
     }
+    return decoded
   }
 
   private static func decode(
@@ -130,39 +174,36 @@ struct JSONValues: Sendable {
   let key: String?
   /// The number of arrays and objects around each value.
   var depth = 1
+  /// A Boolean value that indicates whether decoding continues after an error.
+  var skipsErrors = false
 
   var count: Int { spans.count }
 
-  /// Returns the values as elements.
-  ///
-  /// - Throws: An error for the first element that lacks its key.
-  func elements() throws(ElementDecodingError) -> [JSONElement] {
+  /// Returns the values as elements. A value that lacks its key has an error.
+  func elements() -> DecodedValues<JSONElement> {
     let key = key.map(JSONElement.quoted)
-    return try inBatches { (batch) throws(ElementDecodingError) in
-      try elements(batch, key: key)
-    }
+    return inBatches { elements($0, key: key) }
   }
 
-  private func elements(
-    _ batch: Range<Int>, key: [UInt8]?
-  ) throws(ElementDecodingError) -> [JSONElement] {
-    var elements: [JSONElement] = []
-    elements.reserveCapacity(batch.count)
+  private func elements(_ batch: Range<Int>, key: [UInt8]?) -> DecodedValues<JSONElement> {
+    var parsed = DecodedValues<JSONElement>()
+    parsed.elements.reserveCapacity(batch.count)
     let capacity = spans[batch].reduce(0) { max($0, $1.count) }
-    do throws(JSONScanner.ScanError) {
-      let start = spans[batch.lowerBound].lowerBound
-      try JSONScanner.withScanner(of: text, from: start, capacity: capacity) {
-        (scanner) throws(JSONScanner.ScanError) in
-        for span in spans[batch] {
-          scanner.jump(into: span)
-          elements.append(try JSONElement.scanElement(&scanner, depth: depth, key: key))
+    JSONScanner.withScanner(of: text, from: spans[batch.lowerBound].lowerBound, capacity: capacity)
+    { scanner in
+      for offset in batch {
+        scanner.jump(into: spans[offset])
+        do throws(JSONScanner.ScanError) {
+          parsed.elements.append(
+            try JSONElement.scanElement(&scanner, depth: depth, key: key))
+        } catch {
+          parsed.add(
+            ElementDecodingError(offset: offset, code: error.code, reason: error.reason))
+          if !skipsErrors { return }
         }
       }
-    } catch {
-      throw ElementDecodingError(
-        offset: batch.lowerBound + elements.count, code: error.code, reason: error.reason)
     }
-    return elements
+    return parsed
   }
 }
 
@@ -171,27 +212,27 @@ extension JSONValues {
   /// processors.
   private static let batchSize = 256
 
-  /// Converts all values in batches, in parallel.
-  ///
-  /// - Throws: The error of the first batch that failed.
-  func inBatches<Value: Sendable>(
-    _ make: @Sendable (Range<Int>) throws(ElementDecodingError) -> [Value]
-  ) throws(ElementDecodingError) -> [Value] {
+  /// Decodes the values in batches, in parallel.
+  fileprivate func inBatches<Element>(
+    _ decode: @Sendable (Range<Int>) -> DecodedValues<Element>
+  ) -> DecodedValues<Element> {
     let size = Self.batchSize
     let count = (self.count + size - 1) / size
-    if count == 0 { return [] }
-    if count == 1 { return try make(0..<self.count) }
-    let results = SharedResults(
-      Array(repeating: Result<[Value], ElementDecodingError>.success([]), count: count))
+    if count == 0 { return DecodedValues() }
+    if count == 1 { return decode(0..<self.count) }
+    let results = SharedResults(Array(repeating: DecodedValues<Element>(), count: count))
     DispatchQueue.concurrentPerform(iterations: count) { batch in
       let range = (batch * size)..<min((batch + 1) * size, self.count)
-      let result = Result { () throws(ElementDecodingError) in try make(range) }
+      let result = decode(range)
       results.values.withLock { $0[batch] = result }
     }
-    var values: [Value] = []
-    values.reserveCapacity(self.count)
-    for result in results.values.withLock({ $0 }) { values += try result.get() }
-    return values
+    var all = DecodedValues<Element>()
+    all.elements.reserveCapacity(self.count)
+    for result in results.values.withLock({ $0 }) {
+      all.append(result)
+      if all.error != nil, !skipsErrors { break }
+    }
+    return all
   }
 
   /// Returns the text of a JSON array that contains the values in a range.

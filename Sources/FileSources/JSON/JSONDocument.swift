@@ -11,27 +11,40 @@ struct JSONDocument: Sendable {
   private(set) var spans: [Range<Int>]
   /// The name of the member that identifies an element, if there is one.
   let key: String?
+  /// A Boolean value that indicates whether a text that is not an array is its only element.
+  let allowsSingleValue: Bool
 
   /// Parses a text.
-  init(_ bytes: [UInt8], key: String?) throws(JSONElement.ParsingError) {
+  init(
+    _ bytes: [UInt8], key: String?, allowsSingleValue: Bool = false
+  ) throws(JSONElement.ParsingError) {
     self.bytes = bytes
     self.key = key
+    self.allowsSingleValue = allowsSingleValue
     var spans: [Range<Int>] = []
     do throws(JSONElement.ParsingError) {
       try Self.parse(bytes, capacity: 0) { (scanner) throws(JSONScanner.ScanError) in
-        try Self.split(&scanner, into: &spans)
+        if allowsSingleValue, scanner.next != UInt8(ascii: "[") {
+          spans = [try scanner.scanElement(offset: 0)]
+          scanner.skipSpace()
+          try scanner.scanEnd(after: "value")
+        } else {
+          try Self.split(&scanner, into: &spans)
+        }
       }
       self.spans = spans
     } catch {
       // Report the first error. An element before this one may lack its key.
       self.spans = spans
-      do throws(ElementDecodingError) {
-        if key != nil { _ = try values.elements() }
-      } catch {
-        throw self.error(error)
-      }
+      if key != nil, let error = values.elements().error { throw self.error(error) }
       throw error
     }
+  }
+
+  /// A Boolean value that indicates whether the text is not an array.
+  var isSingleValue: Bool {
+    guard allowsSingleValue, let span = spans.first, spans.count == 1 else { return false }
+    return !bytes[..<span.lowerBound].contains(UInt8(ascii: "["))
   }
 
   /// The elements, as values of the text.

@@ -33,8 +33,9 @@ extension JSONDocument {
   }
 
   /// Computes an edit of only the elements that the difference touches. Returns `nil` if other elements
-  /// change, too, or if the text is not valid.
+  /// change, too, or if the text is not an array or not valid.
   private func windowEdit(prefix: Int, suffix: Int, middle: [UInt8]) -> JSONDocumentEdit? {
+    if isSingleValue { return nil }
     // The first byte of an element must be the same as well, because it may be the end of another
     // element.
     let first = spans.partitioningIndex { $0.lowerBound >= prefix } - 1
@@ -62,7 +63,7 @@ extension JSONDocument {
       text: text, replaced: nil, elements: spans.indices, spans: [], origins: [])
     if edit.match(self, upTo: nil) { return edit }
     // Report the same error as for a new file.
-    let document = try JSONDocument(text, key: key)
+    let document = try JSONDocument(text, key: key, allowsSingleValue: allowsSingleValue)
     edit.spans = document.spans
     edit.origins = Array(repeating: -1, count: edit.spans.count)
     return edit

@@ -85,6 +85,35 @@ extension JSONElement {
     return member?.name.map { JSONText.decoded(storage.bytes[$0]) }
   }
 
+  /// Returns an object with some of the members, in the order of the names.
+  ///
+  /// The member that identifies the element is kept: in front, unless it is among the names. An element
+  /// that is not an object is returned as it is.
+  package func keeping(members names: [String]) -> JSONElement {
+    guard kind == .object else { return self }
+    let members = Array(JSONMemberRanges(storage.bytes))
+    let key = members.last { $0.value == storage.key }
+    var kept: [JSONMemberRanges.Element] = []
+    for name in names {
+      let quoted = Self.quoted(name)
+      let member = members.last { $0.name.map { storage.bytes[$0] == quoted[...] } ?? false }
+      guard let member, !kept.contains(where: { $0.value == member.value }) else { continue }
+      kept.append(member)
+    }
+    if let key, !kept.contains(where: { $0.value == key.value }) { kept.insert(key, at: 0) }
+    var (bytes, keyRange) = ([UInt8(ascii: "{")], Range<Int>?.none)
+    for member in kept {
+      if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+      bytes += storage.bytes[member.name ?? 0..<0]
+      bytes.append(UInt8(ascii: ":"))
+      let start = bytes.count
+      bytes += storage.bytes[member.value]
+      if member.value == key?.value { keyRange = start..<bytes.count }
+    }
+    bytes.append(UInt8(ascii: "}"))
+    return JSONElement(canonical: bytes, key: keyRange)
+  }
+
   /// Returns the values of an array.
   ///
   /// - Parameter key: The name of the member that identifies a value. If it is `nil`, the whole value

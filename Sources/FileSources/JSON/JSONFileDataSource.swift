@@ -52,7 +52,8 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   init(
-    path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
+    path: String, key: String?, allowsSingleValue: Bool = false,
+    decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let contents = CollectionProperty<Element>(status: .idle)
@@ -62,7 +63,9 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
       contents: contents,
-      loader: JSONFileLoader(path: path, files: system.files, key: key, decoding: decoding))
+      loader: JSONFileLoader(
+        path: path, files: system.files, key: key, allowsSingleValue: allowsSingleValue,
+        decoding: decoding))
   }
 
   deinit { reloader.stop() }
@@ -99,6 +102,12 @@ extension JSONFileDataSource where Element == JSONElement {
   public convenience init(path: String, key: String? = nil) {
     self.init(path: path, key: key, decoding: ElementDecoding())
   }
+
+  /// Creates a source of the elements of an array, or of the only value in the file.
+  package convenience init(path: String, key: String?, allowsSingleValue: Bool) {
+    self.init(
+      path: path, key: key, allowsSingleValue: allowsSingleValue, decoding: ElementDecoding())
+  }
 }
 
 /// Loads a file that contains one JSON array.
@@ -106,14 +115,19 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
   private let path: String
   private let files: FileAccess
   private let key: String?
+  private let allowsSingleValue: Bool
   private let decoding: ElementDecoding<Element>
   /// The last version that was loaded. Its elements are only in the collection.
   private var document: JSONDocument?
 
-  init(path: String, files: FileAccess, key: String?, decoding: ElementDecoding<Element>) {
+  init(
+    path: String, files: FileAccess, key: String?, allowsSingleValue: Bool,
+    decoding: ElementDecoding<Element>
+  ) {
     self.path = path
     self.files = files
     self.key = key
+    self.allowsSingleValue = allowsSingleValue
     self.decoding = decoding
   }
 
@@ -136,7 +150,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
     _ difference: FileDifference, after old: Snapshot<Element>
   ) throws(JSONElement.ParsingError) -> LoadedContents<Element> {
     if case .whole(let bytes) = difference, document == nil {
-      let first = try JSONDocument(bytes, key: key)
+      let first = try JSONDocument(bytes, key: key, allowsSingleValue: allowsSingleValue)
       let elements = try first.elements(decoding)
       document = first
       return .whole(elements)

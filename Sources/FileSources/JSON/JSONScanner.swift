@@ -42,11 +42,11 @@ struct JSONScanner {
   ///   - start: The offset of the first byte to scan.
   ///   - capacity: The length of the longest text to write at once, or 0 for a scanner that only checks.
   ///   - body: The closure.
-  static func withScanner<Result>(
+  static func withScanner<Result, Failure>(
     of bytes: [UInt8], from start: Int, capacity: Int,
-    _ body: (inout JSONScanner) throws(ScanError) -> Result
-  ) throws(ScanError) -> Result {
-    try bytes.withUnsafeBufferPointer { (bytes) throws(ScanError) in
+    _ body: (inout JSONScanner) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
       // The closing brackets follow the output.
       let output = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + maximumDepth)
       defer { output.deallocate() }
@@ -115,6 +115,17 @@ struct JSONScanner {
     precondition(range.upperBound <= end, "the part \(range) is out of range 0..<\(end)")
     count = range.upperBound
     jump(to: range.lowerBound)
+  }
+
+  /// Begins at a part of the text, also after an error or before the position.
+  ///
+  /// The scanner may read a few bytes beyond the part, because the end of a text takes longer to scan
+  /// than its middle.
+  mutating func restart(at part: Range<Int>) {
+    precondition(part.upperBound <= end, "the part \(part) is out of range 0..<\(end)")
+    count = min(part.upperBound + 8, end)
+    position = part.lowerBound
+    copied = position
   }
 
   /// Discards the output, and begins a new one at the position.

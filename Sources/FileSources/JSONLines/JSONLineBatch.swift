@@ -14,7 +14,9 @@ struct JSONLineBatch {
   /// For each value, the number of its line and the offset of the line's end.
   private(set) var places: [(line: Int, end: Int)] = []
   private(set) var lineCount = 0
-  /// The error of the line after these lines, if it is malformed. No line after it is read.
+  /// The number of malformed lines.
+  private(set) var malformedCount = 0
+  /// The error of the last malformed line.
   private(set) var error: LineError?
 
   /// Checks one value on each line. Blank lines have no value.
@@ -23,42 +25,55 @@ struct JSONLineBatch {
   ///   - bytes: The bytes that contain the lines.
   ///   - range: The range of the lines. The last line may lack its newline.
   ///   - linesBefore: The number of lines that precede the range in the file.
-  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int) {
-    var malformed: (line: Int, range: Range<Int>, end: Int)?
-    do throws(JSONScanner.ScanError) {
-      (spans, places, lineCount, malformed) = try JSONScanner.withScanner(
-        of: bytes, from: range.lowerBound, capacity: 0
-      ) { (scanner) throws(JSONScanner.ScanError) in
-        var spans: [Range<Int>] = []
-        var places: [(line: Int, end: Int)] = []
-        var count = 0
-        var start = range.lowerBound
-        while start < range.upperBound {
-          let newline = bytes[start..<range.upperBound].firstIndex(of: 0x0A)
-          let end = newline.map { $0 + 1 } ?? range.upperBound
-          count += 1
-          let value = Self.trimmed(bytes, start..<end)
-          start = end
-          if value.isEmpty { continue }
-          scanner.jump(to: value.lowerBound)
-          var noKey: JSONScanner.KeyMatch?
-          let isValue = (try? scanner.scanValue(depth: 0, key: &noKey)) != nil
-          // A value that continues on the next line is malformed.
-          guard isValue, scanner.position == value.upperBound else {
-            return (spans, places, count, (linesBefore + count, value, end))
-          }
-          spans.append(value)
-          places.append((linesBefore + count, end))
+  ///   - isStrict: A Boolean value that indicates whether the lines end after a malformed line.
+  init(_ bytes: [UInt8], _ range: Range<Int>, linesBefore: Int, isStrict: Bool) {
+    var malformed: (number: Int, line: Range<Int>)?
+    (spans, places, lineCount, malformedCount, malformed) = JSONScanner.withScanner(
+      of: bytes, from: range.lowerBound, capacity: 0
+    ) { scanner in
+      var spans: [Range<Int>] = []
+      var places: [(line: Int, end: Int)] = []
+      var count = 0
+      var malformedCount = 0
+      var malformed: (number: Int, line: Range<Int>)?
+      var start = range.lowerBound
+      while start < range.upperBound {
+        let newline = bytes[start..<range.upperBound].firstIndex(of: 0x0A)
+        let line = start..<(newline.map { $0 + 1 } ?? range.upperBound)
+        start = line.upperBound
+        count += 1
+        let value = Self.trimmed(bytes, line)
+        if value.isEmpty { continue }
+        scanner.restart(at: value)
+        var noKey: JSONScanner.KeyMatch?
+        let isValue = (try? scanner.scanValue(depth: 0, key: &noKey)) != nil
+        // A value that continues on the next line is malformed.
+        guard isValue, scanner.position == value.upperBound else {
+          malformedCount += 1
+          malformed = (linesBefore + count, line)
+          if isStrict { break }
+          continue
         }
-        return (spans, places, count, nil)
+        spans.append(value)
+        places.append((linesBefore + count, line.upperBound))
       }
-    } catch {
-      preconditionFailure("the loop over the lines threw the error of a line: \(error)")
+      return (spans, places, count, malformedCount, malformed)
     }
-    if let malformed {
-      let error = Self.error(of: bytes[malformed.range], line: malformed.line)
-      self.error = LineError(error: error, line: malformed.line, end: malformed.end)
+    if let (number, line) = malformed {
+      let text = bytes[line.lowerBound..<Self.trimmed(bytes, line).upperBound]
+      error = LineError(
+        error: Self.error(of: text, line: number), line: number, end: line.upperBound)
     }
+  }
+
+  /// Returns the error of a value that cannot be decoded.
+  func lineError(of error: ElementDecodingError) -> LineError {
+    let (line, end) = places[error.offset]
+    return LineError(
+      error: JSONElement.ParsingError(
+        code: error.code, reason: error.reason,
+        position: JSONElement.ParsingError.Position(line: line, column: 1)),
+      line: line, end: end)
   }
 
   /// Returns a range without the white space at its ends.
@@ -82,6 +97,7 @@ struct JSONLineBatch {
       try JSONScanner.withScanner(of: bytes, from: 0, capacity: 0) {
         (scanner) throws(JSONScanner.ScanError) in
         var noKey: JSONScanner.KeyMatch?
+        scanner.skipSpace()
         try scanner.scanValue(depth: 0, key: &noKey)
         scanner.skipSpace()
         if scanner.next != nil {

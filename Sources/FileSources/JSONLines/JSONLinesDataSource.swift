@@ -22,14 +22,27 @@ import SwappablePrimitives
 /// | is truncated or rewritten in place | one change with the differences, when its writer closes it or pauses for 250 ms |
 /// | is replaced by a rename, or is renamed and created again | one change with the differences: the lines of the new file replace the old ones |
 /// | is touched, or written with the same contents | no event |
-/// | has a malformed line for over 250 ms, or is unreadable | status `failed`, with the number of the line; the last valid contents stay |
+/// | has malformed lines | these lines are skipped; a diagnostic has their number, and the place and the reason of the latest one |
+/// | is unreadable, or has a line that is too long, or is UTF-16 | status `failed`; the last valid contents stay |
 /// | is missing for over 250 ms, or from the start | status `missing`; the last valid contents stay |
 /// | is valid again | status `loaded`, and one change if the contents differ |
 ///
 /// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and a byte order
 /// mark at the start, are ignored. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
-/// and objects are nested at most 512 levels deep. Diagnostics of the status report an incomplete last
-/// line, duplicate identities, and a file system that must be polled.
+/// and objects are nested at most 512 levels deep. Diagnostics of the status report malformed lines, an
+/// incomplete last line, duplicate identities, and a file system that must be polled.
+///
+/// A line is malformed if it is not one JSON value, or if the value lacks its key or cannot be decoded.
+/// The lines after it are read as usual. The diagnostic `malformed-lines` counts the malformed lines of
+/// the file as it is now:
+///
+/// - If lines are appended, the count continues.
+/// - If the file is replaced or rewritten, the count begins again.
+/// - If the file has no malformed line, there is no diagnostic.
+///
+/// A source whose `isStrict` is `true` does not skip lines. If a line is malformed for over 250 ms, the
+/// status becomes `failed` with the number of the line, and the last valid contents stay. The lines after
+/// it wait until the line is corrected or the file is replaced.
 ///
 /// If a file has grown, the source compares its first 8 KiB and the 8 KiB before the last known newline.
 /// If these bytes are the same, the file is read from that newline on. After any other change, it is
@@ -50,17 +63,20 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
+  ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
+  ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
   ///   - decode: A closure that returns the element for a JSON value. The source calls it on its
-  ///     queue. If the closure throws, the status becomes `failed`.
+  ///     queue. If the closure throws, the line is malformed.
   public convenience init(
-    path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
+    path: String, isStrict: Bool = false,
+    decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
-    self.init(path: path, key: nil, decoding: ElementDecoding(each: decode))
+    self.init(path: path, key: nil, isStrict: isStrict, decoding: ElementDecoding(each: decode))
   }
 
   init(
-    path: String, key: String?, decoding: ElementDecoding<Element>, system: WatchSystem = .live,
-    timing: ReloadMachine.Timing = ReloadMachine.Timing()
+    path: String, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
+    system: WatchSystem = .live, timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
@@ -69,7 +85,9 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
       contents: contents,
-      loader: JSONLinesLoader(path: path, files: system.files, key: key, decoding: decoding))
+      loader: JSONLinesLoader(
+        path: path, files: system.files,
+        reader: JSONLinesReader(key: key, decoding: decoding, isStrict: isStrict)))
   }
 
   deinit { reloader.stop() }
@@ -86,12 +104,16 @@ extension JSONLinesDataSource where Element: Decodable {
   /// - Parameters:
   ///   - path: The path of the file: absolute, or relative to the current working directory. The file
   ///     may be missing.
+  ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
+  ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
   ///   - configure: A closure that configures a decoder. Several decoders work at the same time,
   ///     and the closure is called for each.
   public convenience init(
-    path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
+    path: String, isStrict: Bool = false,
+    configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
-    self.init(path: path, key: nil, decoding: ElementDecoding(configuring: configure))
+    self.init(
+      path: path, key: nil, isStrict: isStrict, decoding: ElementDecoding(configuring: configure))
   }
 }
 
@@ -103,8 +125,10 @@ extension JSONLinesDataSource where Element == JSONElement {
   ///     may be missing.
   ///   - key: The name of the member that identifies an element. Without a key, the whole value
   ///     identifies it.
-  public convenience init(path: String, key: String? = nil) {
-    self.init(path: path, key: key, decoding: ElementDecoding(each: { $0 }))
+  ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
+  ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
+  public convenience init(path: String, key: String? = nil, isStrict: Bool = false) {
+    self.init(path: path, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }))
   }
 }
 
@@ -115,19 +139,23 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   private let reader: JSONLinesReader<Element>
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
   private var cursor: LineCursor?
-  /// A malformed line, which stays malformed until the file is replaced or rewritten.
+  /// The malformed line of a strict source. It stays malformed until the file is replaced or rewritten.
   private var malformedLine: (end: LineCursor, error: JSONElement.ParsingError)?
+  /// The malformed lines of the loaded contents.
+  private var skippedLines = SkippedLines()
   private var openLineDiagnostic: SourceStatus.Diagnostic?
   /// The state of the file at the last event.
   private var lastState: FileState?
 
-  init(path: String, files: FileAccess, key: String?, decoding: ElementDecoding<Element>) {
+  init(path: String, files: FileAccess, reader: JSONLinesReader<Element>) {
     self.path = path
     self.files = files
-    reader = JSONLinesReader(key: key, decoding: decoding)
+    self.reader = reader
   }
 
-  var diagnostics: [SourceStatus.Diagnostic] { openLineDiagnostic.map { [$0] } ?? [] }
+  var diagnostics: [SourceStatus.Diagnostic] {
+    [skippedLines.diagnostic(path: path), openLineDiagnostic].compactMap(\.self)
+  }
 
   func fileChanged(_ event: FileEvent) -> Bool {
     lastState = event.state
@@ -185,12 +213,9 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
     guard try reader.isSettled(file, since: stamp, lines.cursor) else { return nil }
     malformedLine = nil
     let isComplete = takeOpenLine(of: &lines, after: start, isGraceOver: isGraceOver)
-    guard start != nil else {
-      if !isComplete { return .unfinished }
-      cursor = lines.cursor
-      return .loaded(.whole(lines.elements))
-    }
-    cursor = lines.cursor
+    if start == nil, !isComplete { return .unfinished }
+    (cursor, skippedLines) = (lines.cursor, lines.cursor.skipped)
+    if start == nil { return .loaded(.whole(lines.elements)) }
     return .loaded(
       .appended(lines.elements, replacingLast: lines.replacesLast), isComplete: isComplete)
   }
@@ -209,10 +234,13 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   private func takeOpenLine(
     of lines: inout JSONLines<Element>, after start: LineCursor?, isGraceOver: Bool
   ) -> Bool {
-    // A writer may have replaced a loaded line with blanks.
-    let isBlank = lines.elements.isEmpty && lines.openLine.isEmpty
-    lines.replacesLast = start?.openLine != nil && (isBlank || !lines.elements.isEmpty)
-    if !lines.replacesLast { lines.cursor.openLine = start?.openLine }
+    if let start, start.openLine != nil {
+      // A loaded line that is now complete may be malformed, and a writer may have replaced the line
+      // with blanks. Then it has no element.
+      let isComplete = lines.cursor.position > start.position
+      lines.replacesLast = isComplete || lines.openLine.isEmpty
+      if !lines.replacesLast { lines.cursor.openLine = start.openLine }
+    }
     guard !lines.openLine.isEmpty else {
       openLineDiagnostic = nil
       return true

@@ -1,4 +1,34 @@
 import FileWatching
+package import ObservableCollections
+
+/// The lines of a file that cannot be read and have no element.
+package struct SkippedLines: Sendable {
+  package var count = 0
+  /// The error of the last one.
+  package var latest: JSONElement.ParsingError?
+
+  package init(count: Int = 0, latest: JSONElement.ParsingError? = nil) {
+    self.count = count
+    self.latest = latest
+  }
+
+  /// Adds the lines that follow.
+  mutating func append(_ next: SkippedLines) {
+    count += next.count
+    latest = next.latest ?? latest
+  }
+
+  /// Returns a diagnostic with the number of the lines and the latest error, or `nil` if there are none.
+  package func diagnostic(path: String) -> SourceStatus.Diagnostic? {
+    guard let latest else { return nil }
+    let message =
+      count == 1
+      ? "1 line of \(path) is skipped because it cannot be read: \(latest)."
+      : "\(count) lines of \(path) are skipped because they cannot be read; "
+        + "the latest is \(latest)."
+    return SourceStatus.Diagnostic(code: "malformed-lines", message: message)
+  }
+}
 
 /// The lines that were read from a file of JSON Lines.
 struct JSONLines<Element: Sendable>: Sendable {
@@ -30,13 +60,15 @@ enum LineReadingError: Error {
 struct JSONLinesReader<Element: Sendable>: Sendable {
   enum Outcome {
     case lines(JSONLines<Element>)
-    /// A line is malformed. The cursor is the position after it.
+    /// A line is malformed, and the reader is strict. The cursor is the position after the line.
     case malformedLine(LineCursor, JSONElement.ParsingError)
   }
 
   /// The name of the member that identifies an element, if there is one.
   let key: String?
   let decoding: ElementDecoding<Element>
+  /// A Boolean value that indicates whether a malformed line ends the read. Otherwise, it is skipped.
+  let isStrict: Bool
 
   /// The number of bytes that are read at once, unless a line is longer.
   private static var partSize: Int { 4 << 20 }
@@ -74,13 +106,14 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
   ) throws(LineReadingError) -> Outcome {
     var margins = margins
     var lineCount = start?.lineCount ?? 0
+    var skipped = start?.skipped ?? SkippedLines()
     var elements: [Element] = []
     var openLine: [UInt8] = []
     var size = Self.partSize
 
     func cursor() -> LineCursor {
       LineCursor(
-        stamp: stamp, position: margins.position, lineCount: lineCount,
+        stamp: stamp, position: margins.position, lineCount: lineCount, skipped: skipped,
         fingerprint: margins.fingerprint)
     }
 
@@ -89,7 +122,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       let bytes = try file.bytes(from: margins.position, count: count).mapError(
         LineReadingError.file
       ).get()
-      if margins.position == 0, JSONDocument.isUTF16(bytes) {
+      // A file that was truncated, and whose writer does not append, begins with zeros.
+      if margins.position == 0, !bytes.starts(with: [0, 0, 0, 0]), JSONDocument.isUTF16(bytes) {
         throw .line(
           JSONElement.ParsingError(
             code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
@@ -114,8 +148,11 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       }
       size = Self.partSize
       do throws(JSONLineBatch.LineError) {
-        let batch = JSONLineBatch(bytes, bodyStart..<(newline + 1), linesBefore: lineCount)
-        elements += try decode(batch, of: bytes)
+        let range = bodyStart..<(newline + 1)
+        let batch = JSONLineBatch(bytes, range, linesBefore: lineCount, isStrict: isStrict)
+        let decoded = try decode(batch, of: bytes, isStrict: isStrict)
+        elements += decoded.elements
+        skipped.append(decoded.skipped)
         margins.append(bytes[...newline])
         lineCount += batch.lineCount
       } catch {
@@ -132,8 +169,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
     -> Element
   {
     do throws(JSONLineBatch.LineError) {
-      let batch = JSONLineBatch(line, line.indices, linesBefore: cursor.lineCount)
-      guard let element = try decode(batch, of: line).first else {
+      let batch = JSONLineBatch(
+        line, line.indices, linesBefore: cursor.lineCount, isStrict: true)
+      guard let element = try decode(batch, of: line, isStrict: true).elements.first else {
         preconditionFailure("a line that is not blank has no element")
       }
       return element
@@ -144,25 +182,18 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
 
   /// Decodes the values of a batch.
   ///
-  /// - Throws: The error of the first malformed line.
+  /// - Throws: The error of the first malformed line, if the batch is strict.
   private func decode(
-    _ batch: JSONLineBatch, of bytes: [UInt8]
-  ) throws(JSONLineBatch.LineError) -> [Element] {
-    let elements: [Element]
-    do throws(ElementDecodingError) {
-      let values = JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0)
-      elements = try decoding.decode(values)
-    } catch {
-      let place = batch.places.indices.contains(error.offset) ? error.offset : 0
-      let (line, end) = batch.places[place]
-      throw JSONLineBatch.LineError(
-        error: JSONElement.ParsingError(
-          code: error.code, reason: error.reason,
-          position: JSONElement.ParsingError.Position(line: line, column: 1)),
-        line: line, end: end)
-    }
-    if let error = batch.error { throw error }
-    return elements
+    _ batch: JSONLineBatch, of bytes: [UInt8], isStrict: Bool
+  ) throws(JSONLineBatch.LineError) -> (elements: [Element], skipped: SkippedLines) {
+    let decoded = decoding.run(
+      JSONValues(text: bytes, spans: batch.spans, key: key, depth: 0, skipsErrors: !isStrict))
+    let undecodable = decoded.error.map(batch.lineError)
+    // The values of a strict batch precede its malformed line.
+    if isStrict, let error = undecodable ?? batch.error { throw error }
+    let latest = [undecodable, batch.error].compactMap(\.self).max { $0.line < $1.line }
+    let count = decoded.failures.count + batch.malformedCount
+    return (decoded.elements, SkippedLines(count: count, latest: latest?.error))
   }
 }
 
@@ -174,6 +205,8 @@ struct LineCursor: Sendable {
   var position: Int
   /// The number of lines before the position.
   var lineCount: Int
+  /// The malformed lines before the position.
+  var skipped: SkippedLines
   /// A hash of the margins of the bytes before the position.
   var fingerprint: Int
   /// The line after the position if it was read before its newline was written.

@@ -3,6 +3,9 @@ package import SwappablePrimitives
 
 /// The services of the system that a watch uses. Tests can replace them.
 package struct WatchSystem: Sendable {
+  /// The name of a watch for all names in a directory.
+  static let anyName = ""
+
   /// One registration of a watch.
   package struct Token: Sendable, Hashable {
     /// The system's number of the watch.
@@ -163,7 +166,9 @@ struct WatchTable: Sendable {
   func receivers(of watch: Int, name: String?) -> [WatchSystem.Receiver] {
     guard let watch = watches[watch] else { return [] }
     guard let name else { return Array(watch.receivers.values) }
-    return watch.usersOfName[name, default: []].compactMap { watch.receivers[$0] }
+    let users = watch.usersOfName[name, default: []]
+      .union(watch.usersOfName[WatchSystem.anyName, default: []])
+    return users.compactMap { watch.receivers[$0] }
   }
 
   var allReceivers: [WatchSystem.Receiver] {

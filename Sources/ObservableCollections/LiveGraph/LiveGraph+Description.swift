@@ -119,6 +119,19 @@ extension LiveGraph.Node {
   }
 }
 
+extension LiveGraph.Node {
+  /// The lines of a short description of a source: its contents, its place, and how it follows changes.
+  package var summary: [String] {
+    var first = ([title] + contents).joined(separator: ", ")
+    if let source, source.loadCount > 0 {
+      first += "; \(counted(source.loadCount, "load", "loads"))"
+      if source.loadCount > 1 { first += ", the last one" }
+      first += " in \(source.lastLoadTime.text), \(source.lastLoadAge.roundedText) ago"
+    }
+    return [first] + (source?.lines ?? [])
+  }
+}
+
 extension LiveGraph.Source {
   /// The place and the mode.
   fileprivate var lines: [String] {
@@ -132,6 +145,13 @@ func counted(_ number: Int, _ one: String, _ many: String) -> String {
 }
 
 extension Duration {
+  /// The duration in whole seconds, minutes or hours.
+  fileprivate var roundedText: String {
+    let seconds = components.seconds
+    return seconds < 120
+      ? "\(seconds) s" : seconds < 7200 ? "\(seconds / 60) min" : "\(seconds / 3600) h"
+  }
+
   /// The duration in the unit in which it has one to three digits before the point, such as `12.3 ms`.
   var text: String {
     let units: [(name: String, length: Duration)] = [

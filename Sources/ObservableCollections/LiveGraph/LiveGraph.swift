@@ -46,6 +46,8 @@ public struct LiveGraph: Sendable {
     public let loadTime: Duration
     /// The time of the last read or swap.
     public let lastLoadTime: Duration
+    /// The time since the end of the last read or swap.
+    package let lastLoadAge: Duration
     /// The last error, even if the source has recovered since then.
     public let lastFault: String?
   }
@@ -185,6 +187,7 @@ extension LiveGraph.Source {
     (location, mode, reason) = (facts.location, facts.mode, facts.reason)
     (loadCount, lastFault) = (facts.loads, facts.fault)
     (loadTime, lastLoadTime) = (.nanoseconds(facts.loadTime), .nanoseconds(facts.lastLoadTime))
+    lastLoadAge = .nanoseconds(Meter.now &- facts.lastLoadEnd)
   }
 }
 

@@ -17,6 +17,8 @@ package final class NodeNotes: Sendable {
     package var loads = 0
     package var loadTime: UInt64 = 0
     package var lastLoadTime: UInt64 = 0
+    /// The time of `Meter.now` at which the last read has ended.
+    package var lastLoadEnd: UInt64 = 0
     /// The time of reads since counting has begun, and which time that was.
     fileprivate var counted: (epoch: UInt64, time: UInt64) = (0, 0)
     /// The last error of a source.
@@ -106,12 +108,13 @@ extension Node {
   ///   - start: The time at which the work has begun, of `Meter.now`.
   ///   - changes: The number of elements that the work has read or changed.
   package func record(_ action: WorkStep.Action, since start: UInt64, changes: Int) {
-    let time = Meter.now &- start
+    let end = Meter.now
+    let time = end &- start
     let meter = domain.lock.withLock { $0.meter }
     note { facts in
       facts.loads += 1
       facts.loadTime += time
-      facts.lastLoadTime = time
+      (facts.lastLoadTime, facts.lastLoadEnd) = (time, end)
       // A swap mostly waits.
       guard let meter, action != .swap else { return }
       let counted = facts.counted.epoch == meter.epoch ? facts.counted.time : 0

@@ -41,6 +41,17 @@ public final class Feed: Sendable {
 
     /// The token with which a subscriber that has received this line resumes, or `nil` if the line has none.
     public var token: String? { storage.token }
+
+    /// The line as a Server-Sent Event, with the empty line that ends it.
+    ///
+    /// The token is the id of the event. Therefore, a browser that connects again sends it in the header
+    /// `Last-Event-ID`. The line contains no line break, because JSON escapes line breaks in strings.
+    ///
+    /// - Complexity: O(n) in the length of the line.
+    public var serverSentEvent: String {
+      let id = token.map { "id: \($0)\n" } ?? ""
+      return "\(id)data: \(text)\n\n"
+    }
   }
 
   let contents: any FeedContents
@@ -50,15 +61,18 @@ public final class Feed: Sendable {
   /// - Parameters:
   ///   - source: The collection. If it is idle, it is started.
   ///   - key: The name of the member that identifies an element. Subscribers use it to recognize elements.
+  ///   - sendsStatusMessages: A Boolean value that indicates whether `status` lines contain the message of an error.
+  ///     Messages can contain paths and SQL. Pass `false` if subscribers are not allowed to read them.
   ///   - retention: How many changes are recorded for subscribers that return.
   ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   public init(
-    _ source: some DataSource<JSONElement>, key: String? = nil,
+    _ source: some DataSource<JSONElement>, key: String? = nil, sendsStatusMessages: Bool = true,
     retaining retention: CollectionHistory<JSONElement>.Retention = .init(),
     clock: some Clock<Duration> = ContinuousClock()
   ) {
     contents = RecordedContents(
-      source.history(retaining: retention, clock: clock), key, AnyClock(clock))
+      source.history(retaining: retention, clock: clock), key, AnyClock(clock),
+      sendsStatusMessages: sendsStatusMessages)
   }
 
   /// Creates a feed of elements that `JSONEncoder` encodes.
@@ -69,12 +83,14 @@ public final class Feed: Sendable {
   /// - Parameters:
   ///   - source: The collection. If it is idle, it is started.
   ///   - key: The name of the encoded member that identifies an element. Subscribers use it to recognize elements.
+  ///   - sendsStatusMessages: A Boolean value that indicates whether `status` lines contain the message of an error.
+  ///     Messages can contain paths and SQL. Pass `false` if subscribers are not allowed to read them.
   ///   - retention: How many changes are recorded for subscribers that return.
   ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   ///   - configure: A closure that configures the encoder. Keys are always sorted, and the output is never
   ///     indented.
   public init<Element: Differentiable & Sendable & Encodable>(
-    _ source: some DataSource<Element>, key: String? = nil,
+    _ source: some DataSource<Element>, key: String? = nil, sendsStatusMessages: Bool = true,
     retaining retention: CollectionHistory<Element>.Retention = .init(),
     clock: some Clock<Duration> = ContinuousClock(),
     configure: (JSONEncoder) -> Void = { _ in }
@@ -84,7 +100,8 @@ public final class Feed: Sendable {
       retaining: .init(
         revisions: retention.revisions, changes: retention.changes, age: retention.age),
       clock: clock)
-    contents = RecordedContents(history, key, AnyClock(clock))
+    contents = RecordedContents(
+      history, key, AnyClock(clock), sendsStatusMessages: sendsStatusMessages)
   }
 
   /// Returns the `initial` line of the present contents.

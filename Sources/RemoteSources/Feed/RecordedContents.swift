@@ -68,12 +68,17 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   let news: FeedNews
   private let key: String?
+  private let sendsStatusMessages: Bool
   private let history: CollectionHistory<Element>
   private let state = Locked(State())
   private let observations: [Disposable]
 
-  init(_ history: CollectionHistory<Element>, _ key: String?, _ clock: AnyClock) {
+  init(
+    _ history: CollectionHistory<Element>, _ key: String?, _ clock: AnyClock,
+    sendsStatusMessages: Bool
+  ) {
     (self.history, self.key, news) = (history, key, FeedNews(clock: clock))
+    self.sendsStatusMessages = sendsStatusMessages
     observations = [
       history.observeSnapshots { [news] _ in news.post() },
       history.observeStatus { [news] _ in news.post() },
@@ -242,7 +247,9 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     state.withLock { state in
       if let known = state.status, known.state == status.state { return known.line }
       var buffer = LineBuffer()
-      EventLine.append(status, to: &buffer)
+      EventLine.append(
+        state: status.state.name, message: sendsStatusMessages ? status.error?.message : nil,
+        to: &buffer)
       let line = Feed.Line(buffer)
       state.status = (status.state, line)
       return line

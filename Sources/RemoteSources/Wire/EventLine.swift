@@ -87,9 +87,14 @@ package enum EventLine {
 
   /// Appends a status, with its message if it has one.
   package static func append(_ status: SourceStatus, to line: inout LineBuffer) {
+    append(state: status.state.name, message: status.error?.message, to: &line)
+  }
+
+  /// Appends a status with a state and a message.
+  package static func append(state: String, message: String?, to line: inout LineBuffer) {
     line.append("{\"event\":\"status\"")
-    line.appendMember("state", status.state.name)
-    if let message = status.error?.message { line.appendMember("message", message) }
+    line.appendMember("state", state)
+    if let message { line.appendMember("message", message) }
     line.append("}\n")
   }
 

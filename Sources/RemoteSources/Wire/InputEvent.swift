@@ -127,9 +127,6 @@ package struct InputChange {
 package struct InputEventError: Error {
   package let reason: String
 
-  package static let repeatedInitial = InputEventError(
-    "an initial event follows another event; it must be the first event, and occur once")
-
   package init(_ reason: String) {
     self.reason = reason
   }

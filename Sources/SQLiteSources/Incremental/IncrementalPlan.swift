@@ -330,7 +330,8 @@ final class StatementReads {
   /// than read.
   var isOther: Bool { doesMore || !tables.isSubset(of: columns.keys) }
 
-  private func note(_ action: Int32, _ first: String, _ second: String, _ database: String) {
+  /// Notes an action of the statement, with the arguments of an authorizer.
+  func note(_ action: Int32, _ first: String, _ second: String, _ database: String) {
     switch action {
     case SQLITE_SELECT: break
     case SQLITE_READ:
@@ -346,35 +347,20 @@ final class StatementReads {
     default: doesMore = true
     }
   }
-
-  /// Prepares a statement and collects its reads.
-  ///
-  /// - Returns: The reads, or `nil` if the statement cannot be prepared.
-  static func of(_ sql: String, on handle: OpaquePointer) -> StatementReads? {
-    let reads = StatementReads()
-    // Unretained: the authorizer is removed before this function returns.
-    let context = Unmanaged.passUnretained(reads).toOpaque()
-    sqlite3_set_authorizer(
-      handle,
-      { context, action, first, second, database, _ in
-        guard let context else { return SQLITE_OK }
-        func text(_ pointer: UnsafePointer<CChar>?) -> String {
-          pointer.map { String(cString: $0) } ?? ""
-        }
-        Unmanaged<StatementReads>.fromOpaque(context).takeUnretainedValue()
-          .note(action, text(first), text(second), text(database))
-        return SQLITE_OK
-      }, context)
-    defer { sqlite3_set_authorizer(handle, nil, nil) }
-    var statement: OpaquePointer?
-    defer { sqlite3_finalize(statement) }
-    return sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK ? reads : nil
-  }
 }
 
 extension SQLiteDatabase {
   /// Returns the reads of a statement, or `nil` if it cannot be prepared.
-  func reads(of sql: String) -> StatementReads? { StatementReads.of(sql, on: handle) }
+  func reads(of sql: String) -> StatementReads? {
+    let reads = StatementReads()
+    var statement: OpaquePointer?
+    var result = SQLITE_OK
+    authorizer.collect(in: reads) {
+      result = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+    }
+    sqlite3_finalize(statement)
+    return result == SQLITE_OK ? reads : nil
+  }
 
   func collation(of column: String, in table: String) -> String? {
     var collation: UnsafePointer<CChar>?

@@ -196,12 +196,14 @@ struct RowScan {
   let plan: IncrementalPlan
   private let columns: SQLiteColumns
   private let arguments: SQLiteArguments
+  private let byteLimit: Int
   private let noValues = RowHasher()
 
   init(_ query: SQLiteQuery, _ plan: IncrementalPlan) {
     self.plan = plan
     columns = plan.columns
     arguments = query.arguments
+    byteLimit = query.byteLimit
   }
 
   /// Reads all rows of the result and compares them with the known rows.
@@ -257,6 +259,7 @@ struct RowScan {
         lastRowid = rowid
         var hasher = noValues
         found.values.append(statement) { hasher.combine($0) }
+        try found.values.checkSize(limit: byteLimit)
         hasher.combine(statement, otherValues)
         let key = try key(statement, &index, &writer)
         rows.append(RowIndex.Row(rowid: rowid, fingerprint: hasher.fingerprint, key: key))
@@ -349,6 +352,7 @@ struct RowScan {
       RowDelta.Added(
         row: RowIndex.Row(rowid: rowid, fingerprint: fingerprint, key: key),
         number: delta.values.append(statement)))
+    try delta.values.checkSize(limit: byteLimit)
   }
 
   /// Adds the sort key of a statement's current row to the arena.

@@ -12,6 +12,10 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
     var origins: [Int?] = []
     /// The rows with new values, in order.
     var newRows: RowBatches
+
+    static var bytesPerRow: Int {
+      MemoryLayout<RowFingerprint>.stride + MemoryLayout<Int?>.stride
+    }
   }
 
   var reason: RefetchReason
@@ -60,6 +64,8 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
         if origin == nil { _ = rows.newRows.append(statement) }
         rows.origins.append(origin)
         rows.fingerprints.append(fingerprint)
+        try rows.newRows.checkSize(
+          with: rows.origins.count * Rows.bytesPerRow, limit: query.byteLimit)
         hasRow = try statement.step()
       }
       rows.newRows.seal()

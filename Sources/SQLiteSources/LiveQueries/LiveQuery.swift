@@ -94,7 +94,7 @@ struct LiveQueryError: Error {
 /// One thread at a time uses it, on the queue of the data source. While rows are mapped, and when a call
 /// returns, no transaction is open and no lock is held.
 final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
-  // Sendable: one thread at a time uses it.
+  // Sendable: one thread at a time uses it, except `cancel()`, which uses a constant.
 
   /// The schema for which the maintainer was chosen.
   private struct Schema: Equatable {
@@ -109,6 +109,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let query: SQLiteQuery
   private let tracking: ChangeTracking
   private let map: @Sendable (SQLiteRow) throws -> Element
+  private let cancellation = QueryCancellation()
   private var maintainer: (any ResultMaintainer<Element>)?
   private var schema: Schema?
   private var retry = RetryBackoff()
@@ -124,6 +125,9 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.tracking = tracking
     self.map = map
   }
+
+  /// Interrupts the read that runs, and all later ones. Any thread may call this method.
+  func cancel() { cancellation.cancel() }
 
   var diagnostics: [SourceStatus.Diagnostic] { maintainer?.diagnostics ?? [] }
 
@@ -216,13 +220,13 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     try monitor.readers.withReader { reader throws(SQLiteError) in
       for _ in 0..<10 {
         if schema == nil || schema?.opening != version.opening {
-          try reader.read { database throws(SQLiteError) in
+          try reader.read(until: cancellation) { database throws(SQLiteError) in
             try chooseMaintainer(for: database, opening: version.opening)
           }
         }
         guard let maintainer else { preconditionFailure("a known schema has a maintainer") }
         maintainer.prepareRead(writer: monitor.writer)
-        let isRead = try reader.read { database throws(SQLiteError) in
+        let isRead = try reader.read(until: cancellation) { database throws(SQLiteError) in
           let version = try database.schemaVersion()
           guard version == schema?.version else { return false }
           try maintainer.read(from: database, schemaVersion: version)

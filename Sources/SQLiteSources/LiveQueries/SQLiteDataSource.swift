@@ -29,7 +29,11 @@ import SwappablePrimitives
 ///
 /// The database is opened read-only and never created. Nothing is read before the first observation.
 /// A row is mapped again only if its stored values have changed. No transaction is open while observers
-/// run: they may write.
+/// run: they may write. The release of the source interrupts a query that still runs.
+///
+/// The SQL of a query and the file may come from anyone: a query cannot write, attach databases or load
+/// code, and SQLite refuses values above 100 MB and expressions that are nested more than 250 levels deep.
+/// The source refuses results above 2 GB.
 ///
 /// If each row of the result is one row of a table, the result is maintained *incrementally*. The query
 /// must select from one table with an INTEGER PRIMARY KEY. It may have WHERE, ORDER BY columns and LIMIT,
@@ -147,6 +151,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   }
 
   deinit {
+    liveQuery.cancel()
     if let number = state.withLock({ $0.number }) { monitor.detach(number) }
   }
 
@@ -160,7 +165,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     state.withLock { state in
       state.number = number
       state.unread.note(.all)
-      action.perform(on: queue, timer) { [weak self] in self?.read(.due) }
+      action.perform(on: queue, timer) { [weak self] in SQLiteDataSource.read(.due) { self } }
       // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
       handle(.request(.init(time: now)), at: now, &state)
     }
@@ -178,7 +183,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
       queue.async { [self] in
         state.withLock { $0.unread.note(.all) }
         liveQuery.forgetError()
-        read(.force)
+        SQLiteDataSource.read(.force) { self }
         continuation.resume()
       }
     }
@@ -209,29 +214,55 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
   ) {
     state.schedule.handle(input, at: now)
-      .perform(on: queue, timer) { [weak self] in self?.read(.due) }
+      .perform(on: queue, timer) { [weak self] in SQLiteDataSource.read(.due) { self } }
+  }
+
+  /// A read that has begun. It does not keep the source alive.
+  private struct Reading {
+    let liveQuery: LiveQuery<Element>
+    let collection: LiveCollection<Element>
+    let changes: UnreadChanges.Extent
+    /// The number of the source at the monitor.
+    let number: Int?
+    let start: UInt64
+    let counts: (all: Int, written: Int)
+
+    func run() throws(LiveQueryError) -> ResultChange<Element> {
+      try liveQuery.update(including: changes, client: number) { collection.snapshot }
+    }
   }
 
   /// Reads the changes and publishes them, if a read is due or forced. Runs on `queue`.
-  private func read(_ input: WorkSchedule.Input) {
-    let begun = monitor.clock.now
+  ///
+  /// While SQLite runs the query, nothing here keeps the source alive. Its release interrupts the query.
+  private static func read(_ input: WorkSchedule.Input, _ source: () -> SQLiteDataSource?) {
+    guard let reading = source()?.begin(input) else { return }
+    let result = Result { () throws(LiveQueryError) in try reading.run() }
+    source()?.finish(reading, result)
+  }
+
+  private func begin(_ input: WorkSchedule.Input) -> Reading? {
+    let now = monitor.clock.now
     // Begin first: a request from here on leads to another read.
-    let beginning = state.withLock { state -> (changes: UnreadChanges.Extent, number: Int?)? in
-      guard state.schedule.handle(input, at: begun) == .run else { return nil }
+    return state.withLock { state -> (changes: UnreadChanges.Extent, number: Int?)? in
+      guard state.schedule.handle(input, at: now) == .run else { return nil }
       return (state.unread.beginRead(), state.number)
+    }.map { changes, number in
+      Reading(
+        liveQuery: liveQuery, collection: contents.collection, changes: changes, number: number,
+        start: LiveCollection<Element>.recordingTime, counts: liveQuery.counts)
     }
-    guard let (changes, number) = beginning else { return }
+  }
+
+  private func finish(_ reading: Reading, _ result: Result<ResultChange<Element>, LiveQueryError>) {
     var retryInterval: Duration?
-    let (start, counts) = (LiveCollection<Element>.recordingTime, liveQuery.counts)
-    do throws(LiveQueryError) {
-      let change = try liveQuery.update(including: changes, client: number) {
-        contents.collection.snapshot
-      }
-      if liveQuery.counts != counts {
-        record(change, since: start, isFirst: counts == (0, 0))
+    switch result {
+    case .success(let change):
+      if liveQuery.counts != reading.counts {
+        record(change, since: reading.start, isFirst: reading.counts == (0, 0))
       }
       publish(change)
-    } catch {
+    case .failure(let error):
       if error.isReported { show(SQLiteDataSource.status(of: error.error).state) }
       retryInterval = error.retryInterval
     }

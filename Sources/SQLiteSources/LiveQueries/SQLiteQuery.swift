@@ -4,9 +4,13 @@ struct SQLiteQuery: Sendable {
   let arguments: SQLiteArguments
   /// A Boolean value that indicates whether equal column names are an error.
   let needsUniqueColumnNames: Bool
+  /// The largest result in bytes. A query without an end exceeds it.
+  var byteLimit = 2_000_000_000
 
   /// Throws if the SQL is not one correct SELECT, or if the arguments do not match it.
   func check(on database: SQLiteDatabase) throws(SQLiteError) {
+    // A PRAGMA can take effect when it is prepared.
+    guard SQLText.firstWord(sql) != "PRAGMA" else { throw notAQuery(path: database.path) }
     try database.withStatement(sql, arguments) { statement throws(SQLiteError) in
       try check(statement)
     }
@@ -18,15 +22,19 @@ struct SQLiteQuery: Sendable {
         .writes, "the statement writes, but a query is required", path: statement.path, sql: sql,
         help: "write with a SQLiteConnection, and pass a SELECT to the data source")
     }
-    // For SQLite, PRAGMA, ATTACH and BEGIN are read-only. They change the connection or the file.
+    // For SQLite, ATTACH, EXPLAIN and BEGIN are read-only. They change the connection or the file.
     guard ["SELECT", "WITH", "VALUES"].contains(SQLText.firstWord(sql)), statement.columnCount > 0
     else {
-      throw SQLiteError(
-        .notAQuery, "the statement is not a query", path: statement.path, sql: sql,
-        help: "use a SELECT; instead of a PRAGMA, select from its function, for example "
-          + "SELECT * FROM pragma_table_info('name')")
+      throw notAQuery(path: statement.path)
     }
     try check(statement.columns, path: statement.path)
+  }
+
+  private func notAQuery(path: String) -> SQLiteError {
+    SQLiteError(
+      .notAQuery, "the statement is not a query", path: path, sql: sql,
+      help: "use a SELECT; instead of a PRAGMA, select from its function, for example "
+        + "SELECT * FROM pragma_table_info('name')")
   }
 
   func check(_ columns: SQLiteColumns, path: String) throws(SQLiteError) {

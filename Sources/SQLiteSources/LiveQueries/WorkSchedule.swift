@@ -1,5 +1,6 @@
 import Dispatch
 import SwappablePrimitives
+import SwappableSQLite3
 
 /// Decides when work runs: the checks of a change monitor, or the reads of a data source.
 ///
@@ -264,7 +265,9 @@ struct RetryBackoff: Sendable {
   /// database.
   static func applies(to error: SQLiteError) -> Bool {
     switch error.code {
-    case .busy, .inputOutput, .cannotOpen, .readOnly, .full, .other: true
+    // A value that is too big stays too big.
+    case .other: error.primaryResultCode != SQLITE_TOOBIG
+    case .busy, .inputOutput, .cannotOpen, .readOnly, .full: true
     default: false
     }
   }

@@ -11,7 +11,7 @@ enum SQLText {
     return !["case_sensitive_like", "writable_schema"].contains { text.contains($0) }
   }
 
-  private static func firstWord(_ sql: Substring.UTF8View) -> String {
+  static func firstWord(_ sql: Substring.UTF8View) -> String {
     var scanner = SQLScanner(Array(sql))
     while scanner.skipSpace(), scanner.byte() == UInt8(ascii: ";") { scanner.position += 1 }
     let word = scanner.bytes[scanner.position...].prefix { isLetter($0) }

@@ -25,6 +25,7 @@ final class SQLiteDatabase {
   /// meanwhile.
   let identity: FileIdentity?
   let handle: OpaquePointer
+  let authorizer: StatementAuthorizer
   private let busyMilliseconds: Int32
   private let commits = Commits()
   /// Collects the written rows, from the first call of `track(by:)` on.
@@ -40,8 +41,10 @@ final class SQLiteDatabase {
   ///
   /// The initializer looks up the file first, for clear error messages. It throws if the file is not a
   /// database.
+  ///
+  /// - Parameter isTrusted: A Boolean value that indicates whether the SQL comes from the application.
   init(
-    path: String, access: SQLiteConnection.Access, busyTimeout: Duration
+    path: String, access: SQLiteConnection.Access, busyTimeout: Duration, isTrusted: Bool = true
   ) throws(SQLiteError) {
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     switch access {
@@ -62,6 +65,8 @@ final class SQLiteDatabase {
     }
     self.path = path
     handle = opened
+    authorizer = StatementAuthorizer(isTrusted: isTrusted)
+    authorizer.protect(opened, isReadOnly: access == .readOnly)
     if isFile, case .file(let found) = FileLookup(path),
       before == .missing || before == .file(found)
     {
@@ -318,7 +323,10 @@ extension SQLiteDatabase {
     }
     let hasMore: Bool
     do {
-      hasMore = try prepare(sql, from: end) != nil
+      // A PRAGMA can take effect when it is prepared. Even on a connection that allows it, it must not.
+      hasMore =
+        try SQLText.firstWord(Substring(sql).utf8.dropFirst(end)) == "PRAGMA"
+        || prepare(sql, from: end) != nil
     } catch {
       // The rest may need a table that the first statement creates. It is a second statement.
       hasMore = true
@@ -442,7 +450,10 @@ final class DatabaseReader: @unchecked Sendable {
   /// Runs a closure in one read transaction, in which the database does not change.
   ///
   /// The closure must not call user code: it may have exclusive access to the connection in memory.
+  ///
+  /// - Parameter cancellation: The cancellation that ends the statements of the closure.
   func read<Result>(
+    until cancellation: QueryCancellation = QueryCancellation(),
     _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     try withDatabase { database throws(SQLiteError) in
@@ -452,7 +463,12 @@ final class DatabaseReader: @unchecked Sendable {
           .busy, "a transaction is open on the connection in memory", path: path,
           help: "commit it, or use transaction(_:_:)")
       }
-      return try database.inReadTransaction { () throws(SQLiteError) in try body(database) }
+      return try database.inReadTransaction { () throws(SQLiteError) in
+        // The end of the transaction is not interrupted.
+        try database.interruptible(by: cancellation) { () throws(SQLiteError) in
+          try body(database)
+        }
+      }
     }
   }
 
@@ -471,7 +487,8 @@ final class DatabaseReader: @unchecked Sendable {
     }
     // SQLite does not wait for locks, because the wait would block other threads. The caller tries
     // again later.
-    let opened = try SQLiteDatabase(path: path, access: .readOnly, busyTimeout: .zero)
+    let opened = try SQLiteDatabase(
+      path: path, access: .readOnly, busyTimeout: .zero, isTrusted: false)
     database = opened
     openings += 1
     return try body(opened)

@@ -178,7 +178,9 @@ extension SQLiteError {
     case SQLITE_IOERR: (.inputOutput, "check the disk and the permissions of the file")
     case SQLITE_FULL: (.full, "free some space")
     case SQLITE_CONSTRAINT: (.constraint, "change the values to satisfy the constraint")
-    case SQLITE_PERM, SQLITE_AUTH: (.cannotOpen, "check the permissions of the file")
+    case SQLITE_AUTH:
+      (.notAQuery, "use a SELECT that only reads the database")
+    case SQLITE_PERM: (.cannotOpen, "check the permissions of the file")
     case SQLITE_ERROR: (.sql, "check the SQL and the names in it against the schema")
     case SQLITE_TOOBIG: (.other, "make the SQL or the value smaller")
     case SQLITE_INTERRUPT: (.other, "run it again")

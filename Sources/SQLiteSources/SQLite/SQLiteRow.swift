@@ -1,3 +1,5 @@
+import SwappableSQLite3
+
 /// One row of a result, with values by name and by position.
 ///
 ///     let title: String = try row.value("title")
@@ -213,9 +215,27 @@ struct RowBatches {
   private var cells: [RowBatch.Cell] = []
   private var bytes: [UInt8] = []
   private(set) var count = 0
+  private var sealedByteCount = 0
 
   init(columns: SQLiteColumns) {
     self.columns = columns
+  }
+
+  /// Throws if the rows take more memory than a query may use.
+  ///
+  /// - Parameters:
+  ///   - others: The number of bytes that the caller stores for the rows.
+  ///   - limit: The largest number of bytes.
+  func checkSize(with others: Int = 0, limit: Int) throws(SQLiteError) {
+    guard sealedByteCount + openByteCount + others > limit else { return }
+    throw SQLiteError(
+      .other, "the result is larger than \(limit) bytes", resultCode: SQLITE_TOOBIG,
+      help: "select fewer rows or columns, or add LIMIT")
+  }
+
+  /// The number of bytes of the last batch.
+  private var openByteCount: Int {
+    bytes.count + cells.count * MemoryLayout<RowBatch.Cell>.stride
   }
 
   /// Copies the first columns of a statement's current row.
@@ -271,6 +291,7 @@ struct RowBatches {
   mutating func seal() {
     guard batches.count * RowBatches.size < count else { return }
     batches.append(RowBatch(columns: columns, cells: cells, bytes: bytes))
+    sealedByteCount += openByteCount
     cells = []
     bytes = []
   }

@@ -14,6 +14,8 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
     /// The side `theirs` deleted the element, and the side `mine` edited it.
     case deletedByTheirs
     /// Both sides moved the element, to different places.
+    ///
+    /// If both sides have sorted the list, there can be such a conflict for nearly each element.
     case moved
   }
 

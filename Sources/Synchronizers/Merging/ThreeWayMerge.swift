@@ -33,7 +33,8 @@ public struct ThreeWayMerge<Element: Differentiable & Sendable>: Sendable {
   /// The conflicts and their resolutions.
   ///
   /// Conflicts about contents come first, in the order of the base. Conflicts about elements that
-  /// both sides added follow, and then conflicts about places.
+  /// both sides added follow, and then conflicts about places. If both sides have sorted the list, there can be a
+  /// conflict about the place of nearly each element.
   public let conflicts: [MergeConflict<Element>.Resolved]
 
   private let mine: Snapshot<Element>

@@ -40,6 +40,8 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
   /// The result of a successful synchronization.
   public struct Outcome: Sendable {
     /// The conflicts and their resolutions.
+    ///
+    /// If both sides have sorted the list, there can be a conflict of the kind `moved` for nearly each element.
     public let conflicts: [MergeConflict<Element>.Resolved]
     /// The changes that the client received.
     public let changesForClient: Changeset

@@ -10,7 +10,7 @@ package enum RowMark: Sendable, Hashable {
   case moved
 
   /// The sign before the row, which is visible without colors, too.
-  var sign: String {
+  package var sign: String {
     switch self {
     case .inserted: "+"
     case .updated: "~"
@@ -19,7 +19,7 @@ package enum RowMark: Sendable, Hashable {
   }
 
   /// The color of the row.
-  var color: TerminalColor {
+  package var color: TerminalColor {
     switch self {
     case .inserted: .green
     case .updated: .yellow

@@ -77,7 +77,7 @@ struct ColumnWidths: Sendable, Hashable {
     let wanted = widest.dropFirst(first)
     let gaps = max(0, wanted.count - 1) * ColumnWidths.gap
     guard wanted.reduce(gaps, +) > room else { return Array(wanted) }
-    let limit = max(12, room / 3)
+    let limit = ColumnWidths.limit(in: room)
     var fitted: [Int] = []
     var left = room
     for width in wanted where left > 0 {
@@ -93,5 +93,16 @@ struct ColumnWidths: Sendable, Hashable {
       left -= more
     }
     return fitted
+  }
+
+  /// The width that a column has at least if it fits into a line with other ones.
+  private static func limit(in room: Int) -> Int { max(12, room / 3) }
+
+  /// Returns a Boolean value that indicates whether a line has enough room for a column.
+  func shows(_ column: Int, from first: Int, in room: Int) -> Bool {
+    guard column >= first else { return false }
+    let fitted = fitted(from: first, into: room)
+    return column - first < fitted.count
+      && fitted[column - first] >= min(widest[column], ColumnWidths.limit(in: room), room)
   }
 }

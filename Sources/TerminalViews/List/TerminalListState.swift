@@ -176,6 +176,26 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     measure()
   }
 
+  /// Scrolls to the first of several columns, unless one of them is visible.
+  package mutating func reveal(anyColumnOf columns: [Int]) {
+    guard let column = columns.first, !columns.contains(where: isVisible) else { return }
+    let isLeft = column < firstColumn
+    firstColumn = column
+    measure()
+    // Scroll to the right by as few columns as possible.
+    while !isLeft, firstColumn > 0 {
+      firstColumn -= 1
+      measure()
+      if isVisible(column) { continue }
+      firstColumn += 1
+      return
+    }
+  }
+
+  private func isVisible(_ column: Int) -> Bool {
+    widths.shows(column, from: firstColumn, in: size.columns - 2)
+  }
+
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
     widths.reset(titles: columns.map(\.title))

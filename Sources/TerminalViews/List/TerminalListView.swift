@@ -169,6 +169,9 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///   row.
   public func select(_ offset: Int) { state.select(offset) }
 
+  /// Scrolls to the first of several columns, unless one of them is visible.
+  package func reveal(anyColumnOf columns: [Int]) { state.reveal(anyColumnOf: columns) }
+
   /// The columns. A new value resets their widths.
   public var columns: [TerminalColumn<Element>] {
     get { state.columns }

@@ -131,6 +131,31 @@ public enum TerminalText {
     return lines
   }
 
+  /// Breaks a printable text into lines that fit into a number of columns, and keeps all its spaces.
+  ///
+  /// A line ends after a space, or between characters if it has none. Only the spaces at its end can
+  /// exceed the columns.
+  ///
+  /// - Complexity: O(n) in the length of the text.
+  package static func folded(_ text: String, to columns: Int) -> [String] {
+    var lines: [String] = []
+    var (start, width) = (text.startIndex, 0)
+    // The place after the last space of the line, and the columns before it.
+    var space: (end: String.Index, width: Int)?
+    for index in text.indices {
+      let character = text[index]
+      let taken = CharacterWidth.width(of: character)
+      while character != " ", width + taken > columns, index > start {
+        let end = space ?? (index, width)
+        lines.append(String(text[start..<end.end]))
+        (start, width, space) = (end.end, width - end.width, nil)
+      }
+      width += taken
+      if character == " " { space = (text.index(after: index), width) }
+    }
+    return lines + [String(text[start...])]
+  }
+
   /// Returns a Boolean value that indicates whether the text is printable ASCII, with one column a
   /// byte.
   static func isPlain(_ text: String) -> Bool {

@@ -34,7 +34,10 @@ struct Apply {
 
   private func oldElements() async throws(LivelistError) -> [JSONElement]? {
     guard let old else { return nil }
-    return Array(try await old.open(key: nil).loadedSnapshot())
+    // The offsets of the events count all lines.
+    var options = SourceOptions()
+    options.hasStrictLines = true
+    return Array(try await old.open(options).loadedSnapshot())
   }
 }
 
@@ -52,12 +55,13 @@ private struct FoldedList {
   }
 
   /// Applies an event. If it throws an error, the list keeps its elements.
+  ///
+  /// An initial event replaces all elements.
   mutating func apply(_ event: InputEvent) throws(InputEventError) {
     switch event {
     case .status, .alive: return
     case .error(let message): throw InputEventError("the server reports: \(message)")
     case .initial(let initial):
-      guard revision == nil else { throw .repeatedInitial }
       elements = initial.elements
       revision = initial.revision
     case .change(let change):

@@ -9,40 +9,72 @@ struct Diff {
   let output: Output
 
   func run() async throws(LivelistError) {
-    let oldSource = try options.old.open(key: options.key)
-    let newSource = try options.new.open(key: options.key)
+    do throws(LivelistError) {
+      let isDifferent = try await printDifference()
+      // Exiting the process frees the memory faster than releasing all objects.
+      Program.end(isDifferent && options.hasExitCode ? 1 : 0)
+    } catch {
+      throw options.hasExitCode ? LivelistError(status: 2, message: error.message) : error
+    }
+  }
+
+  /// - Returns: A Boolean value that indicates whether the sources differ.
+  private func printDifference() async throws(LivelistError) -> Bool {
+    let oldSource = options.selection.applied(to: try options.old.open(options.sources))
+    let newSource = options.selection.applied(to: try options.new.open(options.sources))
     // Load both sources concurrently.
     oldSource.start()
     newSource.start()
     let old = try await oldSource.loadedSnapshot()
     let new = try await newSource.loadedSnapshot()
+    for source in [oldSource, newSource] { source.reportSkippedLines() }
+    options.selection.reportUnknownFields(in: new)
     warnOfDuplicates(old, new)
     let changeset = Changeset(from: old, to: new)
-    guard !changeset.isEmpty else { return }
-    switch options.format {
-    case .json:
+    if changeset.isEmpty { return false }
+    hint(old, new)
+    switch options.output {
+    case .change(.json):
       let change = CollectionChange(
         before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
       output.line { EventLine.append(change, to: &$0) }
-    case .text:
-      let style = ChangeDescription.Style(
-        lineLimit: nil, isColored: output.isColorTerminal)
-      output.line { text in
-        _ = changeset.describe(from: old, to: new, style: style) { line in
-          text.append(Array(line.utf8))
-          text.append("\n")
-        }
-        text.append(changeset.summary + "\n")
+    case .change(.text):
+      output.line {
+        EventText.append(
+          changeset, from: old, to: new, isColored: output.isColorTerminal, to: &$0)
       }
+    case .counts: output.line { $0.append(changeset.summary + "\n") }
+    case .nothing: break
     }
-    // Exiting the process frees the memory faster than releasing all objects.
-    Program.end()
+    return true
   }
 
   private func warnOfDuplicates(_ snapshots: Snapshot<JSONElement>...) {
     var duplicates = DuplicateKeys()
     for snapshot in snapshots {
       if let key = duplicates.firstNew(inNewSource: snapshot) { DuplicateKeys.warn(key) }
+    }
+  }
+
+  /// Reports that there is a member that could identify the elements.
+  private func hint(_ old: Snapshot<JSONElement>, _ new: Snapshot<JSONElement>) {
+    if case .nothing = options.output { return }
+    guard options.sources.key == nil, !options.old.hasOwnKey || !options.new.hasOwnKey else {
+      return
+    }
+    let name = "id"
+    guard old.allSatisfy({ $0[name] != nil }), new.allSatisfy({ $0[name] != nil }) else { return }
+    Program.report(
+      "every element has a member \"\(name)\"; with --key \(name), an edited element is one update "
+        + "instead of a deletion and an insertion")
+  }
+}
+
+extension DataSource<JSONElement> {
+  /// Reports lines that were skipped. A command that reads only once has no status line for it.
+  func reportSkippedLines() {
+    for remark in status.diagnostics where ["malformed-lines", "no-match"].contains(remark.code) {
+      Program.report(remark.message)
     }
   }
 }

@@ -8,7 +8,7 @@ struct Explain {
   let output: Output
 
   func run() async throws(LivelistError) {
-    let source = try options.source.open(key: options.key)
+    let source = try options.source.open(options.sources)
     let work = source.countWork()
     _ = try await source.loadedSnapshot()
     let explanation = withExtendedLifetime(work) { source.explain() }

@@ -5,9 +5,9 @@ import RemoteSources
 /// The program: parses its arguments, runs the command, and exits with its status.
 @main
 struct Livelist {
-  static let version = "0.1.0"
-
   static func main() {
+    // A wildcard in a pattern of paths matches a character, not a byte.
+    setlocale(LC_CTYPE, "")
     let isOutputOpen = StandardDescriptors.prepare()
     let command: Command
     do throws(LivelistError) {
@@ -43,14 +43,15 @@ extension Command {
   fileprivate var isEndless: Bool {
     switch self {
     case .watch, .view: true
-    case .serve, .help, .version, .diff, .apply, .merge, .explain: false
+    case .serve, .help, .version, .diff, .apply, .merge, .explain, .completions: false
     }
   }
 
   fileprivate func run() async throws(LivelistError) {
     let output = Output(descriptor: STDOUT_FILENO)
     switch self {
-    case .help: output.line { $0.append(Command.helpText) }
+    case .help(let command): output.line { $0.append(Help.text(of: command)) }
+    case .completions(let shell): output.line { $0.append(Completions.script(for: shell)) }
     case .version: output.line { $0.append("livelist \(Livelist.version)\n") }
     case .watch(let options): try await Watch(options: options, output: output).run()
     case .view(let options): try await View(options: options, output: output).run()

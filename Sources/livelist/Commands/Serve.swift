@@ -20,7 +20,7 @@ struct Serve {
     var lists: [String: ServedList] = [:]
     for (name, source) in options.lists {
       do throws(LivelistError) {
-        lists[name] = try await ServedList(source, key: options.key)
+        lists[name] = try await ServedList(source, options.sources)
       } catch {
         throw .input("cannot serve \(name)=\(source.text): \(error.message)")
       }
@@ -45,6 +45,16 @@ struct Serve {
     withExtendedLifetime(server) {}
   }
 
+  private func list(
+    _ name: String, in lists: [String: ServedList]
+  ) throws(LivelistError) -> ServedList {
+    guard let list = lists[name] else {
+      let names = options.lists.map(\.name).joined(separator: ", ")
+      throw .input("there is no list \"\(name)\"; the lists are \(names)")
+    }
+    return list
+  }
+
   /// Performs the commands on standard input.
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
@@ -54,12 +64,10 @@ struct Serve {
       do throws(LivelistError) {
         switch try ServeCommand(line) {
         case .quit: return true
+        case .cancel(let name): try self.list(name, in: lists).swaps.cancel()
         case .swap(let name, let source):
-          guard let list = lists[name] else {
-            let names = options.lists.map(\.name).joined(separator: ", ")
-            throw .input("there is no list \"\(name)\"; the lists are \(names)")
-          }
-          try await list.container.swap(to: source, key: list.key)
+          let list = try self.list(name, in: lists)
+          try list.swaps.swap(to: source)
         case nil: break
         }
       } catch {
@@ -75,18 +83,23 @@ private struct ServedList {
   let container: SwappableContainer<JSONElement>
   /// The field that identifies elements, also in the sources that the list is swapped to.
   let key: String?
+  let swaps: SwapRequests
 
-  init(_ source: SourceSpecification, key: String?) async throws(LivelistError) {
-    container = SwappableContainer(try source.open(key: key))
+  init(_ source: SourceSpecification, _ options: SourceOptions) async throws(LivelistError) {
+    container = SwappableContainer(try source.open(options))
     let contents = try await container.loadedSnapshot()
     // Without the option, the first column identifies the rows of a query.
-    self.key = key ?? contents.first?.keyName
+    key = options.key ?? contents.first?.keyName
+    var options = options
+    options.key = key
+    swaps = SwapRequests(container, options)
   }
 }
 
 /// A command in the input of `serve`.
 enum ServeCommand: Equatable {
   case swap(name: String, SourceSpecification)
+  case cancel(name: String)
   case quit
 
   /// Parses a line. Returns `nil` if the line is blank.
@@ -96,6 +109,7 @@ enum ServeCommand: Equatable {
     switch words.first {
     case nil: return nil
     case "quit" where words.count == 1: self = .quit
+    case "cancel" where words.count == 2: self = .cancel(name: String(words[1]))
     case "swap":
       guard words.count == 3 else {
         throw .usage("swap needs a name and a source; use swap NAME SOURCE")
@@ -104,7 +118,7 @@ enum ServeCommand: Equatable {
       let end = source.lastIndex { !$0.isWhitespace } ?? source.startIndex
       self = .swap(name: String(words[1]), try SourceSpecification(String(source[...end])))
     default:
-      throw .usage("unknown command \"\(text)\"; use swap NAME SOURCE or quit")
+      throw .usage("unknown command \"\(text)\"; use swap NAME SOURCE, cancel NAME or quit")
     }
   }
 }

@@ -2,28 +2,32 @@ import FileSources
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 
-/// The command `watch`: prints the events of a container, and performs commands from standard
-/// input.
+/// The command `watch`: prints the events of a container, or runs a command for each of them, and
+/// performs commands from standard input.
 struct Watch {
   let options: WatchOptions
   let output: Output
 
   func run() async throws(LivelistError) {
     Interruption.watch(output)
-    let source = try options.source.open(key: options.key, guardedBy: options.changeGuard)
+    let source = try options.source.open(options.sources, guardedBy: options.changeGuard)
     try await load(source)
     let container = SwappableContainer(source)
-    let printer = EventPrinter(output)
-    if options.isTraced { trace(container) }
-    let events = container.observe(on: .queue(printer.queue)) { printer.print($0) }
-    let statuses = container.observeStatus { printer.post($0, container.refusedChange) }
+    let shown = options.selection.applied(to: container)
+    options.selection.reportUnknownFields(in: container.snapshot)
+    let printer = EventPrinter(output, options)
+    if options.isTraced { trace(shown) }
+    let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }
+    let statuses = shown.observeStatus { printer.post($0, container.refusedChange) }
     let refusals =
       [container.pendingChange.observe { printer.post(container.status, $0) }]
       + container.observeRefusals(of: source, printer)
+    if options.source.readsInput { endWithInput(container, shown, printer) }
     // Exiting the process frees the memory faster than releasing all objects.
-    if Watch.hasCommands, await performCommands(container, printer) { Program.end() }
+    if hasCommands { await performCommands(container, shown, printer) }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses, refusals)) {}
@@ -50,38 +54,41 @@ struct Watch {
 
   /// A Boolean value that indicates whether to read commands from standard input.
   ///
-  /// If standard input is a terminal and standard output is not, the keys are for the program at
-  /// the other end of the pipe, for example `livelist view lines:-`.
-  private static var hasCommands: Bool {
-    isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1
+  /// Standard input may be the source. If it is a terminal and standard output is not, the keys are
+  /// for the program at the other end of the pipe, for example `livelist view lines:-`.
+  private var hasCommands: Bool {
+    !options.source.readsInput && (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 1)
   }
 
-  /// Performs the commands on standard input.
-  ///
-  /// - Returns: A Boolean value that indicates whether the program should end.
+  /// Performs the commands on standard input until it ends. Ends the program after `quit`.
   private func performCommands(
-    _ container: SwappableContainer<JSONElement>, _ printer: EventPrinter
-  ) async -> Bool {
+    _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
+    _ printer: EventPrinter
+  ) async {
+    let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)
     // The refusals of the source that is shown, and of the one that is held.
     var refusals: [Disposable] = []
+    var isEnding = false
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
-      // Do not merge the changes of one command with the changes of the next one.
-      await flush(container, printer)
       var text = String(decoding: line, as: UTF8.self)
       if text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
       do throws(LivelistError) {
         switch try WatchCommand(text) {
-        case .quit: return true
+        case .quit:
+          if isEnding { Program.end() }
+          isEnding = true
+          end(after: swaps, shown, printer)
         case .swap(let specification):
           let old = container.source
-          let source = try await container.swap(
-            to: specification, key: options.key, guardedBy: options.changeGuard)
+          let source = try swaps.swap(to: specification) {
+            printer.sourceChanged(to: shown.snapshot)
+          }
           refusals = [old, source].flatMap { container.observeRefusals(of: $0, printer) }
-          printer.sourceChanged(to: container.snapshot)
+        case .cancel: try swaps.cancel()
         case .accept:
           try refusedChange(of: container).accept()
-          printer.sourceChanged(to: container.snapshot)
+          printer.sourceChanged(to: shown.snapshot)
         case .reject: try refusedChange(of: container).reject()
         case nil: break
         }
@@ -89,9 +96,40 @@ struct Watch {
         Program.report(error.message)
       }
     }
-    await flush(container, printer)
+    if options.endsWithInput, !isEnding { end(after: swaps, shown, printer) }
     withExtendedLifetime(refusals) {}
-    return options.endsWithInput
+  }
+
+  /// Ends the program when standard input, which is the source, has ended or cannot be read.
+  private func endWithInput(
+    _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
+    _ printer: EventPrinter
+  ) {
+    let (ends, end) = AsyncStream.makeStream(of: Void.self)
+    let observation = container.observeStatus { status in
+      let isAtEnd = status.diagnostics.contains { $0.code == "ended" }
+      if isAtEnd || status.error != nil { end.finish() }
+    }
+    Task {
+      for await _ in ends {}
+      withExtendedLifetime(observation) {}
+      await shown.flush()
+      await printer.waitUntilPrinted()
+      if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }
+      Program.end()
+    }
+  }
+
+  /// Ends the program after the latest swap, and after all events until then are printed.
+  private func end(
+    after swaps: SwapRequests, _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
+  ) {
+    Task {
+      await swaps.wait()
+      await shown.flush()
+      await printer.waitUntilPrinted()
+      Program.end()
+    }
   }
 
   private func refusedChange(
@@ -102,13 +140,6 @@ struct Watch {
     }
     guard let refused = container.refusedChange else { throw .usage("no change is held") }
     return refused
-  }
-
-  private func flush(
-    _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
-  ) async {
-    await shown.flush()
-    await printer.waitUntilPrinted()
   }
 }
 
@@ -130,6 +161,7 @@ extension SwappableContainer<JSONElement> {
 /// A command in the input of `watch`.
 enum WatchCommand: Equatable {
   case swap(SourceSpecification)
+  case cancel
   case accept
   case reject
   case quit
@@ -147,6 +179,8 @@ enum WatchCommand: Equatable {
           "swap has no source; use swap SOURCE, for example swap json:PATH")
       }
       self = .swap(try SourceSpecification(String(rest)))
+    case "cancel" where rest.isEmpty:
+      self = .cancel
     case "accept" where rest.isEmpty:
       self = .accept
     case "reject" where rest.isEmpty:
@@ -154,7 +188,8 @@ enum WatchCommand: Equatable {
     case "quit" where rest.isEmpty:
       self = .quit
     default:
-      throw .usage("unknown command \"\(line)\"; use swap SOURCE, accept, reject or quit")
+      throw .usage(
+        "unknown command \"\(line)\"; use swap SOURCE, cancel, accept, reject or quit")
     }
   }
 }

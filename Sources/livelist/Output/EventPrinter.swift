@@ -1,3 +1,4 @@
+import Diffing
 import Dispatch
 import FileSources
 import ObservableCollections
@@ -5,48 +6,73 @@ import RemoteSources
 
 /// A printer of events and status changes in one order.
 ///
-/// It prints on a queue of its own. Therefore, a slow reader delays only its own lines.
+/// It prints on a queue of its own. Therefore, a slow reader delays only its own lines. Instead of
+/// printing events, it can run a command for each.
 final class EventPrinter: @unchecked Sendable {
   // Sendable: the variables are accessed on the serial queue only.
 
   let queue = DispatchQueue(label: "livelist.output")
   private let output: Output
+  private let options: WatchOptions
+  private let commands: CommandRunner?
   private var duplicates = DuplicateKeys()
-  /// The state that the reader knows. After an initial event, it is `loaded`.
-  private var state = SourceStatus.loaded.state.name
-  /// The reason why a guard has refused a change, if the reader knows one.
-  private var reason: String?
+  /// The status that the reader knows. After an initial event, it is `loaded`.
+  private var shown = ShownStatus(state: SourceStatus.loaded.state.name, message: nil)
 
-  init(_ output: Output) {
+  init(_ output: Output, _ options: WatchOptions) {
     self.output = output
+    self.options = options
+    commands = options.execution.map { CommandRunner($0.command) }
   }
 
   /// Prints an event. Call this method on the queue.
   func print(_ event: CollectionEvent<JSONElement>) {
-    output.line { line in
-      switch event {
-      case .initial(let elements, let revision):
-        EventLine.appendInitial(elements, revision: revision, to: &line)
-      case .change(let change): EventLine.append(change, to: &line)
-      }
-    }
-    if let key = duplicates.firstNew(after: event) { DuplicateKeys.warn(key) }
+    defer { if let key = duplicates.firstNew(after: event) { DuplicateKeys.warn(key) } }
+    let isInitial = if case .initial = event { true } else { false }
+    if isInitial, options.printsChangesOnly { return }
+    guard let commands else { return output.line { append(event, to: &$0) } }
+    if isInitial, options.execution?.includesInitial != true { return }
+    var input = LineBuffer()
+    append(event, to: &input)
+    commands.run(for: event, input: input.bytes)
   }
 
-  /// Prints a status after all pending events, if its state differs from the last one.
+  private func append(_ event: CollectionEvent<JSONElement>, to line: inout LineBuffer) {
+    switch (options.format, event) {
+    case (.json, .initial(let elements, let revision)):
+      EventLine.appendInitial(elements, revision: revision, to: &line)
+    case (.json, .change(let change)) where options.printsSnapshots:
+      EventLine.appendInitial(change.after, revision: change.revision, to: &line)
+    case (.json, .change(let change)): EventLine.append(change, to: &line)
+    case (.text, .initial(let elements, _)): EventText.append(elements, to: &line)
+    case (.text, .change(let change)) where options.printsSnapshots:
+      EventText.append(change.after, to: &line)
+    case (.text, .change(let change)):
+      let isColored = commands == nil && output.isColorTerminal
+      EventText.append(
+        change.changeset, from: change.before, to: change.after, isColored: isColored, to: &line)
+    }
+  }
+
+  /// Prints a status after all pending events, if it differs from the last one.
   ///
-  /// - Parameter pending: The change that a guard has refused. The state is then `held`, unless the source has failed.
+  /// - Parameter pending: The change that a guard has refused. The state is then `held`, unless the
+  ///   source has failed.
   func post(_ status: SourceStatus, _ pending: ChangeGuard<JSONElement>.PendingChange?) {
     afterPendingEvents { [self] in
       let held = status.error == nil ? pending : nil
-      let name = held == nil ? status.state.name : "held"
-      guard name != state || held?.reason != reason else { return }
-      (state, reason) = (name, held?.reason)
+      let new = ShownStatus(status, heldFor: held?.reason)
+      guard new != shown else { return }
+      shown = new
+      // The output belongs to the command.
+      if commands != nil { return Program.report(new.description) }
       output.line { line in
-        if let held {
+        switch (options.format, held) {
+        case (.text, _): line.append("\(new)\n")
+        case (.json, let held?):
           EventLine.append(held.change.changeset, heldFor: held.reason, to: &line)
-        } else {
-          EventLine.append(status, to: &line)
+        case (.json, nil):
+          EventLine.append(state: new.state, message: new.message, to: &line)
         }
       }
     }
@@ -72,4 +98,28 @@ final class EventPrinter: @unchecked Sendable {
     // runs.
     queue.async { [queue] in queue.async(execute: work) }
   }
+}
+
+/// A status as the reader of the output knows it.
+private struct ShownStatus: Equatable, CustomStringConvertible {
+  let state: String
+  let message: String?
+
+  init(state: String, message: String?) {
+    self.state = state
+    self.message = message
+  }
+
+  init(_ status: SourceStatus, heldFor reason: String?) {
+    if let reason {
+      self.init(state: "held", message: reason)
+    } else {
+      // Other remarks, such as one on polling, do not concern the contents.
+      let remarks = status.diagnostics.filter { ["malformed-lines", "no-match"].contains($0.code) }
+      let message = status.error?.message ?? remarks.map(\.message).joined(separator: " ")
+      self.init(state: status.state.name, message: message.isEmpty ? nil : message)
+    }
+  }
+
+  var description: String { [state, message].compactMap(\.self).joined(separator: ": ") }
 }

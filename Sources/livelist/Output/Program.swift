@@ -1,10 +1,34 @@
 import Foundation
+import SwappablePrimitives
 
 /// Functions for the process as a whole.
 enum Program {
+  private struct End: Sendable {
+    var isEnding = false
+    var action: (@Sendable () -> Void)?
+  }
+
+  private static let state = Locked(End())
+
+  /// Sets a closure that is called before the program exits.
+  static func atEnd(_ action: @escaping @Sendable () -> Void) {
+    state.withLock { $0.action = action }
+  }
+
   /// Exits immediately. No buffered output is lost, because output is never buffered between calls.
   static func end(_ status: Int32 = 0) -> Never {
+    let (isFirst, action) = state.withLock { state in
+      defer { state.isEnding = true }
+      return (!state.isEnding, state.action)
+    }
+    guard isFirst else { waitForEnd() }
+    action?()
     _exit(status)
+  }
+
+  /// Waits until another thread ends the program.
+  static func waitForEnd() -> Never {
+    while true { pause() }
   }
 
   static func end(with error: LivelistError) -> Never {
@@ -61,6 +85,18 @@ struct LivelistError: Error {
   }
 }
 
+/// An error of the operating system.
+struct SystemError: Error {
+  let message: String
+
+  /// - Parameters:
+  ///   - code: The number of the error.
+  ///   - operation: The text before the reason.
+  init(_ code: Int32, _ operation: String = "") {
+    message = operation + String(cString: strerror(code))
+  }
+}
+
 /// The end of the program because of a signal or a closed output. Lines are always completed.
 enum Interruption {
   private static var signals: sigset_t {
@@ -68,6 +104,8 @@ enum Interruption {
     sigemptyset(&signals)
     sigaddset(&signals, SIGINT)
     sigaddset(&signals, SIGTERM)
+    // The terminal is gone. A program that ignores this signal, for example below `nohup`, never receives it.
+    sigaddset(&signals, SIGHUP)
     return signals
   }
 

@@ -7,8 +7,6 @@ import Foundation
 final class LineReader: @unchecked Sendable {
   // Sendable: the variables are accessed on the serial queue only.
 
-  private static let chunkSize = 1 << 18
-
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "livelist.input")
   private var bytes: [UInt8] = []
@@ -55,23 +53,33 @@ final class LineReader: @unchecked Sendable {
       searched -= start
       start = 0
     }
-    let count = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: LineReader.chunkSize))
-    let read = bytes.withUnsafeMutableBytes { bytes in
-      Foundation.read(descriptor, bytes.baseAddress.map { $0 + count }, LineReader.chunkSize)
+    // Standard input that cannot be read has no more lines.
+    isAtEnd = (try? bytes.append(readingFrom: descriptor)) != true
+  }
+}
+
+extension [UInt8] {
+  private static let chunkSize = 1 << 18
+
+  /// Waits for bytes of a file descriptor, and appends them.
+  ///
+  /// - Returns: A Boolean value that indicates whether more bytes may follow.
+  mutating func append(readingFrom descriptor: Int32) throws(SystemError) -> Bool {
+    let old = count
+    append(contentsOf: repeatElement(0, count: Self.chunkSize))
+    let (read, code) = withUnsafeMutableBytes { bytes in
+      let read = Foundation.read(descriptor, bytes.baseAddress.map { $0 + old }, Self.chunkSize)
+      return (read, errno)
     }
-    let code = errno
-    bytes.removeLast(LineReader.chunkSize - max(read, 0))
-    if read == 0 {
-      isAtEnd = true
-    } else if read < 0 {
-      switch code {
-      case EINTR: return
-      case EAGAIN, EWOULDBLOCK:
-        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        poll(&request, 1, -1)
-      default: isAtEnd = true
-      }
+    removeLast(Self.chunkSize - Swift.max(read, 0))
+    if read >= 0 { return read > 0 }
+    switch code {
+    case EINTR: return true
+    case EAGAIN, EWOULDBLOCK:
+      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      poll(&request, 1, -1)
+      return true
+    default: throw SystemError(code)
     }
   }
 }

@@ -23,6 +23,8 @@ final class LinesDataSource: DataSource {
     self.descriptor = descriptor
     self.key = key
     collection = contents.collection
+    collection.describe(as: LinesDataSource.self, location: "standard input")
+    collection.describe(mode: "streamed", "Each line is applied when it arrives.")
   }
 
   func start() {
@@ -78,7 +80,6 @@ private struct LiveFoldedList {
       status = SourceStatus(reported: state, message)
       if revision != nil { contents.setStatus(status) }
     case .initial(let initial):
-      guard revision == nil else { throw .repeatedInitial }
       revision = initial.revision
       contents.publish(initial.elements, status: status)
     case .change(let change):

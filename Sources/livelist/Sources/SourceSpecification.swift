@@ -1,108 +1,197 @@
-import FileSources
+import FileWatching
 import Foundation
-import ObservableCollections
-import ReactiveSignals
-import RemoteSources
-import SQLiteSources
-import SwappableSources
+import SwappablePrimitives
 
 /// A source of elements, as given on the command line.
 struct SourceSpecification: Sendable, Equatable {
-  enum Kind: Sendable, Equatable {
-    case json(path: String)
-    case jsonLines(path: String)
-    case sqlite(path: String, sql: String)
+  /// A format of files and of standard input.
+  enum Format: Sendable, Equatable {
+    /// A JSON array.
+    case json
+    /// One JSON value on each line.
+    case jsonLines
+  }
+
+  indirect enum Kind: Sendable, Equatable {
+    case file(path: String, Format)
+    /// All files whose paths match a pattern.
+    case files(PathPattern, Format)
+    case query(path: String, sql: String)
+    case table(path: String, name: String)
     /// A list that another process serves on a socket.
     case live(path: String, list: String)
+    /// A pipe or standard input, read to its end. Without a format, the contents tell the format.
+    case pipe(path: String, Format?)
     /// The events on standard input.
-    case lines
+    case events
+    /// Several sources as one list, in their order.
+    case several([SourceSpecification])
   }
+
+  /// The use of standard input that a command allows.
+  enum Input {
+    case none
+    /// As a list.
+    case list
+    /// As a list, or as the events that `watch` writes.
+    case events
+  }
+
+  /// The path of standard input.
+  static let standardInput = "/dev/stdin"
 
   /// The text on the command line.
   let text: String
   let kind: Kind
 
-  /// Parses `json:PATH`, `jsonl:PATH`, `sqlite:PATH?SQL` or `live:unix:PATH#NAME`.
+  /// Parses a source.
   ///
   /// - Parameters:
   ///   - text: The text on the command line.
-  ///   - allowsLines: A Boolean value that indicates whether `lines:-` is allowed as well.
-  init(_ text: String, allowsLines: Bool = false) throws(LivelistError) {
+  ///   - input: The use of standard input that the command allows.
+  init(_ text: String, allowing input: Input = .none) throws(LivelistError) {
     self.text = text
     guard !text.utf8.contains(0) else {
       throw .usage("the source \"\(text)\" contains a NUL character; remove it")
     }
-    if let path = try SourceSpecification.path(in: text, after: "json:") {
-      kind = .json(path: path)
-    } else if let path = try SourceSpecification.path(in: text, after: "jsonl:") {
-      kind = .jsonLines(path: path)
-    } else if let rest = SourceSpecification.rest(of: text, after: "sqlite:") {
-      kind = try SourceSpecification.sqlite(rest, in: text)
-    } else if let rest = SourceSpecification.rest(of: text, after: "live:") {
-      kind = try SourceSpecification.live(rest, in: text)
-    } else if let rest = SourceSpecification.rest(of: text, after: "lines:") {
-      guard rest == "-" else {
-        throw .usage(
-          "unknown source \"\(text)\"; use lines:- for the events on standard input")
-      }
-      guard allowsLines else {
-        throw .usage(
-          "only livelist view supports the source lines:-; "
-            + "use json:PATH, jsonl:PATH, sqlite:PATH?SQL or live:unix:PATH#NAME")
-      }
-      kind = .lines
-    } else {
+    kind = try SourceParser(text: text).kind()
+    switch kind {
+    case .pipe where readsInput && input == .none:
       throw .usage(
-        "unknown source \"\(text)\"; use json:PATH for a file with a JSON array, "
-          + "jsonl:PATH for a file with a JSON value on each line, sqlite:PATH?SQL for a query, "
-          + "or live:unix:PATH#NAME for a list that another process serves")
+        "\"\(text)\" is standard input, which this command needs itself; use a file, a named pipe, "
+          + "or <(command)")
+    case .events where input != .events:
+      throw .usage("only livelist view supports the source lines:-; \(SourceParser.kindsHint)")
+    default: break
     }
   }
 
+  /// Parses the operands of a command. Several sources are one list, in their order.
+  init(operands words: Arguments, allowing input: Input = .none) throws(LivelistError) {
+    try words.checkCount(1..., "needs a source")
+    if words.operands.count == 1 {
+      self = try SourceSpecification(words.operands[0], allowing: input)
+      return
+    }
+    var parts: [SourceSpecification] = []
+    for word in words.operands { parts.append(try SourceSpecification(word)) }
+    text = words.operands.joined(separator: " ")
+    kind = .several(parts)
+  }
+
+  /// A Boolean value that indicates whether the source reads standard input.
+  var readsInput: Bool {
+    switch kind {
+    case .events: true
+    case .pipe(let path, _): path == SourceSpecification.standardInput
+    case .several(let parts): parts.contains(where: \.readsInput)
+    case .file, .files, .query, .table, .live: false
+    }
+  }
+
+  /// A Boolean value that indicates whether elements are identified without the option `--key`.
+  var hasOwnKey: Bool {
+    switch kind {
+    case .query, .table, .live: true
+    case .file, .files, .pipe, .events: false
+    case .several(let parts): parts.allSatisfy(\.hasOwnKey)
+    }
+  }
+}
+
+/// A parser of sources: with a scheme such as `json:`, or as a path, whose kind is guessed.
+private struct SourceParser {
+  let text: String
+
+  static let kindsHint =
+    "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
+    + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
+    + "or live:unix:PATH#NAME for a list that another process serves"
+
+  func kind() throws(LivelistError) -> SourceSpecification.Kind {
+    if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
+    if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
+    if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
+    if let rest = rest(after: "sqlite:") { return try database(rest) }
+    if let rest = rest(after: "live:") { return try live(rest) }
+    if let rest = rest(after: "lines:") {
+      guard rest == "-" else {
+        throw .usage("unknown source \"\(text)\"; use lines:- for the events on standard input")
+      }
+      return .events
+    }
+    return try guessed()
+  }
+
   // Compare bytes: a combining mark after the colon would make it a different character.
-  private static func rest(of text: String, after scheme: String) -> String? {
+  private func rest(after scheme: String) -> String? {
     guard text.utf8.starts(with: scheme.utf8) else { return nil }
     return String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self)
   }
 
-  private static func path(in text: String, after scheme: String) throws(LivelistError) -> String? {
-    guard let path = rest(of: text, after: scheme) else { return nil }
+  private func file(
+    _ path: String, _ format: SourceSpecification.Format, scheme: String
+  ) throws(LivelistError) -> SourceSpecification.Kind {
     guard !path.isEmpty else {
       throw .usage("the source \"\(text)\" has no path; use \(scheme)PATH")
     }
-    return path
+    if path == "-" { return .pipe(path: SourceSpecification.standardInput, format) }
+    if isPipe(path) { return pipe(path, format) }
+    // A file whose name contains such characters is meant as it is.
+    if !exists(path), let pattern = PathPattern(path) { return .files(pattern, format) }
+    return .file(path: path, format)
   }
 
-  private static func live(_ rest: String, in text: String) throws(LivelistError) -> Kind {
-    guard let place = Self.rest(of: rest, after: "unix:"),
-      let mark = place.utf8.lastIndex(of: UInt8(ascii: "#")), mark != place.utf8.startIndex,
-      case let list = place.utf8[place.utf8.index(after: mark)...], !list.isEmpty
+  private func live(_ rest: String) throws(LivelistError) -> SourceSpecification.Kind {
+    let scheme = "unix:"
+    let place = rest.utf8.dropFirst(scheme.utf8.count)
+    guard rest.hasPrefix(scheme), let mark = place.lastIndex(of: UInt8(ascii: "#")),
+      mark != place.startIndex, case let list = place[place.index(after: mark)...], !list.isEmpty
     else {
       throw .usage("the source \"\(text)\" has no socket or no name; use live:unix:PATH#NAME")
     }
     return .live(
-      path: String(decoding: place.utf8[..<mark], as: UTF8.self),
+      path: String(decoding: place[..<mark], as: UTF8.self),
       list: String(decoding: list, as: UTF8.self))
   }
 
-  private static func sqlite(_ rest: String, in text: String) throws(LivelistError) -> Kind {
-    let parts = rest.utf8.split(
-      separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false
-    ).map { String(decoding: $0, as: UTF8.self) }
-    guard !parts[0].isEmpty else {
-      throw .usage("the source \"\(text)\" has no path; use sqlite:PATH?SQL")
+  // MARK: Databases
+
+  /// Parses `PATH?SQL`, `PATH#TABLE` or `PATH`.
+  private func database(_ rest: String) throws(LivelistError) -> SourceSpecification.Kind {
+    if let table = table(in: rest) { return table }
+    let (path, sql) = SourceParser.split(rest, at: "?")
+    guard !path.isEmpty else {
+      throw .usage("the source \"\(text)\" has no path; use sqlite:PATH#TABLE or sqlite:PATH?SQL")
     }
-    if let path = existingPathWithQuestionMark(in: rest, first: parts[0]) {
+    if let longer = existingPathWithQuestionMark(in: rest, first: path) {
       throw .usage(
-        "the path \"\(path)\" contains a \"?\", but the first \"?\" ends the path; "
+        "the path \"\(longer)\" contains a \"?\", but the first \"?\" ends the path; "
           + "rename the file, or use a symbolic link without \"?\" in its name")
     }
-    guard parts.count == 2, !parts[1].allSatisfy(\.isWhitespace) else {
-      throw .usage(
-        "the source \"\(text)\" has no query; append one to the path, "
-          + "for example sqlite:\(parts[0])?SELECT * FROM …")
+    guard let sql, !sql.allSatisfy(\.isWhitespace) else {
+      throw .usage("the source \"\(text)\" has no query; \(DatabaseTables.hint(path: path))")
     }
-    return .sqlite(path: parts[0], sql: parts[1])
+    return .query(path: path, sql: sql)
+  }
+
+  /// Parses `PATH#TABLE`. A number sign in a query, or in the path of a file, does not count.
+  private func table(in rest: String) -> SourceSpecification.Kind? {
+    if exists(rest) { return nil }
+    let parts = rest.split(separator: "#", omittingEmptySubsequences: false)
+    // The name of the file and that of the table may contain the character, too.
+    let paths = parts.indices.dropLast().map { parts[...$0].joined(separator: "#") }
+    guard let path = paths.first(where: exists) ?? paths.first, !path.isEmpty,
+      !path.utf8.contains(UInt8(ascii: "?")) || exists(path),
+      case let name = rest.dropFirst(path.count + 1), !name.isEmpty
+    else { return nil }
+    return .table(path: path, name: String(name))
+  }
+
+  /// Returns the parts before and after the first occurrence of a character.
+  private static func split(_ text: String, at mark: Character) -> (String, String?) {
+    let parts = text.split(separator: mark, maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
   }
 
   /// Returns the path of an existing file that contains a question mark, if the user probably meant
@@ -110,175 +199,135 @@ struct SourceSpecification: Sendable, Equatable {
   ///
   /// That is the case if the part before the first question mark is not a file, but a longer part
   /// is.
-  private static func existingPathWithQuestionMark(in rest: String, first: String) -> String? {
-    let files = FileManager.default
-    guard !files.fileExists(atPath: first) else { return nil }
+  private func existingPathWithQuestionMark(in rest: String, first: String) -> String? {
+    guard !exists(first) else { return nil }
     let bytes = Array(rest.utf8)
     let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
     return (marks.dropFirst() + [bytes.count]).lazy
       .map { String(decoding: bytes[..<$0], as: UTF8.self) }
-      .first { $0.utf8.count > first.utf8.count && files.fileExists(atPath: $0) }
-  }
-}
-
-// MARK: Opening
-
-extension SourceSpecification {
-  /// Creates the data source, behind a guard if there is one.
-  func open(
-    key: String?, guardedBy changeGuard: ChangeGuard<JSONElement>?
-  ) throws(LivelistError) -> any DataSource<JSONElement> {
-    let source = try open(key: key)
-    guard let changeGuard else { return source }
-    return source.guarded(by: changeGuard)
+      .first { $0.utf8.count > first.utf8.count && exists($0) }
   }
 
-  /// Creates the data source. The file need not exist yet.
-  ///
-  /// - Parameter key: The field that identifies elements. If it is `nil`, the first column of a
-  ///   query or the whole element of a file identifies them.
-  func open(key: String?) throws(LivelistError) -> any DataSource<JSONElement> {
-    switch kind {
-    case .json(let path):
-      return JSONFileDataSource<JSONElement>(path: path, key: key)
-    case .jsonLines(let path):
-      return JSONLinesDataSource<JSONElement>(path: path, key: key)
-    case .live(let path, let list):
-      return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: key)
-    case .lines: return LinesDataSource(descriptor: STDIN_FILENO, key: key)
-    case .sqlite(let path, let sql):
-      do throws(SQLiteError) {
-        return try SQLiteDataSource(path: path, sql: sql, uniqueColumnNames: true) { row in
-          try SQLiteElements.element(of: row, key: key)
-        }
-      } catch {
-        throw LivelistError(error)
+  // MARK: Paths without a scheme
+
+  /// Guesses the kind of a path: by its ending, or else by its contents.
+  private func guessed() throws(LivelistError) -> SourceSpecification.Kind {
+    if exists(text) { return try kind(ofFile: text) }
+    for mark: Character in ["?", "#"] {
+      let (path, rest) = SourceParser.split(text, at: mark)
+      guard rest != nil, !path.isEmpty else { continue }
+      if fileKind(byEnding: path) == .database
+        || exists(path) && fileKind(byContents: path) == .database
+      {
+        return try database(text)
       }
     }
+    if let pattern = PathPattern(text) {
+      guard let format = fileKind(byEnding: text)?.format else {
+        throw .usage(
+          "the kind of the files \"\(text)\" is not known by an ending; "
+            + "use json:\(text) or jsonl:\(text)")
+      }
+      return .files(pattern, format)
+    }
+    switch fileKind(byEnding: text) {
+    case .database: return try database(text)
+    case .json: return .file(path: text, .json)
+    case .jsonLines: return .file(path: text, .jsonLines)
+    case nil: throw .usage("\"\(text)\" is no file and no source; \(SourceParser.kindsHint)")
+    }
+  }
+
+  private func kind(ofFile path: String) throws(LivelistError) -> SourceSpecification.Kind {
+    if isPipe(path) { return pipe(path, fileKind(byEnding: path)?.format) }
+    if isDirectory(path) {
+      throw .usage(
+        "\"\(path)\" is a directory; use a file in it, or a pattern such as '\(path)/*.json'")
+    }
+    switch fileKind(byEnding: path) ?? fileKind(byContents: path) {
+    case .database: return try database(path)
+    case .json: return .file(path: path, .json)
+    case .jsonLines: return .file(path: path, .jsonLines)
+    case nil:
+      throw .usage(
+        "the kind of \"\(path)\" is not known by its ending or contents; \(SourceParser.kindsHint)")
+    }
+  }
+
+  private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  private func isDirectory(_ path: String) -> Bool {
+    var isDirectory: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+      && isDirectory.boolValue
+  }
+
+  /// Returns a pipe. Some paths, such as `/dev/fd/0`, lead to standard input.
+  private func pipe(
+    _ path: String, _ format: SourceSpecification.Format?
+  ) -> SourceSpecification.Kind {
+    var (pipe, input) = (stat(), stat())
+    let isInput =
+      stat(path, &pipe) == 0 && fstat(STDIN_FILENO, &input) == 0 && pipe.st_dev == input.st_dev
+      && pipe.st_ino == input.st_ino
+    return .pipe(path: isInput ? SourceSpecification.standardInput : path, format)
+  }
+
+  /// Returns a Boolean value that indicates whether a path leads to a pipe, socket or device.
+  private func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }
 }
 
-extension DataSource<JSONElement> {
-  /// Waits until the source is loaded, and returns its contents.
-  func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
-    do {
-      return try await loaded()
-    } catch {
-      throw LivelistError(cannotLoad: error)
+/// The kind of a file.
+private enum FileKind {
+  case json
+  case jsonLines
+  case database
+
+  var format: SourceSpecification.Format? {
+    switch self {
+    case .json: .json
+    case .jsonLines: .jsonLines
+    case .database: nil
     }
   }
 }
 
-extension SwappableContainer<JSONElement> {
-  /// Swaps to a source, and waits for the outcome, or until the guard refuses the change.
-  ///
-  /// - Parameters:
-  ///   - key: The field that identifies elements.
-  ///   - changeGuard: The guard of the swap, and of the new source.
-  /// - Returns: The new source.
-  @discardableResult
-  func swap(
-    to specification: SourceSpecification, key: String?,
-    guardedBy changeGuard: ChangeGuard<JSONElement>? = nil
-  ) async throws(LivelistError) -> any DataSource<JSONElement> {
-    let source: any DataSource<JSONElement>
-    do throws(LivelistError) {
-      source = try specification.open(key: key, guardedBy: changeGuard)
-    } catch {
-      throw .input("cannot swap to \(specification.text): \(error.message)")
-    }
-    switch await outcomeOrHold(of: swap(to: source, guardedBy: changeGuard)) {
-    case .swapped, .unchanged, nil: return source
-    case .failed(let error):
-      throw .input(
-        "cannot swap to \(specification.text): \(LivelistError(cannotLoad: error).message)")
-    case .superseded, .cancelled, .cycle:
-      throw .input("cannot swap to \(specification.text): the swap was canceled")
-    }
-  }
-
-  /// Returns the outcome of a swap, or `nil` as soon as its change is refused.
-  private func outcomeOrHold(of swap: SwapHandle) async -> SwapHandle.Outcome? {
-    let (ends, end) = AsyncStream.makeStream(of: SwapHandle.Outcome?.self)
-    let observation = pendingChange.observe { if $0 != nil { end.yield(nil) } }
-    let waiting = Task { end.yield(await swap.outcome) }
-    defer { withExtendedLifetime((observation, waiting)) {} }
-    for await first in ends { return first }
-    return nil
+/// Returns the kind of a file with the ending of a path, if it is known.
+private func fileKind(byEnding path: String) -> FileKind? {
+  let parts = path.split(separator: "/").last?.split(separator: ".") ?? []
+  // A name without a point has no ending.
+  guard parts.count > 1 else { return nil }
+  return switch parts.last?.lowercased() {
+  case "json": .json
+  case "jsonl", "ndjson", "log": .jsonLines
+  case "db", "sqlite", "sqlite3", "db3": .database
+  default: nil
   }
 }
 
-extension LivelistError {
-  /// Creates the error for a source that cannot be loaded.
-  init(cannotLoad error: any Error) {
-    switch (error as? SourceError)?.underlying {
-    case let underlying as SQLiteError: self.init(underlying)
-    case let underlying? where (error as? SourceError)?.code == "file-missing":
-      // The source would continue to wait for the file, but the program does not.
-      self = .input("\(underlying); check the path, or create the file first")
-    default: self = .input("\(error)")
-    }
-  }
-
-  /// Creates the error for a SQLite error.
-  ///
-  /// The advice of a `SQLiteError` is for programmers. This error has advice for users of the
-  /// program.
-  fileprivate init(_ error: SQLiteError) {
-    var error = error
-    switch error.code {
-    case .writes: error.help = "use a SELECT statement"
-    case .severalStatements: error.help = "use a single SELECT statement"
-    case .arguments:
-      error.help = "write the values into the SQL, because livelist binds no arguments"
-    case .decoding: error.help = "change the query, or the field of --key"
-    default: break
-    }
-    self = .input(error.description)
-  }
+/// Returns the kind of a file by its first bytes, if it is known.
+private func fileKind(byContents path: String) -> FileKind? {
+  guard let file = try? FileAccess.live.open(path).get(),
+    let bytes = try? file.bytes(from: 0, count: 4096).get()
+  else { return nil }
+  if bytes.starts(with: "SQLite format 3\0".utf8) { return .database }
+  return SourceSpecification.Format(startingWith: bytes)
+    .map { $0 == .json ? .json : .jsonLines } ?? (bytes.isEmpty ? .jsonLines : nil)
 }
 
-// MARK: SQLite
-
-/// The conversion of rows to JSON objects, with members in the order of the columns.
-private enum SQLiteElements {
-  /// - Parameter key: The column that identifies rows, or `nil` for the first column.
-  static func element(of row: SQLiteRow, key: String?) throws -> JSONElement {
-    // SQLite ignores the case of column names. JSON does not ignore the case of member names.
-    if let key, !row.columnNames.contains(where: { $0.utf8.elementsEqual(key.utf8) }) {
-      throw MissingKeyColumnError(key: key, columns: row.columnNames)
+extension SourceSpecification.Format {
+  /// Guesses the format of a text by its first bytes. Returns `nil` if it is not JSON.
+  init?(startingWith bytes: [UInt8]) {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = bytes.starts(with: mark) ? bytes[3...] : bytes[...]
+    switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
+    case UInt8(ascii: "["): self = .json
+    case let byte? where "{\"-0123456789tfn".utf8.contains(byte): self = .jsonLines
+    default: return nil
     }
-    let members = zip(row.columnNames, row.values).map { (name: $0, value: scalar($1)) }
-    return try JSONElement(members: members, key: key ?? row.columnNames.first)
-  }
-
-  private static func scalar(_ value: SQLiteValue) -> JSONElement.Scalar {
-    switch value {
-    case .null: .null
-    case .integer(let number): .integer(number)
-    case .real(let number): .number(text(of: number))
-    case .text(let text): .string(text)
-    case .blob(let bytes): .string(Data(bytes).base64EncodedString())
-    }
-  }
-
-  /// Returns the shortest digits that represent the number exactly.
-  ///
-  /// They always contain a point or an exponent. Therefore, a real is never read as an integer.
-  private static func text(of number: Double) -> String {
-    // SQLite writes infinities in this form, too, and reads it as infinity.
-    if number.isInfinite { return number < 0 ? "-9e999" : "9e999" }
-    return number.description
-  }
-}
-
-/// An error for a query without a column that has the name of the key.
-private struct MissingKeyColumnError: Error, CustomStringConvertible {
-  let key: String
-  let columns: [String]
-
-  var description: String {
-    "the key column \"\(key)\" is missing; the columns are "
-      + columns.joined(separator: ", ")
   }
 }

@@ -13,9 +13,10 @@ struct View {
 
   @MainActor
   func run() async throws(LivelistError) {
-    let sources = ViewSources(key: options.key)
+    let sources = ViewSources(options.sources)
     let source = try sources.open(options.source)
     let contents = try await source.loadedSnapshot()
+    options.selection.reportUnknownFields(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
     guard TerminalCapabilities.current != .none else { return printOnce(source) }
     let screen: TerminalScreen
@@ -26,7 +27,7 @@ struct View {
     }
     defer { screen.close() }
     let session = ViewSession(
-      source, sources, screen, title: options.source.text, groupField: options.groupField)
+      source, sources, screen, options)
     await session.run()
   }
 
@@ -45,10 +46,10 @@ struct View {
 
   /// Prints the list once, for an output that is not a terminal.
   private func printOnce(_ source: any DataSource<JSONElement>) {
-    let contents = source.snapshot
+    let shown = options.selection.applied(to: source)
     var columns = ViewColumns()
-    for element in contents { columns.record(element) }
-    let lines = ViewArrangement(source, groupedBy: options.groupField).lines
+    for element in shown.snapshot { columns.record(element) }
+    let lines = ViewArrangement(shown, groupedBy: options.groupField).lines
     var state = TerminalListState(columns: columns.columns(nil), header: ViewGroup.header)
     state.apply(.initial(lines.snapshot, revision: 0))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }
@@ -58,26 +59,32 @@ struct View {
 /// The creation of data sources for a view.
 @MainActor
 final class ViewSources {
-  private let key: String?
+  private let options: SourceOptions
   /// The source of standard input, which can be read only once.
-  private var lines: LinesDataSource?
+  private var input: (kind: SourceSpecification.Kind, source: any DataSource<JSONElement>)?
 
-  init(key: String?) {
-    self.key = key
+  init(_ options: SourceOptions) {
+    self.options = options
   }
 
   func open(_ specification: SourceSpecification) throws(LivelistError) -> any DataSource<
     JSONElement
   > {
-    guard case .lines = specification.kind else { return try specification.open(key: key) }
+    guard specification.readsInput else { return try specification.open(options) }
     // Otherwise, the source would consume the keys.
     guard isatty(STDIN_FILENO) == 0 else {
       throw .input(
         "standard input is a terminal, and its keys are commands of the view; "
           + "pipe events into the view: livelist watch SOURCE | livelist view lines:-")
     }
-    let source = lines ?? LinesDataSource(descriptor: STDIN_FILENO, key: key)
-    lines = source
+    if let input {
+      guard input.kind == specification.kind else {
+        throw .input("standard input is read already, as another kind of source")
+      }
+      return input.source
+    }
+    let source = try specification.open(options)
+    input = (specification.kind, source)
     return source
   }
 }

@@ -2,14 +2,13 @@ import FileSources
 import ObservableCollections
 import ReactiveSignals
 
-/// A live list of the rows of a source that contain a text, in an order.
+/// A live list of the rows of a source that match a filter, in an order.
 ///
-/// The list is derived once. The text and the order are parameters that can change.
+/// The list is derived once. The filter and the order are parameters that can change.
 struct ViewArrangement: Sendable {
   /// The values of the parameters.
   struct Parameters: Sendable, Equatable {
-    /// The text that the rows contain, or an empty string for all rows.
-    var filter = ""
+    var filter = ViewFilter("")
     /// The order, or `nil` for the order of the source.
     var order: ViewOrder?
   }
@@ -18,7 +17,7 @@ struct ViewArrangement: Sendable {
   let rows: LiveCollection<ViewRow>
   /// The rows, with a header before those of each group.
   let lines: LiveCollection<ViewLine>
-  private let pattern = Property(ViewPattern(""))
+  private let filter = Property(ViewFilter(""))
   private let order = Property(ViewArrangement.sourceOrder)
 
   /// The order in which all rows are equal. Therefore, the rows keep the order of the source.
@@ -33,7 +32,7 @@ struct ViewArrangement: Sendable {
     rows =
       source
       .map { ViewRow($0) }
-      .filter(by: pattern, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
+      .filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
       .sorted(by: order)
     lines =
       if let field {
@@ -52,10 +51,10 @@ struct ViewArrangement: Sendable {
   ///   - old: The current values.
   ///   - new: The new values.
   /// - Complexity: O(*n* log *n*) for a new order, which is less if the rows are nearly in order;
-  ///   otherwise O(*n*), or O(*m*) for *m* shown rows if the text is extended.
+  ///   otherwise O(*n*), or O(*m*) for *m* shown rows if a text is extended.
   func change(from old: Parameters, to new: Parameters) {
     withTransaction {
-      if old.filter != new.filter { pattern.value = ViewPattern(new.filter) }
+      if old.filter != new.filter { filter.value = new.filter }
       if old.order != new.order { order.value = order(new.order, after: old.order) }
     }
   }
@@ -66,5 +65,42 @@ struct ViewArrangement: Sendable {
     if new.column == old?.column { return order.value.reversed }
     let ascending = ViewSortColumn(new.column).order
     return new.isDescending ? ascending.reversed : ascending
+  }
+}
+
+/// A filter of the rows: a text that they contain, or a condition on one of their fields.
+enum ViewFilter: Sendable, Equatable {
+  case text(ViewPattern)
+  case condition(ElementCondition)
+
+  /// Creates a filter.
+  ///
+  /// - Parameters:
+  ///   - text: The text that the user has typed. It is a condition if the list has a column for its field.
+  ///   - titles: The titles of the columns.
+  init(_ text: String, titles: [String] = []) {
+    if let condition = try? ElementCondition(text), condition.isInColumn(of: titles) {
+      self = .condition(condition)
+    } else {
+      self = .text(ViewPattern(text))
+    }
+  }
+
+  func matches(_ element: JSONElement) -> Bool {
+    switch self {
+    case .text(let pattern): pattern.matches(element)
+    case .condition(let condition): condition.matches(element)
+    }
+  }
+
+  /// Returns the effect if this filter is replaced by another one.
+  func effect(of new: ViewFilter) -> FilterEffect {
+    switch (self, new) {
+    case (.text(let old), .text(let new)): old.effect(of: new)
+    case (.text(ViewPattern("")), .condition): .narrowing
+    case (.condition, .text(ViewPattern(""))): .widening
+    case (.condition(let old), .condition(let new)): old.effect(of: new)
+    case (.text, .condition), (.condition, .text): .any
+    }
   }
 }

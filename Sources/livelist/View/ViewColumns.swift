@@ -4,7 +4,7 @@ import TerminalViews
 /// The columns of a list of JSON values: one for each member, and one for values without members.
 struct ViewColumns: Equatable {
   /// The heading of the column for values without members.
-  private static let valueTitle = "value"
+  static let valueTitle = "value"
 
   /// The names of the members, in the order of their first occurrence.
   private(set) var names: [String] = []
@@ -61,9 +61,28 @@ struct ViewColumns: Equatable {
   /// Returns the text of a value: the characters of a string, and the JSON text of any other value.
   static func text(of value: JSONElement) -> String { value.string ?? value.description }
 
-  /// Returns the value of an element in a column.
+  /// Returns the value of an element in a column, or of a nested member.
+  ///
+  /// - Parameter column: The title of a column, or the names on the path to a nested member, separated by points.
   static func value(of element: JSONElement, in column: String) -> JSONElement? {
     if let value = element[column] { return value }
-    return element.kind != .object && column == valueTitle ? element : nil
+    if element.kind != .object {
+      return column == "." || withoutPoint(column) == valueTitle ? element : nil
+    }
+    return column.utf8.contains(UInt8(ascii: ".")) ? nested(withoutPoint(column), in: element) : nil
+  }
+
+  /// Returns a path without a point at its start, which the language of jq has.
+  static func withoutPoint(_ path: String) -> Substring {
+    path.hasPrefix(".") ? path.dropFirst() : path[...]
+  }
+
+  /// Returns a member, whose name may contain points, or a nested member.
+  private static func nested(_ path: Substring, in element: JSONElement) -> JSONElement? {
+    if let value = element[String(path)] { return value }
+    guard let point = path.firstIndex(of: ".") else { return nil }
+    return element[String(path[..<point])].flatMap {
+      nested(path[path.index(after: point)...], in: $0)
+    }
   }
 }

@@ -2,41 +2,51 @@ import TerminalViews
 
 /// The help that `?` shows.
 enum ViewHelp {
-  private static let lines: [(keys: String, meaning: String)] = [
+  private static let keys: [(String, String)] = [
     ("↑ ↓  k j", "select the row above or below"),
     ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F and Space"),
     ("Home End  g G", "select the first or last row"),
     ("← →  h l", "scroll by a column"),
+    ("Enter", "show all fields of the row; n and p go to the next and previous row, q returns"),
     ("/ n N", "search for a text; find the next or the previous match"),
-    ("f", "show only rows that contain the text as you type it; Esc undoes this"),
+    ("f", "show only rows that match a filter as you type it; Esc undoes this"),
     ("< >", "sort by the previous or next column"),
     ("r  u", "reverse the order; do not sort"),
-    (":swap SOURCE", "swap to json:PATH, jsonl:PATH, sqlite:PATH?SQL or lines:-"),
+    ("i  :info", "show how the source is kept in step"),
+    (
+      ":swap SOURCE",
+      "swap to another source: a file, DATABASE#TABLE, DATABASE?SQL or live:unix:PATH#NAME"
+    ),
     (":sort COLUMN", "sort by a column; add desc for descending order"),
-    (":filter TEXT", "the same as f"),
+    (
+      ":filter FILTER",
+      "the same as f. FIELD=VALUE, or != < <= > >= instead of =, compares a field; FIELD~TEXT and "
+        + "FIELD!~TEXT look for a text in it. Any other filter is a text in any field"
+    ),
+    ("Tab  ↑ ↓", "while you type: complete a command, column or file; recall previous lines"),
     (":NUMBER", "select a row by its number"),
     ("Ctrl-L  Ctrl-Z", "redraw the screen; stop the program (continue with fg)"),
     ("q  Ctrl-C", "quit"),
   ]
 
-  static func frame(for size: TerminalSize) -> TerminalFrame {
-    let bold = TerminalStyle(isBold: true)
-    let width = lines.map { TerminalText.width($0.keys) }.max() ?? 0
-    var shown = [
-      TerminalLine("livelist view: the selected row stays in place", bold), TerminalLine(),
-    ]
-    shown += lines.map { keys, meaning in
-      var line = TerminalLine("  ")
-      let space = String(repeating: " ", count: width - TerminalText.width(keys) + 3)
-      line.append(keys + space, bold)
-      line.append(meaning)
-      return line
+  /// Returns the lines of the help.
+  ///
+  /// - Parameters:
+  ///   - source: The description of the source.
+  ///   - columns: The columns of the screen.
+  static func lines(source: [String], columns: Int) -> [TerminalLine] {
+    func wrapped(_ text: String, _ style: TerminalStyle = .plain) -> [TerminalLine] {
+      TerminalText.wrapped(TerminalText.printable(text), to: columns)
+        .map { TerminalLine($0, style) }
     }
-    shown += [
-      TerminalLine(),
-      TerminalLine("Changed rows are marked for a moment: + inserted, ~ updated, ^ moved."),
-      TerminalLine("Press any key to return."),
-    ]
-    return TerminalFrame(size: size, lines: shown)
+    var lines = wrapped(
+      "livelist view: the selected row stays in place", TerminalStyle(isBold: true))
+    lines += source.flatMap { wrapped($0) } + [TerminalLine()]
+    lines += ViewPager.lines(
+      of: keys.map { ViewPager.Entry(label: $0, text: [(0, $1)]) }, columns: columns)
+    lines += [TerminalLine()]
+    lines += wrapped(
+      "Changed rows are marked for a moment: + inserted, ~ updated, ^ moved.")
+    return lines
   }
 }

@@ -12,6 +12,12 @@ struct ViewModel {
     /// Select the row with a number.
     case select(row: Int)
     case search(String, isBackward: Bool)
+    /// Show the details of the selected row.
+    case showDetail
+    /// Show the details of a row below or above.
+    case step(Int)
+    /// Show how the source is kept in step.
+    case showSource
     /// Apply the current parameters.
     case arrange
     case swap(String)
@@ -24,16 +30,21 @@ struct ViewModel {
     case list
     case prompt(ViewPrompt)
     case help
+    case detail(ViewDetail)
   }
 
   /// The text of the source.
   var source: String
   var columns = ViewColumns()
   private(set) var mode = Mode.list
+  /// The text in place of the list, if there is one.
+  private(set) var pager = ViewPager()
   private(set) var order: ViewOrder?
   /// The text of the filter. While the user types another one, this is the text to go back to.
   private(set) var filter = ""
   private(set) var lastSearch = ""
+  /// The lines that the user has entered in each kind of prompt.
+  private var history: [ViewPrompt.Kind: [String]] = [:]
   /// A message to show until the next key.
   var message: (text: String, isError: Bool)?
   /// The name of the operation in progress.
@@ -46,12 +57,39 @@ struct ViewModel {
   /// Shows an error until the next key.
   mutating func showError(_ text: String) { message = (text, true) }
 
+  /// Shows an element in place of the list.
+  mutating func show(_ detail: ViewDetail) { (mode, pager) = (.detail(detail), ViewPager()) }
+
+  private mutating func showHelp() { (mode, pager) = (.help, ViewPager()) }
+
+  /// Updates the element that is shown in place of the list.
+  mutating func update(_ detail: ViewDetail) { mode = .detail(detail) }
+
+  /// Returns the lines that are shown in place of the list, or `nil` for the list.
+  ///
+  /// - Parameters:
+  ///   - size: The size of the part of the screen that the list would take.
+  ///   - source: A closure that returns a description of the source.
+  mutating func page(for size: TerminalSize, source: () -> [String]) -> [TerminalLine]? {
+    switch mode {
+    case .list, .prompt: return nil
+    case .help:
+      return pager.show(
+        ViewHelp.lines(source: source(), columns: size.columns), height: size.rows)
+    case .detail(var detail):
+      let lines = detail.lines(columns: size.columns)
+      mode = .detail(detail)
+      return pager.show(lines, height: size.rows)
+    }
+  }
+
   /// A Boolean value that indicates whether the user is typing a filter.
   var isTypingFilter: Bool { typedFilter != nil }
 
   /// The filter and the order of the list. A filter takes effect while the user types it.
   var parameters: ViewArrangement.Parameters {
-    ViewArrangement.Parameters(filter: typedFilter ?? filter, order: order)
+    ViewArrangement.Parameters(
+      filter: ViewFilter(typedFilter ?? filter, titles: columns.titles), order: order)
   }
 
   private var typedFilter: String? {
@@ -65,8 +103,12 @@ struct ViewModel {
   mutating func press(_ key: TerminalKey) -> Action? {
     switch mode {
     case .help:
+      if let command = ViewModel.command(key), pager.perform(command) { return nil }
       mode = .list
       return key == .control("c") ? .quit : nil
+    case .detail:
+      message = nil
+      return pressInDetail(key)
     case .prompt(let prompt):
       let old = parameters
       let action = press(key, in: prompt)
@@ -77,20 +119,44 @@ struct ViewModel {
     }
   }
 
-  private mutating func pressInList(_ key: TerminalKey) -> Action? {
+  /// Returns the command of a key that moves in a list or in a text.
+  private static func command(_ key: TerminalKey) -> ViewPager.Command? {
     switch key {
-    case .up, .character("k"): return .perform(.up)
-    case .down, .character("j"): return .perform(.down)
-    case .pageUp, .control("b"): return .perform(.pageUp)
-    case .pageDown, .control("f"), .character(" "): return .perform(.pageDown)
-    case .home, .character("g"): return .perform(.home)
-    case .end, .character("G"): return .perform(.end)
-    case .left, .character("h"): return .perform(.left)
-    case .right, .character("l"): return .perform(.right)
+    case .character("k"): .up
+    case .character("j"): .down
+    case .control("b"): .pageUp
+    case .control("f"), .character(" "): .pageDown
+    case .character("g"): .home
+    case .character("G"): .end
+    case .character("h"): .left
+    case .character("l"): .right
+    default: ViewPager.Command(key)
+    }
+  }
+
+  private mutating func pressInDetail(_ key: TerminalKey) -> Action? {
+    if let command = ViewModel.command(key), pager.perform(command) { return nil }
+    switch key {
+    case .character("n"): return .step(1)
+    case .character("p"): return .step(-1)
+    case .enter, .escape, .character("q"), .left, .character("h"): mode = .list
+    case .control("l"): return .redraw
+    case .control("z"): return .stop
+    case .control("c"): return .quit
+    default: break
+    }
+    return nil
+  }
+
+  private mutating func pressInList(_ key: TerminalKey) -> Action? {
+    if let command = ViewModel.command(key) { return .perform(command) }
+    switch key {
+    case .enter: return .showDetail
     case .character("/"): mode = .prompt(ViewPrompt(.search))
     case .character("f"): mode = .prompt(ViewPrompt(.filter, text: filter))
     case .character(":"): mode = .prompt(ViewPrompt(.command))
-    case .character("?"): mode = .help
+    case .character("?"): showHelp()
+    case .character("i"): return .showSource
     case .character("n"): return searchAgain(isBackward: false)
     case .character("N"): return searchAgain(isBackward: true)
     case .character("<"): return sort(by: -1)
@@ -147,6 +213,9 @@ struct ViewModel {
         mode = .list
         return nil
       }
+    case .tab: prompt.complete(titles: columns.titles)
+    case .up: prompt.recall(1, of: history[prompt.kind] ?? [])
+    case .down: prompt.recall(-1, of: history[prompt.kind] ?? [])
     case .control("w"): prompt.deleteWord()
     case .control("u"): prompt.clear()
     case .character(let character): prompt.type(String(character))
@@ -158,6 +227,9 @@ struct ViewModel {
   }
 
   private mutating func finish(_ prompt: ViewPrompt) -> Action? {
+    if !prompt.text.isEmpty, history[prompt.kind]?.last != prompt.text {
+      history[prompt.kind, default: []].append(prompt.text)
+    }
     switch prompt.kind {
     case .search:
       if prompt.text.isEmpty { return searchAgain(isBackward: false) }
@@ -173,7 +245,8 @@ struct ViewModel {
         case .sort(let order): self.order = order
         case .filter(let text): filter = text
         case .row(let row): return .select(row: row)
-        case .help: mode = .help
+        case .help: showHelp()
+        case .source: return .showSource
         case .quit: return .quit
         case nil: break
         }
@@ -182,70 +255,5 @@ struct ViewModel {
       }
       return nil
     }
-  }
-}
-
-extension ViewModel {
-  /// Returns the last line of the screen, and the column of the cursor in it.
-  func statusLine(
-    _ list: TerminalListState<ViewLine>, _ numbers: ViewNumbers, _ status: SourceStatus,
-    columns: Int
-  ) -> (line: TerminalLine, cursorColumn: Int?) {
-    if case .prompt(let prompt) = mode {
-      let line = TerminalLine(prompt.kind.rawValue + prompt.text)
-      return (line, min(line.width, max(0, columns - 1)))
-    }
-    let reversed = TerminalStyle(isReversed: true)
-    let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
-    let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
-    let position = " \(row)\(numbers.count) "
-    var left = TerminalLine()
-    if let message {
-      left.append(" \(message.text) ", message.isError ? error : reversed)
-    } else if let problem = problem(status) {
-      left.append(" \(problem) ", error)
-    } else {
-      let about = remarks(status).map { " \($0) " }.joined()
-      let room = columns - TerminalText.width(about + position) - 2
-      left.append(" \(ViewModel.shortened(source, to: room)) \(about)", reversed)
-    }
-    let room = max(0, columns - TerminalText.width(position))
-    left = left.fitted(to: room)
-    left.append(position, reversed)
-    return (left, nil)
-  }
-
-  private func problem(_ status: SourceStatus) -> String? {
-    switch status.state {
-    case .failed(let error): "failed: \(error.message)"
-    case .missing(let error): "missing: \(error.message)"
-    case .idle, .loading, .loaded: nil
-    }
-  }
-
-  /// Returns remarks about the list to show after its source.
-  private func remarks(_ status: SourceStatus) -> [String] {
-    var remarks: [String] = []
-    if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
-    if !filter.isEmpty { remarks.append("filter: \(filter)") }
-    if let activity { remarks.append(activity) }
-    if case .loading = status.state { remarks.append("loading") }
-    // The remark that a query is not incremental is for programmers only.
-    let remark = status.diagnostics.first { $0.code != "not-incremental" }
-    if let remark { remarks.append(remark.message) }
-    return remarks
-  }
-
-  /// Returns a text without its middle if it is too wide.
-  ///
-  /// The start and the end of a source, its kind and its name, are the most useful parts.
-  private static func shortened(_ text: String, to room: Int) -> String {
-    let text = TerminalText.printable(text)
-    guard TerminalText.width(text) > room else { return text }
-    let start = TerminalText.clipped(text, to: min(6, max(0, room - 1)))
-    let left = max(0, room - TerminalText.width(start) - 1)
-    var end = text.suffix(left)
-    while TerminalText.width(String(end)) > left { end.removeFirst() }
-    return start + "…" + end
   }
 }

@@ -2,7 +2,7 @@ import FileSources
 import ObservableCollections
 
 /// A text to find in the visible text of elements, without regard to case.
-struct ViewPattern: Sendable {
+struct ViewPattern: Sendable, Equatable {
   private let text: String
   /// The lowercase bytes that the JSON of each matching element contains, or `nil` if JSON can
   /// escape them.
@@ -38,7 +38,8 @@ struct ViewPattern: Sendable {
     return members.contains { matches(ViewColumns.text(of: $0.value)) }
   }
 
-  private func matches(_ text: String) -> Bool { text.lowercased().contains(self.text) }
+  /// Returns a Boolean value that indicates whether a text contains the pattern.
+  func matches(_ text: String) -> Bool { text.lowercased().contains(self.text) }
 
   private static func lowercase(_ byte: UInt8) -> UInt8 {
     (0x41...0x5A).contains(byte) ? byte | 0x20 : byte

@@ -7,7 +7,15 @@ struct ViewPrompt: Equatable {
   }
 
   let kind: Kind
-  private(set) var text: String
+  private(set) var text: String {
+    didSet { candidates = [] }
+  }
+  /// The candidates for a completion of the text.
+  private(set) var candidates: [String] = []
+  /// The number of the recalled line, from the latest one, or 0 for the line that the user has typed.
+  private var recalled = 0
+  /// The line that the user has typed before recalling others.
+  private var typed = ""
 
   init(_ kind: Kind, text: String = "") {
     self.kind = kind
@@ -32,6 +40,26 @@ struct ViewPrompt: Equatable {
   }
 
   mutating func clear() { text = "" }
+
+  /// Completes the text as far as all candidates agree.
+  mutating func complete(titles: [String]) {
+    let completion = ViewCompletion(text, in: kind, titles: titles)
+    text = completion.text
+    candidates = completion.candidates
+  }
+
+  /// Replaces the text by an earlier line, or by a later one.
+  ///
+  /// - Parameters:
+  ///   - steps: 1 for the line before, -1 for the line after.
+  ///   - lines: The lines that were entered, the latest one last.
+  mutating func recall(_ steps: Int, of lines: [String]) {
+    let number = recalled + steps
+    guard (0...lines.count).contains(number) else { return }
+    if recalled == 0 { typed = text }
+    recalled = number
+    text = number == 0 ? typed : lines[lines.count - number]
+  }
 }
 
 /// A command that the user types after a colon.
@@ -40,6 +68,7 @@ enum ViewCommand: Equatable {
   case sort(ViewOrder?)
   case filter(String)
   case row(Int)
+  case source
   case help
   case quit
 
@@ -57,18 +86,19 @@ enum ViewCommand: Equatable {
     switch name {
     case "swap":
       guard !rest.isEmpty else {
-        throw .usage("swap has no source; use :swap SOURCE, for example :swap json:list.json")
+        throw .usage("swap has no source; use :swap SOURCE, for example :swap list.json")
       }
       self = .swap(String(rest))
     case "sort": self = .sort(try ViewCommand.order(String(rest), titles))
     case "filter": self = .filter(String(rest))
+    case "info": self = .source
     case "help": self = .help
     case "q", "quit": self = .quit
     default:
       guard let row = Int(name), row > 0, rest.isEmpty else {
         let shown = name.count > 30 ? name.prefix(30) + "…" : name
         throw .usage(
-          "unknown command \"\(shown)\"; use swap, sort, filter, help, quit, or a row number"
+          "unknown command \"\(shown)\"; use swap, sort, filter, info, help, quit, or a row number"
         )
       }
       self = .row(row)

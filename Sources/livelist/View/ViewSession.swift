@@ -14,8 +14,12 @@ final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
 
   private let container: SwappableContainer<JSONElement>
+  /// The elements of the container that the options select.
+  private let elements: any DataSource<JSONElement>
   private let arrangement: ViewArrangement
   private let sources: ViewSources
+  /// The source that the container has.
+  private var source: any DataSource<JSONElement>
   private let screen: TerminalScreen
   private var model: ViewModel
   private var list: TerminalListView<ViewLine>?
@@ -28,19 +32,23 @@ final class ViewSession {
   /// The parameters of the shown list.
   private var parameters = ViewArrangement.Parameters()
   private var isArranging = false
+  /// The revision in which the element of the details was looked for, after it was deleted.
+  private var detailRevision: Int?
   /// The row that was selected when the user began to type a filter.
   private var filteredRow: ViewLine.Identifier?
 
   init(
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
-    title: String, groupField: String?
+    _ options: ViewOptions
   ) {
+    self.source = source
     container = SwappableContainer(source)
-    arrangement = ViewArrangement(container, groupedBy: groupField)
+    elements = options.selection.applied(to: container)
+    arrangement = ViewArrangement(elements, groupedBy: options.groupField)
     self.sources = sources
     self.screen = screen
-    model = ViewModel(source: title)
-    learnColumns(of: container.snapshot)
+    model = ViewModel(source: options.source.text)
+    learnColumns(of: elements.snapshot)
   }
 
   /// Shows the list until the user quits or the terminal is gone.
@@ -80,6 +88,9 @@ final class ViewSession {
     case .perform(let command): list?.perform(command)
     case .select(let row): list?.select(numbers.line(ofNumber: row))
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
+    case .showDetail: showDetail()
+    case .step(let rows): step(by: rows)
+    case .showSource: model.message = (sourceDescription.joined(separator: "\n"), false)
     case .arrange: arrange()
     case .swap(let text): swap(to: text)
     case .redraw: screen.redraw()
@@ -94,8 +105,50 @@ final class ViewSession {
 
   private func draw() {
     guard let list else { return }
+    followDetail()
     let size = screen.size
-    if model.mode == .help { return screen.show(ViewHelp.frame(for: size)) }
+    func room(status: Int) -> TerminalSize {
+      TerminalSize(rows: size.rows - status, columns: size.columns)
+    }
+    // The status contains the part of a text that is visible.
+    var page = model.page(for: room(status: 1)) { sourceDescription }
+    let (status, cursor) = model.status(list.state, numbers, list.status, size: size)
+    if page != nil, status.count != 1 {
+      page = model.page(for: room(status: status.count)) { sourceDescription }
+    }
+    if page == nil { updateColumns() }
+    let shortest = min(1, status.count)
+    let lines =
+      page
+      ?? visibleLines(
+        of: list, for: room(status: shortest), hiding: status.count - shortest)
+    screen.show(
+      TerminalFrame(
+        size: size, lines: lines + status,
+        cursor: cursor.map { TerminalFrame.Position(row: size.rows - 1, column: $0) }))
+  }
+
+  /// Returns the lines of the list without as many lines as a long status hides.
+  ///
+  /// The list itself stays as it is. Therefore, all rows are on the same lines again after the status.
+  private func visibleLines(
+    of list: TerminalListView<ViewLine>, for size: TerminalSize, hiding count: Int
+  ) -> [TerminalLine] {
+    var lines = list.lines(for: size)
+    let selected = list.state.selection.map { $0 - list.state.visibleRows.lowerBound + 1 } ?? 0
+    guard 0..<lines.count ~= count else { return lines }
+    if lines.count - count..<lines.count ~= selected {
+      // The selected row would be hidden. The first line is the headings.
+      lines.removeSubrange(1...count)
+    } else {
+      lines.removeLast(count)
+    }
+    return lines
+  }
+
+  /// Shows the columns of the visible rows.
+  private func updateColumns() {
+    guard let list else { return }
     for line in list.state.visibleRows {
       if let row = list.state.contents[line].row { model.columns.record(row.element) }
     }
@@ -103,9 +156,6 @@ final class ViewSession {
       shownColumns = (model.columns, model.order)
       list.columns = model.columns.columns(model.order).map { TerminalColumn($0) }
     }
-    let (line, cursor) = model.statusLine(
-      list.state, numbers, list.status, columns: size.columns)
-    screen.show(list.frame(for: size, status: line, cursorColumn: cursor))
   }
 
   /// The numbers of the shown rows.
@@ -124,6 +174,54 @@ final class ViewSession {
   private func learnColumns(of contents: Snapshot<JSONElement>) {
     model.columns = ViewColumns()
     for element in contents.prefix(100) { model.columns.record(element) }
+  }
+
+  /// The source, and how it is kept in step.
+  private var sourceDescription: [String] {
+    source.explain().nodes.last?.summary ?? []
+  }
+
+  // MARK: Details
+
+  private func showDetail() {
+    guard let line = list?.state.selectedElement else { return }
+    guard let row = line.row else {
+      return model.showError("this line is the header of a group; select a row below it")
+    }
+    model.show(ViewDetail(row.element, in: line.differenceIdentifier))
+  }
+
+  /// Shows the details of a row below or above.
+  private func step(by rows: Int) {
+    guard case .detail(let detail) = model.mode, let list, var next = list.state.selection else {
+      return
+    }
+    let contents = list.state.contents
+    // If the element was deleted, the next one is selected.
+    if !detail.isGone || rows < 0 { next += rows }
+    while contents.indices.contains(next), contents[next].row == nil { next += rows }
+    guard contents.indices.contains(next) else {
+      model.message = ("this is the \(rows > 0 ? "last" : "first") row", false)
+      return
+    }
+    list.select(next)
+    showDetail()
+  }
+
+  /// Updates the details with the current element.
+  private func followDetail() {
+    guard case .detail(var detail) = model.mode, let list else { return }
+    var line: ViewLine? {
+      list.state.selectedElement.flatMap { $0.differenceIdentifier == detail.line ? $0 : nil }
+    }
+    if line == nil, detailRevision != list.state.revision {
+      // The element may have been deleted before, and be in the list again.
+      detailRevision = list.state.revision
+      list.state.contents.firstIndex(identifiedBy: detail.line).map(list.select)
+    }
+    let mark = list.state.selection.flatMap { list.state.mark(ofRow: $0) }
+    detail.follow(line?.row?.element, isMarked: mark == .updated)
+    model.update(detail)
   }
 
   // MARK: Long operations
@@ -168,7 +266,7 @@ final class ViewSession {
   private func swap(to text: String) {
     let source: any DataSource<JSONElement>
     do throws(LivelistError) {
-      source = try sources.open(SourceSpecification(text, allowsLines: true))
+      source = try sources.open(SourceSpecification(text, allowing: .events))
     } catch {
       return model.showError("cannot swap: \(error.message)")
     }
@@ -179,7 +277,8 @@ final class ViewSession {
       case .swapped, .unchanged:
         model.activity = nil
         model.source = text
-        learnColumns(of: source.snapshot)
+        self.source = source
+        learnColumns(of: elements.snapshot)
       case .failed(let error):
         model.activity = nil
         model.showError("cannot swap: \(LivelistError(cannotLoad: error).message)")
@@ -215,8 +314,14 @@ final class ViewSession {
       return model.showError("the row that contains \(text) was deleted; search again")
     }
     list.select(offset)
+    updateColumns()
+    let line = list.state.contents[offset]
+    let pattern = ViewPattern(text)
+    list.reveal(
+      anyColumnOf: list.columns.indices.filter { pattern.matches(list.columns[$0].text(line)) })
     if found.isWrapped { model.message = ("the search continued at the other end", false) }
   }
+
   /// Returns the offset of a row that was at an offset before.
   private func offset(of row: ViewLine.Identifier, near offset: Int) -> Int? {
     guard let contents = list?.state.contents else { return nil }

@@ -3,6 +3,13 @@ import Diffing
 import Synchronizers
 import Testing
 
+/// An element with several fields.
+private struct Item: Identifiable, Equatable, Differentiable, Sendable {
+  let id: String
+  var title = "Tea"
+  var count = 1
+}
+
 /// A letter whose content can differ from itself.
 private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
   let id: Int
@@ -215,5 +222,46 @@ private struct Measure: Identifiable, Equatable, Differentiable, Sendable {
       let turned = ThreeWayMerge(base: base, mine: theirs, theirs: mine)
       #expect(contents(turned.merged) == r)
     }
+  }
+
+  @Test func `a resolved conflict describes the key, the edits and the winner in one line`() {
+    let item = Item(id: "x")
+    let mine = Item(id: "x", title: "Green\ntea")
+    let theirs = Item(id: "x", count: 2)
+    func text(
+      _ base: Item?, _ mine: Item?, _ theirs: Item?,
+      _ resolution: MergeConflict<Item>.Resolution
+    ) -> [String] {
+      let lists = [base, mine, theirs].map { $0.map { [$0] } ?? [] }
+      let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) { _ in resolution
+      }
+      return merge.conflicts.map(\.description)
+    }
+    let fields =
+      #"(title is "Green\ntea" in mine and "Tea" in theirs, count is 1 in mine and 2 in theirs)"#
+    #expect(
+      text(item, mine, theirs, .merged(item)) == [
+        #"conflict at "x": both sides edited it \#(fields); the merged value wins"#
+      ])
+    #expect(
+      text(nil, mine, theirs, .mine) == [
+        #"conflict at "x": both sides added it \#(fields); mine wins"#
+      ])
+    #expect(
+      text(item, nil, theirs, .theirs) == [
+        #"conflict at "x": mine deleted it, theirs edited it (count: 1 → 2); theirs wins"#
+      ])
+    #expect(
+      text(item, theirs, nil, .mine) == [
+        #"conflict at "x": theirs deleted it, mine edited it (count: 1 → 2); mine wins"#
+      ])
+    let lists = ["a b c", "b c a", "b a c"].map {
+      $0.split(separator: " ").map { Item(id: String($0)) }
+    }
+    let moved = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2])
+    #expect(
+      moved.conflicts.map(\.description) == [
+        #"conflict at "a": both sides moved it, to different places; theirs wins"#
+      ])
   }
 }

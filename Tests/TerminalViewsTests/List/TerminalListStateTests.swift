@@ -245,6 +245,26 @@ import Testing
     #expect(state.frame().lines[1].text == "> bbbbbbbbbbbbb…  ccccccccccc…")
   }
 
+  @Test func `a column is revealed by as few columns as possible`() {
+    let columns = (0..<10).map { number in
+      TerminalColumn<TestElement>("\(number)") { _ in String(repeating: "\(number)", count: 8) }
+    }
+    var state = State(columns: columns)
+    state.resize(to: TerminalSize(rows: 4, columns: 32))
+    state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
+    func reveal(_ columns: [Int]) -> String {
+      state.reveal(anyColumnOf: columns)
+      return state.frame().lines[1].text
+    }
+    #expect(reveal([1]) == "> 00000000  11111111  22222222  ")
+    #expect(reveal([9, 2]) == "> 00000000  11111111  22222222  ")
+    #expect(reveal([]) == "> 00000000  11111111  22222222  ")
+    #expect(reveal([4, 9]).hasPrefix("> 22222222  33333333  44444444"))
+    #expect(reveal([3]).hasPrefix("> 22222222  33333333  44444444"))
+    #expect(reveal([9]).hasPrefix("> 77777777  88888888  99999999"))
+    #expect(reveal([1]).hasPrefix("> 11111111  22222222  33333333"))
+  }
+
   @Test func `columns keep their width while the list scrolls`() {
     let list = Follower((0..<40).map { TestElement($0 == 3 ? 12345 : $0) })
     list.state.perform(.end)

@@ -25,7 +25,8 @@ struct EventStream {
         let event = Array("event: source\ndata: \"\(name)\"\n\n".utf8)
         try await writer.write([event], to: &output)
       }
-      // A line ends with a line break. An empty line ends the event.
+      // The bytes of `line.serverSentEvent`, without a copy of a long line for each client. A line ends with a line
+      // break. An empty line ends the event.
       let head = Array("\(line.token.map { "id: \($0)\n" } ?? "")data: ".utf8)
       try await writer.write([head, line.bytes, [UInt8(ascii: "\n")]], to: &output)
     }

@@ -14,7 +14,7 @@ extension DataSource {
   /// | move | move; or nothing |
   ///
   /// Among elements with equal keys, those further back count as newer. To show the newest elements first, use
-  /// `sorted(by: .descending(\.date)).prefix(100)`.
+  /// `sorted(by: .descending(\.date)).prefix(100)`. If the list is in order of time, such as a log, use `suffix`.
   ///
   /// The contents equal the result of this code:
   ///
@@ -56,6 +56,9 @@ extension DataSource {
   ///
   /// The elements that are there at first count as inserted one after the other. An element stays as old as it is if it is
   /// updated or moved. An update that sets another identity counts as a deletion and an insertion.
+  ///
+  /// If the list is in order of time, such as a log, use `suffix`. In particular, do not use this method after a filter
+  /// with a parameter: elements that the filter lets pass again count as inserted, so they are the newest ones.
   ///
   /// Changes are followed like in `latest(_:by:)`, with the number of the insertion as the key.
   ///

@@ -105,8 +105,9 @@ private func checkStrictly(
       preconditionFailure("it is split, but no array")
     }
     let values = JSONValues(text: text, spans: document.spans, key: nil)
-    guard let elements = try? values.elements() else { preconditionFailure("an invalid element") }
-    precondition(elements.map(\.utf8) == items.map(\.utf8), "other elements")
+    let parsed = values.elements()
+    precondition(parsed.error == nil, "an invalid element")
+    precondition(parsed.elements.map(\.utf8) == items.map(\.utf8), "other elements")
   case (.failure(let error), .success(let whole)):
     precondition(whole.kind != .array || key != nil, "refused, but valid: \(error)")
   case (.success, .failure(let error)):

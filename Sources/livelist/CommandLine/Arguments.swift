@@ -1,0 +1,178 @@
+import FileSources
+import ObservableCollections
+
+/// The arguments after the name of a command: options at any position, and operands.
+struct Arguments {
+  private let command: CommandName
+  private(set) var operands: [String] = []
+  private var values: [Option: [String]] = [:]
+  /// A Boolean value that indicates whether the help is requested instead.
+  private(set) var wantsHelp = false
+  /// A Boolean value that indicates whether the version is requested instead.
+  private(set) var wantsVersion = false
+
+  /// Separates options and operands. All arguments after `--` are operands.
+  init(_ words: ArraySlice<String>, of command: CommandName) throws(LivelistError) {
+    self.command = command
+    var rest = words
+    while let word = rest.popFirst() {
+      if word == "--" {
+        operands += rest
+        return
+      }
+      // A single dash is an operand.
+      guard word.hasPrefix("-"), word != "-" else {
+        operands.append(word)
+        continue
+      }
+      switch word {
+      case "--help", "-h":
+        wantsHelp = true
+        return
+      case "--version":
+        wantsVersion = true
+        return
+      default: try parseOption(word, &rest)
+      }
+    }
+  }
+
+  private mutating func parseOption(
+    _ word: String, _ rest: inout ArraySlice<String>
+  ) throws(LivelistError) {
+    let (name, attached) = Arguments.split(word)
+    guard let option = Option(word: name), command.options.contains(option) else {
+      let names = command.options.map(\.name).sorted().joined(separator: " and ")
+      throw .usage(
+        "unknown option \"\(name)\"; "
+          + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))
+    }
+    if values[option] != nil, !option.isRepeatable {
+      throw .usage("\(option.name) occurs twice; use it once")
+    }
+    guard let value = option.value else {
+      if let attached {
+        throw .usage(
+          "\(option.name) takes no value, but has \"\(attached)\"; use \(option.name) alone")
+      }
+      values[option] = []
+      return
+    }
+    guard let text = attached ?? rest.popFirst() else {
+      throw .usage("\(option.name) has no value; \(option.hint)")
+    }
+    if attached == nil, text.hasPrefix("--"), Option(word: Arguments.split(text).name) != nil {
+      throw .usage(
+        "\(option.name) has no value; use \(option.usage), or, if the value is \"\(text)\", "
+          + "\(option.name)=\(text)")
+    }
+    if case .choice(let words) = value, !words.contains(text), !option.synonyms.contains(text) {
+      let hint = words.map { "\(option.name) \($0)" }.joined(separator: " or ")
+      throw .usage("\(option.name) cannot be \"\(text)\"; use \(hint)")
+    }
+    values[option, default: []].append(text)
+  }
+
+  /// Separates the name and the value of `--name=value` and `-nvalue`.
+  private static func split(_ word: String) -> (name: String, value: String?) {
+    if word.hasPrefix("--") {
+      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
+    }
+    let name = word.prefix(2)
+    return (String(name), name.count < word.count ? String(word.dropFirst(2)) : nil)
+  }
+
+  /// Returns a Boolean value that indicates whether an option is given.
+  func has(_ option: Option) -> Bool { values[option] != nil }
+
+  /// Returns the value of an option, or `nil` if the option is not given.
+  func value(_ option: Option) -> String? { values[option]?.first }
+
+  /// Returns the values of an option that may be repeated.
+  func values(_ option: Option) -> [String] { values[option] ?? [] }
+
+  /// Throws an error if the number of operands is not in a range.
+  func checkCount(
+    _ counts: some RangeExpression<Int>, _ expectation: String
+  ) throws(LivelistError) {
+    if counts.contains(operands.count) { return }
+    let found =
+      switch operands.count {
+      case 0: "there is none"
+      case 1: "there is 1"
+      default: "there are \(operands.count)"
+      }
+    throw .usage(
+      "\(command.rawValue) \(expectation), but \(found); use \(command.usage)")
+  }
+}
+
+extension Option {
+  /// Other words for the values of a choice.
+  fileprivate var synonyms: [String] { self == .format ? ["jsonl"] : [] }
+}
+
+// MARK: Values
+
+extension Arguments {
+  /// The format of the output.
+  var format: OutputFormat { value(.format) == "text" ? .text : .json }
+
+  /// The number of elements to show, or `nil` for all.
+  func limit() throws(LivelistError) -> Int? {
+    guard let text = value(.limit) else { return nil }
+    guard let count = Int(text), count >= 0 else {
+      throw .usage("--limit cannot be \"\(text)\"; use a number such as --limit 10")
+    }
+    return count
+  }
+
+  /// The path of the socket of a server.
+  func socketPath() throws(LivelistError) -> String {
+    let usage = Option.listen.usage
+    guard let text = value(.listen) else {
+      throw .usage("\(command.rawValue) needs \(usage); use \(command.usage)")
+    }
+    guard text.hasPrefix("unix:"), text.utf8.count > 5 else {
+      throw .usage("--listen cannot be \"\(text)\"; use \(usage)")
+    }
+    return String(text.dropFirst(5))
+  }
+
+  /// The guard with the limits that are given, for example `deletions=20%,count=1`.
+  func changeGuard() throws(LivelistError) -> ChangeGuard<JSONElement>? {
+    guard let text = value(.guard) else { return nil }
+    var guards: [ChangeGuard<JSONElement>] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      switch (words[0], words.count == 2 ? ChangeLimit(words[1]) : nil) {
+      case ("deletions", let limit?): guards.append(.deletions(atMost: limit))
+      case ("changes", let limit?): guards.append(.changes(atMost: limit))
+      case ("count", .elements(let count)): guards.append(.count(atLeast: count))
+      default:
+        throw .usage(
+          "--guard cannot be \"\(part)\"; use deletions=20%, changes=1000, count=1 or several of "
+            + "these, separated by commas")
+      }
+    }
+    return .all(guards)
+  }
+}
+
+private typealias ChangeLimit = ChangeGuard<JSONElement>.Limit
+
+extension ChangeLimit {
+  /// Parses a number of elements, or a number of percent.
+  fileprivate init?(_ text: Substring) {
+    if text.last == "%" {
+      guard let percent = Double(text.dropLast()), percent >= 0, percent.isFinite else {
+        return nil
+      }
+      self = .percent(percent)
+    } else {
+      guard let count = Int(text), count >= 0 else { return nil }
+      self = .elements(count)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/// The completions of commands and options for shells, made from their descriptions.
+enum Completions {
+  enum Shell: String {
+    case bash
+    case zsh
+    case fish
+  }
+
+  static func script(for shell: Shell) -> String {
+    switch shell {
+    case .bash: bash
+    case .zsh: zsh
+    case .fish: fish
+    }
+  }
+
+  private static let commands = CommandName.allCases
+
+  /// The beginnings of sources, besides the paths of files.
+  private static let schemes = ["json:", "jsonl:", "sqlite:", "live:unix:"]
+
+  /// The options of a command with their short names, and `--help`.
+  private static func names(of command: CommandName) -> [String] {
+    command.options.flatMap { [$0.name] + ($0.shortName.map { [$0] } ?? []) } + ["--help"]
+  }
+
+  /// The options that take one of several words.
+  private static let choices = Option.allCases.compactMap { option -> (Option, [String])? in
+    if case .choice(let words) = option.value { (option, words) } else { nil }
+  }
+
+  private static var bash: String {
+    let options = commands.map { command in
+      "    \(command.rawValue)) words=\"\(names(of: command).joined(separator: " "))\" ;;"
+    }
+    let values = choices.map { option, words in
+      "    \(option.name)) COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\")); return ;;"
+    }
+    let takesText = Option.allCases.compactMap { option -> String? in
+      guard case .text = option.value else { return nil }
+      return [option.name, option.shortName].compactMap(\.self).joined(separator: "|")
+    }
+    return """
+      # Completions of livelist for bash.
+      _livelist() {
+        local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words prefix
+        if [ "$COMP_CWORD" -eq 1 ]; then
+          COMPREPLY=($(compgen -W "\(commands.map(\.rawValue).joined(separator: " ")) --help --version" -- "$word"))
+          return
+        fi
+        # The shell splits words at "=" and ":". Put them together again.
+        local line=${COMP_LINE:0:COMP_POINT}
+        local whole=${line##*[[:space:]]}
+        case $before in
+      \(values.joined(separator: "\n"))
+          \(takesText.joined(separator: "|"))) return ;;
+        esac
+        case ${COMP_WORDS[1]} in
+      \(options.joined(separator: "\n"))
+          *) return ;;
+        esac
+        case $whole in
+          -*) COMPREPLY=($(compgen -W "$words" -- "$word")); return ;;
+        esac
+        if [ "${COMP_WORDS[1]}" = completions ]; then
+          COMPREPLY=($(compgen -W "bash zsh fish" -- "$word"))
+          return
+        fi
+        # A path after a scheme or a name is completed alone.
+        prefix=
+        case $whole in *[:=]*) prefix=${whole##*[:=]} ;; *) prefix=$whole ;; esac
+        [ "$word" != ":" ] && [ "$word" != "=" ] || word=
+        COMPREPLY=($(compgen -f -- "$prefix"))
+        [ "$prefix" != "$whole" ] || COMPREPLY+=($(compgen -W "\(schemes.joined(separator: " "))" -- "$whole"))
+        compopt -o filenames -o nospace 2>/dev/null
+      }
+      complete -F _livelist livelist
+
+      """
+  }
+
+  private static var zsh: String {
+    let list = commands.map { "    '\($0.rawValue):\($0.summary)'" }
+    let cases = commands.map { command in
+      let options = command.options.map(zshOption) + ["'--help[print the help]'"]
+      let operands =
+        command == .completions ? "'1:shell:(bash zsh fish)'" : "'*:source:_livelist_source'"
+      return "    \(command.rawValue))\n      _arguments -s \\\n        "
+        + (options + [operands]).joined(separator: " \\\n        ") + " ;;"
+    }
+    return """
+      #compdef livelist
+      # Completions of livelist for zsh.
+      _livelist_source() {
+        if compset -P '*[:=]'; then
+          _files
+        else
+          _alternative 'files:file:_files' \
+            'schemes:scheme:compadd -S "" \(schemes.joined(separator: " "))'
+        fi
+      }
+      _livelist() {
+        local -a commands
+        commands=(
+      \(list.joined(separator: "\n"))
+        )
+        if (( CURRENT == 2 )); then
+          _describe 'command' commands
+          return
+        fi
+        local command=${words[2]}
+        shift words
+        (( CURRENT-- ))
+        case $command in
+      \(cases.joined(separator: "\n"))
+        esac
+      }
+      if [ "$funcstack[1]" = "_livelist" ]; then
+        _livelist "$@"
+      else
+        compdef _livelist livelist
+      fi
+
+      """
+  }
+
+  private static func zshOption(_ option: Option) -> String {
+    let names = [option.name, option.shortName].compactMap(\.self)
+    let value =
+      switch option.value {
+      case .text(let name): ":\(name.replacing(":", with: "\\:")): "
+      case .choice(let words): ":value:(\(words.joined(separator: " ")))"
+      case nil: ""
+      }
+    let text = "[\(option.summary)]\(value)'"
+    // Only one of several names may be given, unless the option is repeatable.
+    if option.isRepeatable { return "'*\(option.name)\(text)" }
+    if names.count == 1 { return "'\(option.name)\(text)" }
+    return "'(\(names.joined(separator: " ")))'{\(names.joined(separator: ","))}'\(text)"
+  }
+
+  private static var fish: String {
+    var lines = [
+      "# Completions of livelist for fish.", "complete -c livelist -f",
+      "complete -c livelist -n __fish_use_subcommand -l help -d 'print the help'",
+      "complete -c livelist -n __fish_use_subcommand -l version -d 'print the version'",
+    ]
+    for command in commands {
+      let name = command.rawValue
+      lines.append(
+        "complete -c livelist -n __fish_use_subcommand -a \(name) -d '\(command.summary)'")
+      let condition = "-n '__fish_seen_subcommand_from \(name)'"
+      for option in command.options {
+        var words = ["complete -c livelist \(condition) -l \(option.rawValue)"]
+        if let short = option.shortName { words.append("-s \(short.dropFirst())") }
+        switch option.value {
+        case .text: words.append("-x")
+        case .choice(let choices): words.append("-x -a '\(choices.joined(separator: " "))'")
+        case nil: break
+        }
+        lines.append((words + ["-d '\(option.summary)'"]).joined(separator: " "))
+      }
+      if command == .completions {
+        lines.append("complete -c livelist \(condition) -a 'bash zsh fish'")
+      } else {
+        lines.append("complete -c livelist \(condition) -F -a '\(schemes.joined(separator: " "))'")
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,192 @@
+import FileSources
+import Foundation
+import ObservableCollections
+
+/// A condition on a field of elements, such as `stock<10` or `version~deb12`.
+///
+/// - `=` and `!=` compare values of any kind. `<`, `<=`, `>` and `>=` are false if the kinds differ.
+///   Numbers are compared exactly, and strings in the order of their Unicode characters.
+/// - `~` and `!~` test whether the text of the field contains the value, without regard to case.
+/// - A value that is not JSON is a string. If the field is a string, other values are compared with it as
+///   texts. Only `null` is not.
+/// - A field that is missing is `null`. The text of `null` is empty.
+struct ElementCondition: Sendable, Equatable {
+  /// The name of a member, or the names on the path to a nested member, separated by points.
+  let field: String
+  private let comparison: Comparison
+  /// The value, or `nil` if it is not JSON.
+  private let json: JSONElement?
+  /// The characters of the value, if it is a string, and its JSON text otherwise.
+  private let text: String
+  private let number: DecimalNumber?
+  private let pattern: ViewPattern
+
+  private enum Comparison {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, contains, containsNot
+  }
+
+  /// The operators. One that begins with another one precedes it.
+  private static let operators: [(text: String, comparison: Comparison)] = [
+    ("!=", .notEqual), ("!~", .containsNot), ("<=", .lessOrEqual), (">=", .greaterOrEqual),
+    ("==", .equal), ("=", .equal), ("<", .less), (">", .greater), ("~", .contains),
+  ]
+
+  /// Parses `FIELD OPERATOR VALUE`, with or without white space around the operator.
+  ///
+  /// - Parameter condition: The text. A field whose name contains an operator is in quotation marks.
+  init(_ condition: String) throws(LivelistError) {
+    let line = condition.trimmingCharacters(in: .whitespaces)
+    let quoted = ElementCondition.quotedField(in: line)
+    let isOpen = line.utf8.first == UInt8(ascii: "\"") && quoted == nil
+    let start = quoted?.end ?? line.startIndex
+    guard !isOpen, let (place, comparison) = ElementCondition.firstOperator(in: line, from: start)
+    else {
+      throw .usage(
+        "\"\(condition)\" is not a condition; use FIELD=VALUE, or !=, <, <=, >, >=, ~ or !~ "
+          + "instead of =")
+    }
+    let between = line[start..<place.lowerBound].trimmingCharacters(in: .whitespaces)
+    let isField = quoted == nil ? !between.isEmpty : between.isEmpty
+    guard isField else {
+      throw .usage(
+        "the condition \"\(condition)\" needs one field before \(line[place]); "
+          + "use FIELD\(line[place])VALUE"
+      )
+    }
+    field = quoted?.name ?? between
+    self.comparison = comparison
+    let value = line[place.upperBound...].trimmingCharacters(in: .whitespaces)
+    json = try? JSONElement(parsing: value)
+    // Words that are not in quotation marks, such as `5 and size<3`, are hardly one value.
+    if json == nil, value.contains(/\s(and|or|AND|OR|&&|\|\|)\s.*[=<>~]/) {
+      throw .usage(
+        "\"\(condition)\" has several comparisons, but a condition has one; use --where for each, or "
+          + "put the value in quotation marks")
+    }
+    text = json?.string ?? value
+    number = json?.kind == .number ? DecimalNumber(value) : nil
+    pattern = ViewPattern(text)
+  }
+
+  /// Returns the name in quotation marks with which a text begins, and the end of it.
+  private static func quotedField(in text: String) -> (name: String, end: String.Index)? {
+    let bytes = text.utf8
+    guard bytes.first == UInt8(ascii: "\"") else { return nil }
+    var isEscaped = false
+    for index in bytes.indices.dropFirst() {
+      if !isEscaped, bytes[index] == UInt8(ascii: "\"") {
+        let end = bytes.index(after: index)
+        return (try? JSONElement(parsing: String(text[..<end])))?.string.map { ($0, end) }
+      }
+      isEscaped = !isEscaped && bytes[index] == UInt8(ascii: "\\")
+    }
+    return nil
+  }
+
+  // Compare bytes: a combining mark after an operator would make it a different character.
+  private static func firstOperator(
+    in text: String, from start: String.Index
+  ) -> (place: Range<String.Index>, comparison: Comparison)? {
+    let bytes = text.utf8[start...]
+    for index in bytes.indices {
+      for (name, comparison) in operators where bytes[index...].starts(with: name.utf8) {
+        return (index..<bytes.index(index, offsetBy: name.utf8.count), comparison)
+      }
+    }
+    return nil
+  }
+}
+
+// MARK: Matching
+
+extension ElementCondition {
+  /// Returns a Boolean value that indicates whether an element meets the condition.
+  ///
+  /// An element without members is compared as the field `value`.
+  func matches(_ element: JSONElement) -> Bool {
+    let member = ViewColumns.value(of: element, in: field) ?? .null
+    switch comparison {
+    case .equal: return order(of: member) == .orderedSame
+    case .notEqual: return order(of: member) != .orderedSame
+    case .less: return order(of: member) == .orderedAscending
+    case .greater: return order(of: member) == .orderedDescending
+    case .lessOrEqual: return [.orderedAscending, .orderedSame].contains(order(of: member))
+    case .greaterOrEqual: return [.orderedDescending, .orderedSame].contains(order(of: member))
+    case .contains: return contains(member)
+    case .containsNot: return !contains(member)
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether the field is in a column with one of the titles.
+  func isInColumn(of titles: [String]) -> Bool {
+    let path = ViewColumns.withoutPoint(field)
+    return titles.contains { $0 == field || $0 == path || path.hasPrefix($0 + ".") }
+  }
+
+  /// Returns the effect if a filter by this condition becomes a filter by another one.
+  func effect(of new: ElementCondition) -> FilterEffect {
+    guard field == new.field, comparison == .contains, new.comparison == .contains else {
+      return .any
+    }
+    return pattern.effect(of: new.pattern)
+  }
+
+  private func contains(_ member: JSONElement) -> Bool {
+    member.kind == .null ? text.isEmpty : pattern.matches(member)
+  }
+
+  /// Returns the order of a member relative to the value, or `nil` if it has none.
+  private func order(of member: JSONElement) -> ComparisonResult? {
+    switch member.scalar {
+    case .string(let string):
+      return json?.kind == .null ? nil : ComparisonResult(string, text)
+    case .number(let digits):
+      return number.map { ComparisonResult(DecimalNumber(digits), $0) }
+    case .bool(let value):
+      guard case .bool(let other) = json?.scalar else { return nil }
+      return ComparisonResult(value ? 1 : 0, other ? 1 : 0)
+    case .null, nil:
+      return member == json ? .orderedSame : nil
+    }
+  }
+}
+
+extension ComparisonResult {
+  fileprivate init<Value: Comparable>(_ one: Value, _ other: Value) {
+    self = one == other ? .orderedSame : one < other ? .orderedAscending : .orderedDescending
+  }
+}
+
+/// A number with all digits of its text, because a `Double` keeps only about sixteen.
+private struct DecimalNumber: Sendable, Comparable {
+  private let isNegative: Bool
+  /// The digits after the point of 0.ddd × 10ⁿ. The first and the last one are not zero.
+  private let digits: [UInt8]
+  private let exponent: Int
+
+  /// Creates a number from the text of a JSON number.
+  init(_ text: String) {
+    let parts = text.utf8.split { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }
+    let number = parts.first.map { $0.filter { $0 != UInt8(ascii: "-") } } ?? []
+    let whole = number.prefix { $0 != UInt8(ascii: ".") }
+    let all = number.filter { $0 != UInt8(ascii: ".") }
+    let rest = all.drop { $0 == UInt8(ascii: "0") }
+    let end = rest.lastIndex { $0 != UInt8(ascii: "0") } ?? rest.startIndex - 1
+    digits = Array(rest[...end])
+    isNegative = text.utf8.first == UInt8(ascii: "-") && !digits.isEmpty
+    // No list has numbers with larger exponents, and the sum below cannot overflow.
+    let limit = Int.max / 2
+    let power = parts.count > 1 ? String(decoding: Array(parts[1]), as: UTF8.self) : "0"
+    let scale = Int(power) ?? (power.hasPrefix("-") ? -limit : limit)
+    exponent =
+      digits.isEmpty
+      ? .min : max(-limit, min(scale, limit)) + whole.count - (all.count - rest.count)
+  }
+
+  static func < (left: DecimalNumber, right: DecimalNumber) -> Bool {
+    if left.isNegative != right.isNegative { return left.isNegative }
+    let (small, large) = left.isNegative ? (right, left) : (left, right)
+    if small.exponent != large.exponent { return small.exponent < large.exponent }
+    return small.digits.lexicographicallyPrecedes(large.digits)
+  }
+}

@@ -1,0 +1,157 @@
+import FileSources
+import Foundation
+import ObservableCollections
+import SwappablePrimitives
+
+/// A data source that reads a pipe or standard input, which can be read only once.
+///
+/// A JSON array is shown when it is complete. Lines are shown when they arrive if the source is followed, and
+/// otherwise when the input ends.
+final class PipeDataSource: DataSource {
+  let collection: LiveCollection<JSONElement>
+  private let contents = CollectionProperty<JSONElement>(status: .idle)
+  private let path: String
+  private let format: SourceSpecification.Format?
+  private let options: SourceOptions
+  private let isStarted = Locked(false)
+
+  /// - Parameters:
+  ///   - path: The path of the pipe.
+  ///   - format: The format, or `nil` if it depends on the contents.
+  ///   - options: The key, the treatment of lines that are not valid, and whether lines are followed.
+  init(path: String, format: SourceSpecification.Format?, _ options: SourceOptions) {
+    self.path = path
+    self.format = format
+    self.options = options
+    collection = contents.collection
+    collection.describe(as: PipeDataSource.self, location: name)
+    collection.describe(
+      mode: "read once",
+      options.followsPipes && format != .json ? "Each line is shown when it arrives." : nil)
+  }
+
+  func start() {
+    let isFirst = isStarted.withLock { isStarted in
+      defer { isStarted = true }
+      return !isStarted
+    }
+    guard isFirst else { return }
+    contents.setStatus(.loading)
+    // The thread reads until the input ends or the program exits.
+    Thread.detachNewThread { [self] in
+      do throws(SourceError) {
+        try load()
+      } catch {
+        contents.setStatus(.failed(error))
+      }
+    }
+  }
+
+  private var name: String { path == SourceSpecification.standardInput ? "standard input" : path }
+
+  private func load() throws(SourceError) {
+    let descriptor = try open()
+    defer { if path != SourceSpecification.standardInput { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var format = format
+    var lines = PipeLines(name: name, options)
+    if options.followsPipes, format == .jsonLines { contents.publish([], status: .loaded) }
+    while case let start = bytes.count, try read(descriptor, &bytes) {
+      if format == nil, bytes[start...].contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) })
+      {
+        format = SourceSpecification.Format(startingWith: bytes) ?? .jsonLines
+      }
+      guard format == .jsonLines, options.followsPipes,
+        let end = bytes[start...].lastIndex(of: UInt8(ascii: "\n"))
+      else { continue }
+      try lines.parse(bytes[..<end])
+      bytes.removeSubrange(...end)
+      show(&lines)
+    }
+    if format == .json {
+      contents.publish(try elements(ofArray: bytes), status: lines.status(isAtEnd: true))
+    } else {
+      try lines.parse(bytes[...])
+      show(&lines, isAtEnd: true)
+    }
+  }
+
+  private func open() throws(SourceError) -> Int32 {
+    if path == SourceSpecification.standardInput { return STDIN_FILENO }
+    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { throw error(SystemError(errno)) }
+    return descriptor
+  }
+
+  private func read(_ descriptor: Int32, _ bytes: inout [UInt8]) throws(SourceError) -> Bool {
+    do throws(SystemError) {
+      return try bytes.append(readingFrom: descriptor)
+    } catch {
+      throw self.error(error)
+    }
+  }
+
+  private func error(_ error: SystemError) -> SourceError {
+    SourceError(code: "pipe", message: "cannot read \(name): \(error.message)")
+  }
+
+  /// Appends the new elements to the contents.
+  private func show(_ lines: inout PipeLines, isAtEnd: Bool = false) {
+    let elements = lines.takeElements()
+    contents.edit { $0.append(contentsOf: elements) }
+    contents.setStatus(lines.status(isAtEnd: isAtEnd))
+  }
+
+  private func elements(ofArray bytes: [UInt8]) throws(SourceError) -> [JSONElement] {
+    do throws(JSONElement.ParsingError) {
+      return try JSONElement.elements(ofArray: bytes, key: options.key)
+    } catch {
+      throw SourceError(code: "json-\(error.code)", message: "cannot read \(name): \(error)")
+    }
+  }
+}
+
+/// The lines of a pipe: the elements that were read, and the lines that were skipped.
+private struct PipeLines {
+  private let name: String
+  private let options: SourceOptions
+  private var elements: [JSONElement] = []
+  private var count = 0
+  private var skipped = SkippedLines()
+
+  init(name: String, _ options: SourceOptions) {
+    self.name = name
+    self.options = options
+  }
+
+  mutating func parse(_ bytes: ArraySlice<UInt8>) throws(SourceError) {
+    for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+      count += 1
+      if line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { continue }
+      do throws(JSONElement.ParsingError) {
+        elements.append(try JSONElement(parsing: Array(line), key: options.key))
+      } catch {
+        var error = error
+        error.position?.line = count
+        guard !options.hasStrictLines else {
+          throw SourceError(code: "json-\(error.code)", message: "cannot read \(name): \(error)")
+        }
+        skipped.count += 1
+        skipped.latest = error
+      }
+    }
+  }
+
+  mutating func takeElements() -> [JSONElement] {
+    defer { elements = [] }
+    return elements
+  }
+
+  func status(isAtEnd: Bool) -> SourceStatus {
+    var remarks = skipped.diagnostic(path: name).map { [$0] } ?? []
+    if isAtEnd, options.followsPipes {
+      remarks.append(SourceStatus.Diagnostic(code: "ended", message: "the input has ended"))
+    }
+    return SourceStatus(.loaded, diagnostics: remarks)
+  }
+}

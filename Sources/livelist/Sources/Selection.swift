@@ -1,0 +1,74 @@
+import FileSources
+import ObservableCollections
+import ReactiveSignals
+
+/// The elements of a list, and their members, that a command uses.
+struct Selection: Sendable {
+  private let conditions: [ElementCondition]
+  private let order: ViewOrder?
+  private let limit: Int?
+  private let fields: [String]?
+
+  init(_ words: Arguments) throws(LivelistError) {
+    var conditions: [ElementCondition] = []
+    for text in words.values(.where) { conditions.append(try ElementCondition(text)) }
+    self.conditions = conditions
+    order = try words.value(.sort).map { (text) throws(LivelistError) in try Selection.order(text) }
+    limit = try words.limit()
+    fields = try words.value(.fields).map { (text) throws(LivelistError) in
+      try Selection.fields(text)
+    }
+  }
+
+  /// Parses `FIELD`, `FIELD asc` or `FIELD desc`.
+  private static func order(_ text: String) throws(LivelistError) -> ViewOrder {
+    let words = text.split(separator: " ")
+    let direction = words.count > 1 ? words.last : nil
+    guard !words.isEmpty else {
+      throw .usage("--sort has an empty field; use --sort FIELD or --sort 'FIELD desc'")
+    }
+    let isDescending = direction == "desc"
+    let names = isDescending || direction == "asc" ? words.dropLast() : words[...]
+    return ViewOrder(column: names.joined(separator: " "), isDescending: isDescending)
+  }
+
+  private static func fields(_ text: String) throws(LivelistError) -> [String] {
+    let names = text.split(separator: ",", omittingEmptySubsequences: false)
+      .map { String($0.drop(while: \.isWhitespace)) }
+    guard !names.contains(where: \.isEmpty) else {
+      throw .usage("--fields cannot be \"\(text)\"; use names separated by commas")
+    }
+    return names
+  }
+
+  /// Reports fields that no element has. A name may be misspelled.
+  func reportUnknownFields(in contents: Snapshot<JSONElement>) {
+    if contents.isEmpty { return }
+    let names = conditions.map(\.field) + (order.map { [$0.column] } ?? []) + (fields ?? [])
+    for name in names
+    where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
+      var columns = ViewColumns()
+      for element in contents.prefix(100) { columns.record(element) }
+      Program.report(
+        "no element has the field \"\(name)\"; the fields are \(columns.titles.joined(separator: ", "))"
+      )
+    }
+  }
+
+  /// Derives the selected list. Returns the source itself if everything is selected.
+  func applied(to source: any DataSource<JSONElement>) -> any DataSource<JSONElement> {
+    var list = source
+    if !conditions.isEmpty {
+      list = list.filter { [conditions] element in conditions.allSatisfy { $0.matches(element) } }
+    }
+    if let order {
+      let column = ViewSortColumn(order.column)
+      list = list.map { ViewRow($0) }
+        .sorted(by: order.isDescending ? column.order.reversed : column.order)
+        .map { $0.element }
+    }
+    if let limit { list = list.prefix(limit) }
+    if let fields { list = list.map { $0.keeping(members: fields) } }
+    return list
+  }
+}

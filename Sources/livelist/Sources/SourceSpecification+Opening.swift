@@ -1,0 +1,126 @@
+import FileSources
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import RemoteSources
+import SQLiteSources
+import SwappableSources
+
+extension SourceSpecification {
+  /// Creates the data source, behind a guard if there is one.
+  func open(
+    _ options: SourceOptions, guardedBy changeGuard: ChangeGuard<JSONElement>?
+  ) throws(LivelistError) -> any DataSource<JSONElement> {
+    let source = try open(options)
+    guard let changeGuard else { return source }
+    return source.guarded(by: changeGuard)
+  }
+
+  /// Creates the data source. A file need not exist yet.
+  func open(_ options: SourceOptions) throws(LivelistError) -> any DataSource<JSONElement> {
+    switch kind {
+    case .file(let path, let format): return format.open(path, options)
+    case .files(let pattern, let format):
+      return PathPatternSource(pattern)
+        .flatMap { format.open($0, options, allowsSingleValue: true) }
+    case .live(let path, let list):
+      return RemoteDataSource<JSONElement>(.unixSocket(path: path, list: list), key: options.key)
+    case .pipe(let path, let format):
+      return PipeDataSource(path: path, format: format, options)
+    case .events: return LinesDataSource(descriptor: STDIN_FILENO, key: options.key)
+    case .query(let path, let sql):
+      return try SourceSpecification.query(path, sql, key: options.key)
+    case .table(let path, let name):
+      let table = try SourceSpecification.tables(path).query(for: name)
+      return try SourceSpecification.query(path, table.sql, key: options.key ?? table.key)
+    case .several(let parts):
+      var sources: [any DataSource<JSONElement>] = []
+      for part in parts { sources.append(try part.open(options)) }
+      return sources[0].concatenated(with: Array(sources.dropFirst()))
+    }
+  }
+
+  private static func tables(_ path: String) throws(LivelistError) -> DatabaseTables {
+    do throws(SQLiteError) {
+      return try DatabaseTables(path: path)
+    } catch {
+      throw LivelistError(error)
+    }
+  }
+
+  private static func query(
+    _ path: String, _ sql: String, key: String?
+  ) throws(LivelistError) -> any DataSource<JSONElement> {
+    do throws(SQLiteError) {
+      return try SQLiteDataSource(path: path, sql: sql, uniqueColumnNames: true) { row in
+        try SQLiteElements.element(of: row, key: key)
+      }
+    } catch {
+      throw LivelistError(error)
+    }
+  }
+}
+
+extension SourceSpecification.Format {
+  /// - Parameter allowsSingleValue: A Boolean value that indicates whether a file may contain one value
+  ///   instead of an array.
+  fileprivate func open(
+    _ path: String, _ options: SourceOptions, allowsSingleValue: Bool = false
+  ) -> any DataSource<JSONElement> {
+    switch self {
+    case .json:
+      JSONFileDataSource<JSONElement>(
+        path: path, key: options.key, allowsSingleValue: allowsSingleValue)
+    case .jsonLines:
+      JSONLinesDataSource<JSONElement>(
+        path: path, key: options.key, isStrict: options.hasStrictLines)
+    }
+  }
+}
+
+extension DataSource<JSONElement> {
+  /// Waits until the source is loaded as a whole, and returns its contents.
+  func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
+    do {
+      let contents = try await loaded()
+      // A list of several sources counts as loaded if some of them have failed.
+      if let error = status.error { throw error }
+      return contents
+    } catch {
+      throw LivelistError(cannotLoad: error)
+    }
+  }
+}
+
+extension LivelistError {
+  /// Creates the error for a source that cannot be loaded.
+  init(cannotLoad error: any Error) {
+    let failure = error as? SourceError
+    switch failure?.underlying {
+    case let underlying as SQLiteError: self.init(underlying)
+    case let underlying? where failure?.code == "file-missing":
+      // The source would continue to wait for the file, but the program does not.
+      self = .input("\(underlying); check the path, or create the file first")
+    case _ where failure?.code == "json-notAnArray":
+      self = .input("\(error); if each line is a value, use jsonl:PATH")
+    default: self = .input("\(error)")
+    }
+  }
+
+  /// Creates the error for a SQLite error.
+  ///
+  /// The advice of a `SQLiteError` is for programmers. This error has advice for users of the
+  /// program.
+  init(_ error: SQLiteError) {
+    var error = error
+    switch error.code {
+    case .writes: error.help = "use a SELECT statement"
+    case .severalStatements: error.help = "use a single SELECT statement"
+    case .arguments:
+      error.help = "write the values into the SQL, because livelist binds no arguments"
+    case .decoding: error.help = "change the query, or the field of --key"
+    default: break
+    }
+    self = .input(error.description)
+  }
+}

@@ -1,0 +1,131 @@
+import FileSources
+import ObservableCollections
+import TerminalViews
+
+// The last lines of the screen.
+extension ViewModel {
+  /// Returns the last lines of the screen, and the column of the cursor in the very last one.
+  ///
+  /// An error that is too wide for one line takes up to a third of the screen.
+  func status(
+    _ list: TerminalListState<ViewLine>, _ numbers: ViewNumbers, _ status: SourceStatus,
+    size: TerminalSize
+  ) -> (lines: [TerminalLine], cursorColumn: Int?) {
+    guard size.rows > 1 else { return ([], nil) }
+    if case .prompt(let prompt) = mode {
+      let text = ViewModel.shortened(prompt.kind.rawValue + prompt.text, to: size.columns - 1)
+      let line = TerminalLine(text)
+      let candidates = TerminalText.wrapped(
+        TerminalText.printable(prompt.candidates.joined(separator: "  ")), to: size.columns,
+        limit: prompt.candidates.isEmpty ? 0 : max(0, size.rows / 3 - 1))
+      let above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
+      return (above + [line], min(line.width, max(0, size.columns - 1)))
+    }
+    let row = list.selection.map { "\(numbers.number(ofLine: $0))/" } ?? ""
+    let position = " \(row)\(numbers.count) "
+    let reversed = TerminalStyle(isReversed: true)
+    let error = TerminalStyle(foreground: .red, isBold: true, isReversed: true)
+    if let message {
+      let style = message.isError ? error : reversed
+      return (ViewModel.lines(of: message.text, style, position, size), nil)
+    }
+    if let problem = problem(status) {
+      return (ViewModel.lines(of: problem, error, position, size), nil)
+    }
+    if let page = pageStatus {
+      return (ViewModel.lines(of: page.text, page.isError ? error : reversed, position, size), nil)
+    }
+    let about = remarks(status).map { " \($0) " }.joined()
+    let room = size.columns - TerminalText.width(about + position)
+    let line = TerminalLine(" \(ViewModel.shortened(source, to: room - 2)) \(about)", reversed)
+    return ([ViewModel.line(line, position, size)], nil)
+  }
+
+  /// The status of the text that is shown in place of the list, or `nil` for the list.
+  private var pageStatus: (text: String, isError: Bool)? {
+    let part = pager.part.map { "\($0)  " } ?? ""
+    switch mode {
+    case .list, .prompt: return nil
+    case .help: return ("\(part)any other key returns", false)
+    case .detail(let detail):
+      let key = TerminalText.truncated(detail.element.changeLabel ?? "row", to: 40)
+      let keys = "\(key)  \(part)q: back  n: next  p: previous"
+      guard detail.isGone else { return (keys, false) }
+      return (
+        filter.isEmpty
+          ? "\(key) was deleted" : "\(key) was deleted, or it does not match the filter any longer",
+        true
+      )
+    }
+  }
+
+  /// Returns the lines of a text, with the position at the end of the last one.
+  private static func lines(
+    of text: String, _ style: TerminalStyle, _ position: String, _ size: TerminalSize
+  ) -> [TerminalLine] {
+    let limit = max(1, size.rows / 3)
+    let room = size.columns - TerminalText.width(position) - 2
+    let texts = text.split(separator: "\n").map { TerminalText.printable(String($0)) }
+    var lines: [String] = []
+    if limit == 1 || texts.count == 1 && TerminalText.width(texts[0]) <= room {
+      lines = [TerminalText.truncated(texts.joined(separator: " "), to: room)]
+    } else {
+      for text in texts where lines.count < limit {
+        lines += TerminalText.wrapped(text, to: size.columns - 2, limit: limit - lines.count)
+      }
+      let isTooWide = TerminalText.width(lines.last ?? "") > room
+      if isTooWide, lines.count < limit { lines.append("") }
+    }
+    return lines.enumerated().map { number, line in
+      let line = TerminalLine(" \(line) ", style)
+      return number < lines.count - 1
+        ? line.fitted(to: size.columns) : self.line(line, position, size)
+    }
+  }
+
+  /// Returns a line with the position at its end.
+  private static func line(
+    _ left: TerminalLine, _ position: String, _ size: TerminalSize
+  ) -> TerminalLine {
+    let room = max(0, size.columns - TerminalText.width(position))
+    // The end of a long message is more useful than the position.
+    if left.width > room + 1 { return left.fitted(to: size.columns) }
+    var line = left.fitted(to: room)
+    line.append(position, TerminalStyle(isReversed: true))
+    return line
+  }
+
+  private func problem(_ status: SourceStatus) -> String? {
+    switch status.state {
+    case .failed(let error): "failed: \(error.message)"
+    case .missing(let error): "missing: \(error.message)"
+    case .idle, .loading, .loaded: nil
+    }
+  }
+
+  /// Returns remarks about the list to show after its source.
+  private func remarks(_ status: SourceStatus) -> [String] {
+    var remarks: [String] = []
+    if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
+    if !filter.isEmpty { remarks.append("filter: \(filter)") }
+    if let activity { remarks.append(activity) }
+    if case .loading = status.state { remarks.append("loading") }
+    // The remark that a query is not incremental is for programmers only.
+    let remark = status.diagnostics.first { $0.code != "not-incremental" }
+    if let remark { remarks.append(remark.message) }
+    return remarks
+  }
+
+  /// Returns a text without its middle if it is too wide.
+  ///
+  /// The start and the end of a source, its kind and its name, are the most useful parts.
+  private static func shortened(_ text: String, to room: Int) -> String {
+    let text = TerminalText.printable(text)
+    guard TerminalText.width(text) > room else { return text }
+    let start = TerminalText.clipped(text, to: min(6, max(0, room - 1)))
+    let left = max(0, room - TerminalText.width(start) - 1)
+    var end = text.suffix(left)
+    while TerminalText.width(String(end)) > left { end.removeFirst() }
+    return start + "…" + end
+  }
+}

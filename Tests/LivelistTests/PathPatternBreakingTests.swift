@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import livelist
+
+/// Patterns whose files come, and names that are special.
+@Suite struct PathPatternBreakingTests {
+  private let place: Workplace
+
+  init() throws { place = try Workplace() }
+
+  private func makeDirectory(_ name: String) throws {
+    try FileManager.default.createDirectory(atPath: place(name), withIntermediateDirectories: true)
+  }
+
+  @Test func `a directory is watched if a name without wildcards follows a wildcard`() throws {
+    try makeDirectory("conf/a")
+    let pattern = try #require(PathPattern(place("conf/*/app.json")))
+    let directories = pattern.matches().directories.map {
+      URL(fileURLWithPath: $0).lastPathComponent
+    }
+    #expect(directories.contains("a"))
+  }
+
+  @Test func `a directory whose name matches is no file`() throws {
+    try makeDirectory("x.json")
+    try place.json("a.json", "[1]")
+    let pattern = try #require(PathPattern(place("*.json")))
+    #expect(pattern.matches().paths == [place("a.json")])
+  }
+
+  @Test func `a question mark matches a character`() throws {
+    try place.json("é.json", "[1]")
+    let livelist = try Livelist(
+      ["watch", place("?.json"), "--until-eof"], environment: ["LC_ALL": "C.UTF-8"])
+    livelist.endInput()
+    #expect(try livelist.restOfOutput().contains(#""elements":[1]"#))
+  }
+
+  @Test(arguments: ["log", "db", "jsonl"])
+  func `a name without a point has no ending`(name: String) throws {
+    try place.json(name, "[1,2]")
+    let result = try Livelist.run("watch", "--until-eof", place(name))
+    #expect(result.output.contains(#""elements":[1,2]"#), "\(result.errors)")
+  }
+}

@@ -1,0 +1,113 @@
+import Testing
+
+/// The options that select elements and members, and the formats of `watch`.
+@Suite struct SelectionTests {
+  private let place: Workplace
+  private let file: String
+
+  init() throws {
+    place = try Workplace()
+    file = try place.json(
+      "a.json",
+      #"[{"id":1,"n":"b","p":5},{"id":2,"n":"a","p":30},{"id":3,"n":"c","p":7,"o":{"s":true}}]"#)
+  }
+
+  private func watch(_ arguments: String...) throws -> String {
+    let result = try Livelist.run(["watch", "-k", "id", "--until-eof", file] + arguments)
+    #expect(result.status == 0, "\(result.errors)")
+    return result.output
+  }
+
+  private static func line(_ elements: String) -> String {
+    #"{"event":"initial","revision":0,"elements":"# + elements + "}\n"
+  }
+
+  @Test func `elements are selected, sorted and limited, and members are selected`() throws {
+    #expect(
+      try watch("--where", "p < 30", "--fields", "n")
+        == Self.line(#"[{"id":1,"n":"b"},{"id":3,"n":"c"}]"#))
+    #expect(try watch("--where=o.s=true", "--fields=id") == Self.line(#"[{"id":3}]"#))
+    #expect(
+      try watch("--where", "p>5", "--where", "n!=c", "--fields", "p,id")
+        == Self.line(#"[{"p":30,"id":2}]"#))
+    #expect(
+      try watch("--sort", "p", "--fields", "id", "-n", "2") == Self.line(#"[{"id":1},{"id":3}]"#))
+    #expect(
+      try watch("--sort", "n desc", "--fields", "id", "--limit=1") == Self.line(#"[{"id":3}]"#))
+    #expect(try watch("--where", "none=5", "-n1") == Self.line("[]"))
+    #expect(try watch("-n", "0") == Self.line("[]"))
+  }
+
+  @Test func `a selection follows its source`() throws {
+    let watching = try Livelist(
+      "watch", "-k", "id", "--where", "p<10", "--sort", "p desc", "--limit", "2", "--fields", "p",
+      file)
+    #expect(try watching.line() == Self.line(#"[{"id":3,"p":7},{"id":1,"p":5}]"#).dropLast())
+    // A change of another member is no change.
+    try place.json("a.json", #"[{"id":1,"n":"x","p":5},{"id":2,"p":30},{"id":3,"p":7}]"#)
+    try place.json("a.json", #"[{"id":1,"p":8},{"id":2,"p":30},{"id":3,"p":7},{"id":4,"p":9}]"#)
+    #expect(
+      try watching.line()
+        == #"{"event":"change","since":0,"revision":1,"deletes":[{"at":0,"element":{"id":3,"p":7}}],"#
+        + #""inserts":[{"at":0,"element":{"id":4,"p":9}}],"updates":[{"from":1,"at":1,"old":{"id":1,"p":5},"#
+        + #""element":{"id":1,"p":8}}],"moves":[]}"#)
+    watching.send("swap \(try place.json("b.json", #"[{"id":1,"p":8}]"#))\nquit\n")
+    #expect(try watching.line().contains(#""deletes":[{"at":0,"element":{"id":4,"p":9}}]"#))
+    #expect(try watching.restOfOutput() == "")
+  }
+
+  @Test func `text is for people`() throws {
+    let watching = try Livelist("watch", "-k", "id", "--format", "text", "--fields", "n", file)
+    #expect(try watching.line() == #"{"id":1,"n":"b"}"#)
+    _ = try watching.line()
+    _ = try watching.line()
+    #expect(try watching.line() == "3 elements")
+    try place.json("a.json", #"[{"id":1,"n":"x"},{"id":3,"n":"c"}]"#)
+    #expect(try watching.line() == #"~ [0] 1: n: "b" → "x""#)
+    #expect(try watching.line() == #"- [1] 2: {"n":"a"}"#)
+    #expect(try watching.line() == "1 deleted, 1 updated")
+    try place.json("a.json", "{}")
+    #expect(try watching.line().hasPrefix("failed: cannot read"))
+  }
+
+  @Test func `snapshots are initial events that apply accepts`() throws {
+    let watching = try Livelist("watch", "-k", "id", "--snapshot", file)
+    _ = try watching.line()
+    try place.json("a.json", #"[{"id":7}]"#)
+    let line = try watching.line()
+    #expect(line == #"{"event":"initial","revision":1,"elements":[{"id":7}]}"#)
+    let input = Self.line(#"[{"id":1}]"#) + line + "\n"
+    #expect(try Livelist.run("apply", input: input).output == "[\n{\"id\":7}\n]\n")
+  }
+
+  @Test func `only changes are printed`() throws {
+    let result = try Livelist.run(
+      "watch", "-k", "id", "--until-eof", "--changes-only", file,
+      input: "swap \(try place.json("b.json", "[]"))\n")
+    #expect(result.output.split(separator: "\n").count == 1)
+    #expect(result.output.hasPrefix(#"{"event":"change","since":0,"revision":1,"#))
+  }
+
+  @Test func `a field that no element has is reported`() throws {
+    let result = try Livelist.run("watch", "--until-eof", file, "--sort", "price", "--where", "n=a")
+    #expect(result.status == 0)
+    #expect(
+      result.errors == "livelist: no element has the field \"price\"; the fields are id, n, p, o\n")
+    let quiet = try Livelist.run("watch", "--until-eof", file, "--sort", "o", "--fields", "id,p")
+    #expect(quiet.errors == "")
+  }
+
+  @Test func `a view shows what is selected`() throws {
+    let result = try Livelist.run(
+      "view", "-k", "id", "--where", "p<10", "--sort", "n desc", "--fields", "n", file)
+    let rows = result.output.split(separator: "\n").map { $0.split(separator: " ") }
+    #expect(rows == [["id", "n"], ["3", "c"], ["1", "b"]])
+  }
+
+  @Test func `nested members are sorted and grouped by their path`() throws {
+    let nested = try place.json("n.json", #"[{"a":{"b":2}},{"a":{"b":1}},{"a.b":0}]"#)
+    let result = try Livelist.run("watch", "--until-eof", "--sort", ".a.b", nested)
+    #expect(result.output == Self.line(#"[{"a.b":0},{"a":{"b":1}},{"a":{"b":2}}]"#))
+    #expect(try Livelist.run("view", "--group-by", "a.b", nested).output.contains("2 (1)"))
+  }
+}

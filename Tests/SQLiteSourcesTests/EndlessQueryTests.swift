@@ -1,0 +1,111 @@
+import Diffing
+import Foundation
+import ObservableCollections
+import ReactiveSignals
+import SwappableSources
+import Testing
+
+@testable import SQLiteSources
+
+/// Queries that never end by themselves.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct EndlessQueryTests {
+  private static let queries = [
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+      + "SELECT count(*) FROM c, item",
+    "WITH RECURSIVE c(x) AS (SELECT id FROM item UNION ALL SELECT x + 1 FROM c) "
+      + "SELECT x FROM c WHERE x < 0",
+    "WITH RECURSIVE c(x) AS (SELECT id FROM item UNION ALL SELECT x FROM c LIMIT 100000) "
+      + "SELECT count(*) FROM c, c AS d, c AS e",
+  ]
+
+  private let database: TemporaryDatabase
+  /// A connection that does not wait for locks.
+  private let writer: SQLiteConnection
+
+  init() throws {
+    database = try TemporaryDatabase()
+    try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
+    writer = try SQLiteConnection(path: database.path, busyTimeout: .zero)
+  }
+
+  /// A Boolean value that indicates whether a query reads the database now.
+  private var isBeingRead: Bool {
+    do {
+      try writer.transaction(.exclusive) {}
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  private func source(_ sql: String) throws -> SQLiteDataSource<TestRow> {
+    try SQLiteDataSource(path: database.path, sql: sql) { TestRow($0) }
+  }
+
+  /// Waits until no query reads the database, and no connection but the writer is open.
+  private func waitUntilQueryHasEnded() async throws {
+    while isBeingRead { await Task.yield() }
+    writer.close()
+    while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
+  }
+
+  @Test(arguments: queries) func `a released source ends its query`(sql: String) async throws {
+    var source: SQLiteDataSource<TestRow>? = try source(sql)
+    let observation = source?.observe { _ in }
+    while !isBeingRead { await Task.yield() }
+    observation?.dispose()
+    source = nil
+    try await waitUntilQueryHasEnded()
+  }
+
+  @Test(arguments: queries) func `a superseded swap ends its query`(sql: String) async throws {
+    let container = SwappableContainer<TestRow>()
+    let swap = container.swap(to: try source(sql))
+    while !isBeingRead { await Task.yield() }
+    container.swap(to: ArrayDataSource([]))
+    #expect(await swap.outcome == .superseded)
+    try await waitUntilQueryHasEnded()
+  }
+
+  @Test(arguments: queries) func `a canceled swap ends its query`(sql: String) async throws {
+    let container = SwappableContainer<TestRow>(ArrayDataSource([]))
+    let swap = container.swap(to: try source(sql).filter { _ in true })
+    while !isBeingRead { await Task.yield() }
+    swap.cancel()
+    #expect(await swap.outcome == .cancelled)
+    try await waitUntilQueryHasEnded()
+  }
+
+  @Test(arguments: [
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c",
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT 1 FROM c",
+    "SELECT id, zeroblob(60000000) FROM item", "SELECT id, zeroblob(60000000) FROM item LIMIT 1",
+    "SELECT zeroblob(60000000) FROM item, item AS other",
+  ])
+  func `a result that is too large is a failure`(sql: String) async throws {
+    var query = SQLiteQuery(sql: sql, arguments: [], needsUniqueColumnNames: false)
+    query.byteLimit = 50_000_000
+    let source = try SQLiteDataSource<TestRow>(
+      monitor: .shared(path: database.path), query: query
+    ) { TestRow($0) }
+    let error = await #expect(throws: SourceError.self) { try await source.loaded() }
+    let failure = error?.underlying as? SQLiteError
+    #expect(failure?.message == "the result is larger than 50000000 bytes")
+    #expect(failure?.sql == sql)
+  }
+
+  @Test func `a query that ends after an interruption of another is complete`() async throws {
+    var endless: SQLiteDataSource<TestRow>? = try source(Self.queries[0])
+    let other = try source("SELECT id, name FROM item")
+    let observation = endless?.observe { _ in }
+    while !isBeingRead { await Task.yield() }
+    observation?.dispose()
+    endless = nil
+    while isBeingRead { await Task.yield() }
+    // The second source may take the reader that was interrupted.
+    #expect(try await other.loaded().map(\.description) == ["1.a"])
+    try writer.execute("INSERT INTO item VALUES (2, 'b')")
+    await other.refresh()
+    #expect(other.snapshot.map(\.description) == ["1.a", "2.b"])
+  }
+}
