@@ -62,4 +62,29 @@ import Testing
     #expect(suffix == old.count - place - 1)
     #expect(middle == Array(new[place - 1..<place + 3]))
   }
+
+  @Test func `a file of zeros is read up to its first zero`() throws {
+    let size = Int64(1) << 31
+    let count = Shared(0)
+    var files = FileAccess.live
+    let stamp = FileStamp(
+      identity: FileIdentity(device: 1, inode: 1), size: size, modified: 1, changed: 1)
+    files.open = { path in
+      .success(
+        OpenedFile(path: path, stamp: { .success(stamp) }) { offset, buffer in
+          count.modify { $0 += buffer.count }
+          buffer.initializeMemory(as: UInt8.self, repeating: offset == 0 ? 0x20 : 0)
+          return .success(buffer.count)
+        })
+    }
+    for known in [nil, bytes(100)] {
+      guard case .whole(let read) = try FileDifference.read("/a", comparingWith: known, in: files)
+      else {
+        Issue.record("the file is not read as a whole")
+        return
+      }
+      #expect(read.count == 2 * FileDifference.chunkSize)
+    }
+    #expect(count.value < 8 * FileDifference.chunkSize)
+  }
 }

@@ -65,5 +65,26 @@
       #expect(try await log.nextChange().changeset == Changeset(insertions: [1]))
       center.unwatch([token])
     }
+
+    @Test(arguments: Format.allCases)
+    func `a file whose contents are made when they are read is refused`(format: Format)
+      async throws
+    {
+      try directory.write(format.text("1", "2"), to: "real")
+      symlink(directory("real"), directory("a"))
+      let log = try await SourceLog.afterLoading(
+        format == .array
+          ? JSONFileDataSource<JSONElement>(path: directory("a"))
+          : JSONLinesDataSource<JSONElement>(path: directory("a")))
+      symlink("/proc/sys/kernel/pid_max", directory("b"))
+      try directory.move("b", to: "a")
+      let error = try await log.failure()
+      #expect(error.code == "file-not-regular")
+      #expect(error.message.contains("reports no size"))
+      #expect(log.source.snapshot.count == 2)
+      try directory.write(format.text("1"), to: "d")
+      try directory.move("d", to: "a")
+      #expect(try await log.nextChange().changeset == Changeset(deletions: [1]))
+    }
   }
 #endif

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct ApplyTests {
@@ -63,6 +64,32 @@ import Testing
     #expect(try Livelist.run("apply", new).output == target)
   }
 
+  @Test func `elements of events are nested as deeply as elements of files`() throws {
+    let place = try Workplace()
+    let arrays = String(repeating: "[", count: 512) + String(repeating: "]", count: 512)
+    let objects =
+      String(repeating: "{\"a\":", count: 511) + "{}" + String(repeating: "}", count: 511)
+    let keyed = "{\"id\":1,\"value\":\(objects.dropFirst(5).dropLast())}"
+    try "\(keyed)\n".write(toFile: place("old.jsonl"), atomically: true, encoding: .utf8)
+    try "\(keyed.replacing(":1,", with: ":2,"))\n\(keyed.replacing("{}", with: "[]"))\n".write(
+      toFile: place("new.jsonl"), atomically: true, encoding: .utf8)
+    let watched = try Livelist.run(
+      "watch", "--key", "id", place("old.jsonl"), "--until-eof",
+      input: "swap jsonl:\(place("new.jsonl"))\n")
+    #expect(watched.output.contains("\"old\":{\"id\":1"))
+    let result = try Livelist.run("apply", input: watched.output)
+    #expect(result.errors == "")
+    #expect(
+      result.output
+        == "[\n\(keyed.replacing(":1,", with: ":2,")),\n\(keyed.replacing("{}", with: "[]"))\n]\n")
+    let inserted = try Livelist.run(
+      "apply", input: initial + "\n" + change(inserts: "{\"at\":0,\"element\":\(arrays)}"))
+    #expect(inserted.output.contains(arrays))
+    let deeper = try Livelist.run(
+      "apply", input: initial + "\n" + change(inserts: "{\"at\":0,\"element\":[\(arrays)]}"))
+    #expect(deeper.errors.contains("levels deep"))
+  }
+
   @Test func `an event that cannot be applied ends with status 1 and its line number`() throws {
     let deleteA = #"{"at":0,"element":"a"}"#
     let cases: [(line: String, hint: String)] = [
@@ -71,7 +98,7 @@ import Testing
       (#"{"event":"initial","revision":1,"elements":{}}"#, "not an array"),
       (#"{"event":"change","since":4,"revision":5}"#, "\"deletes\""),
       (change(since: 3), "\"since\" is 3"), (change(since: 5, revision: 6), "\"since\" is 5"),
-      (change(since: 4, revision: 4), "must be greater"),
+      (change(since: 4, revision: 4), "must be greater"), (change(), "has no deletes"),
       (change(deletes: "5"), "not a JSON object"), (change(deletes: #"{"at":0}"#), "\"element\""),
       (change(deletes: #"{"at":-1,"element":"a"}"#), "whole number"),
       (change(deletes: #"{"at":0.5,"element":"a"}"#), "whole number"),

@@ -102,8 +102,10 @@ extension JSONDocument {
   ///   - capacity: The length of the longest value that the scanner copies, or 0 if it copies none.
   ///   - isWhole: A Boolean value that indicates whether the text begins at the start of the file. Only
   ///     there, a byte order mark is skipped and the encoding is checked.
+  ///   - maximumDepth: The maximum number of nested arrays and objects.
   static func parse<Value>(
     _ bytes: [UInt8], capacity: Int, isWhole: Bool = true,
+    maximumDepth: Int = JSONScanner.maximumDepth,
     _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
   ) throws(JSONElement.ParsingError) -> Value {
     let start = isWhole ? bodyStart(of: bytes) : 0
@@ -112,8 +114,9 @@ extension JSONDocument {
         throw JSONScanner.ScanError(
           code: .encoding, offset: 0, reason: "the text is UTF-16 or UTF-32; save it as UTF-8")
       }
-      return try JSONScanner.withScanner(of: bytes, from: start, capacity: capacity) {
-        (scanner) throws(JSONScanner.ScanError) in
+      return try JSONScanner.withScanner(
+        of: bytes, from: start, capacity: capacity, maximumDepth: maximumDepth
+      ) { (scanner) throws(JSONScanner.ScanError) in
         scanner.skipSpace()
         if scanner.next == nil {
           throw scanner.error(.empty, "the text is empty; write [] for an empty list")
@@ -135,12 +138,13 @@ extension JSONDocument {
 
   /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.
   ///
-  /// JSON begins with an ASCII character. A zero byte next to it, or the byte order mark of another
-  /// encoding, indicates UTF-16 or UTF-32.
+  /// JSON begins with an ASCII character. Zero bytes next to it, or the byte order mark of another
+  /// encoding, indicate UTF-16 or UTF-32. Only zeros are the start of a sparse file.
   static func isUTF16(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
       || bytes.count > 1 && (bytes[0] == 0) != (bytes[1] == 0)
-      || bytes.starts(with: [0, 0, 0xFE, 0xFF]) || bytes.starts(with: [0, 0, 0])
+      || bytes.starts(with: [0, 0, 0xFE, 0xFF])
+      || bytes.starts(with: [0, 0, 0]) && !bytes.starts(with: [0, 0, 0, 0])
   }
 }
 

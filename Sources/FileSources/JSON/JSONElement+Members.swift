@@ -122,7 +122,17 @@ extension JSONElement {
   /// - Throws: An error for a value that has no key, or whose key is an array or an object.
   public func items(key: String? = nil) throws(JSONElement.ParsingError) -> [JSONElement]? {
     guard kind == .array else { return nil }
-    return try Self.elements(ofArray: storage.bytes, key: key)
+    let spans = JSONText.children(of: storage.bytes).map(\.value)
+    guard let key else { return spans.map(part) }
+    let values = JSONValues(text: storage.bytes, spans: spans, key: key, depth: 0).elements()
+    if let error = values.error {
+      throw JSONElement.ParsingError(
+        code: error.code, reason: error.reason,
+        position: JSONElement.ParsingError.Position(
+          of: spans[error.offset].lowerBound, in: storage.bytes[...]),
+        elementOffset: error.offset)
+    }
+    return values.elements
   }
 
   private func part(_ range: Range<Int>) -> JSONElement {

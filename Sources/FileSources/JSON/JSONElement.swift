@@ -75,7 +75,19 @@ extension JSONElement {
   /// - Throws: An error with the position and the reason if the text is not valid or the key is
   ///   missing.
   public init(parsing bytes: [UInt8], key: String? = nil) throws(JSONElement.ParsingError) {
-    self = try JSONDocument.parse(bytes, capacity: bytes.count) {
+    try self.init(bytes, key: key, maximumDepth: JSONScanner.maximumDepth)
+  }
+
+  /// Creates a value from an event. The elements in it may be nested as deeply as in other texts.
+  package init(parsingEvent bytes: [UInt8]) throws(JSONElement.ParsingError) {
+    try self.init(
+      bytes, key: nil, maximumDepth: JSONScanner.maximumDepth + JSONScanner.eventDepth)
+  }
+
+  private init(
+    _ bytes: [UInt8], key: String?, maximumDepth: Int
+  ) throws(JSONElement.ParsingError) {
+    self = try JSONDocument.parse(bytes, capacity: bytes.count, maximumDepth: maximumDepth) {
       (scanner) throws(JSONScanner.ScanError) in
       let element = try Self.scanElement(&scanner, depth: 0, key: key.map(Self.quoted))
       try scanner.scanEnd(after: "value")
@@ -168,9 +180,10 @@ extension JSONElement: Differentiable {
     fileprivate let storage: Storage
 
     /// The value, as JSON.
-    public var description: String {
-      String(decoding: storage.bytes[storage.key], as: UTF8.self)
-    }
+    public var description: String { String(decoding: utf8, as: UTF8.self) }
+
+    /// The bytes of the value, as JSON.
+    package var utf8: ArraySlice<UInt8> { storage.bytes[storage.key] }
 
     /// Returns whether two values are equal. The order of members does not matter.
     public static func == (left: Identifier, right: Identifier) -> Bool {

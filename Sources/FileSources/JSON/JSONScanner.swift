@@ -19,6 +19,8 @@ struct JSONScanner {
 
   /// The maximum number of nested arrays and objects, including the outermost one.
   static let maximumDepth = 512
+  /// The number of arrays and objects around an element in an event.
+  static let eventDepth = 3
 
   private let input: UnsafePointer<UInt8>
   /// The length of the text.
@@ -29,6 +31,7 @@ struct JSONScanner {
   private let capacity: Int
   /// The closing brackets of the open arrays and objects.
   private let closings: UnsafeMutablePointer<UInt8>
+  private let maximumDepth: Int
   private(set) var position: Int
   private(set) var written = 0
   /// The offset after the input that was copied or dropped. The bytes from here up to the position are
@@ -41,9 +44,10 @@ struct JSONScanner {
   ///   - bytes: The text.
   ///   - start: The offset of the first byte to scan.
   ///   - capacity: The length of the longest text to write at once, or 0 for a scanner that only checks.
+  ///   - maximumDepth: The maximum number of nested arrays and objects.
   ///   - body: The closure.
   static func withScanner<Result, Failure>(
-    of bytes: [UInt8], from start: Int, capacity: Int,
+    of bytes: [UInt8], from start: Int, capacity: Int, maximumDepth: Int = maximumDepth,
     _ body: (inout JSONScanner) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
@@ -52,14 +56,14 @@ struct JSONScanner {
       defer { output.deallocate() }
       var scanner = JSONScanner(
         input: bytes.baseAddress ?? UnsafePointer(output), count: bytes.count, output: output,
-        capacity: capacity, position: start)
+        capacity: capacity, maximumDepth: maximumDepth, position: start)
       return try body(&scanner)
     }
   }
 
   private init(
     input: UnsafePointer<UInt8>, count: Int, output: UnsafeMutablePointer<UInt8>, capacity: Int,
-    position: Int
+    maximumDepth: Int, position: Int
   ) {
     self.input = input
     self.count = count
@@ -67,6 +71,7 @@ struct JSONScanner {
     self.output = output
     self.capacity = capacity
     closings = output + capacity
+    self.maximumDepth = maximumDepth
     self.position = position
     copied = position
   }
@@ -249,9 +254,8 @@ struct JSONScanner {
   ///
   /// - Returns: `true` if the array or object is not empty.
   private mutating func open(_ closing: UInt8, depth: Int) throws(ScanError) -> Bool {
-    if depth > Self.maximumDepth {
-      throw error(
-        .depth, "arrays and objects are nested more than \(Self.maximumDepth) levels deep")
+    if depth > maximumDepth {
+      throw error(.depth, "arrays and objects are nested more than \(maximumDepth) levels deep")
     }
     position += 1
     dropSpace()

@@ -122,8 +122,7 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       let bytes = try file.bytes(from: margins.position, count: count).mapError(
         LineReadingError.file
       ).get()
-      // A file that was truncated, and whose writer does not append, begins with zeros.
-      if margins.position == 0, !bytes.starts(with: [0, 0, 0, 0]), JSONDocument.isUTF16(bytes) {
+      if margins.position == 0, JSONDocument.isUTF16(bytes) {
         throw .line(
           JSONElement.ParsingError(
             code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",

@@ -41,13 +41,21 @@ enum FileDifference: Sendable {
     throw .unstable(path: path)
   }
 
-  /// - Returns: All bytes, or `nil` if the size of the file has changed.
+  /// Reads the whole file, or up to the first chunk with a zero byte, which no JSON text contains.
+  ///
+  /// A sparse file consists of zeros that take no space on disk, and would fill the memory.
+  ///
+  /// - Returns: The bytes, or `nil` if the size of the file has changed.
   private static func wholeContents(
     of file: OpenedFile, size: Int
   ) throws(FileError) -> FileDifference? {
+    var hasZero = false
     // Read one byte more than the size, to notice growth.
-    let bytes = try file.bytes(from: 0, count: size + 1).get()
-    return bytes.count == size ? .whole(bytes) : nil
+    let bytes = try file.bytes(from: 0, count: size + 1, chunkSize: chunkSize) { chunk in
+      hasZero = chunk.baseAddress.flatMap { memchr($0, 0, chunk.count) } != nil
+      return !hasZero
+    }.get()
+    return bytes.count == size || hasZero ? .whole(bytes) : nil
   }
 
   /// - Returns: The difference, or `nil` if the file ends before its size.
@@ -63,11 +71,9 @@ enum FileDifference: Sendable {
       of: file, size: size, and: known, limit: min(size, known.count) - prefix, chunk)
     let count = size - prefix - suffix
     // If this much differs, reading the whole file costs less than patching the old bytes.
-    let isLarge = count > size / 8
-    let wanted = isLarge ? size : count
-    let bytes = try file.bytes(from: isLarge ? 0 : prefix, count: wanted).get()
-    if bytes.count != wanted { return nil }
-    return isLarge ? .whole(bytes) : .between(prefix: prefix, suffix: suffix, bytes)
+    if count > size / 8 { return try wholeContents(of: file, size: size) }
+    let bytes = try file.bytes(from: prefix, count: count).get()
+    return bytes.count == count ? .between(prefix: prefix, suffix: suffix, bytes) : nil
   }
 
   private static func commonPrefix(

@@ -49,7 +49,16 @@ package struct OpenedFile: Sendable {
   }
 
   /// Returns up to `count` bytes from an offset. If there are fewer, the file ends there.
-  package func bytes(from offset: Int, count: Int) -> Result<[UInt8], FileError> {
+  ///
+  /// - Parameters:
+  ///   - offset: The offset of the first byte.
+  ///   - count: The maximum number of bytes.
+  ///   - chunkSize: The number of bytes to read before `shouldContinue` is called, or `nil` to read all at once.
+  ///   - shouldContinue: A closure that is called with each chunk. If it returns `false`, the chunk is the last one.
+  package func bytes(
+    from offset: Int, count: Int, chunkSize: Int? = nil,
+    shouldContinue: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+  ) -> Result<[UInt8], FileError> {
     guard Self.hasMemory(for: count) else {
       return .failure(
         FileError(
@@ -61,10 +70,17 @@ package struct OpenedFile: Sendable {
     if count == 0 { return .success([]) }
     var result = Result<Int, FileError>.success(0)
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-      result = read(
-        offset,
-        UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
-      initializedCount = (try? result.get()) ?? 0
+      let buffer = UnsafeMutableRawBufferPointer(buffer)
+      while initializedCount < count {
+        let start = initializedCount
+        let chunk = UnsafeMutableRawBufferPointer(
+          rebasing: buffer[start..<min(count, start + (chunkSize ?? count))])
+        result = read(offset + start, chunk)
+        guard case .success(let read) = result else { return }
+        initializedCount += read
+        let part = UnsafeRawBufferPointer(rebasing: chunk[..<read])
+        if read < chunk.count || !shouldContinue(part) { return }
+      }
     }
     return result.map { _ in bytes }
   }
@@ -124,6 +140,13 @@ extension FileAccess {
     return stampOfDescriptor(number, path: path).flatMap { stamp in
       switch stamp.kind {
       case .regular, .symbolicLink:
+        if stamp.size == 0, hasContents(number, path: path) {
+          return .failure(
+            FileError(
+              cause: .isSpecial, operation: "read", path: path,
+              reason: "the system makes its contents when they are read, and reports no size; "
+                + "copy it to a regular file"))
+        }
         return .success(
           OpenedFile(
             path: path,
@@ -141,6 +164,14 @@ extension FileAccess {
             reason: "it is a pipe, socket or device; use a regular file, which can be read again"))
       }
     }
+  }
+
+  /// Returns a Boolean value that indicates whether a file whose size is 0 has contents, as in `/proc`.
+  private static func hasContents(_ descriptor: Int32, path: String) -> Bool {
+    var byte: UInt8 = 0
+    // A file that a program is writing has a size after its first byte was read.
+    guard pread(descriptor, &byte, 1, 0) > 0 else { return false }
+    return (try? stampOfDescriptor(descriptor, path: path).get().size) == 0
   }
 
   /// A file descriptor that is closed when the last reference is released.

@@ -23,7 +23,7 @@ package enum InputEvent {
   ) throws(InputEventError) {
     let event: JSONElement
     do throws(JSONElement.ParsingError) {
-      event = try JSONElement(parsing: line)
+      event = try JSONElement(parsingEvent: line)
     } catch {
       throw InputEventError("the line is not valid JSON: \(error.reason)")
     }
@@ -93,6 +93,9 @@ package struct InputChange {
   package let revision: Int
   /// The token of the revision, if the event comes from a feed.
   package let token: String?
+  package var isEmpty: Bool {
+    deletes.isEmpty && inserts.isEmpty && updates.isEmpty && moves.isEmpty
+  }
   let deletes: [Single]
   let inserts: [Single]
   let updates: [Update]

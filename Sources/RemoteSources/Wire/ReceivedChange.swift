@@ -4,7 +4,8 @@ package import ObservableCollections
 extension CollectionProperty {
   /// Applies a change that another process sent, and sets the status in the same commit.
   ///
-  /// The sender may identify elements in another way. Then the change is computed again from the contents.
+  /// The sender may identify elements in another way. Then an update that changes the identity becomes a deletion and
+  /// an insertion. If other identities do not match either, the change is computed again from the contents.
   ///
   /// - Parameters:
   ///   - changeset: The change. Its offsets must be valid.
@@ -16,21 +17,52 @@ extension CollectionProperty {
     received changeset: Changeset, inserted: [Element], updated: [Element], status: SourceStatus
   ) {
     let old = snapshot
-    let keepsIdentities = zip(changeset.updates, updated).allSatisfy { update, element in
-      let before = old[update.from]
-      return before.differenceIdentifier == element.differenceIdentifier
-        && !before.isContentEqual(to: element)
-    }
-    let deleted = Set(changeset.deletions.map { old[$0].differenceIdentifier })
-    let insertsNew = !inserted.contains { deleted.contains($0.differenceIdentifier) }
+    let change = ReceivedChange(changeset, inserted: inserted, updated: updated, old)
+    let deleted = Set(change.changeset.deletions.map { old[$0].differenceIdentifier })
+    let insertsNew = !change.inserted.contains { deleted.contains($0.differenceIdentifier) }
     // A check of the moves in O(n) would take most of the time.
-    let hasLeastMoves = changeset.withLeastMoves.moves.count == changeset.moves.count
-    if keepsIdentities, insertsNew, hasLeastMoves {
-      publish(changeset, inserted: inserted, updated: updated, status: status)
+    let moves = change.changeset.moves
+    if insertsNew, change.changeset.withLeastMoves.moves.count == moves.count {
+      publish(
+        change.changeset, inserted: change.inserted, updated: change.updated, status: status)
     } else {
       publish(
         changeset.applying(to: old.array, inserted: inserted, updated: updated), status: status)
     }
+  }
+}
+
+/// A change that another process sent, whose updates keep the identities of the elements.
+private struct ReceivedChange<Element: Differentiable & Sendable> {
+  private(set) var changeset: Changeset
+  private(set) var inserted: [Element]
+  private(set) var updated: [Element]
+
+  init(
+    _ received: Changeset, inserted: [Element], updated: [Element], _ old: Snapshot<Element>
+  ) {
+    (changeset, self.inserted, self.updated) = (received, inserted, updated)
+    var updates: [(place: Changeset.Update, element: Element)] = []
+    var replacements: [(place: Changeset.Update, element: Element)] = []
+    for (update, element) in zip(received.updates, updated) {
+      let before = old[update.from]
+      if before.differenceIdentifier != element.differenceIdentifier {
+        replacements.append((update, element))
+      } else if !before.isContentEqual(to: element) {
+        updates.append((update, element))
+      }
+    }
+    if updates.count == received.updates.count { return }
+    let insertions =
+      (Array(zip(received.insertions, inserted)) + replacements.map { ($0.place.to, $0.element) })
+      .sorted { $0.0 < $1.0 }
+    let replaced = Set(replacements.map(\.place.to))
+    changeset = Changeset(
+      deletions: (received.deletions + replacements.map(\.place.from)).sorted(),
+      insertions: insertions.map(\.0), moves: received.moves.filter { !replaced.contains($0.to) },
+      updates: updates.map(\.place))
+    self.inserted = insertions.map(\.1)
+    self.updated = updates.map(\.element)
   }
 }
 

@@ -4,9 +4,11 @@ import ObservableCollections
 
 /// A search for keys that occur more than once, with one warning for each source and key.
 ///
-/// It counts hashes instead of keys, because keys would keep deleted elements alive.
+/// It counts hashes instead of keys, because keys would keep deleted elements alive. It also finds keys that are
+/// equal as numbers and written in different ways, such as `1` and `1.0`.
 struct DuplicateKeys {
   private var counts: [Int: Int] = [:]
+  private var numbers = NumberKeys()
   /// A Boolean value that indicates whether the current source has a duplicate key.
   private var isFound = false
   private var warned: Set<String> = []
@@ -19,6 +21,8 @@ struct DuplicateKeys {
     switch event {
     case .initial(let snapshot, _): return firstNew(inNewSource: snapshot)
     case .change(let change):
+      for (_, element) in change.deleted { numbers.remove(element) }
+      numbers.insert(change.inserted.lazy.map(\.element), in: change.after)
       guard !isFound else { return nil }
       for (_, element) in change.deleted {
         let hash = element.differenceIdentifier.hashValue
@@ -35,6 +39,8 @@ struct DuplicateKeys {
     isFound = false
     counts = [:]
     counts.reserveCapacity(snapshot.count)
+    numbers = NumberKeys()
+    numbers.insert(snapshot, in: snapshot)
     var isSuspicious = false
     for element in snapshot where count(element) > 1 { isSuspicious = true }
     return isSuspicious ? first(in: snapshot) : nil
@@ -66,5 +72,61 @@ struct DuplicateKeys {
     isFound = true
     counts = [:]
     return warned.insert(key.description).inserted ? key : nil
+  }
+}
+
+/// A search for keys that are equal as numbers and written in different ways.
+///
+/// Only a fraction, an exponent or the number -0 can be written in another way. As long as no key is one of these, no
+/// keys are recorded.
+private struct NumberKeys {
+  /// The keys that are numbers, as they are written, or `nil` if no key can be written in another way.
+  private var texts: [DecimalNumber: String]?
+  private var hasWarned = false
+
+  mutating func remove(_ element: JSONElement) {
+    guard texts != nil, let (number, text) = Self.number(of: element) else { return }
+    if texts?[number] == text { texts?[number] = nil }
+  }
+
+  /// Records keys, and warns about the first two that are written in different ways.
+  ///
+  /// - Parameters:
+  ///   - elements: The new elements.
+  ///   - snapshot: All elements.
+  mutating func insert(_ elements: some Sequence<JSONElement>, in snapshot: Snapshot<JSONElement>) {
+    guard !hasWarned else { return }
+    if texts != nil { return elements.forEach { record($0) } }
+    guard elements.contains(where: { Self.hasOtherForms($0.differenceIdentifier.utf8) }) else {
+      return
+    }
+    texts = [:]
+    snapshot.forEach { record($0) }
+  }
+
+  private mutating func record(_ element: JSONElement) {
+    guard !hasWarned, let (number, text) = Self.number(of: element) else { return }
+    guard let other = texts?.updateValue(text, forKey: number), other != text else { return }
+    hasWarned = true
+    Program.report(
+      "the keys \(other) and \(text) are equal as numbers, but are two keys because they are "
+        + "written in different ways; write them in one way")
+  }
+
+  private static func number(of element: JSONElement) -> (DecimalNumber, String)? {
+    let key = element.differenceIdentifier
+    guard isNumber(key.utf8) else { return nil }
+    let text = key.description
+    return (DecimalNumber(text), text)
+  }
+
+  private static func isNumber(_ text: ArraySlice<UInt8>) -> Bool {
+    guard let first = text.first else { return false }
+    return first == UInt8(ascii: "-") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= first
+  }
+
+  private static func hasOtherForms(_ text: ArraySlice<UInt8>) -> Bool {
+    isNumber(text)
+      && (text.elementsEqual("-0".utf8) || text.contains { [0x2E, 0x65, 0x45].contains($0) })
   }
 }

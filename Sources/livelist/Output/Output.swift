@@ -53,7 +53,7 @@ final class Output: Sendable {
   }
 
   /// Writes a JSON array with one element a line.
-  func array(of elements: [JSONElement]) {
+  func array(of elements: some Collection<JSONElement>) {
     line { line in
       line.append("[\n")
       for (offset, element) in elements.enumerated() {

@@ -44,7 +44,7 @@ final class LinesDataSource: DataSource {
     _ descriptor: Int32, _ key: String?, into contents: CollectionProperty<JSONElement>
   ) async {
     let input = LineReader(descriptor: descriptor)
-    var list = LiveFoldedList(contents)
+    var list = FoldedList(contents, advice: "pipe the output of livelist watch")
     var number = 0
     while let line = await input.next() {
       number += 1
@@ -58,55 +58,13 @@ final class LinesDataSource: DataSource {
         return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
       }
     }
-    list.end()
-  }
-}
-
-/// A live list to which events are applied one after another.
-private struct LiveFoldedList {
-  private let contents: CollectionProperty<JSONElement>
-  /// The revision of the last event, or `nil` before the first one.
-  private var revision: Int?
-  /// The status that the events report.
-  private var status = SourceStatus.loaded
-
-  init(_ contents: CollectionProperty<JSONElement>) {
-    self.contents = contents
-  }
-
-  mutating func apply(_ event: InputEvent) throws(InputEventError) {
-    switch event {
-    case .status(let state, let message):
-      status = SourceStatus(reported: state, message)
-      if revision != nil { contents.setStatus(status) }
-    case .initial(let initial):
-      revision = initial.revision
-      contents.publish(initial.elements, status: status)
-    case .change(let change):
-      guard let revision else {
-        throw InputEventError(
-          "the first event is a change, not an initial event; pipe the output of livelist watch")
-      }
-      try change.checkContinues(from: revision)
-      let checked = try change.checked(against: contents.snapshot)
-      contents.publish(
-        received: checked.changeset, inserted: checked.inserted, updated: checked.updated,
-        status: status)
-      self.revision = change.revision
-    case .alive: break
-    case .error(let message): throw InputEventError("the server reports: \(message)")
-    }
-  }
-
-  /// Records the end of the input in the status.
-  func end() {
-    guard revision != nil else {
+    guard list.revision != nil else {
       let message =
         "standard input ended before an initial event; "
         + "pipe the output of livelist watch into this command"
       return contents.setStatus(.failed(SourceError(code: "lines", message: message)))
     }
     let diagnostic = SourceStatus.Diagnostic(code: "ended", message: "the input has ended")
-    contents.setStatus(SourceStatus(status.state, diagnostics: [diagnostic]))
+    contents.setStatus(SourceStatus(list.status.state, diagnostics: [diagnostic]))
   }
 }

@@ -1,0 +1,42 @@
+import Testing
+
+/// Keys that are equal as numbers and written in different ways.
+@Suite(.timeLimit(.minutes(1))) struct NumberKeyTests {
+  private let place: Workplace
+
+  init() throws { place = try Workplace() }
+
+  private func errors(_ old: String, _ new: String) throws -> String {
+    try Livelist.run(
+      "diff", "--key", "id", place.json("old.json", old), place.json("new.json", new)
+    ).errors
+  }
+
+  @Test(arguments: [
+    ("1E5", "100000"), ("1.0", "1"), ("-0", "0"), ("1.50", "15e-1"), ("0.1", "1e-1"),
+    ("12345678901234567890.0", "12345678901234567890"),
+  ]) func `keys of one list are compared as numbers`(one: String, other: String) throws {
+    let errors = try errors("[]", #"[{"id":\#(one)},{"id":7},{"id":\#(other)}]"#)
+    #expect(errors.contains("the keys \(one) and \(other) are equal as numbers"))
+    #expect(errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func `other keys have no warning`() throws {
+    let errors = try errors(
+      #"[{"id":1},{"id":"1.0"},{"id":1.5},{"id":-1},{"id":0.0}]"#,
+      #"[{"id":1},{"id":"1"},{"id":1e1},{"id":-1.5},{"id":null}]"#)
+    #expect(errors == "")
+  }
+
+  @Test func `inserted and deleted keys are compared`() throws {
+    try place.json("1.json", #"[{"id":1},{"id":2.5}]"#)
+    try place.json("2.json", #"[{"id":2.5},{"id":1.0}]"#)
+    try place.json("3.json", #"[{"id":2.5},{"id":1.0},{"id":2.50}]"#)
+    let changed = try Livelist.run(
+      "watch", "--until-eof", "--key", "id", place("1.json"), input: "swap \(place("2.json"))\n")
+    #expect(changed.errors == "")
+    let repeated = try Livelist.run(
+      "watch", "--until-eof", "--key", "id", place("2.json"), input: "swap \(place("3.json"))\n")
+    #expect(repeated.errors.contains("the keys 2.5 and 2.50 are equal as numbers"))
+  }
+}
