@@ -3,9 +3,9 @@ import Foundation
 
 /// A reader of lines from a file descriptor.
 ///
-/// It reads on a queue of its own, because a read can block.
+/// It reads on a queue of its own, because a read can block. Only one task at a time may ask for a line.
 final class LineReader: @unchecked Sendable {
-  // Sendable: the variables are accessed on the serial queue only.
+  // Sendable: only the task that asks for a line accesses the variables, and the queue while this task waits.
 
   private let descriptor: Int32
   private let queue = DispatchQueue(label: "livelist.input")
@@ -24,12 +24,6 @@ final class LineReader: @unchecked Sendable {
   ///
   /// The last line needs no line break.
   func next() async -> [UInt8]? {
-    await withCheckedContinuation { continuation in
-      queue.async { [self] in continuation.resume(returning: readLine()) }
-    }
-  }
-
-  private func readLine() -> [UInt8]? {
     while true {
       if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
         defer {
@@ -43,7 +37,12 @@ final class LineReader: @unchecked Sendable {
         defer { start = bytes.count }
         return start < bytes.count ? Array(bytes[start...]) : nil
       }
-      readMore()
+      await withCheckedContinuation { continuation in
+        queue.async { [self] in
+          readMore()
+          continuation.resume()
+        }
+      }
     }
   }
 
