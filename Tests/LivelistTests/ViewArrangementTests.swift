@@ -8,7 +8,7 @@ import Testing
 
 @testable import livelist
 
-@Suite struct ViewArrangementTests {
+@Suite(.timeLimit(.minutes(5))) struct ViewArrangementTests {
   private typealias Parameters = ViewArrangement.Parameters
 
   private static let names = [
@@ -221,5 +221,58 @@ import Testing
     #expect(press(":filter c") == Array(repeating: false, count: 9))
     #expect(model.press(.enter) == .arrange)
     #expect(model.parameters.filter == ViewFilter("c"))
+  }
+
+  @MainActor
+  @Test func `the order of the headings is the order of the rows`() async throws {
+    let source = CollectionProperty(try (0..<50).map { try Self.element($0, "\($0)", $0) })
+    let arrangement = ViewArrangement(source)
+    let arranger = ViewArranger(arrangement)
+    let list = TerminalListView(arrangement.lines, columns: []) { _ in }
+    await arrangement.lines.flush()
+    var first: Int? { list.state.contents.first?.row?.element["id"]?.integer }
+    // An observer holds each change of the rows, as a sort of many rows would.
+    let (isHeld, isReleased) = (Shared(false), Signpost())
+    let hold = arrangement.rows.observe { _ in
+      if isHeld.value { isReleased.pass() }
+    }
+    defer { hold.dispose() }
+    isHeld.value = true
+    let descending = Parameters(order: ViewOrder(column: "id", isDescending: true))
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    let requested = Shared(descending)
+    arranger.arrange({ requested.value }, onChange: {}, onEnd: { end.yield() })
+    // Another request while the first one is held.
+    for _ in 0..<10 { await Task.yield() }
+    #expect(arranger.shownOrder == nil)
+    #expect(first == 0)
+    requested.value = Parameters(order: ViewOrder(column: "id", isDescending: false))
+    arranger.arrange({ descending }, onChange: {}, onEnd: { end.yield() })
+    #expect(arranger.shownOrder == nil)
+    requested.value = descending
+    isHeld.value = false
+    isReleased.open()
+    for await _ in ends { break }
+    #expect(arranger.shownOrder == descending.order)
+    #expect(first == 49)
+  }
+
+  @Test func `a search that ends does not hide that rows are arranged`() throws {
+    var model = ViewModel(source: "list.json")
+    let list = TerminalListState<ViewLine>(columns: [])
+    func status() -> String {
+      model.status(
+        list, ViewNumbers(Snapshot()), .loaded, size: TerminalSize(rows: 10, columns: 60)
+      ).lines.map(\.text).joined()
+    }
+    model.columns.record(try Self.element(1, "a", 1))
+    _ = model.press(.character(">"))
+    model.begin(.arranging)
+    model.begin(.searching)
+    #expect(status().contains("arranging  searching  id ▲"))
+    model.end(.searching)
+    #expect(status().contains("arranging  id ▲"))
+    model.end(.arranging)
+    #expect(status().contains("list.json  id ▲"))
   }
 }

@@ -56,7 +56,7 @@ import Testing
     }
     try terminal.type(":sort size\r")
     try expectOrder("dacb")
-    #expect(terminal.display.lines[0].contains("size ▲"))
+    try terminal.wait(until: "the heading has an arrow") { $0.display.lines[0].contains("size ▲") }
     try terminal.type("r")
     try expectOrder("bcad")
     try terminal.type(">")

@@ -21,6 +21,19 @@ import Testing
     return program
   }
 
+  /// Starts a program, and waits without reading until it has sent more frames than the terminal accepts.
+  private func startFull() throws -> Program {
+    let directory = try TemporaryDirectory()
+    let pipe = directory("pipe")
+    guard mkfifo(pipe, 0o600) == 0 else { throw POSIXError(.EIO) }
+    var request = pollfd(fd: open(pipe, O_RDONLY | O_NONBLOCK), events: Int16(POLLIN), revents: 0)
+    defer { close(request.fd) }
+    let program = try start(["screen", pipe])
+    try terminal.type("f")
+    #expect(poll(&request, 1, 60_000) == 1, "the program waits for the terminal")
+    return program
+  }
+
   private func expectEnd(_ program: Program, status: Int32 = 0) throws {
     #expect(try program.waitForEnd() == status)
     #expect(try terminal.leftovers.isEmpty)
@@ -57,10 +70,26 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2])
   func `a signal ends the program and restores the terminal`(signal: Int32) throws {
     let program = try start()
     program.send(signal)
+    try expectEnd(program)
+  }
+
+  @Test(arguments: ["q", "signal"])
+  func `a program ends although its terminal does not read`(end: String) throws {
+    let program = try startFull()
+    if end == "q" { try terminal.type("q") } else { program.send(SIGTERM) }
+    #expect(try program.waitForEnd() == 0)
+    #expect(try terminal.leftovers.isEmpty)
+  }
+
+  @Test func `a terminal that reads again shows the latest frame`() throws {
+    let program = try startFull()
+    try terminal.type("x")
+    try expectShown("key character(\"x\")")
+    try terminal.type("q")
     try expectEnd(program)
   }
 
@@ -96,7 +125,7 @@ import Testing
       try terminal.resize(rows: rows, columns: columns)
       try terminal.wait(until: "the size is shown") {
         $0.display.lines[0] == "\(rows) rows of \(columns)"
-          && $0.display.lines[1] == "signal resize"
+          && $0.display.lines[1] == "resized"
       }
     }
     terminal.forgive()
@@ -137,7 +166,7 @@ import Testing
       #expect(terminal.display.isCursorShown)
       #expect(try terminal.modes == modes)
       try terminal.type("\n")
-      try expectShown("resumed")
+      try expectShown("resized")
       #expect(terminal.display.isAlternate)
       #expect(terminal.display.lines[9] == "filling")
       try terminal.type("a")

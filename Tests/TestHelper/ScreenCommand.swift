@@ -2,22 +2,22 @@ import Dispatch
 import Foundation
 import TerminalViews
 
-/// `screen [fail]`: shows the size, and the last key or signal, until `q` is pressed or a signal
-/// ends it.
+/// `screen [fail | PATH]`: shows the size, and the last key or `resized`, until `q` is pressed or a
+/// signal ends it.
 ///
-/// With `fail`, it ends with an error.
+/// With `fail`, it ends with an error. The key `f` shows a thousand frames, and then writes to the
+/// pipe at the path.
 func runScreenCommand(_ arguments: [String]) -> Int32 {
-  let status = Outcome()
-  Task { @Sendable in
+  Task { @MainActor in
     do {
-      try await Screen().run(fails: arguments.first == "fail")
-      status.end(with: 0)
+      try await showScreen(arguments.first)
+      exitHelper(0)
     } catch {
       FileHandle.standardError.write(Data("error: \(error)\n".utf8))
-      status.end(with: 1)
+      exitHelper(1)
     }
   }
-  return status.wait()
+  dispatchMain()
 }
 
 /// `closed`: shows a frame, closes the screen, and then calls its other methods.
@@ -39,76 +39,38 @@ func runClosedCommand(_: [String]) -> Int32 {
   dispatchMain()
 }
 
-/// The result of a task, which the main thread waits for.
-private final class Outcome: @unchecked Sendable {
-  // Sendable: written once before the semaphore is signaled, and read once afterwards.
-  private var status: Int32 = 0
-  private let hasEnded = DispatchSemaphore(value: 0)
-
-  func end(with status: Int32) {
-    self.status = status
-    hasEnded.signal()
-  }
-
-  func wait() -> Int32 {
-    hasEnded.wait()
-    return status
-  }
-}
-
-private struct Screen {
-  private enum Event: Sendable {
-    case key(TerminalKey)
-    case signal(TerminalSignals.Signal)
-    case end
-  }
-
+@MainActor
+private func showScreen(_ argument: String?) async throws {
   struct RequestedError: Error {}
 
-  func run(fails: Bool) async throws {
-    let signals = try TerminalSignals()
-    let terminal = try Terminal()
-    try terminal.enter()
-    defer { terminal.leave() }
-    let (events, send) = AsyncStream<Event>.makeStream()
-    let readings = [
-      Task {
-        for await key in terminal.keys() { send.yield(.key(key)) }
-        send.yield(.end)
-      },
-      Task { for await signal in signals.signals { send.yield(.signal(signal)) } },
+  let screen = try TerminalScreen()
+  defer { screen.close() }
+  var last = "nothing"
+  func draw() {
+    let size = screen.size
+    var lines = [
+      TerminalLine("\(size.rows) rows of \(size.columns)", TerminalStyle(foreground: .red))
     ]
-    defer { for reading in readings { reading.cancel() } }
-
-    var writer = FrameWriter(isColorless: TerminalCapabilities.current == .colorless)
-    var last = "nothing"
-    func draw() throws {
-      let size = terminal.size
-      var lines = [
-        TerminalLine("\(size.rows) rows of \(size.columns)", TerminalStyle(foreground: .red))
-      ]
-      lines.append(TerminalLine(last))
-      lines += Array(repeating: TerminalLine("filling"), count: max(0, size.rows - 2))
-      try terminal.write(writer.bytes(for: TerminalFrame(size: size, lines: lines)))
-    }
-    try draw()
-    if fails { throw RequestedError() }
-    for await event in events {
-      switch event {
-      case .end, .key(.character("q")): return
-      case .key(.control("z")), .signal(.suspend):
-        try terminal.suspend()
-        writer.forget()
-      case .key(let key): last = "key \(key)"
-      case .signal(.resume):
-        try terminal.enter()
-        writer.forget()
-        last = "resumed"
-      case .signal(let signal):
-        if signal.isEnd { return }
-        last = "signal \(signal)"
+    lines.append(TerminalLine(last))
+    lines += Array(repeating: TerminalLine("filling"), count: max(0, size.rows - 2))
+    screen.show(TerminalFrame(size: size, lines: lines))
+  }
+  draw()
+  if argument == "fail" { throw RequestedError() }
+  for await input in screen.inputs {
+    switch input {
+    case .ended, .key(.character("q")): return
+    case .key(.control("z")): screen.suspend()
+    case .key(.character("f")):
+      for number in 1...1000 {
+        last = "frame \(number)"
+        draw()
+        screen.redraw()
       }
-      try draw()
+      if let argument { try FileHandle(forWritingAtPath: argument)?.write(contentsOf: Data([0])) }
+    case .key(let key): last = "key \(key)"
+    case .resized: last = "resized"
     }
+    draw()
   }
 }

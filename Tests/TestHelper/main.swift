@@ -6,7 +6,7 @@
 ///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
 ///     TestHelper patch PATH         overwrites bytes of the file at PATH
 ///     TestHelper todos PATH         runs the program of a guide
-///     TestHelper screen [fail]      shows keys and signals in the terminal
+///     TestHelper screen [OPTION]    shows keys and signals in the terminal
 ///     TestHelper closed             uses a screen after it is closed
 ///     TestHelper job NAME …         runs itself as a job, and continues the job after a stop
 let subcommands: [String: ([String]) -> Int32] = [

@@ -15,12 +15,13 @@ import SwappablePrimitives
 /// let terminal = try Terminal()
 /// try terminal.enter()
 /// defer { terminal.leave() }
-/// try terminal.write(writer.bytes(for: frame))
+/// try terminal.send(writer.bytes(for: frame))
 /// for await key in terminal.keys() { … }
 /// ```
 ///
-/// A terminal can be used from any thread.
-package final class Terminal: Sendable {
+/// A terminal can be used from any thread. No method waits for a terminal that does not read, for example because
+/// its connection hangs. Only ``leave()`` and ``suspend()`` wait for half a second.
+final class Terminal: Sendable {
   /// Selects the alternate screen, hides the cursor, disables automatic wrapping of lines, and
   /// enables bracketed pastes.
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
@@ -31,7 +32,13 @@ package final class Terminal: Sendable {
   private let input: TerminalFile
   private let output: TerminalFile
   private let savedModes: TerminalModes
-  private let hasEntered = Locked(false)
+  private let state = Locked(State())
+
+  private struct State {
+    var hasEntered = false
+    /// The bytes that the terminal has not accepted yet.
+    var unsent: ArraySlice<UInt8> = []
+  }
 
   /// Opens the terminal and saves its modes.
   ///
@@ -39,7 +46,7 @@ package final class Terminal: Sendable {
   /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
   ///
   /// - Throws: An error if there is no terminal.
-  package convenience init() throws(TerminalError) {
+  convenience init() throws(TerminalError) {
     try self.init(
       input: TerminalFile(STDIN_FILENO, O_RDONLY), output: TerminalFile(STDOUT_FILENO, O_WRONLY))
   }
@@ -57,25 +64,35 @@ package final class Terminal: Sendable {
   /// Switches to the alternate screen and to raw input, in which each key is available immediately.
   ///
   /// You can call this method again after another program has changed the modes.
-  package func enter() throws(TerminalError) {
-    try savedModes.raw.set(on: input, TCSANOW)
-    hasEntered.withLock { $0 = true }
-    try output.write(Array(Terminal.enterSequence.utf8))
+  func enter() throws(TerminalError) {
+    try savedModes.raw.set(on: input)
+    state.withLock { $0.hasEntered = true }
+    try send(Array(Terminal.enterSequence.utf8))
   }
 
   /// Restores the screen and the modes.
   ///
   /// This method has no effect without a previous call of ``enter()``.
-  package func leave() {
-    let wasEntered = hasEntered.withLock { hasEntered in
-      defer { hasEntered = false }
-      return hasEntered
+  func leave() {
+    let wasEntered = state.withLock { state in
+      defer { state = State() }
+      return state.hasEntered
     }
     guard wasEntered else { return }
     // An error means that the terminal is gone: there is nothing to restore.
-    try? output.write(Array(Terminal.leaveSequence.utf8))
-    // Discard unread input, because the user typed it for this program.
-    try? savedModes.set(on: input, TCSAFLUSH)
+    try? writeLeaveSequence()
+    try? savedModes.set(on: input)
+    // The user typed it for this program.
+    input.discardInput()
+  }
+
+  private func writeLeaveSequence() throws(TerminalError) {
+    let sequence = Array(Terminal.leaveSequence.utf8)[...]
+    let rest = try output.write(sequence, waiting: .milliseconds(500))
+    if rest.isEmpty { return }
+    // The frames before it do not matter any more. Without them, the terminal can accept the sequence.
+    output.discardOutput()
+    _ = try output.write(sequence, waiting: .milliseconds(100))
   }
 
   /// Restores the screen, stops the job of the process, and takes the screen again after it
@@ -83,7 +100,7 @@ package final class Terminal: Sendable {
   ///
   /// This has the effect that Ctrl-Z has in a program without raw input. The system does not stop a
   /// process group that no shell can continue.
-  package func suspend() throws(TerminalError) {
+  func suspend() throws(TerminalError) {
     leave()
     // Stop the other processes of the job first: this process executes nothing after it has
     // stopped.
@@ -103,7 +120,7 @@ package final class Terminal: Sendable {
   }
 
   /// The size. It is 24 rows by 80 columns if the terminal does not report one.
-  package var size: TerminalSize {
+  var size: TerminalSize {
     var size = winsize()
     guard ioctl(output.descriptor, numericCast(TIOCGWINSZ), &size) == 0, size.ws_row > 0,
       size.ws_col > 0
@@ -111,9 +128,29 @@ package final class Terminal: Sendable {
     return TerminalSize(rows: Int(size.ws_row), columns: Int(size.ws_col))
   }
 
-  /// Writes bytes, and waits until the terminal has accepted all of them.
-  package func write(_ bytes: [UInt8]) throws(TerminalError) {
-    try output.write(bytes)
+  /// Sends bytes as far as the terminal accepts them without waiting. The others are kept for ``sendRest()``.
+  ///
+  /// - Returns: A Boolean value that indicates whether the terminal has accepted all bytes.
+  @discardableResult
+  func send(_ bytes: [UInt8]) throws(TerminalError) -> Bool {
+    try state.withLock { (state) throws(TerminalError) in
+      state.unsent = try output.write(state.unsent + bytes)
+      return state.unsent.isEmpty
+    }
+  }
+
+  /// Sends the bytes that the terminal has not accepted before.
+  ///
+  /// - Returns: A Boolean value that indicates whether the terminal has accepted all bytes.
+  func sendRest() throws(TerminalError) -> Bool { try send([]) }
+
+  /// Returns a source that calls a closure on the main queue when the terminal accepts bytes again.
+  func makeWriteSource(_ body: @escaping @Sendable () -> Void) -> any DispatchSourceWrite {
+    let source = DispatchSource.makeWriteSource(fileDescriptor: output.descriptor, queue: .main)
+    source.setEventHandler(handler: body)
+    // The descriptor stays open until the source is canceled.
+    source.setCancelHandler { withExtendedLifetime(self) {} }
+    return source
   }
 
   /// Returns a stream of the keys that the user presses from now on.
@@ -123,7 +160,7 @@ package final class Terminal: Sendable {
   ///
   /// - Parameter escapeTimeout: The time to wait for the rest of a sequence after an escape
   ///   character. A slow connection may need more than the default.
-  package func keys(escapeTimeout: Duration = .milliseconds(50)) -> AsyncStream<TerminalKey> {
+  func keys(escapeTimeout: Duration = .milliseconds(50)) -> AsyncStream<TerminalKey> {
     let (keys, send) = AsyncStream<TerminalKey>.makeStream()
     guard let wakePipe = try? WakePipe() else {
       send.finish()

@@ -19,11 +19,23 @@ final class TerminalFile: Sendable {
 
   let descriptor: Int32
   private let isOwned: Bool
+  /// The number of bytes to write at once. The write of a few bytes does not wait if the terminal is ready.
+  private let maximumCount: Int
 
   /// Uses a standard descriptor if it is a terminal. Otherwise, opens the process's terminal.
+  ///
+  /// Output is not allowed to wait. The mode for this would concern all processes that share the standard
+  /// descriptor, so the terminal is opened again.
   init(_ standard: Int32, _ flags: Int32) throws(TerminalError) {
-    isOwned = isatty(standard) != 1
-    descriptor = isOwned ? open("/dev/tty", flags | O_NOCTTY | O_CLOEXEC) : standard
+    let isTerminal = isatty(standard) == 1
+    let path = isTerminal ? terminalName(standard) : "/dev/tty"
+    let isInput = flags == O_RDONLY
+    let opened =
+      isTerminal && isInput
+      ? -1 : path.map { open($0, flags | O_NOCTTY | O_CLOEXEC | (isInput ? 0 : O_NONBLOCK)) } ?? -1
+    isOwned = opened >= 0
+    descriptor = isOwned || !isTerminal ? opened : standard
+    maximumCount = isOwned ? .max : 256
     guard descriptor >= 0 else {
       let use = flags == O_RDONLY ? "read keys" : "show frames"
       throw TerminalError(
@@ -35,27 +47,47 @@ final class TerminalFile: Sendable {
   init(descriptor: Int32) {
     self.descriptor = descriptor
     isOwned = false
+    maximumCount = 256
   }
 
   deinit {
     if isOwned { close(descriptor) }
   }
 
-  func write(_ bytes: [UInt8]) throws(TerminalError) {
-    var rest = bytes[...]
+  /// Writes bytes until the terminal accepts no more.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes.
+  ///   - limit: The time to wait for the terminal each time that it accepts no more.
+  /// - Returns: The bytes that the terminal has not accepted.
+  func write(
+    _ bytes: ArraySlice<UInt8>, waiting limit: Duration = .zero
+  ) throws(TerminalError) -> ArraySlice<UInt8> {
+    var rest = bytes
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+      var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+      let ready = poll(&request, 1, limit.milliseconds)
+      if ready == 0 { return rest }
+      if ready < 0, errno != EINTR { throw TerminalError("write to the terminal") }
+      let count = rest.prefix(maximumCount).withUnsafeBytes {
+        systemWrite(descriptor, $0.baseAddress, $0.count)
+      }
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // A process that shares the file has made it nonblocking: wait here.
-        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&request, 1, -1)
+        return rest
       } else if errno != EINTR {
         throw TerminalError("write to the terminal")
       }
     }
+    return rest
   }
+
+  /// Discards the output that the terminal has accepted and not shown.
+  func discardOutput() { tcflush(descriptor, TCOFLUSH) }
+
+  /// Discards the input that was not read.
+  func discardInput() { tcflush(descriptor, TCIFLUSH) }
 
   /// Waits for input.
   ///
@@ -63,15 +95,12 @@ final class TerminalFile: Sendable {
   ///   - timeout: The maximum time to wait, or `nil` for no limit.
   ///   - wakePipe: A pipe that ends the wait.
   func read(timeout: Duration?, wakePipe: WakePipe) -> Input {
-    let limit = timeout.map { $0.components }.map { components in
-      Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
-    }
     while true {
       var requests = [
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wakePipe.readEnd, events: Int16(POLLIN), revents: 0),
       ]
-      let ready = poll(&requests, 2, limit ?? -1)
+      let ready = poll(&requests, 2, timeout?.milliseconds ?? -1)
       if ready < 0 {
         if errno == EINTR { continue }
         return .end
@@ -84,6 +113,20 @@ final class TerminalFile: Sendable {
       if count == 0 || errno != EINTR && errno != EAGAIN { return .end }
     }
   }
+}
+
+extension Duration {
+  fileprivate var milliseconds: Int32 {
+    Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
+  }
+}
+
+/// Returns the path of the terminal of a descriptor, or `nil` if there is none, for example in a container.
+private func terminalName(_ descriptor: Int32) -> String? {
+  var name = [CChar](repeating: 0, count: Int(PATH_MAX))
+  guard ttyname_r(descriptor, &name, name.count) == 0 else { return nil }
+  let bytes = name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:))
+  return String(decoding: bytes, as: UTF8.self)
 }
 
 // Inside the type, these names would refer to its own methods.
@@ -150,9 +193,10 @@ struct TerminalModes: @unchecked Sendable {
     return raw
   }
 
-  func set(on file: TerminalFile, _ actions: Int32) throws(TerminalError) {
+  func set(on file: TerminalFile) throws(TerminalError) {
     var modes = modes
-    while tcsetattr(file.descriptor, actions, &modes) != 0 {
+    // The other actions wait for a terminal that does not read.
+    while tcsetattr(file.descriptor, TCSANOW, &modes) != 0 {
       guard errno == EINTR else {
         throw TerminalError("set the terminal's modes", advice: "run the program in a terminal")
       }

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// The screen of the terminal that a program runs in. It shows frames and reports the user's input.
 ///
 /// ```swift
@@ -25,11 +27,16 @@ public final class TerminalScreen {
   /// The inputs in order, for one reader.
   public let inputs: AsyncStream<Input>
 
-  private let send: AsyncStream<Input>.Continuation
+  private let input: AsyncStream<Input>.Continuation
   private let terminal: Terminal
   private let signals: TerminalSignals
   private var writer: FrameWriter
   private var tasks: [Task<Void, Never>] = []
+  /// Waits until the terminal accepts the rest of a frame.
+  // Used on the main actor, and by the deinitializer. The declaration of Dispatch does not say that it is sendable.
+  nonisolated(unsafe) private var outputWait: (any DispatchSourceWrite)?
+  /// The latest frame that was not sent, because the terminal has not accepted the frame before.
+  private var nextFrame: TerminalFrame?
 
   /// Takes over the terminal.
   ///
@@ -39,12 +46,13 @@ public final class TerminalScreen {
     signals = try TerminalSignals()
     terminal = try Terminal()
     writer = FrameWriter(isColorless: TerminalCapabilities.current != .colors)
-    (inputs, send) = AsyncStream.makeStream()
+    (inputs, input) = AsyncStream.makeStream()
     try terminal.enter()
+    defer { send([]) }
     tasks = [
-      Task { [weak self, keys = terminal.keys(), send] in
-        for await key in keys { send.yield(.key(key)) }
-        self?.send.yield(.ended)
+      Task { [weak self, keys = terminal.keys(), input] in
+        for await key in keys { input.yield(.key(key)) }
+        self?.input.yield(.ended)
       },
       Task { [weak self, signals = signals.signals] in
         for await signal in signals { self?.handle(signal) }
@@ -54,19 +62,54 @@ public final class TerminalScreen {
 
   deinit {
     for task in tasks { task.cancel() }
+    outputWait?.cancel()
     terminal.leave()
   }
 
   /// The current size of the terminal.
   public var size: TerminalSize { terminal.size }
 
-  /// Shows a frame, and returns after the terminal has accepted it.
+  /// Shows a frame.
+  ///
+  /// The method does not wait for a terminal that does not read, for example because its connection hangs. When the
+  /// terminal reads again, it receives the latest frame.
   ///
   /// This method has no effect after the screen is closed.
   public func show(_ frame: TerminalFrame) {
     if isClosed { return }
-    let bytes = writer.bytes(for: frame)
-    if !bytes.isEmpty { attempt { () throws(TerminalError) in try terminal.write(bytes) } }
+    if outputWait != nil {
+      nextFrame = frame
+    } else {
+      send(writer.bytes(for: frame))
+    }
+  }
+
+  /// Sends bytes, and waits for the terminal if it does not accept all of them.
+  private func send(_ bytes: [UInt8]) {
+    attempt { () throws(TerminalError) in
+      guard try !terminal.send(bytes), outputWait == nil else { return }
+      let wait = terminal.makeWriteSource { [weak self] in
+        MainActor.assumeIsolated { self?.continueSending() }
+      }
+      wait.activate()
+      outputWait = wait
+    }
+  }
+
+  private func continueSending() {
+    if isClosed { return }
+    attempt { () throws(TerminalError) in
+      guard try terminal.sendRest() else { return }
+      let frame = nextFrame
+      endOutputWait()
+      if let frame { show(frame) }
+    }
+  }
+
+  private func endOutputWait() {
+    outputWait?.cancel()
+    outputWait = nil
+    nextFrame = nil
   }
 
   /// Requests that the next frame is drawn completely.
@@ -75,17 +118,20 @@ public final class TerminalScreen {
   /// Restores the terminal and stops the program until the user continues it.
   public func suspend() {
     if isClosed { return }
+    endOutputWait()
     attempt { () throws(TerminalError) in try terminal.suspend() }
+    send([])
     writer.forget()
-    send.yield(.resized)
+    input.yield(.resized)
   }
 
   /// Restores the terminal and ends the stream of inputs.
   public func close() {
     for task in tasks { task.cancel() }
     tasks = []
+    endOutputWait()
     terminal.leave()
-    send.finish()
+    input.finish()
   }
 
   private var isClosed: Bool { tasks.isEmpty }
@@ -97,21 +143,27 @@ public final class TerminalScreen {
       // Even if the size is the old one again, the terminal may have clipped its contents
       // meanwhile.
       writer.forget()
-      send.yield(.resized)
+      input.yield(.resized)
     case .suspend: suspend()
     case .resume:
       // Another program may have changed the modes and the contents of the terminal.
       attempt { () throws(TerminalError) in try terminal.enter() }
+      send([])
       writer.forget()
-      send.yield(.resized)
-    case .interrupt, .terminate, .hangup: send.yield(.ended)
+      input.yield(.resized)
+    case .interrupt, .terminate, .hangup, .quit, .alarm, .user1, .user2: input.yield(.ended)
     }
   }
 
   /// Performs an operation of the terminal. If it fails, the terminal is gone and the program
   /// should exit.
   private func attempt(_ operation: () throws(TerminalError) -> Void) {
-    do throws(TerminalError) { try operation() } catch { send.yield(.ended) }
+    do throws(TerminalError) {
+      try operation()
+    } catch {
+      endOutputWait()
+      input.yield(.ended)
+    }
   }
 }
 

@@ -27,18 +27,18 @@ public final class TerminalSignals: Sendable {
     case hangup
     /// SIGWINCH: the size of the terminal changed.
     case resize
+    /// SIGQUIT: the user asks the program to exit at once.
+    case quit
+    /// SIGALRM: a timer of the program or of the one that started it has ended.
+    case alarm
+    /// SIGUSR1: another program asks for something.
+    case user1
+    /// SIGUSR2: another program asks for something.
+    case user2
     /// SIGTSTP: the program should stop. See ``TerminalScreen/suspend()``.
     case suspend
     /// SIGCONT: the program continues after a stop. The screen may show anything.
     case resume
-
-    /// A Boolean value that indicates whether the program should exit.
-    package var isEnd: Bool {
-      switch self {
-      case .interrupt, .terminate, .hangup: true
-      case .resize, .suspend, .resume: false
-      }
-    }
 
     /// The number of the signal in the system.
     public var number: Int32 {
@@ -46,6 +46,10 @@ public final class TerminalSignals: Sendable {
       case .interrupt: SIGINT
       case .terminate: SIGTERM
       case .hangup: SIGHUP
+      case .quit: SIGQUIT
+      case .alarm: SIGALRM
+      case .user1: SIGUSR1
+      case .user2: SIGUSR2
       case .resize: SIGWINCH
       case .suspend: SIGTSTP
       case .resume: SIGCONT

@@ -106,9 +106,10 @@ extension ViewModel {
   /// Returns remarks about the list to show after its source.
   private func remarks(_ status: SourceStatus) -> [String] {
     var remarks: [String] = []
+    // These remarks come first: an order that is being applied is not the one of the rows yet.
+    remarks += activities.map(\.rawValue)
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
-    if let activity { remarks.append(activity) }
     if case .loading = status.state { remarks.append("loading") }
     // The remark that a query is not incremental is for programmers only.
     let remark = status.diagnostics.first { $0.code != "not-incremental" }

@@ -26,6 +26,11 @@ struct ViewModel {
     case quit
   }
 
+  /// An operation that takes a while.
+  enum Activity: String {
+    case arranging, searching, swapping
+  }
+
   enum Mode: Equatable {
     case list
     case prompt(ViewPrompt)
@@ -47,12 +52,18 @@ struct ViewModel {
   private var history: [ViewPrompt.Kind: [String]] = [:]
   /// A message to show until the next key.
   var message: (text: String, isError: Bool)?
-  /// The name of the operation in progress.
-  var activity: String?
+  /// The operations in progress, in the order in which they began.
+  private(set) var activities: [Activity] = []
 
   init(source: String) {
     self.source = source
   }
+
+  mutating func begin(_ activity: Activity) {
+    if !activities.contains(activity) { activities.append(activity) }
+  }
+
+  mutating func end(_ activity: Activity) { activities.removeAll { $0 == activity } }
 
   /// Shows an error until the next key.
   mutating func showError(_ text: String) { message = (text, true) }

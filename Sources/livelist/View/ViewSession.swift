@@ -17,6 +17,7 @@ final class ViewSession {
   /// The elements of the container that the options select.
   private let elements: any DataSource<JSONElement>
   private let arrangement: ViewArrangement
+  private let arranger: ViewArranger
   private let sources: ViewSources
   /// The source that the container has.
   private var source: any DataSource<JSONElement>
@@ -29,9 +30,6 @@ final class ViewSession {
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
   private var search: Task<Void, Never>?
-  /// The parameters of the shown list.
-  private var parameters = ViewArrangement.Parameters()
-  private var isArranging = false
   /// The revision in which the element of the details was looked for, after it was deleted.
   private var detailRevision: Int?
   /// The row that was selected when the user began to type a filter.
@@ -45,6 +43,7 @@ final class ViewSession {
     container = SwappableContainer(source)
     elements = options.selection.applied(to: container)
     arrangement = ViewArrangement(elements, groupedBy: options.groupField)
+    arranger = ViewArranger(arrangement)
     self.sources = sources
     self.screen = screen
     model = ViewModel(source: options.source.text)
@@ -152,9 +151,11 @@ final class ViewSession {
     for line in list.state.visibleRows {
       if let row = list.state.contents[line].row { model.columns.record(row.element) }
     }
-    if shownColumns?.columns != model.columns || shownColumns?.order != model.order {
-      shownColumns = (model.columns, model.order)
-      list.columns = model.columns.columns(model.order).map { TerminalColumn($0) }
+    // While the rows are being arranged, no heading says in which order they are.
+    let order = arranger.shownOrder
+    if shownColumns?.columns != model.columns || shownColumns?.order != order {
+      shownColumns = (model.columns, order)
+      list.columns = model.columns.columns(order).map { TerminalColumn($0) }
     }
   }
 
@@ -228,26 +229,16 @@ final class ViewSession {
 
   /// Applies the filter and the order that the user requested.
   private func arrange() {
-    // The running task applies the latest request. Requests in between are skipped.
-    guard !isArranging else { return }
-    isArranging = true
-    model.activity = "arranging"
+    model.begin(.arranging)
     // Do not mark the rows: they move because the user requested it.
     list?.markDuration = .zero
-    Task {
-      while model.parameters != parameters {
-        let (old, new) = (parameters, model.parameters)
-        parameters = new
-        // Run outside the main actor, because the operation visits all rows.
-        await Task.detached { [arrangement] in
-          arrangement.change(from: old, to: new)
-          await arrangement.lines.flush()
-        }.value
-        await selectFilteredRow()
-      }
-      isArranging = false
+    arranger.arrange { [self] in
+      model.parameters
+    } onChange: { [self] in
+      await selectFilteredRow()
+    } onEnd: { [self] in
       list?.markDuration = ViewSession.markDuration
-      model.activity = nil
+      model.end(.arranging)
       draw()
     }
   }
@@ -270,20 +261,21 @@ final class ViewSession {
     } catch {
       return model.showError("cannot swap: \(error.message)")
     }
-    model.activity = "swapping"
+    model.begin(.swapping)
     let handle = container.swap(to: source)
     Task {
       switch await handle.outcome {
       case .swapped, .unchanged:
-        model.activity = nil
+        model.end(.swapping)
         model.source = text
         self.source = source
         learnColumns(of: elements.snapshot)
       case .failed(let error):
-        model.activity = nil
+        model.end(.swapping)
         model.showError("cannot swap: \(LivelistError(cannotLoad: error).message)")
+      case .cancelled, .cycle: model.end(.swapping)
       // A later swap is in progress and will update the state.
-      case .superseded, .cancelled, .cycle: break
+      case .superseded: break
       }
       draw()
     }
@@ -295,12 +287,12 @@ final class ViewSession {
       return model.showError("there are no rows to search")
     }
     search?.cancel()
-    model.activity = "searching"
+    model.begin(.searching)
     let contents = list.state.contents
     search = Task {
       let found = await ViewSearch.find(text, in: contents, from: selection, isBackward: isBackward)
       guard !Task.isCancelled else { return }
-      model.activity = nil
+      model.end(.searching)
       select(found, text)
       draw()
     }
