@@ -37,8 +37,9 @@ import Testing
     }
   }
 
-  @Test func `the version is printed`() throws {
-    let result = try Livelist.run("--version")
+  @Test(arguments: ["--version", "-V", "version"])
+  func `the version is printed`(word: String) throws {
+    let result = try Livelist.run(word)
     #expect(result.status == 0)
     #expect(result.output.hasPrefix("livelist "))
     #expect(result.output.split(separator: "\n").count == 1)
@@ -48,6 +49,11 @@ import Testing
     ([], "the command is missing"),
     (["frob"], "unknown command \"frob\""),
     (["--frob"], "unknown option \"--frob\""),
+    (["list.json"], "use livelist view list.json"),
+    (["diff", "--brief", "a.json", "b.json"], "use --quiet"),
+    (["diff", "-u", "a.json", "b.json"], "use --format text"),
+    (["watch", "--sort", "a", "--reverse", "b.json"], "use --sort 'FIELD desc'"),
+    (["watch", "--once", "a.json"], "livelist view SOURCE | cat"),
     (["watch"], "there is none"),
     (["watch", "a.txt"], "json:PATH"),
     (["serve", "--listen", "unix:s", "a=-"], "is standard input, which this command needs itself"),

@@ -115,4 +115,25 @@ import Testing
       #expect(failed.errors.contains("line 3, column 1"))
     }
   }
+
+  @Test(arguments: [["view"], ["watch", "--until-eof"], ["diff", "/dev/null"]])
+  func `a text without JSON is explained`(command: [String]) throws {
+    let place = try Workplace()
+    let path = place("plain.log")
+    try "2026-01-01 started\n2026-01-02 stopped\n".write(
+      toFile: path, atomically: true, encoding: .utf8)
+    var command = command
+    if command.first == "diff" { command[1] = try place.json("empty.json", "[]") }
+    let result = try Livelist.run(command + [path])
+    #expect(result.status == 0)
+    #expect(result.errors.contains("jq -Rc . FILE"))
+    #expect((result.errors + result.output).contains("2 lines of \(path) are skipped"))
+  }
+
+  @Test func `a piped value on several lines is explained`() throws {
+    let result = try Livelist.run("view", "-", input: "{\n\"a\": [\nnull\n]\n}\n")
+    #expect(result.errors.contains("jq -c '.[]' FILE") || result.output.contains("null"))
+    let none = try Livelist.run("view", "-", input: "{\n\"a\":\n{\n}}\n")
+    #expect(none.errors.contains("jq -c '.[]' FILE"))
+  }
 }

@@ -110,4 +110,12 @@ import Testing
     #expect(result.output == Self.line(#"[{"a.b":0},{"a":{"b":1}},{"a":{"b":2}}]"#))
     #expect(try Livelist.run("view", "--group-by", "a.b", nested).output.contains("2 (1)"))
   }
+
+  @Test func `an order in the words of other programs is explained`() throws {
+    let place = try Workplace()
+    for field in ["-n", "n:desc"] {
+      let result = try Livelist.run("view", "--sort=\(field)", place.json("a.json", #"[{"n":1}]"#))
+      #expect(result.errors.contains("use --sort 'FIELD desc'"))
+    }
+  }
 }

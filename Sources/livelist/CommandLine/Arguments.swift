@@ -29,7 +29,7 @@ struct Arguments {
       case "--help", "-h":
         wantsHelp = true
         return
-      case "--version":
+      case "--version", "-V":
         wantsVersion = true
         return
       default: try parseOption(word, &rest)
@@ -42,6 +42,9 @@ struct Arguments {
   ) throws(LivelistError) {
     let (name, attached) = Arguments.split(word)
     guard let option = Option(word: name), command.options.contains(option) else {
+      if let advice = Option.advice(forOther: name) {
+        throw .usage("unknown option \"\(name)\"; \(advice)")
+      }
       let names = command.options.map(\.name).sorted().joined(separator: " and ")
       throw .usage(
         "unknown option \"\(name)\"; "

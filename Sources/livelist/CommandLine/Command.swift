@@ -25,13 +25,18 @@ enum Command {
     case "--help", "-h", "help":
       self = .help(arguments.dropFirst().first.flatMap(CommandName.init(rawValue:)))
       return
-    case "--version":
+    case "--version", "-V", "version":
       self = .version
       return
     default: break
     }
     guard let command = CommandName(rawValue: name) else {
       let kind = name.hasPrefix("-") ? "option" : "command"
+      if name.contains(".") || name.contains("/") {
+        throw .usage(
+          "\"\(name)\" is no command; to show it as a list, use livelist view \(name); "
+            + "to print its changes, use livelist watch \(name)")
+      }
       throw .usage("unknown \(kind) \"\(name)\"; \(Command.commandsHint)")
     }
     let words = try Arguments(arguments.dropFirst(), of: command)

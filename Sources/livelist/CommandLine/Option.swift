@@ -40,6 +40,24 @@ enum Option: String, CaseIterable {
     }
   }
 
+  /// Returns what to use in place of an option that other programs have, or `nil`.
+  static func advice(forOther word: String) -> String? {
+    switch word {
+    case "--brief": "use --quiet, which prints nothing, and the exit status"
+    case "--unified", "-u", "--color", "--colour":
+      "use --format text, which has colors on a terminal"
+    case "--reverse", "-r": "for descending order, use --sort 'FIELD desc'"
+    case "--select", "--filter", "-f": "use --where, for example --where 'stock < 10'"
+    case "--once", "-1":
+      "to print the contents once, use livelist view SOURCE | cat, or, as events, "
+        + "livelist watch --until-eof SOURCE </dev/null"
+    case "--columns", "-c": "use --fields, for example --fields id,title"
+    case "--follow", "-F": "watch and view always follow the source, also if it is rotated"
+    case "--json": "use --format json, which is the default"
+    default: nil
+    }
+  }
+
   /// The option as it is written, for example `--key`.
   var name: String { "--" + rawValue }
 

@@ -69,12 +69,3 @@ struct Diff {
         + "instead of a deletion and an insertion")
   }
 }
-
-extension DataSource<JSONElement> {
-  /// Reports lines that were skipped. A command that reads only once has no status line for it.
-  func reportSkippedLines() {
-    for remark in status.diagnostics where ["malformed-lines", "no-match"].contains(remark.code) {
-      Program.report(remark.message)
-    }
-  }
-}

@@ -18,6 +18,7 @@ struct Watch {
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
     options.selection.reportUnknownFields(in: container.snapshot)
+    source.reportUnreadableText()
     let printer = EventPrinter(output, options)
     if options.isTraced { trace(shown) }
     let events = shown.observe(on: .queue(printer.queue)) { printer.print($0) }

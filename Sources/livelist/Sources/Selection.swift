@@ -49,9 +49,12 @@ struct Selection: Sendable {
     where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
       var columns = ViewColumns()
       for element in contents.prefix(100) { columns.record(element) }
+      let advice =
+        name == order?.column && (name.hasPrefix("-") || name.contains(":"))
+        ? "; for descending order, use --sort 'FIELD desc'" : ""
       Program.report(
-        "no element has the field \"\(name)\"; the fields are \(columns.titles.joined(separator: ", "))"
-      )
+        "no element has the field \"\(name)\"; the fields are "
+          + columns.titles.joined(separator: ", ") + advice)
     }
   }
 

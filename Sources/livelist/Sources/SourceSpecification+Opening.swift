@@ -90,6 +90,23 @@ extension DataSource<JSONElement> {
       throw LivelistError(cannotLoad: error)
     }
   }
+
+  /// Reports lines that were skipped. A command that reads only once has no status line for it.
+  func reportSkippedLines() {
+    for remark in status.diagnostics where ["malformed-lines", "no-match"].contains(remark.code) {
+      Program.report(remark.message)
+    }
+    reportUnreadableText()
+  }
+
+  /// Reports what helps if a text was read as JSON Lines, and all of its lines were skipped.
+  func reportUnreadableText() {
+    guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" })
+    else { return }
+    Program.report(
+      "no line is a JSON value; for plain text, pipe the output of jq -Rc . FILE into this command "
+        + "and use the source -; for a value on several lines, use jq -c '.[]' FILE")
+  }
 }
 
 extension LivelistError {

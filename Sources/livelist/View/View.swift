@@ -18,7 +18,10 @@ struct View {
     let contents = try await source.loadedSnapshot()
     options.selection.reportUnknownFields(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
-    guard TerminalCapabilities.current != .none else { return printOnce(source) }
+    guard TerminalCapabilities.current != .none else {
+      source.reportSkippedLines()
+      return printOnce(source)
+    }
     let screen: TerminalScreen
     do throws(TerminalError) {
       screen = try TerminalScreen()

@@ -4,7 +4,7 @@ import TerminalViews
 enum ViewHelp {
   private static let keys: [(String, String)] = [
     ("↑ ↓  k j", "select the row above or below"),
-    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F and Space"),
+    ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F, Ctrl-U, Ctrl-D, Space"),
     ("Home End  g G", "select the first or last row"),
     ("← →  h l", "scroll by a column"),
     ("Enter", "show all fields of the row; n and p go to the next and previous row, q returns"),

@@ -135,8 +135,8 @@ struct ViewModel {
     switch key {
     case .character("k"): .up
     case .character("j"): .down
-    case .control("b"): .pageUp
-    case .control("f"), .character(" "): .pageDown
+    case .control("b"), .control("u"): .pageUp
+    case .control("f"), .control("d"), .character(" "): .pageDown
     case .character("g"): .home
     case .character("G"): .end
     case .character("h"): .left
@@ -186,6 +186,7 @@ struct ViewModel {
     case .control("l"): return .redraw
     case .control("z"): return .stop
     case .character("q"), .character("Q"), .control("c"): return .quit
+    case .character(let other): message = ("\(other) has no effect; ? shows all keys", false)
     default: break
     }
     return nil

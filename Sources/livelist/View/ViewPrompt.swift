@@ -93,7 +93,7 @@ enum ViewCommand: Equatable {
     case "filter": self = .filter(String(rest))
     case "info": self = .source
     case "help": self = .help
-    case "q", "quit": self = .quit
+    case "q", "q!", "quit": self = .quit
     default:
       guard let row = Int(name), row > 0, rest.isEmpty else {
         let shown = name.count > 30 ? name.prefix(30) + "…" : name
