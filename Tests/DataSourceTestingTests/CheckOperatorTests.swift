@@ -32,6 +32,10 @@ import Testing
     #expect(violation { $0.transformed { Forgetful(input: $0) } }?.rule == "O1")
   }
 
+  @Test func `an operator that keeps the old identity of an updated element breaks O1`() {
+    #expect(violation { $0.transformed { Keyed(input: $0) } }?.rule == "O1")
+  }
+
   @Test func `an operator whose events are incomplete breaks E4`() {
     #expect(violation { $0.transformed { Untold(input: $0) } }?.rule == "E4")
   }
@@ -89,6 +93,25 @@ private struct Forgetful: CollectionOperator {
 
   func update(_ output: CollectionDraft<TestElement>) {
     if input.change?.changeset.updates.isEmpty == false { return }
+    output.replace(with: passing(input.snapshot))
+  }
+}
+
+/// Finds updated elements by their identity, as if it could not change.
+private struct Keyed: CollectionOperator {
+  let input: CollectionInput<TestElement>
+
+  func start(_ output: CollectionDraft<TestElement>) {
+    output.replace(with: passing(input.snapshot))
+  }
+
+  func update(_ output: CollectionDraft<TestElement>) {
+    guard let change = input.change else { return }
+    if change.deleted.isEmpty, change.inserted.isEmpty, change.moved.isEmpty,
+      change.updated.contains(where: { $0.old.id != $0.new.id })
+    {
+      return
+    }
     output.replace(with: passing(input.snapshot))
   }
 }

@@ -155,4 +155,46 @@ import Testing
     #expect(record.changeset.insertions == Array(40..<10_040))
     #expect(record.footprint < 100)
   }
+
+  /// Returns all sets of elements that can move to bring old offsets into order, if the others stay.
+  private func moveSets(of origins: [Int], count: Int) -> [Set<Int>] {
+    (0..<1 << origins.count).map { bits in
+      Set(origins.filter { bits >> $0 & 1 == 1 })
+    }.filter { moved in
+      let rest = origins.filter { !moved.contains($0) }
+      return moved.count == count && rest == rest.sorted()
+    }
+  }
+
+  @Test func `the fewest moves name the elements that were moved`() {
+    let places = (0..<4).flatMap { from in (0..<4).map { (from, $0) } }.filter { $0 != $1 }
+    var others = 0
+    for first in places {
+      for second in places {
+        for update in -1..<4 {
+          var record = EditRecord()
+          var model = Model(4)
+          var touched: Set<Int> = []
+          if update >= 0 {
+            record.append(.update(update))
+            model.apply(.update(update))
+          }
+          for (from, to) in [first, second] {
+            touched.insert(model.origins[from])
+            record.append(.move(from: from, to: to))
+            model.apply(.move(from: from, to: to))
+          }
+          let changeset = record.changeset
+          let named = Set(changeset.moves.map(\.from))
+          let fewest = moveSets(of: model.origins, count: named.count)
+            .map { $0.subtracting(touched).count }.min()
+          #expect(
+            named.subtracting(touched).count == fewest, "\(first) \(second): \(changeset)")
+          if update < 0, !named.isSubset(of: touched) { others += 1 }
+        }
+      }
+    }
+    // In these cases, one move of another element has the same effect as both moves.
+    #expect(others == 8)
+  }
 }

@@ -147,7 +147,8 @@ struct StagedChangesetTests {
   @Test func `sections can be compared as elements`() {
     let staged: StagedChangeset<Section, Changeset> = StagedChangeset(
       from: [section("0", "1")], to: [section("0", "2"), section("1")])
-    #expect(staged.map(\.changeset) == [Changeset(insertions: [1])])
+    let update = Changeset(updates: [.init(from: 0, to: 0)])
+    #expect(staged.map(\.changeset) == [update, Changeset(insertions: [1])])
   }
 
   @Test func `a change that does not fit the versions traps`() async {

@@ -253,7 +253,7 @@ struct ShownSections<Section: DifferentiableSection> {
     for (offset, (shown, section)) in zip(sections, data).enumerated() {
       guard let heading = shown.heading else { return "heading \(offset) is not shown" }
       if !sameIdentity(heading.differenceIdentifier, section.differenceIdentifier)
-        || !sameContent(
+        || !sameOwnContent(
           isLast ? heading : Section(source: heading, elements: section.elements), section)
       {
         return """

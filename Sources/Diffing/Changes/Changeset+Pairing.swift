@@ -127,7 +127,7 @@ func minimalMoves(
       runs[runs.count - 1].count += 1
       if update < updates.count && updates[update].to == new {
         update += 1
-        runs[runs.count - 1].updateCount += 1
+        runs[runs.count - 1].editWeight += 1
       }
       end = old + 1
     }

@@ -150,11 +150,11 @@ struct EditedRanges: Sendable {
     /// Appends the following stretch to this one, if both are of the same kind and consecutive.
     mutating func extend(by next: Stretch) -> Bool {
       guard
-        isInserted ? next.isInserted : old + count == next.old && isUpdated == next.isUpdated
+        isInserted
+          ? next.isInserted
+          : old + count == next.old && isUpdated == next.isUpdated && isMoved == next.isMoved
       else { return false }
       count += next.count
-      // The joined elements are in order with elements that were never moved.
-      isMoved = isMoved && next.isMoved
       return true
     }
   }

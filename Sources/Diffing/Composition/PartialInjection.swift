@@ -21,15 +21,13 @@ package struct PartialInjection: Sendable {
     /// The count of the endless stretch. It leaves room for the addition of an offset.
     static var endless: Int { 1 << (Int.bitWidth - 2) }
 
-    /// Appends the following stretch to this one, if both are consecutive and both or neither are
-    /// updated.
+    /// Appends the following stretch to this one, if both are consecutive and of the same kind.
     mutating func extend(by next: Stretch) -> Bool {
       guard
-        old + count == next.old, new + count == next.new, isUpdated == next.isUpdated
+        old + count == next.old, new + count == next.new, isUpdated == next.isUpdated,
+        isMoved == next.isMoved
       else { return false }
       count += next.count
-      // The joined elements are in order with elements that were never moved.
-      isMoved = isMoved && next.isMoved
       return true
     }
   }
@@ -130,29 +128,33 @@ extension PartialInjection {
   }
 
   /// A minimal set of moves that brings all elements into order, by ascending destination.
+  ///
+  /// Among several, it prefers the elements that have been moved, and then updated elements.
   private var moves: [Changeset.Move] {
     // Elements that were never moved are in order, so at most all others need to move. A stretch
     // longer than all others together never moves. Its weight is limited to just above theirs, so
     // no weight is endless.
     let heaviest = stretches.reduce(0) { $0 + ($1.isMoved ? $1.count : 0) } + 1
+    // A moved element weighs more than all updated ones together.
+    let updateCount = stretches.reduce(0) { $0 + ($1.isUpdated ? min(heaviest, $1.count) : 0) }
     var runs: [Run] = []
     var oldEnd = -1
     for stretch in stretches {
       if stretch.old != oldEnd { runs.append(Run(start: stretch.old)) }
       oldEnd = stretch.old + stretch.count
       let run = runs.count - 1
-      runs[run].count = min(heaviest, runs[run].count + min(heaviest, stretch.count))
-      if stretch.isUpdated {
-        runs[run].updateCount = min(heaviest, runs[run].updateCount + min(heaviest, stretch.count))
-      }
+      let count = min(heaviest, stretch.count)
+      runs[run].count = min(heaviest, runs[run].count + count)
+      runs[run].editWeight +=
+        (stretch.isMoved ? count * (updateCount + 1) : 0) + (stretch.isUpdated ? count : 0)
     }
     let count = runs.reduce(0) { $0 + $1.count }
-    let updateCount = runs.reduce(0) { $0 + $1.updateCount }
-    // If millions of elements move, a weight that includes the updates could overflow.
-    let canWeighUpdates = !count.multipliedReportingOverflow(by: updateCount + 1).overflow
-    if !canWeighUpdates { for run in runs.indices { runs[run].updateCount = 0 } }
+    let weight = runs.reduce(0) { $0 + $1.editWeight }
+    // If millions of elements move, a weight that includes the edits could overflow.
+    let canWeighEdits = !count.multipliedReportingOverflow(by: weight + 1).overflow
+    if !canWeighEdits { for run in runs.indices { runs[run].editWeight = 0 } }
     let stays = heaviestIncreasingSubsequence(
-      of: runs, elementCount: canWeighUpdates ? updateCount : 0)
+      of: runs, maximumEditWeight: canWeighEdits ? weight : 0)
 
     var moves: [Changeset.Move] = []
     var run = -1

@@ -100,7 +100,7 @@ extension Changeset {
       let from = last &- to
       if sameBits(old + from, new + to) { continue }
       guard Comparison.areEqual(old + from, new + to) else { return nil }
-      if !new[to].isContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
+      if !new[to].isWholeContentEqual(to: old[from]) { updates.append(Update(from: from, to: to)) }
     }
     self.init(
       unchecked: (

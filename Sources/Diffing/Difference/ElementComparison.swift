@@ -39,11 +39,21 @@ package func sameBits<Value>(
   return difference == 0
 }
 
-/// Returns a Boolean value that indicates whether two values have identical bytes or equal content.
+/// Returns a Boolean value that indicates whether two values have identical bytes or equal content, without the
+/// elements of a section.
+@inlinable
+package func sameOwnContent<Element: Differentiable>(_ a: Element, _ b: Element) -> Bool {
+  withUnsafePointer(to: a) { a in
+    withUnsafePointer(to: b) { b in sameBits(a, b) || b.pointee.isContentEqual(to: a.pointee) }
+  }
+}
+
+/// Returns a Boolean value that indicates whether two values have identical bytes or equal content, with all that
+/// belongs to them.
 @inlinable
 package func sameContent<Element: Differentiable>(_ a: Element, _ b: Element) -> Bool {
   withUnsafePointer(to: a) { a in
-    withUnsafePointer(to: b) { b in sameBits(a, b) || b.pointee.isContentEqual(to: a.pointee) }
+    withUnsafePointer(to: b) { b in sameBits(a, b) || b.pointee.isWholeContentEqual(to: a.pointee) }
   }
 }
 
@@ -127,7 +137,7 @@ enum Relation {
     if sameBits(old, new) {
       self = .equal
     } else if sameIdentity(old.pointee.differenceIdentifier, new.pointee.differenceIdentifier) {
-      self = new.pointee.isContentEqual(to: old.pointee) ? .equal : .updated
+      self = new.pointee.isWholeContentEqual(to: old.pointee) ? .equal : .updated
     } else {
       self = .unrelated
     }

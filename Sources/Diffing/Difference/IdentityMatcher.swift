@@ -181,7 +181,7 @@ struct IdentityMatcher<Comparison: IdentityComparison> {
     matches.append(Match(old: inOld, new: inNew))
     if isUnchanged { return }
     let (from, to) = (unmatchedOld[inOld], unmatchedNew[inNew])
-    if !sameBits(old + from, new + to), !new[to].isContentEqual(to: old[from]) {
+    if !sameBits(old + from, new + to), !new[to].isWholeContentEqual(to: old[from]) {
       updates.append(Changeset.Update(from: from, to: to))
     }
   }

@@ -114,7 +114,7 @@ struct LeastMoves {
         let next = border < borders.count ? min(before, borders[border]) : before
         if chain + border != end { runs.append(Run(start: chain + border)) }
         runs[runs.count - 1].count += next - chain
-        runs[runs.count - 1].updateCount += chainUpdates.count(upTo: next)
+        runs[runs.count - 1].editWeight += chainUpdates.count(upTo: next)
         stretches.append(Stretch(start: chain, count: next - chain, run: runs.count - 1))
         end = next + border
         chain = next
@@ -129,7 +129,7 @@ struct LeastMoves {
         nextUpdate += 1
       }
       if nextUpdate < matchUpdates.count, matchUpdates[nextUpdate].to == offset {
-        runs[runs.count - 1].updateCount += 1
+        runs[runs.count - 1].editWeight += 1
       }
       runOfCandidate[position] = Int32(truncatingIfNeeded: runs.count - 1)
       end = place + 1

@@ -93,7 +93,7 @@ struct LinearMatcher<Comparison: IdentityComparison> {
     while offset < count {
       if !sameBits(old + offset, new + offset) {
         if !Comparison.areEqual(old + offset, new + offset) { break }
-        if !new[offset].isContentEqual(to: old[offset]) {
+        if !new[offset].isWholeContentEqual(to: old[offset]) {
           updates.append(Changeset.Update(from: oldStart + offset, to: newStart + offset))
         }
       }
@@ -113,7 +113,7 @@ struct LinearMatcher<Comparison: IdentityComparison> {
       let (old, new) = (old + (oldEnd - 1), new + (newEnd - 1))
       if !sameBits(old, new) {
         if !Comparison.areEqual(old, new) { return false }
-        if !new.pointee.isContentEqual(to: old.pointee) {
+        if !new.pointee.isWholeContentEqual(to: old.pointee) {
           updates.append(Changeset.Update(from: oldEnd - 1, to: newEnd - 1))
         }
       }

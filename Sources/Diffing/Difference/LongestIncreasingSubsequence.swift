@@ -8,8 +8,8 @@ struct Run {
   @usableFromInline let start: Int
   /// The number of elements.
   @usableFromInline var count = 0
-  /// The number of updated elements.
-  @usableFromInline var updateCount = 0
+  /// The weight of the edited elements. Among equally long subsequences, the lightest is the best.
+  @usableFromInline var editWeight = 0
 
   @inlinable
   init(start: Int, count: Int = 0) {
@@ -29,22 +29,26 @@ func longestIncreasingSubsequence(of runs: [Run]) -> [Bool] {
   // The search for whole runs needs memory for the runs only, and can consider updates, but costs
   // more for each run. If most runs have a single element, patience sorting is faster.
   return runs.count <= 64 || runs.count < count / 8
-    ? heaviestIncreasingSubsequence(of: runs, elementCount: count)
+    ? heaviestIncreasingSubsequence(of: runs, maximumEditWeight: count)
     : longestIncreasingSubsequenceByPatience(of: runs)
 }
 
 /// Finds a longest increasing subsequence by the weight of whole runs. Among several, it prefers
-/// the one with the fewest updates.
+/// the one with the lightest edits.
 ///
 /// A Fenwick tree over the runs by ascending start finds the best chain before a run (P. Fenwick,
 /// "A New Data Structure for Cumulative Frequency Tables", 1994, with maxima instead of sums).
-func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] {
+///
+/// - Parameters:
+///   - runs: The runs in the order of the new version.
+///   - maximumEditWeight: A number that is not less than the edit weight of all runs together.
+func heaviestIncreasingSubsequence(of runs: [Run], maximumEditWeight: Int) -> [Bool] {
   let byStart = runs.indices.sorted { runs[$0].start < runs[$1].start }
   var rank = [Int](repeating: 0, count: runs.count)
   for (position, run) in byStart.enumerated() { rank[run] = position + 1 }
 
-  // All updates together weigh less than one element.
-  let unit = elementCount + 1
+  // All edits together weigh less than one element.
+  let unit = maximumEditWeight + 1
   var weights = [Int](repeating: 0, count: runs.count)
   var predecessors = [Int32](repeating: -1, count: runs.count)
   // Each node has the last run of the best chain in its range.
@@ -61,7 +65,7 @@ func heaviestIncreasingSubsequence(of runs: [Run], elementCount: Int) -> [Bool] 
       node &= node - 1
     }
     let weight =
-      runs[run].count * unit - runs[run].updateCount + (predecessor < 0 ? 0 : weights[predecessor])
+      runs[run].count * unit - runs[run].editWeight + (predecessor < 0 ? 0 : weights[predecessor])
     weights[run] = weight
     predecessors[run] = Int32(truncatingIfNeeded: predecessor)
     if best < 0 || weight > weights[best] { best = run }

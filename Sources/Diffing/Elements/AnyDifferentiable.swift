@@ -61,6 +61,12 @@ public struct AnyDifferentiable: Differentiable, Sendable {
   public func isContentEqual(to source: AnyDifferentiable) -> Bool {
     box === source.box || box.isContentEqual(to: source.box)
   }
+
+  /// Returns whether both wrap values of the same type that are equal with all that belongs to them.
+  @inlinable
+  public func isWholeContentEqual(to source: AnyDifferentiable) -> Bool {
+    box === source.box || box.isWholeContentEqual(to: source.box)
+  }
 }
 
 extension AnyDifferentiable: CustomStringConvertible {
@@ -80,6 +86,7 @@ protocol AnyBox: AnyObject, Sendable {
   var identityDescription: String { get }
   func isSame(as other: any AnyBox) -> Bool
   func isContentEqual(to source: any AnyBox) -> Bool
+  func isWholeContentEqual(to source: any AnyBox) -> Bool
   func hash(into hasher: inout Hasher)
 }
 
@@ -115,6 +122,12 @@ final class Box<Base: Differentiable & Sendable>: AnyBox {
 
   @usableFromInline
   func isContentEqual(to source: any AnyBox) -> Bool {
+    guard let source = source.cast(to: Box.self) else { return false }
+    return sameOwnContent(source.base, base)
+  }
+
+  @usableFromInline
+  func isWholeContentEqual(to source: any AnyBox) -> Bool {
     guard let source = source.cast(to: Box.self) else { return false }
     return sameContent(source.base, base)
   }

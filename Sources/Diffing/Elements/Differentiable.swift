@@ -37,6 +37,14 @@ public protocol Differentiable {
   /// - Returns: `false` if the change from the earlier value is an update.
   func isContentEqual(to source: Self) -> Bool
 
+  /// Returns whether this value and all that belongs to it equal another value of the same identity.
+  ///
+  /// The default is `isContentEqual(to:)`. A section also compares its elements, which are not its own content. Lists
+  /// use this method: a write that only changes the elements of a section is an update.
+  ///
+  /// - Parameter source: The earlier value.
+  func isWholeContentEqual(to source: Self) -> Bool
+
   /// Returns the difference between two versions, which are memory bound to this type.
   ///
   /// Do not implement or call this method. Use ``Changeset/init(from:to:)`` instead.
@@ -74,6 +82,12 @@ extension Differentiable where DifferenceIdentifier: BitwiseIdentity {
       between: old.assumingMemoryBound(to: Self.self), and: new.assumingMemoryBound(to: Self.self),
       using: BytewiseComparison<Self>.self)
   }
+}
+
+extension Differentiable {
+  /// Returns whether this value has the same content as another value of the same identity.
+  @inlinable
+  public func isWholeContentEqual(to source: Self) -> Bool { isContentEqual(to: source) }
 }
 
 extension Differentiable where Self: Equatable {

@@ -3,7 +3,8 @@
 /// The content of a section is the state of the section itself, such as a heading. It may depend on
 /// the elements, for example if the heading shows their number. A section is updated only if
 /// `isContentEqual(to:)` returns `false`. The default, `==`, also compares the elements. With it,
-/// each change of an element updates the section as well.
+/// each change of an element updates the section as well. In a list whose elements are sections, a change
+/// of an element always updates its section.
 ///
 /// ```swift
 /// struct Album: Identifiable, DifferentiableSection {
@@ -41,9 +42,41 @@ public protocol DifferentiableSection: Differentiable {
   init(source: Self, elements: some Collection<Elements.Element>)
 }
 
+extension DifferentiableSection {
+  /// Returns whether the content and the elements are equal.
+  ///
+  /// - Complexity: O(*n*) for *n* elements, unless the contents differ.
+  @inlinable
+  public func isWholeContentEqual(to source: Self) -> Bool {
+    isContentEqual(to: source)
+      && (shareStorage(elements, source.elements) || haveSameContents(elements, source.elements))
+  }
+}
+
+/// A section without its elements. A difference of sections updates a section only if its own content has changed.
+@usableFromInline
+@frozen
+struct SectionHeading<Section: DifferentiableSection>: Differentiable {
+  @usableFromInline let section: Section
+
+  @inlinable
+  init(_ section: Section) {
+    self.section = section
+  }
+
+  @inlinable
+  var differenceIdentifier: Section.DifferenceIdentifier { section.differenceIdentifier }
+
+  @inlinable
+  func isContentEqual(to source: SectionHeading) -> Bool {
+    section.isContentEqual(to: source.section)
+  }
+}
+
 /// A section with a model, which has the identity and the content, and an array of elements.
 ///
-/// The content is the content of the model. A change of the elements does not update the section.
+/// The content is the content of the model. In a sectioned difference, a change of the elements does not
+/// update the section.
 ///
 /// ```swift
 /// let fruit = ArraySection(model: "fruit", elements: ["apple", "pear"])

@@ -21,7 +21,8 @@ extension SectionedChangeset {
   ) {
     let old = Array(old)
     let new = Array(new)
-    let sections = Changeset(from: old, to: new)
+    let sections = Changeset(
+      from: old.map { SectionHeading($0) }, to: new.map { SectionHeading($0) })
     let inStep =
       sections.deletions.isEmpty && sections.insertions.isEmpty && sections.moves.isEmpty
     let origins = inStep ? nil : sections.origins(oldCount: old.count)

@@ -48,7 +48,7 @@ private struct ReceivedChange<Element: Differentiable & Sendable> {
       let before = old[update.from]
       if before.differenceIdentifier != element.differenceIdentifier {
         replacements.append((update, element))
-      } else if !before.isContentEqual(to: element) {
+      } else if !before.isWholeContentEqual(to: element) {
         updates.append((update, element))
       }
     }
