@@ -107,11 +107,7 @@ private struct Keyed: CollectionOperator {
 
   func update(_ output: CollectionDraft<TestElement>) {
     guard let change = input.change else { return }
-    if change.deleted.isEmpty, change.inserted.isEmpty, change.moved.isEmpty,
-      change.updated.contains(where: { $0.old.id != $0.new.id })
-    {
-      return
-    }
+    if change.updated.contains(where: { $0.old.id != $0.new.id }) { return }
     output.replace(with: passing(input.snapshot))
   }
 }

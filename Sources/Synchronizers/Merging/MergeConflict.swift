@@ -35,6 +35,8 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
   /// A rule that lets one side win every conflict.
   public enum Preference: String, Sendable, Hashable, CaseIterable {
     /// The changes by `mine` win, but an edit by `theirs` survives a deletion by `mine`.
+    ///
+    /// If a deletion by `mine` is to win, too, use a closure that always returns `.mine`.
     case mine
     /// The changes by `theirs` win, and an edit by `theirs` survives a deletion by `mine`.
     case theirs

@@ -30,8 +30,7 @@ extension SessionCore {
     }
     if let stored {
       let origin = client.snapshot
-      let merge = ThreeWayMerge(
-        base: Snapshot(), mine: origin, theirs: stored.client, resolve: options.resolve)
+      let merge = try await merge(Snapshot(), origin, stored.client)
       _ = adopt(merge.mergedSnapshot, from: origin, by: merge.changesForMine) { memory, _ in
         memory = Memory(shadow: stored.shadow, version: stored.version, push: stored.push)
       }

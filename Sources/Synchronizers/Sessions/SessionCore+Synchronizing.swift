@@ -32,7 +32,7 @@ extension SessionCore {
         (theirs, version) = (contents.elements, contents.version)
       }
       begin(.merging)
-      let merge = merge(base, mine, theirs, known)
+      let merge = try await merge(base, mine, theirs, known)
       known = merge.conflicts
       let merged = merge.mergedSnapshot
 
@@ -66,13 +66,49 @@ extension SessionCore {
   }
 
   /// Merges, and takes known resolutions instead of asking the resolver again.
-  private func merge(
+  ///
+  /// The first merge finds the conflicts. Another one follows when the resolver has decided them. It can have
+  /// conflicts about the places of elements that a decision keeps.
+  func merge(
     _ base: Snapshot<Element>, _ mine: Snapshot<Element>, _ theirs: Snapshot<Element>,
-    _ known: [Resolved]
-  ) -> ThreeWayMerge<Element> {
-    let known = KnownResolutions(known)
-    return ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
-      known.resolution(of: conflict) ?? options.resolve(conflict)
+    _ known: [Resolved] = []
+  ) async throws(SynchronizationError) -> ThreeWayMerge<Element> {
+    if let preference = options.preference {
+      return ThreeWayMerge(base: base, mine: mine, theirs: theirs) {
+        preference.resolution(of: $0)
+      }
+    }
+    var known = known
+    while true {
+      var open: [MergeConflict<Element>] = []
+      let resolutions = KnownResolutions(known)
+      let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
+        if let resolution = resolutions.resolution(of: conflict) { return resolution }
+        open.append(conflict)
+        return .theirs
+      }
+      if open.isEmpty { return merge }
+      for conflict in open {
+        known.append(Resolved(conflict: conflict, resolution: try await resolve(conflict)))
+      }
+    }
+  }
+
+  private func resolve(
+    _ conflict: MergeConflict<Element>
+  ) async throws(SynchronizationError) -> MergeConflict<Element>.Resolution {
+    try checkCancellation(at: .merging)
+    do {
+      let resolution = try await options.resolve(conflict)
+      try checkCancellation(at: .merging)
+      return resolution
+    } catch {
+      if let error = error as? SynchronizationError, error.code == .cancelled { throw error }
+      if Task.isCancelled { throw .cancelled(at: .merging, underlying: error) }
+      throw SynchronizationError(
+        .unresolved, at: .merging,
+        "a conflict has no decision: \(error); no edit is lost: synchronize again to be asked again",
+        underlying: error)
     }
   }
 

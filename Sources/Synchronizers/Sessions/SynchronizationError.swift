@@ -12,6 +12,8 @@ public struct SynchronizationError: Error, Sendable, CustomStringConvertible {
     case rejected
     /// The remote was edited by other clients during each merge.
     case movedOn
+    /// The resolver of conflicts threw an error.
+    case unresolved
     /// The remote gave an invalid answer.
     case invalidAnswer
     /// The store could not be written.

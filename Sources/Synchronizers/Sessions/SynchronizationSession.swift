@@ -53,10 +53,18 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
 
   /// The options of a session.
   public struct Options: Sendable {
+    /// A closure that decides a conflict. The client is mine, and the remote is theirs.
+    public typealias Resolver =
+      @Sendable (MergeConflict<Element>) async throws -> MergeConflict<Element>.Resolution
+
     /// Decides a conflict. The client is mine, and the remote is theirs.
     ///
-    /// It is called once for each conflict, without a lock and outside of transactions.
-    public var resolve: @Sendable (MergeConflict<Element>) -> MergeConflict<Element>.Resolution
+    /// It is called once for each conflict, one conflict after another, without a lock and outside of transactions. It
+    /// may take as long as a person needs. Edits of the client during this time stay, and win if they change the same
+    /// element. If it throws an error, the synchronization fails, and the client and the remote stay unchanged.
+    public var resolve: Resolver { didSet { preference = nil } }
+    /// The side that wins every conflict, or `nil` if the closure decides.
+    private(set) var preference: MergeConflict<Element>.Preference?
     /// The policy for repeating a failed fetch or push within one synchronization.
     public var retry: RetryPolicy
     /// The clock that measures pauses.
@@ -73,8 +81,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
     ///   - resolve: Decides a conflict. The client is mine, and the remote is theirs.
     public init(
       retry: RetryPolicy = .never, clock: any Clock<Duration> = ContinuousClock(),
-      mergeLimit: Int = 16,
-      resolve: @escaping @Sendable (MergeConflict<Element>) -> MergeConflict<Element>.Resolution
+      mergeLimit: Int = 16, resolve: @escaping Resolver
     ) {
       precondition(mergeLimit >= 0, "mergeLimit must be at least 0, but is \(mergeLimit)")
       (self.retry, self.clock, self.mergeLimit, self.resolve) = (retry, clock, mergeLimit, resolve)
@@ -94,6 +101,7 @@ public final class SynchronizationSession<Remote: SynchronizationRemote>: Sendab
       self.init(retry: retry, clock: clock, mergeLimit: mergeLimit) {
         preference.resolution(of: $0)
       }
+      self.preference = preference
     }
   }
 
