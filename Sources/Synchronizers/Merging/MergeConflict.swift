@@ -84,6 +84,18 @@ public struct MergeConflict<Element: Differentiable & Sendable>: Sendable {
 /// If the remote moves on during a synchronization, the session merges again. It takes known
 /// resolutions from here, because the resolver must be asked only once about the same conflict.
 struct KnownResolutions<Element: Differentiable & Sendable> {
+  /// A conflict within one merge, without the contents of its elements.
+  struct Question: Hashable {
+    let kind: MergeConflict<Element>.Kind
+    let identity: Element.DifferenceIdentifier?
+    /// The number of the conflict among those of its kind and identity.
+    var number = 0
+
+    init(_ conflict: MergeConflict<Element>) {
+      (kind, identity) = (conflict.kind, KnownResolutions.identity(of: conflict))
+    }
+  }
+
   private let conflicts: [Element.DifferenceIdentifier: [MergeConflict<Element>.Resolved]]
 
   init(_ conflicts: [MergeConflict<Element>.Resolved]) {

@@ -78,19 +78,24 @@ extension SessionCore {
         preference.resolution(of: $0)
       }
     }
-    var known = known
+    let resolutions = KnownResolutions(known)
+    // Equal conflicts of elements with one identity are counted, because contents need not equal themselves.
+    var decisions: [KnownResolutions<Element>.Question: MergeConflict<Element>.Resolution] = [:]
     while true {
-      var open: [MergeConflict<Element>] = []
-      let resolutions = KnownResolutions(known)
+      var open: [(KnownResolutions<Element>.Question, MergeConflict<Element>)] = []
+      var counts: [KnownResolutions<Element>.Question: Int] = [:]
       let merge = ThreeWayMerge(base: base, mine: mine, theirs: theirs) { conflict in
-        if let resolution = resolutions.resolution(of: conflict) { return resolution }
-        open.append(conflict)
+        var question = KnownResolutions<Element>.Question(conflict)
+        counts[question, default: 0] += 1
+        question.number = counts[question, default: 1]
+        if let decision = decisions[question] ?? resolutions.resolution(of: conflict) {
+          return decision
+        }
+        open.append((question, conflict))
         return .theirs
       }
       if open.isEmpty { return merge }
-      for conflict in open {
-        known.append(Resolved(conflict: conflict, resolution: try await resolve(conflict)))
-      }
+      for (question, conflict) in open { decisions[question] = try await resolve(conflict) }
     }
   }
 
