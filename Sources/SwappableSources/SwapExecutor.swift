@@ -294,13 +294,19 @@ final class SwapExecutor<Element: Differentiable & Sendable>: SwapGroupMember, @
           CollectionState(
             first.snapshot, revision: 0, status: first.status, hasLoaded: first.hasLoaded)))
     }
-    let contents = SwapContents(box)
+    var contents = SwapContents(box)
     // If the source has loaded, the machine ignores the answer.
     let isDerived =
       contents.readiness != .loaded
       && shown.map {
         DependencyGraph.isDerived(node, from: SourceAttachment<Element>.cast($0).node)
       } ?? false
+    // There are no good contents to protect from the failure: both sources load later.
+    if isDerived, case .failed = contents.readiness,
+      !withLock({ StateBox<Element>.read(root.committed(&$0)).state.hasLoaded })
+    {
+      contents = SwapContents(box, .loading)
+    }
     root.domain.pause(at: .swapAttached)
     return .attached(attachment, contents, isDerivedFromShown: isDerived)
   }

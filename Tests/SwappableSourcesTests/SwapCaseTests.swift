@@ -119,6 +119,35 @@ final class LazySource: DataSource {
     try recorder.check(against: container)
   }
 
+  @Test(arguments: [false, true])
+  func `a search over files that are all missing takes effect, and finds what appears`(
+    isMissing: Bool
+  ) throws {
+    let files = [LazySource(), LazySource(), LazySource()]
+    for file in files {
+      file.contents.setStatus(isMissing ? .missing(error) : .failed(error))
+    }
+    let all = files[0].concatenated(with: files[1], files[2])
+    let found = Container(all)
+    let recorder = RecordingObserver(found)
+    #expect(found.swap(to: all.filter { $0.id > 1 }).outcomeIfKnown == .swapped)
+    #expect(found.status == all.status)
+    files[1].load([1, 2, 3])
+    #expect(recorder.events.last?.brief == "0-1:[2, 3]")
+    #expect(found.swap(to: all.filter { $0.id > 2 }).outcomeIfKnown == .swapped)
+    files[0].load([4, 0])
+    #expect(found.snapshot.map(\.id) == [4, 3])
+    try recorder.check(against: found)
+  }
+
+  @Test func `a source made from loaded contents keeps them visible if it has failed`() {
+    let container = Container(old)
+    let file = LazySource()
+    file.contents.setStatus(.missing(error))
+    #expect(container.swap(to: old.intersection(file)).outcomeIfKnown == .failed(error))
+    #expect(container.snapshot.map(\.id) == old.snapshot.map(\.id))
+  }
+
   @Test func `a source that is made from the shown one takes effect even if it is empty`() throws {
     let container = Container(old)
     let recorder = RecordingObserver(container)
