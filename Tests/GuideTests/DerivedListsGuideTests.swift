@@ -129,14 +129,14 @@ import Testing
     #expect(try print.lines == Guide("FilteringLists").output)
 
     // The container shows a search that it was swapped to while the file was missing.
-    let found = SwappableContainer<Todo>(everything)
-    #expect(await found.swap(to: everything.filter { $0.title.hasPrefix("R") }).outcome == .swapped)
+    let shown = SwappableContainer<Todo>(everything)
+    #expect(await shown.swap(to: everything.filter { $0.title.hasPrefix("R") }).outcome == .swapped)
     text.value = "R"
     try encoder.encode([Todo(id: 5, title: "Read")]).write(
       to: URL(fileURLWithPath: place("archive.json")))
     for await contents in hits.snapshots() where contents.count == 3 { break }
-    for await contents in found.snapshots() where contents.count == 3 { break }
-    #expect(found.snapshot.map(\.title) == ["Rest", "Rest", "Read"] && found.status == .loaded)
+    for await contents in shown.snapshots() where contents.count == 3 { break }
+    #expect(shown.snapshot.map(\.title) == ["Rest", "Rest", "Read"] && shown.status == .loaded)
   }
 
   @Test func `a sort prints what the guide says`() throws {

@@ -1,5 +1,6 @@
 public import Diffing
 public import ObservableCollections
+public import ReactiveSignals
 
 /// Compares an operator with a pure function.
 ///
@@ -47,4 +48,106 @@ public func checkOperator<Input: Differentiable & Sendable, Output: Differentiab
   var run = OperatorCheck(
     makeOutput: makeOutput, reference: reference, calls: calls, editor: editor)
   try run.perform(steps)
+}
+
+/// Compares an operator over two collections and a property with a pure function.
+///
+/// Each seed is a run of random transactions. Each transaction changes some of the inputs, and may
+/// cause at most one event. After it, the operator must have the result of the function (O1, T12),
+/// and its events must follow the contract.
+///
+/// - Parameters:
+///   - makeOutput: A closure that creates the operator. The collections have different roots.
+///   - reference: A function that returns the expected contents.
+///   - seeds: The runs.
+///   - steps: The number of transactions of each run.
+/// - Throws: A ``ContractError`` with the rule, the seed and the step.
+public func checkOperator<Output: Differentiable & Sendable>(
+  overSeveralInputs makeOutput:
+    @escaping @Sendable (
+      any DataSource<TestElement>, any DataSource<TestElement>, Property<Int>
+    ) -> LiveCollection<Output>,
+  is reference: @escaping @Sendable ([TestElement], [TestElement], Int) -> [Output],
+  seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30
+) throws(ContractError) {
+  try checkOperator(
+    over: { $0 }, and: { $0 }, makeOutput, is: reference, seeds: seeds, steps: steps)
+}
+
+/// Compares an operator over two collections of different types and a property with a pure function.
+///
+///     try checkOperator(
+///       over: { Order(id: $0.id, customerID: $0.content) }, and: { Customer(id: $0.id) },
+///       { orders, customers, _ in orders.joined(with: customers, on: \.customerID) },
+///       is: { orders, customers, _ in pairs(orders, customers) })
+///
+/// Each seed is a run of random transactions, with and without duplicate identities. Each
+/// transaction changes some of the inputs, and may cause at most one event. After it, the operator
+/// must have the result of the function (O1, T12), and its events must follow the contract. Further
+/// operators are created between transactions.
+///
+/// - Parameters:
+///   - first: A function that converts a random element to an element of the first collection. The
+///     identity should depend only on the `id`, which is below 12 if identities repeat. The content,
+///     in `0..<3`, is suited for a reference to another element.
+///   - second: A function that converts a random element to an element of the second collection.
+///   - makeOutput: A closure that creates the operator. The collections have different roots. Ignore
+///     the property, whose values are in `0..<4`, if the operator has no parameter.
+///   - reference: A function that returns the expected contents for the contents of both collections
+///     and the value of the property.
+///   - seeds: The seeds. Each seed is one run.
+///   - steps: The number of transactions of each run.
+/// - Throws: A ``ContractError`` with the rule, the seed and the step.
+public func checkOperator<
+  First: Differentiable & Sendable, Second: Differentiable & Sendable,
+  Output: Differentiable & Sendable
+>(
+  over first: @escaping @Sendable (TestElement) -> First,
+  and second: @escaping @Sendable (TestElement) -> Second,
+  _ makeOutput:
+    @escaping @Sendable (any DataSource<First>, any DataSource<Second>, Property<Int>)
+    -> LiveCollection<Output>,
+  is reference: @escaping @Sendable ([First], [Second], Int) -> [Output],
+  seeds: some Sequence<UInt64> = 0..<20, steps: Int = 30
+) throws(ContractError) {
+  for seed in seeds {
+    let allowsDuplicates = seed.isMultiple(of: 2)
+    var firstEditor = RandomEditor(seed: seed, allowsDuplicates: allowsDuplicates)
+    var secondEditor = RandomEditor(seed: seed &+ 1_000, allowsDuplicates: allowsDuplicates)
+    let firstRoot = CollectionProperty(firstEditor.makeElements())
+    let secondRoot = CollectionProperty(secondEditor.makeElements())
+    let (firsts, seconds) = (firstRoot.map(first), secondRoot.map(second))
+    let value = Property(1)
+    var outputs = [makeOutput(firsts, seconds, value)]
+    var events = [RecordingObserver(outputs[0], seed: seed)]
+
+    for step in 0..<steps {
+      let counts = events.map(\.eventCount)
+      let kinds = firstEditor.random.below(8)
+      try withTransaction { () throws(ContractError) in
+        if kinds & 1 != 0 { try firstEditor.step(firstRoot) }
+        if kinds & 2 != 0 { try secondEditor.step(secondRoot) }
+        if kinds & 4 != 0 { value.value = firstEditor.random.below(4) }
+      }
+      for (recorder, count) in zip(events, counts) where recorder.eventCount > count + 1 {
+        throw ContractError(
+          rule: "T12",
+          message: "one transaction caused \(recorder.eventCount - count) events",
+          seed: seed, step: step)
+      }
+      let expected = Snapshot(
+        reference(Array(firsts.snapshot), Array(seconds.snapshot), value.value))
+      for output in outputs where !output.snapshot.hasSameContents(as: expected) {
+        throw ContractError(
+          rule: "O1",
+          message: "the output " + Contents.difference(of: output.snapshot, from: expected),
+          seed: seed, step: step)
+      }
+      for (recorder, output) in zip(events, outputs) { try recorder.check(against: output) }
+      if firstEditor.random.oneIn(6) {
+        outputs.append(makeOutput(firsts, seconds, value))
+        events.append(RecordingObserver(outputs[outputs.count - 1], seed: seed))
+      }
+    }
+  }
 }

@@ -1,4 +1,5 @@
-package import Foundation
+public import Diffing
+public import Foundation
 import SwappablePrimitives
 
 /// An error of an element that cannot be decoded.
@@ -253,3 +254,9 @@ private final class SharedResults<Value: Sendable>: Sendable {
   let values: Locked<[Value]>
   init(_ values: [Value]) { self.values = Locked(values) }
 }
+
+extension UUID: Differentiable, BitwiseIdentity {}
+extension URL: Differentiable {}
+extension Date: Differentiable {}
+extension Data: Differentiable {}
+extension Decimal: Differentiable {}

@@ -238,3 +238,138 @@ package final class BitTree: @unchecked Sendable {
     (leaves.words + leaf * Self.leafStride).update(repeating: 0, count: Self.leafStride)
   }
 }
+
+extension BitTree {
+  /// All bits in their order. Do not change the list during an iteration.
+  @inlinable
+  package func makeIterator() -> Iterator { Iterator(self) }
+
+  /// The bits of a ``BitTree`` in their order.
+  @usableFromInline
+  package struct Iterator: IteratorProtocol {
+    @usableFromInline let tree: BitTree
+    /// The bits of the current word that were not returned yet.
+    @usableFromInline var bits: UInt64 = 0
+    /// The number of these bits.
+    @usableFromInline var bitCount = 0
+    /// The position of the next word.
+    @usableFromInline var word = 0
+    /// The number of bits of the leaf behind the current word.
+    @usableFromInline var rest = 0
+    /// The offset of the first bit behind the leaf.
+    @usableFromInline var end = 0
+
+    @inlinable
+    init(_ tree: BitTree) {
+      self.tree = tree
+    }
+
+    /// Returns the next bit, or `nil` after the last one.
+    @inlinable
+    package mutating func next() -> Bool? {
+      if bitCount == 0 {
+        if rest == 0 {
+          if end == tree.count { return nil }
+          let leaf = tree.leaf(at: end) * BitTree.leafStride
+          (word, rest) = (leaf + 1, Int(tree.leaves.words[leaf]))
+          end += rest
+        }
+        (bits, bitCount) = (tree.leaves.words[word], min(64, rest))
+        word += 1
+        rest -= bitCount
+      }
+      defer {
+        bits &>>= 1
+        bitCount -= 1
+      }
+      return bits & 1 != 0
+    }
+  }
+
+  /// Calls a closure with the offset of each set bit, in ascending order. The closure must not change the list.
+  ///
+  /// - Complexity: O(*m* + *n*/64 + log *n*) for *m* set bits.
+  @inlinable
+  package func forEachSetOffset(_ body: (Int) -> Void) {
+    var start = 0
+    while start < count {
+      let leaf = leaf(at: start) * Self.leafStride
+      let bitCount = Int(leaves.words[leaf])
+      for word in 0..<(bitCount + 63) / 64 {
+        var bits = leaves.words[leaf + 1 + word]
+        while bits != 0 {
+          body(start + word * 64 + bits.trailingZeroBitCount)
+          bits &= bits - 1
+        }
+      }
+      start += bitCount
+    }
+  }
+
+  /// Returns the slot of the leaf that contains the bit at an offset.
+  @usableFromInline
+  func leaf(at offset: Int) -> Int {
+    var (slot, rest) = (root, Int32(truncatingIfNeeded: offset))
+    for _ in 0..<height {
+      let node = self.node(slot)
+      let child = node.child(at: rest)
+      rest &-= node.starts[child]
+      slot = Int(node.children[child])
+    }
+    return slot
+  }
+}
+
+extension BitTree {
+  /// The first violated invariant, or `nil`. For tests.
+  package var violation: String? {
+    var (leafCount, nodeCount) = (0, 0)
+    func visit(_ slot: Int, level: Int) -> (count: Int, ones: Int, violation: String?) {
+      if level == 0 {
+        leafCount += 1
+        let bitCount = bitCount(of: slot)
+        let all = bits(of: slot).onesBefore(Self.leafCapacity)
+        let ones = bits(of: slot).onesBefore(bitCount)
+        if all != ones { return (0, 0, "a leaf has bits behind its end") }
+        if bitCount > leafLimit || (height > 0 && bitCount < leafMinimum) {
+          return (0, 0, "a leaf has \(bitCount) bits")
+        }
+        return (bitCount, ones, nil)
+      }
+      nodeCount += 1
+      let node = self.node(slot)
+      if node.count > fanLimit || node.count < (level == height ? 2 : nodeMinimum) {
+        return (0, 0, "a node has \(node.count) children")
+      }
+      var (count, ones) = (0, 0)
+      for child in 0..<BitNode.capacity {
+        if child >= node.count {
+          if node.starts[child] != BitNode.unused || node.ones[child] != BitNode.unused {
+            return (0, 0, "a node has counts behind its end")
+          }
+          continue
+        }
+        if Int(node.starts[child]) != count || Int(node.ones[child]) != ones {
+          return (0, 0, "a node counts \(node.starts[child]), not \(count), before a child")
+        }
+        let below = visit(Int(node.children[child]), level: level - 1)
+        if below.violation != nil { return below }
+        count += below.count
+        ones += below.ones
+      }
+      return (count, ones, nil)
+    }
+    let found = visit(root, level: height)
+    if let violation = found.violation { return violation }
+    if found.count != count || found.ones != setCount { return "the list counts wrong" }
+    if leafCount != leaves.nodeCount || nodeCount != nodes.nodeCount {
+      return "\(leaves.nodeCount + nodes.nodeCount) nodes are in use, not \(leafCount + nodeCount)"
+    }
+    return nil
+  }
+
+  /// The number of bytes of memory that the list takes.
+  package var byteCount: Int {
+    leaves.capacity * Self.leafStride * 8 + nodes.capacity * BitNode.stride * 4
+  }
+}

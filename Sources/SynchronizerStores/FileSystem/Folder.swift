@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import SwappablePrimitives
 
@@ -298,4 +299,26 @@ private func split(_ path: String) -> (folder: String, name: String) {
   guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
   let folder = String(path[..<slash])
   return (folder.isEmpty ? "/" : folder, String(path[bytes.index(after: slash)...]))
+}
+
+/// A queue for work that waits for a disk. It keeps such work off the threads that tasks share.
+struct WorkQueue: Sendable {
+  private let queue: DispatchQueue
+
+  /// Creates a queue.
+  ///
+  /// - Parameters:
+  ///   - label: The name of the queue for debugging.
+  ///   - isSerial: A Boolean value that indicates whether the queue does one piece of work at a time.
+  init(_ label: String, isSerial: Bool) {
+    queue = DispatchQueue(label: label, attributes: isSerial ? [] : .concurrent)
+  }
+
+  func run<Result: Sendable>(
+    _ body: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Swift.Result { try body() }) }
+    }
+  }
 }

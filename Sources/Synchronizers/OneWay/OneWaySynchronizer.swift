@@ -184,3 +184,124 @@ final class OneWayCore: Sendable {
     return record?.cancellation ?? OneWayError(code: .cancelled, stage: nil, failures: [])
   }
 }
+
+extension OneWaySynchronizer {
+  /// The options of a one-way synchronizer.
+  public struct Options: Sendable {
+    /// The largest number of concurrent downloads, or 0 for the number of processors.
+    public var concurrency: Int {
+      didSet { checkConcurrency() }
+    }
+    /// A Boolean value that indicates whether a run downloads previews, all before the first content.
+    public var downloadsPreview: Bool
+    /// A Boolean value that indicates whether a run downloads contents.
+    public var downloadsContent: Bool
+    /// A Boolean value that indicates whether the first failed download stops the run.
+    ///
+    /// If it is `true`, no download begins after the failure, and active downloads are canceled.
+    /// The error includes their failures, but not a `CancellationError`. If it is `false`, the run
+    /// tries all downloads and reports all failures. A failure before the downloads always ends the
+    /// run.
+    public var stopsOnError: Bool
+    /// The policy for repeating a failed fetch of the list or a failed download.
+    ///
+    /// A download includes its storing. If a run is canceled or stopped during a pause, the pause
+    /// ends, and the last failure counts.
+    public var retry: RetryPolicy
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - concurrency: The largest number of concurrent downloads, or 0 for the number of processors.
+    ///   - downloadsPreview: A Boolean value that indicates whether a run downloads previews.
+    ///   - downloadsContent: A Boolean value that indicates whether a run downloads contents.
+    ///   - stopsOnError: A Boolean value that indicates whether the first failed download stops the run.
+    ///   - retry: The policy for repeating a failed fetch of the list or a failed download.
+    public init(
+      concurrency: Int = 0, downloadsPreview: Bool = false, downloadsContent: Bool = true,
+      stopsOnError: Bool = true, retry: RetryPolicy = .never
+    ) {
+      self.concurrency = concurrency
+      self.downloadsPreview = downloadsPreview
+      self.downloadsContent = downloadsContent
+      self.stopsOnError = stopsOnError
+      self.retry = retry
+      checkConcurrency()
+    }
+
+    private func checkConcurrency() {
+      precondition(concurrency >= 0, "concurrency must be at least 0, but is \(concurrency)")
+    }
+
+    /// The number of downloads to run at the same time.
+    var downloadLimit: Int { concurrency > 0 ? concurrency : processorCount() }
+  }
+}
+
+extension OneWaySynchronizer {
+  /// The activity of a one-way synchronizer.
+  public enum Status: Sendable, Hashable {
+    /// No run is active, and no caller waits for a result.
+    case idle
+    /// A run is active, or the next run is about to begin.
+    case running
+  }
+
+  /// A stage of a run. Stages follow each other in this order.
+  public enum Stage: String, Sendable, Hashable, CaseIterable {
+    /// The store prepares the run.
+    case begin
+    /// The remote list is fetched.
+    case fetch
+    /// The keys of the stored items are read.
+    case localKeys
+    /// Items that the remote no longer lists are removed. The stage is skipped if there are none.
+    case remove
+    /// The store decides about each item that is on both sides. Skipped if there are none.
+    case shouldUpdate
+    /// The remote chooses and orders the downloads.
+    case prepare
+    /// Previews are downloaded. Skipped if the options exclude them, or if there are none.
+    case preview
+    /// Contents are downloaded. Skipped if the options exclude them, or if there are none.
+    case content
+    /// The store completes the run. Each run that begins reaches this stage.
+    case end
+  }
+
+  /// The progress of a run.
+  ///
+  /// Each stage begins with 0 of its total. It reaches the total unless it is interrupted.
+  public struct Progress: Sendable, Hashable {
+    /// The stage of the active run or the last stage of the last run, or `nil` before the first run.
+    public var stage: Stage?
+    /// The number of completed or failed units of the stage.
+    public var done = 0
+    /// The number of units of the stage.
+    ///
+    /// A unit is a key to remove, an item to decide about, or a download. Other stages have one unit.
+    public var total = 0
+    /// The number of failed downloads of the run.
+    public var failed = 0
+    /// The remarks on the run, for example that the remote lists a key twice.
+    public var diagnostics: [SourceStatus.Diagnostic] = []
+  }
+
+  /// The result of a successful run.
+  public struct Outcome: Sendable, Hashable {
+    /// The number of listed items, each key counted once.
+    public var listed = 0
+    /// The number of removed keys, which the remote no longer lists.
+    public var removed = 0
+    /// The number of listed items that the store did not have.
+    public var new = 0
+    /// The number of stored items that were outdated.
+    public var outdated = 0
+    /// The number of downloaded previews.
+    public var previews = 0
+    /// The number of downloaded contents.
+    public var contents = 0
+    /// The remarks on the run, for example that the remote lists a key twice.
+    public var diagnostics: [SourceStatus.Diagnostic] = []
+  }
+}

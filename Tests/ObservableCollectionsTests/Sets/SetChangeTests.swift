@@ -25,7 +25,8 @@ import Testing
     #expect(taken == [Changeset(updates: [.init(from: 1, to: 1)])])
     #expect(output.snapshot.map(\.content) == [1, 5, 1])
     let back = try changes(of: output) { first.insert(TestElement(2, 5), at: 0) }
-    #expect(back == [Changeset(moves: [.init(from: 0, to: 1)])])
+    // The element whose source changed is the one that moves.
+    #expect(back == [Changeset(moves: [.init(from: 1, to: 0)])])
     second.remove(at: 0)
     #expect(try changes(of: output) { second.insert(TestElement(2, 9), at: 1) } == [])
   }
