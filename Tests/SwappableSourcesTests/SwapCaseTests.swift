@@ -130,7 +130,7 @@ final class LazySource: DataSource {
     let all = files[0].concatenated(with: files[1], files[2])
     let found = Container(all)
     let recorder = RecordingObserver(found)
-    #expect(found.swap(to: all.filter { $0.id > 1 }).outcomeIfKnown == .swapped)
+    #expect(found.swap(to: all.filter { $0.id > 1 }).outcomeIfKnown == .unchanged)
     #expect(found.status == all.status)
     files[1].load([1, 2, 3])
     #expect(recorder.events.last?.brief == "0-1:[2, 3]")
