@@ -1,6 +1,6 @@
 import DataSourceTesting
 import Diffing
-import ObservableCollections
+@testable import ObservableCollections
 import ReactiveSignals
 import TestSupport
 import Testing
@@ -178,6 +178,45 @@ import Testing
     }
     items.publish([TestElement(1, 1)], status: .loaded)
     for output in outputs { #expect(output.hasLoaded && !output.isEmpty, "\(output)") }
+  }
+
+  // MARK: Costs
+
+  /// A list of offsets would be shifted from the place of the edit to its end.
+  @Test func `an edit at the front leaves nearly all of the index of a filter and of a sort`() {
+    let bits = BitTree(count: 100_000) { $0 % 3 == 0 }
+    let rows = RowTree((0..<100_000).map { UInt32($0) })
+    func words<Word: FixedWidthInteger>(_ arena: NodeArena<Word>) -> [Word] {
+      Array(UnsafeBufferPointer(start: arena.words, count: arena.usedCount * arena.stride))
+    }
+    func changeCount<Word: Equatable>(_ before: [Word], _ after: [Word]) -> Int {
+      zip(before, after).count { $0 != $1 } + abs(before.count - after.count)
+    }
+    let before = (words(bits.leaves), words(bits.nodes), words(rows.nodes))
+    bits.insert(true, at: 0)
+    rows.insert(100_000, at: 0)
+    // At most two leaves and a path of each tree, which have a thousand words, of more than 100,000.
+    #expect(changeCount(before.0, words(bits.leaves)) <= 2 * BitTree.leafStride)
+    #expect(changeCount(before.1, words(bits.nodes)) <= 4 * BitNode.stride)
+    #expect(changeCount(before.2, words(rows.nodes)) <= 6 * RowNode.stride)
+    #expect(before.2.count > 100_000)
+    #expect(bits.setCount == 33_335 && rows.count == 100_001)
+  }
+
+  @Test func `whether an edit has an effect is known at the first element that differs`() {
+    let comparisons = Shared(0)
+    let items = CollectionProperty<Meddler>(
+      (0..<100_000).map { id in
+        Meddler(id: id) { comparisons.modify { $0 += 1 } }
+      })
+    let output = items.filter { $0.content == 0 }
+    comparisons.value = 0
+    items.move(from: 0, to: 99_999)
+    items.transaction { draft in
+      let element = draft.remove(at: 10)
+      draft.insert(element, at: 90_000)
+    }
+    #expect(output.count == 100_000 && comparisons.value < 100)
   }
 }
 
