@@ -6,21 +6,22 @@ extension Collection {
   ///
   /// - Parameter key: A closure that returns the key of an element.
   /// - Returns: The two offsets, or `nil` if all keys are unique.
-  /// - Complexity: O(*n*) time, and two bytes of memory for each element.
+  /// - Complexity: O(*n*) time, and at most twelve bytes of memory for each element.
   @inlinable
   package func firstDuplicate<Key: Hashable>(by key: (Element) -> Key) -> (Int, Int)? {
     var sieve = HashSieve(capacity: count)
+    var hashes: [Int] = []
+    hashes.reserveCapacity(count)
     var repeated: Set<Int> = []
     for element in self {
       let hash = key(element).hashValue
+      hashes.append(hash)
       if sieve.insert(hash) { repeated.insert(hash) }
     }
     if repeated.isEmpty { return nil }
     var seen: [Key: Int] = [:]
-    for (offset, element) in enumerated() {
-      let key = key(element)
-      guard repeated.contains(key.hashValue) else { continue }
-      if let first = seen.updateValue(offset, forKey: key) { return (first, offset) }
+    for ((offset, element), hash) in zip(enumerated(), hashes) where repeated.contains(hash) {
+      if let first = seen.updateValue(offset, forKey: key(element)) { return (first, offset) }
     }
     return nil
   }
