@@ -181,7 +181,7 @@ import Testing
   @Test func `a remark that is too long for the last line is shown with the source`() throws {
     let log = place("app.jsonl")
     try "{\"a\":1}\nbad\n".write(toFile: log, atomically: true, encoding: .utf8)
-    let view = try LiveView([log], columns: 60)
+    let view = try LiveView([log], columns: 100)
     try view.expect("i: all")
     #expect(!view.bottom.contains("line 2, column 1"))
     try view.type("i", until: "column 1")

@@ -182,7 +182,7 @@ final class ViewSession {
     let summary = source.explain().nodes.last?.summary ?? []
     // The last line of the screen may have too little room for these remarks.
     let remarks = list?.status.remarks.map(\.message) ?? []
-    return summary.prefix(1) + remarks + summary.dropFirst()
+    return remarks + summary
   }
 
   // MARK: Details
