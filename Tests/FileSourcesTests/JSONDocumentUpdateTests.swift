@@ -135,14 +135,26 @@ import Testing
       try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
     }
     var counts = IdentityCounts<JSONElement>()
-    counts.update(removed: [], added: try elements([1, 2, 3]))
+    counts.update([], removed: [], added: try elements([1, 2, 3]))
     #expect(counts.diagnostic(for: try elements([1, 2, 3])) == nil)
-    counts.update(removed: try elements([1]), added: try elements([3, 3]))
+    counts.update(
+      try elements([1, 2, 3]), removed: try elements([1]), added: try elements([3, 3]))
     let diagnostic = counts.diagnostic(for: try elements([2, 3, 3, 3]))
     #expect(diagnostic?.message.hasPrefix("Elements 1 and 2 have the same key, 3;") == true)
-    counts.update(removed: try elements([3]), added: [])
+    counts.update(try elements([2, 3, 3, 3]), removed: try elements([3]), added: [])
     #expect(counts.diagnostic(for: try elements([2, 3, 3])) != nil)
-    counts.update(removed: try elements([3]), added: [])
+    counts.update(try elements([2, 3, 3]), removed: try elements([3]), added: [])
+    #expect(counts.diagnostic(for: try elements([2, 3])) == nil)
+  }
+
+  @Test func `identities are counted from the first change on`() throws {
+    func elements(_ ids: [Int]) throws -> [JSONElement] {
+      try ids.map { try JSONElement(parsing: "{\"id\":\($0)}", key: "id") }
+    }
+    var counts = IdentityCounts<JSONElement>()
+    counts.update(try elements([1, 2, 2]), removed: try elements([1]), added: try elements([3]))
+    #expect(counts.diagnostic(for: try elements([2, 2, 3])) != nil)
+    counts.update(try elements([2, 2, 3]), removed: try elements([2]), added: [])
     #expect(counts.diagnostic(for: try elements([2, 3])) == nil)
   }
 }

@@ -139,4 +139,19 @@ import Testing
       try element.differenceIdentifier == JSONElement(parsing: #"{"b":2}"#).differenceIdentifier)
     #expect(try JSONElement(parsing: "[1]").keeping(members: ["a"]).description == "[1]")
   }
+
+  @Test func `objects that differ have different hashes`() throws {
+    var hashes: Set<Int> = []
+    for a in 0..<10 {
+      for b in 0..<10 {
+        for text in [
+          "{\"a\":\(a),\"b\":\(b)}", "{\"a\":\"\(a)\",\"b\":\(b)}", "[\(a),\(b),\(a)]",
+          "{\"a\":{\"b\":\(a),\"c\":\(b)}}", "[{\"a\":\(a)},{\"a\":\(b)}]",
+        ] {
+          hashes.insert(try JSONElement(parsing: text).hashValue)
+        }
+      }
+    }
+    #expect(hashes.count == 500)
+  }
 }

@@ -233,6 +233,16 @@ struct JSONFileStatusTests {
     try await log.status { $0 == .loaded }
   }
 
+  @Test func `loading a file hashes each identity once`() async throws {
+    let count = 1_000
+    let elements = (0..<count).map { "{\"id\":\($0)}" }.joined(separator: ",")
+    try directory.write("[\(elements)]", to: "a.json")
+    let source = JSONFileDataSource<CountedElement>(path: path)
+    #expect(try await source.loaded().count == count)
+    // About one in thirty hashes shares its bit with another one, and is compared.
+    #expect(CountedElement.hashCount.withLock { $0 } < count * 3 / 2)
+  }
+
   @Test func `polling is a diagnostic`() async throws {
     try directory.write(#"[{"id":1}]"#, to: "a.json")
     var system = WatchSystem.live
@@ -255,4 +265,22 @@ struct JSONFileStatusTests {
 final class Holder<State: Sendable>: Sendable {
   let value: Locked<State>
   init(_ value: consuming Locked<State>) { self.value = value }
+}
+
+/// An element that counts how often its identity is hashed.
+private struct CountedElement: Differentiable, Codable, Equatable, Sendable {
+  struct Identifier: Hashable, Sendable {
+    let id: Int
+
+    func hash(into hasher: inout Hasher) {
+      hashCount.withLock { $0 += 1 }
+      hasher.combine(id)
+    }
+  }
+
+  static let hashCount = Locked(0)
+
+  let id: Int
+
+  var differenceIdentifier: Identifier { Identifier(id: id) }
 }

@@ -73,7 +73,7 @@ import Testing
     (["watch", "--key", "--until-eof", "json:a"], "--key=--until-eof"),
     (["watch", "--key", "a", "--key=b", "json:a"], "twice"),
     (["watch", "--until-eof=1", "json:a"], "takes no value"),
-    (["watch", "--frob", "json:a"], "--guard and --key and --limit"),
+    (["watch", "--frob", "json:a"], "--guard, --key, --limit"),
     (
       ["watch", "json:a", "--guard"],
       "--guard has no value; use --guard LIMITS, for example --guard deletions=20%"
@@ -84,7 +84,7 @@ import Testing
     (["watch", "--guard", "count=1", "--guard=count=2", "json:a"], "--guard occurs twice"),
     (["watch", "--", "--until-eof"], "json:PATH"),
     (["diff", "json:a"], "there is 1"),
-    (["diff", "--until-eof", "json:a", "json:b"], "takes --exit-code and --fields"),
+    (["diff", "--until-eof", "json:a", "json:b"], "takes --exit-code, --fields"),
     (
       ["diff", "--format", "xml", "json:a", "json:b"],
       "--format cannot be \"xml\"; use --format json or"

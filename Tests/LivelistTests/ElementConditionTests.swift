@@ -22,7 +22,7 @@ import Testing
     ("missing=null", true), ("missing!=5", true), ("missing<5", false), ("missing<=null", true),
     ("n=null", false), ("text!=null", true), ("word=null", false), ("word=\"null\"", true),
     ("list=[1,2]", true), ("list=[2]", false), ("list<[2]", false), ("empty=", true),
-    ("text=", false), ("text!=", true),
+    ("text=", false), ("text!=", true), ("text=~/notes", false), ("text='", false),
   ])
   func `values are compared by their kinds`(condition: String, isMatch: Bool) throws {
     let element = #"""

@@ -38,6 +38,29 @@ import Testing
     #expect(try watch("-n", "0") == Self.line("[]"))
   }
 
+  @Test func `fields may be nested, and are named by their paths`() throws {
+    #expect(
+      try watch("--fields", "o.s,.n", "--where", "id>1")
+        == Self.line(#"[{"id":2,"n":"a"},{"id":3,"o.s":true,"n":"c"}]"#))
+    #expect(try watch("--fields", ".id,id", "-n", "1") == Self.line(#"[{"id":1}]"#))
+  }
+
+  @Test(arguments: ["p desc", "p DESC"])
+  func `the direction of an order may be in capital letters`(order: String) throws {
+    #expect(
+      try watch("--sort", order, "--fields", "id")
+        == Self.line(#"[{"id":2},{"id":3},{"id":1}]"#))
+  }
+
+  @Test(arguments: [
+    ("n =~ lamp", "use ~ instead of =~"), ("n='lamp'", "put the text in double quotation marks"),
+  ])
+  func `the syntax of other languages is explained`(condition: String, advice: String) throws {
+    let result = try Livelist.run("watch", "--where", condition, file)
+    #expect(result.errors.contains(advice))
+    #expect(result.status == 2)
+  }
+
   @Test func `a selection follows its source`() throws {
     let watching = try Livelist(
       "watch", "-k", "id", "--where", "p<10", "--sort", "p desc", "--limit", "2", "--fields", "p",

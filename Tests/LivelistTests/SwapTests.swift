@@ -114,6 +114,41 @@ import Testing
     withExtendedLifetime(silent) {}
   }
 
+  @Test func `a second quit does not wait for the first load`() throws {
+    let place = try Workplace()
+    let silent = try SilentServer(path: place("silent.sock"))
+    let result = try Livelist.run(
+      "watch", "live:unix:\(place("silent.sock"))#list", input: "quit\nquit\n")
+    #expect(result.output + result.errors == "")
+    #expect(result.status == 0)
+    withExtendedLifetime(silent) {}
+  }
+
+  @Test func `cancel ends the first load`() throws {
+    let place = try Workplace()
+    let silent = try SilentServer(path: place("silent.sock"))
+    let source = "live:unix:\(place("silent.sock"))#list"
+    let result = try Livelist.run("watch", source, input: "cancel\n")
+    #expect(result.output == "")
+    #expect(result.errors == "livelist: cannot load \(source): the load was canceled\n")
+    #expect(result.status == 1)
+    withExtendedLifetime(silent) {}
+  }
+
+  @Test func `a swap that waits for the first load replaces it after cancel`() throws {
+    let place = try Workplace()
+    try place.sql("a.db", "CREATE TABLE t (a)")
+    let endless = place.sqlite(
+      "a.db",
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c")
+    let result = try Livelist.run(
+      "watch", endless,
+      input: "swap json:none\nswap \(try place.json("b.json", "[2]"))\nhello\ncancel\nquit\n")
+    #expect(result.output == "{\"event\":\"initial\",\"revision\":0,\"elements\":[2]}\n")
+    #expect(result.errors.contains("unknown command \"hello\""))
+    #expect(result.status == 0)
+  }
+
   @Test func `a failed swap or an unknown command is one line and the program continues`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", "[1]")

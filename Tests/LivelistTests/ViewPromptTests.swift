@@ -177,4 +177,16 @@ import Testing
     try view.type("i", until: "refetch: The whole query runs again")
     try view.quit()
   }
+
+  @Test func `a remark that is too long for the last line is shown with the source`() throws {
+    let log = place("app.jsonl")
+    try "{\"a\":1}\nbad\n".write(toFile: log, atomically: true, encoding: .utf8)
+    let view = try LiveView([log], columns: 100)
+    try view.expect("i: all")
+    #expect(!view.bottom.contains("line 2, column 1"))
+    try view.type("i", until: "column 1")
+    let text = view.lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    #expect(text.contains("line 2, column 1: a value is expected, but b is found"))
+    try view.quit()
+  }
 }

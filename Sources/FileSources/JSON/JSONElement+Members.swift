@@ -89,26 +89,39 @@ extension JSONElement {
   ///
   /// The member that identifies the element is kept: in front, unless it is among the names. An element
   /// that is not an object is returned as it is.
-  package func keeping(members names: [String]) -> JSONElement {
+  ///
+  /// - Parameters:
+  ///   - names: The names, in the order of the result.
+  ///   - other: A closure that returns the member for a name that no member has, or `nil`.
+  package func keeping(
+    members names: [String],
+    orElse other: (String) -> (name: String, value: JSONElement)? = { _ in nil }
+  ) -> JSONElement {
     guard kind == .object else { return self }
     let members = Array(JSONMemberRanges(storage.bytes))
     let key = members.last { $0.value == storage.key }
-    var kept: [JSONMemberRanges.Element] = []
+    var kept: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>, isKey: Bool)] = []
     for name in names {
       let quoted = Self.quoted(name)
-      let member = members.last { $0.name.map { storage.bytes[$0] == quoted[...] } ?? false }
-      guard let member, !kept.contains(where: { $0.value == member.value }) else { continue }
-      kept.append(member)
+      if let member = members.last(where: { storage.bytes[$0.name ?? 0..<0] == quoted[...] }) {
+        kept.append(
+          (quoted[...], storage.bytes[member.value], member.value == key?.value))
+      } else if let (name, value) = other(name) {
+        kept.append((Self.quoted(name)[...], value.storage.bytes[...], false))
+      }
     }
-    if let key, !kept.contains(where: { $0.value == key.value }) { kept.insert(key, at: 0) }
+    if let key, !kept.contains(where: \.isKey) {
+      kept.insert((storage.bytes[key.name ?? 0..<0], storage.bytes[key.value], true), at: 0)
+    }
     var (bytes, keyRange) = ([UInt8(ascii: "{")], Range<Int>?.none)
-    for member in kept {
+    for (offset, member) in kept.enumerated()
+    where !kept[..<offset].contains(where: { $0.name == member.name }) {
       if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-      bytes += storage.bytes[member.name ?? 0..<0]
+      bytes += member.name
       bytes.append(UInt8(ascii: ":"))
       let start = bytes.count
-      bytes += storage.bytes[member.value]
-      if member.value == key?.value { keyRange = start..<bytes.count }
+      bytes += member.value
+      if member.isKey { keyRange = start..<bytes.count }
     }
     bytes.append(UInt8(ascii: "}"))
     return JSONElement(canonical: bytes, key: keyRange)

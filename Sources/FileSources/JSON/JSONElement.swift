@@ -219,8 +219,7 @@ extension JSONElement.Storage {
 
   fileprivate func hash(_ part: Range<Int>, into hasher: inout Hasher) {
     if isContainer(part) {
-      let form = JSONText.normalForm(of: Array(bytes[part]))
-      ByteComparison.hash(form, form.indices, into: &hasher)
+      _ = JSONText.hash(bytes, at: part.lowerBound, into: &hasher)
     } else {
       ByteComparison.hash(bytes, part, into: &hasher)
     }

@@ -111,6 +111,39 @@ package enum JSONText {
     return String(decoding: result, as: UTF8.self)
   }
 
+  /// Hashes the value that begins at an offset. The order of the members of an object does not matter.
+  ///
+  /// Values with equal normal forms have equal hashes.
+  ///
+  /// - Returns: The offset after the value.
+  static func hash(_ bytes: [UInt8], at start: Int, into hasher: inout Hasher) -> Int {
+    let isObject = bytes[start] == UInt8(ascii: "{")
+    guard isObject || bytes[start] == UInt8(ascii: "[") else {
+      let end = endOfValue(in: bytes, at: start)
+      ByteComparison.hash(bytes, start..<end, into: &hasher)
+      return end
+    }
+    let close = isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")
+    // A sum of the hashes of all members is independent of their order.
+    var sum = 0
+    var position = start + 1
+    while position < bytes.count, bytes[position] != close {
+      if bytes[position] == UInt8(ascii: ",") { position += 1 }
+      if isObject {
+        var member = Hasher()
+        let end = endOfString(in: bytes, at: position)
+        ByteComparison.hash(bytes, position..<end, into: &member)
+        position = hash(bytes, at: end + 1, into: &member)
+        sum &+= member.finalize()
+      } else {
+        position = hash(bytes, at: position, into: &hasher)
+        sum += 1
+      }
+    }
+    hasher.combine(sum)
+    return position + 1
+  }
+
   /// Returns the value with the members of all objects sorted by the bytes of their names.
   ///
   /// Members with the same name keep their order, because the last one counts.

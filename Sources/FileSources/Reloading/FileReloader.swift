@@ -193,17 +193,16 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
         break
       case .whole(let elements):
         identities = IdentityCounts()
-        identities.update(removed: [], added: elements)
         draft.replace(with: elements)
-        duplicate = identities.diagnostic(for: elements)
+        duplicate = IdentityCounts.diagnostic(for: elements)
       case .changed(let changeset, let inserted, let updated):
         let old = draft.snapshot
-        identities.update(removed: changeset.deletions.map { old[$0] }, added: inserted)
+        identities.update(old, removed: changeset.deletions.map { old[$0] }, added: inserted)
         draft.apply(changeset, inserted: inserted, updated: updated)
         duplicate = identities.diagnostic(for: draft.snapshot)
       case .appended(let elements, let replacesLast):
         let last = replacesLast ? draft[draft.count - 1] : nil
-        identities.update(removed: last.map { [$0] } ?? [], added: elements)
+        identities.update(draft.snapshot, removed: last.map { [$0] } ?? [], added: elements)
         var added = elements[...]
         if let last, let first = added.first,
           last.differenceIdentifier == first.differenceIdentifier
@@ -248,7 +247,8 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
 /// The number of elements of each identity, kept up to date by changes.
 struct IdentityCounts<Element: Differentiable & Sendable> {
-  private var counts: [Element.DifferenceIdentifier: Int] = [:]
+  /// The counts, or `nil` before the first change. Most lists are read once.
+  private var counts: [Element.DifferenceIdentifier: Int]?
   /// The number of elements whose identity an earlier element has.
   private var surplus = 0
 
@@ -257,37 +257,58 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
 
   /// Counts removed and added elements.
   ///
-  /// - Complexity: O(*k*) in the *k* removed and added elements.
-  mutating func update(removed: [Element], added: [Element]) {
-    counts.reserveCapacity(counts.count + added.count - removed.count)
+  /// - Parameters:
+  ///   - old: The elements before the change.
+  ///   - removed: The elements that the change removes.
+  ///   - added: The elements that the change adds.
+  /// - Complexity: O(*k*) in the *k* removed and added elements. The first change is O(*n*).
+  mutating func update(_ old: some Collection<Element>, removed: [Element], added: [Element]) {
+    var counts = self.counts ?? [:]
+    // The property must not have a second reference to the dictionary, or else it would be copied.
+    let isFirst = self.counts == nil
+    self.counts = nil
+    if isFirst {
+      counts.reserveCapacity(old.count + added.count)
+      for element in old { add(element, to: &counts) }
+    }
     for element in removed {
       let identifier = element.differenceIdentifier
       guard let count = counts[identifier] else { continue }
       counts[identifier] = count > 1 ? count - 1 : nil
       if count > 1 { surplus -= 1 }
     }
-    for element in added {
-      let count = counts[element.differenceIdentifier, default: 0] + 1
-      counts[element.differenceIdentifier] = count
-      if count > 1 { surplus += 1 }
-    }
+    for element in added { add(element, to: &counts) }
+    self.counts = counts
+  }
+
+  private mutating func add(
+    _ element: Element, to counts: inout [Element.DifferenceIdentifier: Int]
+  ) {
+    let count = counts[element.differenceIdentifier, default: 0]
+    counts[element.differenceIdentifier] = count + 1
+    if count > 0 { surplus += 1 }
+  }
+
+  /// Returns a diagnostic that names the first two elements with the same identity.
+  ///
+  /// - Parameter elements: The elements that are counted.
+  /// - Returns: The diagnostic, or `nil` if all identities are unique.
+  func diagnostic(for elements: some Collection<Element>) -> SourceStatus.Diagnostic? {
+    hasDuplicates ? Self.diagnostic(for: elements) : nil
   }
 
   /// Returns a diagnostic that names the first two elements with the same identity.
   ///
   /// - Returns: The diagnostic, or `nil` if all identities are unique.
-  func diagnostic(for elements: some Sequence<Element>) -> SourceStatus.Diagnostic? {
-    if surplus == 0 { return nil }
-    var seen: [Element.DifferenceIdentifier: Int] = [:]
-    for (offset, element) in elements.enumerated() {
-      let identifier = element.differenceIdentifier
-      if let first = seen.updateValue(offset, forKey: identifier) {
-        return SourceStatus.Diagnostic(
-          code: "duplicate-identity",
-          message: "Elements \(first) and \(offset) have the same key, \(identifier); "
-            + "a change of one may be reported for the other.")
-      }
-    }
-    return nil
+  /// - Complexity: O(*n*).
+  static func diagnostic(for elements: some Collection<Element>) -> SourceStatus.Diagnostic? {
+    guard
+      let (first, second) = elements.firstDuplicate(by: \.differenceIdentifier),
+      let element = elements.dropFirst(second).first
+    else { return nil }
+    return SourceStatus.Diagnostic(
+      code: "duplicate-identity",
+      message: "Elements \(first) and \(second) have the same key, "
+        + "\(element.differenceIdentifier); a change of one may be reported for the other.")
   }
 }

@@ -45,7 +45,7 @@ struct Arguments {
       if let advice = Option.advice(forOther: name) {
         throw .usage("unknown option \"\(name)\"; \(advice)")
       }
-      let names = command.options.map(\.name).sorted().joined(separator: " and ")
+      let names = command.options.map(\.name).sorted().joined(separator: ", ")
       throw .usage(
         "unknown option \"\(name)\"; "
           + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))

@@ -53,6 +53,8 @@ enum Option: String, CaseIterable {
         + "livelist watch --until-eof SOURCE </dev/null"
     case "--columns", "-c": "use --fields, for example --fields id,title"
     case "--follow", "-F": "watch and view always follow the source, also if it is rotated"
+    case "--ignore", "--ignore-fields", "--exclude", "-I":
+      "use --fields with the fields to compare or to print"
     case "--json": "use --format json, which is the default"
     default: nil
     }

@@ -13,8 +13,8 @@ struct Watch {
 
   func run() async throws(LivelistError) {
     Interruption.watch(output)
-    let source = try options.source.open(options.sources, guardedBy: options.changeGuard)
-    try await load(source)
+    let input = CommandInput()
+    let source = try await loadedSource(input)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
     options.selection.reportUnknownFields(in: container.snapshot)
@@ -28,15 +28,38 @@ struct Watch {
       + container.observeRefusals(of: source, printer)
     if options.source.readsInput { endWithInput(container, shown, printer) }
     // Exiting the process frees the memory faster than releasing all objects.
-    if hasCommands { await performCommands(container, shown, printer) }
+    if hasCommands { await performCommands(input, container, shown, printer) }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses, refusals)) {}
   }
 
+  /// Loads the source, and reads commands meanwhile.
+  private func loadedSource(
+    _ input: CommandInput
+  ) async throws(LivelistError) -> any DataSource<JSONElement> {
+    func open(
+      _ specification: SourceSpecification
+    ) throws(LivelistError) -> any DataSource<JSONElement> {
+      try specification.open(options.sources, guardedBy: options.changeGuard)
+    }
+    let isTraced = options.isTraced
+    guard hasCommands else {
+      let source = try open(options.source)
+      try await Watch.load(source, isTraced: isTraced)
+      return source
+    }
+    return try await WatchStart(input: input, open: open) { (source) throws(LivelistError) in
+      try await Watch.load(source, isTraced: isTraced)
+    }
+    .loadedSource(options.source)
+  }
+
   /// Waits until the source is loaded, and prints the steps until then.
-  private func load(_ source: any DataSource<JSONElement>) async throws(LivelistError) {
-    var steps = options.isTraced ? source.trace().makeAsyncIterator() : nil
+  private static func load(
+    _ source: any DataSource<JSONElement>, isTraced: Bool
+  ) async throws(LivelistError) {
+    var steps = isTraced ? source.trace().makeAsyncIterator() : nil
     _ = try await source.loadedSnapshot()
     while let step = await steps?.next() {
       Program.report("\(step)")
@@ -63,19 +86,16 @@ struct Watch {
 
   /// Performs the commands on standard input until it ends. Ends the program after `quit`.
   private func performCommands(
-    _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
+    _ input: CommandInput, _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
     _ printer: EventPrinter
   ) async {
     let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)
     // The refusals of the source that is shown, and of the one that is held.
     var refusals: [Disposable] = []
     var isEnding = false
-    let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
-      var text = String(decoding: line, as: UTF8.self)
-      if text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
       do throws(LivelistError) {
-        switch try WatchCommand(text) {
+        switch try WatchCommand(line: line) {
         case .quit:
           if isEnding { Program.end() }
           isEnding = true
@@ -166,6 +186,12 @@ enum WatchCommand: Equatable {
   case accept
   case reject
   case quit
+
+  /// Parses a line as UTF-8, whose line break may have been CR LF. Returns `nil` if it is blank.
+  init?(line: [UInt8]) throws(LivelistError) {
+    let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
+    try self.init(String(decoding: text, as: UTF8.self))
+  }
 
   /// Parses a line. Returns `nil` if the line is blank.
   init?(_ line: String) throws(LivelistError) {

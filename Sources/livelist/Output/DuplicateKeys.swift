@@ -1,13 +1,15 @@
 import Diffing
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 
 /// A search for keys that occur more than once, with one warning for each source and key.
 ///
 /// It counts hashes instead of keys, because keys would keep deleted elements alive. It also finds keys that are
 /// equal as numbers and written in different ways, such as `1` and `1.0`.
 struct DuplicateKeys {
-  private var counts: [Int: Int] = [:]
+  /// The counts, or `nil` before the first change of a source. Most commands read a source once.
+  private var counts: [Int: Int]?
   private var numbers = NumberKeys()
   /// A Boolean value that indicates whether the current source has a duplicate key.
   private var isFound = false
@@ -24,9 +26,11 @@ struct DuplicateKeys {
       for (_, element) in change.deleted { numbers.remove(element) }
       numbers.insert(change.inserted.lazy.map(\.element), in: change.after)
       guard !isFound else { return nil }
+      countOnce(change.before)
       for (_, element) in change.deleted {
         let hash = element.differenceIdentifier.hashValue
-        counts[hash] = counts[hash, default: 1] - 1
+        let count = counts?[hash] ?? 1
+        counts?[hash] = count > 1 ? count - 1 : nil
       }
       var isSuspicious = false
       for (_, element) in change.inserted where count(element) > 1 { isSuspicious = true }
@@ -37,13 +41,10 @@ struct DuplicateKeys {
   /// Returns the first duplicate key in a new source, unless a warning was given for the key.
   mutating func firstNew(inNewSource snapshot: Snapshot<JSONElement>) -> JSONElement.Identifier? {
     isFound = false
-    counts = [:]
-    counts.reserveCapacity(snapshot.count)
+    counts = nil
     numbers = NumberKeys()
     numbers.insert(snapshot, in: snapshot)
-    var isSuspicious = false
-    for element in snapshot where count(element) > 1 { isSuspicious = true }
-    return isSuspicious ? first(in: snapshot) : nil
+    return first(in: snapshot)
   }
 
   static func warn(_ key: JSONElement.Identifier) {
@@ -53,24 +54,29 @@ struct DuplicateKeys {
         + "another one; use --key with a field that is unique")
   }
 
+  /// Counts the elements before the first change of a source.
+  private mutating func countOnce(_ snapshot: Snapshot<JSONElement>) {
+    guard counts == nil else { return }
+    var new: [Int: Int] = [:]
+    new.reserveCapacity(snapshot.count)
+    for element in snapshot { new[element.differenceIdentifier.hashValue, default: 0] += 1 }
+    counts = new
+  }
+
   private mutating func count(_ element: JSONElement) -> Int {
     let hash = element.differenceIdentifier.hashValue
-    let count = counts[hash, default: 0] + 1
-    counts[hash] = count
+    let count = (counts?[hash] ?? 0) + 1
+    counts?[hash] = count
     return count
   }
 
   /// Returns the first duplicate key. It compares the keys, because two keys can have the same
   /// hash.
   private mutating func first(in snapshot: Snapshot<JSONElement>) -> JSONElement.Identifier? {
-    var seen: Set<JSONElement.Identifier> = []
-    seen.reserveCapacity(snapshot.count)
-    guard
-      let key = snapshot.lazy.map(\.differenceIdentifier).first(where: { !seen.insert($0).inserted }
-      )
-    else { return nil }
+    guard let (_, offset) = snapshot.firstDuplicate(by: \.differenceIdentifier) else { return nil }
+    let key = snapshot[offset].differenceIdentifier
     isFound = true
-    counts = [:]
+    counts = nil
     return warned.insert(key.description).inserted ? key : nil
   }
 }

@@ -63,9 +63,24 @@ struct ElementCondition: Sendable, Equatable {
         "\"\(condition)\" has several comparisons, but a condition has one; use --where for each, or "
           + "put the value in quotation marks")
     }
+    if let mistake = ElementCondition.mistake(in: line[place], value) {
+      throw .usage("\"\(condition)\" is not a condition; \(mistake)")
+    }
     text = json?.string ?? value
     number = json?.kind == .number ? DecimalNumber(value) : nil
     pattern = ViewPattern(text)
+  }
+
+  /// Returns what to use in place of an operator or a quotation of other languages, or `nil`.
+  private static func mistake(in operation: Substring, _ value: String) -> String? {
+    // Without a space, the value may be a path such as `~/notes`.
+    if operation == "=", value == "~" || value.hasPrefix("~ ") {
+      return "to test whether a field contains a text, use ~ instead of =~"
+    }
+    if value.count > 1, value.hasPrefix("'"), value.hasSuffix("'") {
+      return "put the text in double quotation marks, or in none"
+    }
+    return nil
   }
 
   /// Returns the name in quotation marks with which a text begins, and the end of it.

@@ -23,7 +23,7 @@ struct Selection: Sendable {
   /// Parses `FIELD`, `FIELD asc` or `FIELD desc`.
   private static func order(_ text: String) throws(LivelistError) -> ViewOrder {
     let words = text.split(separator: " ")
-    let direction = words.count > 1 ? words.last : nil
+    let direction = words.count > 1 ? words.last?.lowercased() : nil
     guard !words.isEmpty else {
       throw .usage("--sort has an empty field; use --sort FIELD or --sort 'FIELD desc'")
     }
@@ -71,7 +71,7 @@ struct Selection: Sendable {
         .map { $0.element }
     }
     if let limit { list = list.prefix(limit) }
-    if let fields { list = list.map { $0.keeping(members: fields) } }
+    if let fields { list = list.map { ViewColumns.keeping(fields, of: $0) } }
     return list
   }
 }

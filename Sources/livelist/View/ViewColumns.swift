@@ -72,6 +72,15 @@ struct ViewColumns: Equatable {
     return column.utf8.contains(UInt8(ascii: ".")) ? nested(withoutPoint(column), in: element) : nil
   }
 
+  /// Returns an element with some members only. A nested member becomes a member with its path as its name.
+  ///
+  /// - Parameter fields: The names of members, or paths of nested members.
+  static func keeping(_ fields: [String], of element: JSONElement) -> JSONElement {
+    element.keeping(members: fields) { field in
+      value(of: element, in: field).map { (String(withoutPoint(field)), $0) }
+    }
+  }
+
   /// Returns a path without a point at its start, which the language of jq has.
   static func withoutPoint(_ path: String) -> Substring {
     path.hasPrefix(".") ? path.dropFirst() : path[...]

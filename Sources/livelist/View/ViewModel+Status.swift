@@ -35,7 +35,13 @@ extension ViewModel {
     if let page = pageStatus {
       return (ViewModel.lines(of: page.text, page.isError ? error : reversed, position, size), nil)
     }
-    let about = remarks(status).map { " \($0) " }.joined()
+    var about = remarks(status).map { " \($0) " }.joined()
+    let widest = size.columns - TerminalText.width(position) - 10
+    if TerminalText.width(about) > widest, !status.remarks.isEmpty {
+      let hint = "  i: all "
+      about = TerminalText.truncated(
+        TerminalText.printable(about), to: max(0, widest - TerminalText.width(hint))) + hint
+    }
     let room = size.columns - TerminalText.width(about + position)
     let line = TerminalLine(" \(ViewModel.shortened(source, to: room - 2)) \(about)", reversed)
     return ([ViewModel.line(line, position, size)], nil)
@@ -111,9 +117,7 @@ extension ViewModel {
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
     if case .loading = status.state { remarks.append("loading") }
-    // The remark that a query is not incremental is for programmers only.
-    let remark = status.diagnostics.first { $0.code != "not-incremental" }
-    if let remark { remarks.append(remark.message) }
+    if let remark = status.remarks.first { remarks.append(remark.message) }
     return remarks
   }
 
@@ -129,4 +133,9 @@ extension ViewModel {
     while TerminalText.width(String(end)) > left { end.removeFirst() }
     return start + "…" + end
   }
+}
+
+extension SourceStatus {
+  /// The remarks for users. The remark that a query is not incremental is for programmers only.
+  var remarks: [Diagnostic] { diagnostics.filter { $0.code != "not-incremental" } }
 }

@@ -179,7 +179,10 @@ final class ViewSession {
 
   /// The source, and how it is kept in step.
   private var sourceDescription: [String] {
-    source.explain().nodes.last?.summary ?? []
+    let summary = source.explain().nodes.last?.summary ?? []
+    // The last line of the screen may have too little room for these remarks.
+    let remarks = list?.status.remarks.map(\.message) ?? []
+    return remarks + summary
   }
 
   // MARK: Details
