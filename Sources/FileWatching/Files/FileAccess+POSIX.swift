@@ -238,6 +238,14 @@ package struct FileStamp: Sendable, Hashable {
 }
 
 extension FileStamp {
+  /// Creates the stamp of the file to which a path leads, without opening it. Returns `nil` if there is
+  /// none.
+  package init?(at path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
   init(_ status: stat) {
     let kind: Kind =
       switch status.st_mode & S_IFMT {

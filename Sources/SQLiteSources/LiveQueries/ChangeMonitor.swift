@@ -28,6 +28,8 @@ final class ChangeMonitor: Sendable {
     var lastCommit: AnyClock.Instant?
     /// The time of the last check that has found a change.
     var lastChange: AnyClock.Instant?
+    /// A Boolean value that indicates whether pages were missing in the write-ahead log at the last read.
+    var isLogShort = false
   }
 
   /// The path of the database, or `nil` if it is in memory.
@@ -130,6 +132,21 @@ final class ChangeMonitor: Sendable {
     return try check(for: client).version.get()
   }
 
+  /// Notes whether pages are missing in the write-ahead log.
+  ///
+  /// Another program has deleted the log, and a program that has it open still runs. As long as a process
+  /// has the index of that log open, no process can read the database, and no program saves its commits
+  /// when it ends. Therefore, no handle stays open. The clients try again from time to time.
+  func noteLog(isShort: Bool) {
+    let isNew = state.withLock { state in
+      defer { state.isLogShort = isShort }
+      return isShort && !state.isLogShort
+    }
+    guard isNew else { return }
+    reader.withLock { $0.release() }
+    readers.releaseIdleReaders()
+  }
+
   /// Plans checks after a hint that files were written.
   func hint() {
     guard !state.withLock({ $0.schedule.isRequested && $0.intervals.isRestarted }) else { return }
@@ -185,7 +202,7 @@ final class ChangeMonitor: Sendable {
   private func checkIfDue() {
     let begun = clock.now
     guard state.withLock({ $0.schedule.handle(.due, at: begun) }) == .run else { return }
-    _ = check(for: nil)
+    if !state.withLock({ $0.isLogShort }) { _ = check(for: nil) }
     let ended = clock.now
     state.withLock { state in
       // After a hint, the requested check comes first.
@@ -196,9 +213,14 @@ final class ChangeMonitor: Sendable {
 
   /// Checks the database, and notifies the clients, except one, if the result is new.
   private func check(for client: Int?) -> DatabaseReader.Check {
-    let (check, clients) = reader.withLock { reader in
-      let diagnostic = state.withLock { $0.watch }?.diagnostic()
+    let (check, clients) = reader.withLock { reader -> (DatabaseReader.Check, [Client]) in
+      let (watch, isLogShort) = state.withLock { ($0.watch, $0.isLogShort) }
+      let diagnostic = watch?.diagnostic()
       let check = reader.check()
+      if isLogShort {
+        reader.release()
+        return (check, [])
+      }
       let now = clock.now
       let clients = state.withLock { state -> [Client] in
         let isSame = state.lastCheck == check
@@ -333,6 +355,16 @@ final class ReaderPool: Sendable {
 
   /// The number of open connections that are not in use.
   var idleCount: Int { idle.withLock { $0.count } }
+
+  /// Closes the connections that are not in use.
+  func releaseIdleReaders() {
+    // They are released outside the lock.
+    let readers = idle.withLock { idle in
+      defer { idle = [] }
+      return idle
+    }
+    withExtendedLifetime(readers) {}
+  }
 
   /// Runs a closure with a reader that no other thread uses, and waits for a reader if many are in
   /// use.

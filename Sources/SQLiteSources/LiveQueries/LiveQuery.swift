@@ -115,6 +115,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private var retry = RetryBackoff()
   /// The version of the last read, and the error that makes its result unusable.
   private var lastRead: (version: DatabaseReader.Version, error: SQLiteError?)?
+  /// How many losses of the write-ahead log were reported, or `nil` before the first read.
+  private var reportedLosses: Int?
 
   init(
     monitor: ChangeMonitor, query: SQLiteQuery, tracking: ChangeTracking,
@@ -154,6 +156,13 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     } catch {
       throw failure(error)
     }
+    if version.lostLogs > reportedLosses ?? version.lostLogs {
+      reportedLosses = version.lostLogs
+      // The database has been opened again. Show first why the contents may change.
+      throw LiveQueryError(
+        error: SQLiteError(lostLogOf: monitor.path ?? ""), retryInterval: .milliseconds(250))
+    }
+    reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {
       retry.succeeded()
       if let error = lastRead.error { throw LiveQueryError(error: error) }
@@ -202,6 +211,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       // Store the version only after the mapping has succeeded. Until then, the known rows are older.
       lastRead = (version, nil)
       retry.succeeded()
+      monitor.noteLog(isShort: false)
       return change
     } catch {
       if !isRead, isTransient(error) { throw failure(error) }
@@ -278,6 +288,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   private func failure(_ error: SQLiteError) -> LiveQueryError {
     let now = monitor.clock.now
+    if error.isLostLog { monitor.noteLog(isShort: true) }
     return LiveQueryError(
       error: error.located(path: monitor.path, sql: nil),
       retryInterval: isTransient(error) ? retry.failed(at: now) : nil,

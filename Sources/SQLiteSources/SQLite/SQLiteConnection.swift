@@ -1,4 +1,3 @@
-import Dispatch
 import SwappablePrimitives
 
 /// A connection to a SQLite database, for any thread.
@@ -15,6 +14,10 @@ import SwappablePrimitives
 /// One thread at a time has access, and other threads wait. The thread that has access, for example
 /// in the body of a transaction, may call any method again. Observers of data sources may call any
 /// method, because no data source holds a connection while they run.
+///
+/// A connection belongs to the file that it has opened. If another file takes the path and is opened in
+/// this process, or if the write-ahead log is deleted while a data source uses it, the connection is
+/// closed. Its calls then throw a ``SQLiteError`` with the code `moved`: open the path again.
 public final class SQLiteConnection: Sendable {
   /// The operations that a connection allows.
   public enum Access: Sendable, Hashable {
@@ -37,7 +40,7 @@ public final class SQLiteConnection: Sendable {
   /// The operations that the connection allows.
   public let access: Access
 
-  private let gate = ConnectionGate()
+  private let gate: ConnectionGate
   private let guarded: Guarded
 
   /// Opens the database at a path.
@@ -55,17 +58,23 @@ public final class SQLiteConnection: Sendable {
     let absolute = try SQLiteConnection.absolutePath(path)
     self.path = absolute
     self.access = access
+    let gate = ConnectionGate()
+    self.gate = gate
     guarded = Guarded(
-      database: try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout))
+      database: try gate.withAccess { () throws(SQLiteError) in
+        try SQLiteDatabase(path: absolute, access: access, busyTimeout: busyTimeout, gate: gate)
+      })
   }
 
   /// Opens a new, empty database in memory. Only this connection can use it.
   ///
   /// - Throws: A ``SQLiteError`` if there is not enough memory.
   public static func makeInMemory() throws(SQLiteError) -> SQLiteConnection {
-    SQLiteConnection(
+    let gate = ConnectionGate()
+    return SQLiteConnection(
       inMemory: try SQLiteDatabase(
-        path: SQLiteDatabase.memoryPath, access: .create, busyTimeout: .zero))
+        path: SQLiteDatabase.memoryPath, access: .create, busyTimeout: .zero, gate: gate),
+      gate: gate)
   }
 
   /// Checks a path and makes it absolute.
@@ -80,9 +89,10 @@ public final class SQLiteConnection: Sendable {
     return SwappablePrimitives.absolutePath(path)
   }
 
-  private init(inMemory database: SQLiteDatabase) {
+  private init(inMemory database: SQLiteDatabase, gate: ConnectionGate) {
     path = nil
     access = .create
+    self.gate = gate
     guarded = Guarded(database: database)
   }
 
@@ -123,10 +133,7 @@ public final class SQLiteConnection: Sendable {
   }
 
   private func openDatabase() throws(SQLiteError) -> SQLiteDatabase {
-    guard guarded.database.isOpen else {
-      throw SQLiteError(
-        .closed, "the connection was closed", path: path, help: "open a new one")
-    }
+    guard guarded.database.isOpen else { throw guarded.database.closedError }
     return guarded.database
   }
 
@@ -212,87 +219,5 @@ extension SQLiteConnection {
         .transaction, "the transaction ended before its body did", path: path,
         help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
     }
-  }
-}
-
-// MARK: - Access
-
-/// Exclusive access to a connection for one thread at a time.
-///
-/// The thread that has access may enter again. Other threads wait in order of arrival. Code that
-/// runs inside may call user code, for example the body of a transaction.
-private final class ConnectionGate: Sendable {
-  private struct Waiter: Sendable {
-    let thread: ThreadID
-    let turn: DispatchSemaphore
-  }
-
-  private struct State: Sendable {
-    var owner: ThreadID?
-    var depth = 0
-    var waiters: [Waiter] = []
-  }
-
-  private let state = Locked(State())
-
-  /// Waits until the calling thread has access.
-  ///
-  /// - Returns: How many times the thread has entered, including this time.
-  func enter() -> Int {
-    let (depth, turn) = begin()
-    guard let turn else { return depth }
-    turn.wait()
-    // The thread sanitizer does not see the semaphore. The lock shows it that the previous owner's
-    // writes come first.
-    return state.withLock { $0.depth }
-  }
-
-  /// Waits until the calling thread has access, but no longer than a limit.
-  ///
-  /// - Returns: How many times the thread has entered, including this time, or `nil` if the limit
-  ///   has passed.
-  func enter(within limit: Duration) -> Int? {
-    let (depth, turn) = begin()
-    guard let turn else { return depth }
-    if turn.wait(timeout: .after(limit)) == .success {
-      return state.withLock { $0.depth }
-    }
-    let isOwner = state.withLock { state in
-      state.waiters.removeAll { $0.turn === turn }
-      return state.owner == .current
-    }
-    // Access may have been granted at the last moment.
-    return isOwner ? 1 : nil
-  }
-
-  /// Enters if no other thread is inside. Otherwise, returns a semaphore to wait for.
-  private func begin() -> (depth: Int, turn: DispatchSemaphore?) {
-    let thread = ThreadID.current
-    return state.withLock { state in
-      if state.owner == nil || state.owner == thread {
-        state.owner = thread
-        state.depth += 1
-        return (state.depth, nil)
-      }
-      let turn = DispatchSemaphore(value: 0)
-      state.waiters.append(Waiter(thread: thread, turn: turn))
-      return (1, turn)
-    }
-  }
-
-  func leave() {
-    let next = state.withLock { state -> DispatchSemaphore? in
-      state.depth -= 1
-      guard state.depth == 0 else { return nil }
-      guard !state.waiters.isEmpty else {
-        state.owner = nil
-        return nil
-      }
-      let waiter = state.waiters.removeFirst()
-      state.owner = waiter.thread
-      state.depth = 1
-      return waiter.turn
-    }
-    next?.signal()
   }
 }

@@ -28,6 +28,12 @@ final class SQLiteDatabase {
   let authorizer: StatementAuthorizer
   private let busyMilliseconds: Int32
   private let commits = Commits()
+  /// The handles on the same path, or `nil` in memory.
+  private let handles: OpenHandles?
+  /// The files of the write-ahead log that the handle has open, or `nil` if it has none.
+  private(set) var log: LogFiles?
+  /// The reason why the handle was closed by another one, or `nil`.
+  private(set) var staleness: Staleness?
   /// Collects the written rows, from the first call of `track(by:)` on.
   private(set) var tracker: WriteTracker?
   /// A Boolean value that indicates whether statements mean the same here as on any other
@@ -42,9 +48,12 @@ final class SQLiteDatabase {
   /// The initializer looks up the file first, for clear error messages. It throws if the file is not a
   /// database.
   ///
-  /// - Parameter isTrusted: A Boolean value that indicates whether the SQL comes from the application.
+  /// - Parameters:
+  ///   - gate: The access of the owner, which has entered it.
+  ///   - isTrusted: A Boolean value that indicates whether the SQL comes from the application.
   init(
-    path: String, access: SQLiteConnection.Access, busyTimeout: Duration, isTrusted: Bool = true
+    path: String, access: SQLiteConnection.Access, busyTimeout: Duration, gate: ConnectionGate,
+    isTrusted: Bool = true
   ) throws(SQLiteError) {
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     switch access {
@@ -53,10 +62,7 @@ final class SQLiteDatabase {
     case .readOnly: flags |= SQLITE_OPEN_READONLY
     }
     let isFile = path != SQLiteDatabase.memoryPath
-    var before = FileLookup.missing
-    if isFile {
-      before = try SQLiteDatabase.checkFile(at: path, mayBeMissing: access == .create)
-    }
+    if isFile { try SQLiteDatabase.checkFile(at: path, mayBeMissing: access == .create) }
     var opened: OpaquePointer?
     let result = sqlite3_open_v2(path, &opened, flags, nil)
     guard result == SQLITE_OK, let opened else {
@@ -67,13 +73,14 @@ final class SQLiteDatabase {
     handle = opened
     authorizer = StatementAuthorizer(isTrusted: isTrusted)
     authorizer.protect(opened, isReadOnly: access == .readOnly)
-    if isFile, case .file(let found) = FileLookup(path),
-      before == .missing || before == .file(found)
-    {
+    // SQLite resolves symbolic links. It names the files of the log after the result.
+    let file = isFile ? String(cString: sqlite3_db_filename(opened, "main")) : nil
+    if let file, case .file(let found) = FileLookup(file), !SQLiteDatabase.hasMoved(opened) {
       identity = found
     } else {
       identity = nil
     }
+    handles = file.map { OpenHandles.at($0) }
     let (seconds, attoseconds) = busyTimeout.components
     // SQLite stores the timeout in 32 bits.
     busyMilliseconds = Int32(
@@ -100,11 +107,14 @@ final class SQLiteDatabase {
           Unmanaged<Commits>.fromOpaque(context).takeUnretainedValue().isPending = false
         }
       }, context)
-    guard isFile else { return }
+    guard let handles else { return }
+    handles.add(self, gate: gate, isReader: !isTrusted)
+    try handles.closeStaleHandles(for: self, within: busyTimeout)
     // SQLite reads the file when a statement needs it. This statement finds out if the file is a
     // database.
     do throws(SQLiteError) {
       _ = try number("PRAGMA schema_version")
+      noteLog()
     } catch {
       // If another connection has locked the file, it is a database.
       if error.code != .busy { throw error }
@@ -117,9 +127,30 @@ final class SQLiteDatabase {
 
   func close() {
     guard isOpen else { return }
+    if let handles {
+      handles.remove(self) { closeHandle() }
+    } else {
+      closeHandle()
+    }
+  }
+
+  /// Closes the handle, for a caller that removes it from the open handles.
+  ///
+  /// - Parameter staleness: The reason, if the owner has not closed the handle.
+  func closeHandle(because staleness: Staleness? = nil) {
+    self.staleness = staleness
     isOpen = false
     cache = [:]
     sqlite3_close_v2(handle)
+  }
+
+  /// The error of a call after the handle was closed.
+  var closedError: SQLiteError {
+    switch staleness {
+    case .moved: movedError
+    case .lostLog: SQLiteError(lostLogOf: path)
+    case nil: SQLiteError(.closed, "the connection was closed", path: path, help: "open a new one")
+    }
   }
 
   /// Returns a Boolean value that indicates whether a transaction was committed since the last
@@ -139,14 +170,11 @@ final class SQLiteDatabase {
   var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
   var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  private static func checkFile(
-    at path: String, mayBeMissing: Bool
-  ) throws(SQLiteError) -> FileLookup {
-    let found = FileLookup(path)
-    switch found {
-    case .file: return found
+  private static func checkFile(at path: String, mayBeMissing: Bool) throws(SQLiteError) {
+    switch FileLookup(path) {
+    case .file: break
     case .missing:
-      guard !mayBeMissing else { return found }
+      guard !mayBeMissing else { return }
       throw SQLiteError(
         .missing, "there is no database", path: path,
         help: "check the path, or create the database first")
@@ -159,6 +187,38 @@ final class SQLiteDatabase {
         .cannotOpen, "the database cannot be reached: \(reason)", path: path,
         help: "check the path and its permissions")
     }
+  }
+}
+
+// MARK: - The files of the write-ahead log
+
+extension SQLiteDatabase {
+  /// The reason why a handle no longer shows the database at its path.
+  enum Staleness: Sendable, Hashable {
+    /// The database was renamed, deleted or replaced.
+    case moved
+    /// A file of the write-ahead log was deleted or replaced.
+    case lostLog
+  }
+
+  /// Notes the files of the write-ahead log, after the handle has begun to use one.
+  ///
+  /// As long as the handle uses them, SQLite neither deletes nor replaces these files.
+  func noteLog() {
+    guard log == nil, let handles, let files = LogFiles(of: handles.file) else { return }
+    // A database with a rollback journal may have the remains of a log.
+    let mode = try? withStatement("PRAGMA journal_mode", []) {
+      statement throws(SQLiteError) -> SQLiteValue? in
+      try statement.step() ? statement.row().values.first : nil
+    }
+    if mode == .text("wal") { log = files }
+  }
+
+  /// A Boolean value that indicates whether a file of the write-ahead log was deleted or replaced. Other
+  /// processes then cannot read the commits in it.
+  var hasLostLog: Bool {
+    guard let log, let handles else { return false }
+    return LogFiles(of: handles.file) != log
   }
 }
 
@@ -235,7 +295,9 @@ extension SQLiteDatabase {
   }
 
   /// A Boolean value that indicates whether the open file is no longer the file at its path.
-  var hasMoved: Bool {
+  var hasMoved: Bool { SQLiteDatabase.hasMoved(handle) }
+
+  private static func hasMoved(_ handle: OpaquePointer) -> Bool {
     var moved: Int32 = 0
     return sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK
       && moved != 0
@@ -243,8 +305,11 @@ extension SQLiteDatabase {
 
   /// Throws if the open file is no longer the file at its path.
   func refuseIfMoved() throws(SQLiteError) {
-    guard hasMoved else { return }
-    throw SQLiteError(
+    if hasMoved { throw movedError }
+  }
+
+  private var movedError: SQLiteError {
+    SQLiteError(
       .moved, "the database was renamed, deleted or replaced while it was open", path: path,
       help: "close this connection and open the path again")
   }
@@ -384,113 +449,5 @@ extension SQLiteDatabase {
       }
     }
     return nil
-  }
-}
-
-// MARK: - A reader that follows a path
-
-/// A read-only handle of the database at a path.
-///
-/// If another file takes the path, the reader opens that file. A database in memory has no second
-/// handle. It is read through the connection that holds it.
-final class DatabaseReader: @unchecked Sendable {
-  // Sendable: one thread at a time uses `database` and `openings`. It has taken the reader from a
-  // `ReaderPool`, or it holds the lock of a change monitor. All other properties are constants.
-
-  /// An identifier of one state of the database.
-  ///
-  /// It changes with each commit of another connection. It may also change without a commit.
-  struct Version: Sendable, Hashable {
-    /// The number of the file. Each opened file has another number.
-    var opening: Int
-    /// SQLite's `data_version`, which changes with each commit of another connection or process.
-    var data: Int64?
-    /// The number of commits of the connection itself. Only a database in memory has any.
-    var commits: Int
-  }
-
-  /// The result of a check.
-  ///
-  /// Two results differ if the database has changed in between, even if it is missing in both.
-  struct Check: Sendable, Equatable {
-    var version: Result<Version, SQLiteError>
-    /// How many times a file was opened or abandoned.
-    var openings: Int
-  }
-
-  /// The path of the database, or `nil` if it is in memory.
-  let path: String?
-  private let memory: SQLiteConnection?
-  private var database: SQLiteDatabase?
-  /// How many times a file was opened or abandoned.
-  private var openings = 0
-
-  init(path: String) {
-    self.path = path
-    memory = nil
-  }
-
-  init(memory connection: SQLiteConnection) {
-    path = nil
-    memory = connection
-  }
-
-  /// Reads the version of the database.
-  func check() -> Check {
-    let version = Result { () throws(SQLiteError) in
-      try withDatabase { database throws(SQLiteError) in
-        Version(
-          opening: openings, data: try database.number("PRAGMA data_version"),
-          commits: path == nil ? database.commitCount : 0)
-      }
-    }
-    return Check(version: version, openings: openings)
-  }
-
-  /// Runs a closure in one read transaction, in which the database does not change.
-  ///
-  /// The closure must not call user code: it may have exclusive access to the connection in memory.
-  ///
-  /// - Parameter cancellation: The cancellation that ends the statements of the closure.
-  func read<Result>(
-    until cancellation: QueryCancellation = QueryCancellation(),
-    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
-  ) throws(SQLiteError) -> Result {
-    try withDatabase { database throws(SQLiteError) in
-      if database.isInTransaction {
-        // A statement of the user has left a transaction open on the connection in memory.
-        throw SQLiteError(
-          .busy, "a transaction is open on the connection in memory", path: path,
-          help: "commit it, or use transaction(_:_:)")
-      }
-      return try database.inReadTransaction { () throws(SQLiteError) in
-        // The end of the transaction is not interrupted.
-        try database.interruptible(by: cancellation) { () throws(SQLiteError) in
-          try body(database)
-        }
-      }
-    }
-  }
-
-  /// Runs a closure with the database that is at the path now.
-  private func withDatabase<Result>(
-    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
-  ) throws(SQLiteError) -> Result {
-    if let memory { return try memory.withDatabase(body) }
-    guard let path else { preconditionFailure("a reader has a path or a connection in memory") }
-    if let database {
-      if let identity = database.identity, FileLookup(path) == .file(identity) {
-        return try body(database)
-      }
-      self.database = nil
-      openings += 1
-    }
-    // SQLite does not wait for locks, because the wait would block other threads. The caller tries
-    // again later.
-    let opened = try SQLiteDatabase(
-      path: path, access: .readOnly, busyTimeout: .zero, isTrusted: false)
-    database = opened
-    openings += 1
-    return try body(opened)
   }
 }

@@ -149,6 +149,26 @@ extension SQLiteError {
       offset: sql == nil ? nil : offset, help: help)
   }
 
+  /// Creates the error of a database whose write-ahead log was deleted.
+  init(lostLogOf path: String) {
+    let name = path.split(separator: "/").last ?? ""
+    self.init(
+      .moved,
+      "a program deleted or replaced \(name)-wal or \(name)-shm while the database was open, and "
+        + "commits since the last checkpoint may be lost",
+      path: path,
+      help: "end every program that has the database open; a program that ends normally saves its "
+        + "commits")
+  }
+
+  /// A Boolean value that indicates whether this is the error of a deleted write-ahead log.
+  var isLostLog: Bool { path.map { self == SQLiteError(lostLogOf: $0) } ?? false }
+
+  /// A Boolean value that indicates whether pages are missing at the end of a write-ahead log.
+  ///
+  /// SQLite reads missing pages of the database itself as zeros.
+  var isShortLog: Bool { resultCode == SQLiteError.shortRead }
+
   private static func meaning(of result: Int32) -> (Code, String) {
     switch result & 0xff {
     case SQLITE_BUSY, SQLITE_LOCKED:
@@ -175,6 +195,12 @@ extension SQLiteError {
         "check the path and its permissions; a database in WAL mode also needs a directory in "
           + "which its -wal and -shm files can be created"
       )
+    case SQLITE_IOERR where result == shortRead:
+      (
+        .inputOutput,
+        "check the disk; if the -wal file was deleted while a program had the database open, end "
+          + "that program"
+      )
     case SQLITE_IOERR: (.inputOutput, "check the disk and the permissions of the file")
     case SQLITE_FULL: (.full, "free some space")
     case SQLITE_CONSTRAINT: (.constraint, "change the values to satisfy the constraint")
@@ -191,5 +217,6 @@ extension SQLiteError {
   // SQLite's header computes these codes as code | (number << 8), and Swift does not import them.
   private static let readOnlyRecovery = SQLITE_READONLY | (1 << 8)
   private static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
+  private static let shortRead = SQLITE_IOERR | (2 << 8)
   private static let databaseMoved = SQLITE_READONLY | (4 << 8)
 }

@@ -1,0 +1,202 @@
+import FileWatching
+import SwappablePrimitives
+
+/// A read-only handle of the database at a path.
+///
+/// If another file takes the path, the reader opens that file. A database in memory has no second
+/// handle. It is read through the connection that holds it.
+final class DatabaseReader: @unchecked Sendable {
+  // Sendable: one thread at a time uses the variables. It has taken the reader from a `ReaderPool`, or
+  // it holds the lock of a change monitor. All other properties are constants. Another thread may close
+  // the database, but only while no thread is inside `gate`.
+
+  /// An identifier of one state of the database.
+  ///
+  /// It changes with each commit of another connection. It may also change without a commit.
+  struct Version: Sendable, Hashable {
+    /// The number of the file. Each opened file has another number.
+    var opening: Int
+    /// SQLite's `data_version`, which changes with each commit of another connection or process.
+    var data: Int64?
+    /// The number of commits of the connection itself. Only a database in memory has any.
+    var commits: Int
+    /// How many times the files of the write-ahead log were deleted or replaced while they were open.
+    var lostLogs = 0
+  }
+
+  /// The result of a check.
+  ///
+  /// Two results differ if the database has changed in between, even if it is missing in both.
+  struct Check: Sendable, Equatable {
+    var version: Result<Version, SQLiteError>
+    /// How many times a file was opened or abandoned.
+    var openings: Int
+  }
+
+  /// The contents of a file with a rollback journal, as far as they are known without reading it.
+  private struct Contents: Equatable {
+    var data: Int64?
+    var stamp: FileStamp?
+  }
+
+  /// The path of the database, or `nil` if it is in memory.
+  let path: String?
+  private let memory: SQLiteConnection?
+  private let gate = ConnectionGate()
+  private var database: SQLiteDatabase?
+  /// How many times a file was opened or abandoned.
+  private var openings = 0
+  private var lostLogs = 0
+  /// The contents at the last read, or `nil` in WAL mode.
+  private var contents: Contents?
+  /// The stamp of the file when the handle was opened, or when it has last read the file without an error.
+  private var cleanStamp: FileStamp?
+
+  init(path: String) {
+    self.path = path
+    memory = nil
+  }
+
+  init(memory connection: SQLiteConnection) {
+    path = nil
+    memory = connection
+  }
+
+  /// Reads the version of the database.
+  func check() -> Check {
+    let version = Result { () throws(SQLiteError) in
+      try withDatabase { database throws(SQLiteError) in
+        let data =
+          if path == nil || database.log != nil {
+            try database.number("PRAGMA data_version")
+          } else {
+            try database.inReadTransaction { () throws(SQLiteError) in try note(database) }
+          }
+        return Version(
+          opening: openings, data: data, commits: path == nil ? database.commitCount : 0,
+          lostLogs: lostLogs)
+      }
+    }
+    return Check(version: version, openings: openings)
+  }
+
+  /// Runs a closure in one read transaction, in which the database does not change.
+  ///
+  /// The closure must not call user code: it may have exclusive access to the connection in memory.
+  ///
+  /// - Parameter cancellation: The cancellation that ends the statements of the closure.
+  func read<Result>(
+    until cancellation: QueryCancellation = QueryCancellation(),
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try withDatabase { database throws(SQLiteError) in
+      if database.isInTransaction {
+        // A statement of the user has left a transaction open on the connection in memory.
+        throw SQLiteError(
+          .busy, "a transaction is open on the connection in memory", path: path,
+          help: "commit it, or use transaction(_:_:)")
+      }
+      return try database.inReadTransaction { () throws(SQLiteError) in
+        if path != nil { _ = try note(database) }
+        // The end of the transaction is not interrupted.
+        return try database.interruptible(by: cancellation) { () throws(SQLiteError) in
+          try body(database)
+        }
+      }
+    }
+  }
+
+  /// Reads the data version in a read transaction, and notes the contents of a file with a rollback
+  /// journal.
+  ///
+  /// During the transaction, no other connection writes such a file. A file that has changed although its
+  /// data version has not was written without SQLite. The pages that SQLite has kept are then out of
+  /// date.
+  ///
+  /// - Throws: The error `overwritten` if the file must be opened again.
+  private func note(_ database: SQLiteDatabase) throws(SQLiteError) -> Int64? {
+    let data = try database.number("PRAGMA data_version")
+    database.noteLog()
+    guard database.log == nil, let path else {
+      contents = nil
+      return data
+    }
+    let now = Contents(data: data, stamp: FileStamp(at: path))
+    if let contents, contents.data == now.data, contents.stamp != now.stamp { throw .overwritten }
+    contents = now
+    return data
+  }
+
+  /// Runs a closure with the database that is at the path now.
+  private func withDatabase<Result>(
+    _ body: (SQLiteDatabase) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    if let memory { return try memory.withDatabase(body) }
+    guard let path else { preconditionFailure("a reader has a path or a connection in memory") }
+    return try gate.withAccess { () throws(SQLiteError) in
+      let stamp = FileStamp(at: path)
+      let database = try current(at: path, stamp)
+      do throws(SQLiteError) {
+        let result = try body(database)
+        cleanStamp = stamp
+        return result
+      } catch {
+        if error.code == .busy { throw error }
+        if error.isShortLog {
+          abandon()
+          throw SQLiteError(lostLogOf: path)
+        }
+        // SQLite may have kept pages from before the last change of the file.
+        guard error == .overwritten || cleanStamp != stamp else { throw error }
+        abandon()
+        return try body(try current(at: path, stamp))
+      }
+    }
+  }
+
+  /// Returns the database that is at the path now.
+  private func current(
+    at path: String, _ stamp: FileStamp?
+  ) throws(SQLiteError) -> SQLiteDatabase {
+    if let database {
+      let hasLostLog = database.isOpen ? database.hasLostLog : database.staleness == .lostLog
+      if !hasLostLog, database.isOpen, database.identity != nil,
+        database.identity == stamp?.identity
+      {
+        return database
+      }
+      if hasLostLog { lostLogs += 1 }
+      abandon()
+    }
+    do throws(SQLiteError) {
+      // SQLite does not wait for locks, because the wait would block other threads. The caller tries
+      // again later.
+      let opened = try SQLiteDatabase(
+        path: path, access: .readOnly, busyTimeout: .zero, gate: gate, isTrusted: false)
+      database = opened
+      cleanStamp = stamp
+      openings += 1
+      return opened
+    } catch {
+      guard error.isShortLog else { throw error }
+      throw SQLiteError(lostLogOf: path)
+    }
+  }
+
+  /// Closes the handle until the next call.
+  func release() {
+    gate.withAccess { abandon() }
+  }
+
+  private func abandon() {
+    guard database != nil else { return }
+    (database, contents) = (nil, nil)
+    openings += 1
+  }
+}
+
+extension SQLiteError {
+  /// The error of a file that was written without SQLite, which never leaves its reader.
+  fileprivate static let overwritten = SQLiteError(
+    .moved, "the file was overwritten", help: "open it again")
+}
