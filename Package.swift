@@ -33,6 +33,7 @@ let package = Package(
   products: [
     .library(name: "Swappable", targets: ["Swappable"]),
     .library(name: "SQLiteSources", targets: ["SQLiteSources"]),
+    .library(name: "PostgresSources", targets: ["PostgresSources"]),
     .library(name: "RemoteSources", targets: ["RemoteSources"]),
     .library(name: "Synchronizers", targets: ["Synchronizers"]),
     .library(name: "SynchronizerStores", targets: ["SynchronizerStores"]),
@@ -65,6 +66,10 @@ let package = Package(
         "SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources",
         "FileWatching", "SwappableSQLite3",
       ]),
+    // libpq is loaded at run time: neither the build nor users of other modules need it.
+    module(
+      "PostgresSources",
+      ["SwappablePrimitives", "Diffing", "ObservableCollections", "SwappableSources"]),
     module(
       "RemoteSources",
       [
@@ -193,6 +198,12 @@ let package = Package(
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
         "SwappableSQLite3", "TestHelper", "TestSupport",
+      ]),
+    tests(
+      "PostgresSourcesTests",
+      [
+        "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
+        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestSupport",
       ]),
     tests(
       "RemoteSourcesTests",

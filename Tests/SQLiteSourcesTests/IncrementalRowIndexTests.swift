@@ -1,5 +1,6 @@
 import DataSourceTesting
 import SwappablePrimitives
+import SwappableSources
 import Testing
 
 @testable import SQLiteSources

@@ -1,4 +1,5 @@
 import DataSourceTesting
+import SwappableSources
 import Testing
 
 @testable import SQLiteSources

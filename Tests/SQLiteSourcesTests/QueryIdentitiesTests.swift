@@ -1,5 +1,6 @@
 import DataSourceTesting
 import ObservableCollections
+import SwappableSources
 import Testing
 
 @testable import SQLiteSources

@@ -1,3 +1,4 @@
+import SwappableSources
 import Testing
 
 @testable import SQLiteSources

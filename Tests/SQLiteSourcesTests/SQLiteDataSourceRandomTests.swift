@@ -1,4 +1,5 @@
 import DataSourceTesting
+import SwappableSources
 import TestSupport
 import Foundation
 import ObservableCollections

@@ -1,4 +1,5 @@
 import SwappablePrimitives
+import SwappableSources
 import Testing
 
 @testable import SQLiteSources

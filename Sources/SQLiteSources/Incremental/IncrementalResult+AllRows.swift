@@ -1,5 +1,6 @@
 import Diffing
 import ObservableCollections
+import SwappableSources
 
 extension IncrementalResult {
   /// Returns the elements of all rows, if no row was known.

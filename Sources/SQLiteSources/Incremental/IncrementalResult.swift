@@ -1,6 +1,7 @@
 import Diffing
 import ObservableCollections
 import SwappablePrimitives
+import SwappableSources
 
 /// Maintains a result row by row: only rows that have changed are mapped and moved.
 ///

@@ -1,4 +1,5 @@
 import SwappablePrimitives
+import SwappableSources
 
 /// The rows of a result, by rowid and in the order of the result.
 struct RowIndex: Sendable {

@@ -1,6 +1,7 @@
 import Dispatch
 import FileWatching
 import SwappablePrimitives
+import SwappableSources
 
 /// Notifies the data sources of one database that it may have changed, in any process.
 ///

@@ -1,5 +1,6 @@
 import Diffing
 import ObservableCollections
+import SwappableSources
 
 /// Maintains a result by running the whole query after each change.
 ///
@@ -126,39 +127,5 @@ final class FullRefetch<Element: Differentiable & Sendable>: ResultMaintainer {
     }
     let removed = uses.indices.filter { uses[$0] == 0 }.map { old[$0] }
     identities.update(removed: removed, added: added)
-  }
-}
-
-/// Finds each row of a new result in the previous result.
-///
-/// Most rows keep their position, or move by a few positions. The matcher finds them without a hash
-/// table, and creates a table only if it misses many rows.
-struct RowMatcher {
-  private static let lookAhead = 8
-  private static let missesBeforeTable = 32
-
-  private let old: [RowFingerprint]
-  private var next = 0
-  private var misses = 0
-  private var table: [RowFingerprint: Int]?
-
-  init(_ old: [RowFingerprint]) {
-    self.old = old
-  }
-
-  /// Returns the offset of a row with the same values in the previous result, or `nil` if no such row
-  /// was found.
-  mutating func match(_ row: RowFingerprint) -> Int? {
-    for offset in next..<min(next + RowMatcher.lookAhead, old.count) where old[offset] == row {
-      next = offset + 1
-      return offset
-    }
-    misses += 1
-    guard misses > RowMatcher.missesBeforeTable, !old.isEmpty else { return nil }
-    let table = table ?? Dictionary(zip(old, old.indices)) { first, _ in first }
-    self.table = table
-    guard let offset = table[row] else { return nil }
-    next = offset + 1
-    return offset
   }
 }

@@ -2,6 +2,7 @@ public import Diffing
 import Dispatch
 public import ObservableCollections
 import SwappablePrimitives
+import SwappableSources
 
 /// The live result of a query on a SQLite database.
 ///

@@ -1,0 +1,195 @@
+/// A connection string: keywords and values, or a URI, as libpq defines them.
+///
+/// Its descriptions never contain a password.
+struct ConnectionString: Sendable, Hashable {
+  /// The string as the user wrote it. It may contain a password, so it is only passed to libpq.
+  let text: String
+
+  init(_ text: String) throws(PostgresError) {
+    guard !text.utf8.contains(0) else {
+      throw PostgresError(
+        .connectionString, "the connection string contains a NUL character",
+        help: "remove the character")
+    }
+    self.text = text
+  }
+
+  /// The keywords whose values are secret.
+  private static let secretKeywords: Set<String> = [
+    "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
+  ]
+
+  private static let mask = "…"
+
+  /// The string without its secrets, for messages.
+  var redacted: String { Self.redact(text) }
+
+  /// Returns a message without the secrets of this connection string.
+  func redact(_ message: String) -> String {
+    var message = Self.redact(message)
+    for secret in secrets where !secret.isEmpty {
+      message = Self.replace(secret, in: message, by: Self.mask)
+    }
+    return message
+  }
+
+  /// The secret values, as they are written and as they are meant.
+  var secrets: [String] {
+    var found: [String] = []
+    for (range, isURI) in Self.secretRanges(in: text) {
+      let written = String(text[range])
+      found.append(written)
+      if isURI { found.append(Self.percentDecoded(written)) }
+    }
+    // A short value also occurs inside other words, and is masked at its place only.
+    return found.filter { $0.count >= 4 }
+  }
+
+  // MARK: Finding secrets
+
+  /// Returns text in which the values of secret keywords, and the passwords of URIs, are masked.
+  static func redact(_ text: String) -> String {
+    var result = text
+    for (range, _) in secretRanges(in: text).reversed() {
+      result.replaceSubrange(range, with: mask)
+    }
+    return result
+  }
+
+  /// The ranges of all secrets in a text, in order, and whether each of them belongs to a URI.
+  private static func secretRanges(in text: String) -> [(Range<String.Index>, isURI: Bool)] {
+    var ranges: [(Range<String.Index>, isURI: Bool)] = []
+    var position = text.startIndex
+    while position < text.endIndex {
+      if let (range, isURI) = secret(in: text, at: position) {
+        ranges.append((range, isURI))
+        position = max(range.upperBound, text.index(after: position))
+      } else {
+        position = text.index(after: position)
+      }
+    }
+    return ranges
+  }
+
+  private static func secret(
+    in text: String, at position: String.Index
+  ) -> (Range<String.Index>, isURI: Bool)? {
+    let rest = text[position...]
+    if rest.hasPrefix("://") { return password(inURI: text, at: text.index(position, offsetBy: 3)) }
+    // A keyword begins the text, or follows a character that cannot be part of it.
+    let before = position == text.startIndex ? nil : text[text.index(before: position)]
+    guard before.map({ !$0.isLetter && $0 != "_" }) ?? true else { return nil }
+    let name = rest.prefix { $0.isASCII && $0.isLetter || $0 == "_" }
+    guard secretKeywords.contains(name.lowercased()) else { return nil }
+    var start = name.endIndex
+    while start < text.endIndex, text[start].isWhitespace { start = text.index(after: start) }
+    guard start < text.endIndex, text[start] == "=" else { return nil }
+    start = text.index(after: start)
+    if before == "?" || before == "&" {
+      let end = text[start...].firstIndex { "&#\"' \n".contains($0) } ?? text.endIndex
+      return (start..<end, true)
+    }
+    while start < text.endIndex, text[start].isWhitespace { start = text.index(after: start) }
+    return (start..<valueEnd(in: text, from: start), false)
+  }
+
+  /// The password between `user:` and the last `@` of an authority.
+  private static func password(
+    inURI text: String, at start: String.Index
+  ) -> (Range<String.Index>, isURI: Bool)? {
+    let end =
+      text[start...].firstIndex { "/?#".contains($0) || $0.isWhitespace } ?? text.endIndex
+    guard let colon = text[start..<end].firstIndex(of: ":") else { return nil }
+    // A password with an unescaped "/" or "?" is wrong, but it is a password.
+    let lineEnd = text[start...].firstIndex { $0.isNewline } ?? text.endIndex
+    let at =
+      text[colon..<end].lastIndex(of: "@")
+      ?? (text[colon..<lineEnd].contains("@") ? text[colon..<lineEnd].firstIndex(of: "@") : nil)
+    guard let at else { return nil }
+    return (text.index(after: colon)..<at, true)
+  }
+
+  /// The end of a value, which may be in quotes and may contain characters after a backslash.
+  private static func valueEnd(in text: String, from start: String.Index) -> String.Index {
+    var position = start
+    let isQuoted = position < text.endIndex && text[position] == "'"
+    if isQuoted { position = text.index(after: position) }
+    while position < text.endIndex {
+      let character = text[position]
+      if character == "\\" {
+        position = text.index(position, offsetBy: 2, limitedBy: text.endIndex) ?? text.endIndex
+        continue
+      }
+      if isQuoted, character == "'" { return text.index(after: position) }
+      if !isQuoted, character.isWhitespace { return position }
+      position = text.index(after: position)
+    }
+    return text.endIndex
+  }
+
+  private static func percentDecoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2,
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(code)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func replace(_ part: String, in text: String, by new: String) -> String {
+    let (part, bytes) = (Array(part.utf8), Array(text.utf8))
+    var result: [UInt8] = []
+    var position = 0
+    while position < bytes.count {
+      if bytes[position...].starts(with: part) {
+        result += Array(new.utf8)
+        position += part.count
+      } else {
+        result.append(bytes[position])
+        position += 1
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}
+
+extension ConnectionString {
+  /// The values that libpq finds in the string, without those of the environment and of service files.
+  ///
+  /// - Throws: A ``PostgresError`` if the string is wrong.
+  func values(_ library: LibPQ) throws(PostgresError) -> [String: String] {
+    var message: UnsafeMutablePointer<CChar>?
+    guard let options = library.conninfoParse(text, &message) else {
+      let reason = message.map { String(cString: $0) } ?? "out of memory"
+      if let message { library.freeMemory(message) }
+      throw PostgresError(
+        .connectionString, "the connection string \(redacted) is wrong: \(redact(reason))",
+        help: "write host=… dbname=… user=…, or postgresql://user@host/database")
+    }
+    defer { library.conninfoFree(options) }
+    var values: [String: String] = [:]
+    var option = options.assumingMemoryBound(to: LibPQ.Option.self)
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.value {
+        values[String(cString: keyword)] = String(cString: value)
+      }
+      option += 1
+    }
+    return values
+  }
+
+  /// A short name of the server and the database, without credentials.
+  func serverName(_ values: [String: String]) -> String {
+    if let service = values["service"] { return "service \(service)" }
+    let host = values["host"] ?? values["hostaddr"] ?? "the local server"
+    let database = values["dbname"].map { ", database \($0)" } ?? ""
+    return host + (values["port"].map { ":\($0)" } ?? "") + database
+  }
+}

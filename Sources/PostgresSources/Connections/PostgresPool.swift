@@ -1,0 +1,178 @@
+import SwappablePrimitives
+
+/// Some connections to one database, which the data sources of a process share.
+///
+///     let shop = try PostgresPool("host=db.example dbname=shop user=app")
+///     let tasks = try PostgresDataSource<Task>(
+///       pool: shop, sql: "SELECT id, title FROM task ORDER BY title")
+///     let count = try await shop.withConnection { try await $0.execute("DELETE FROM task") }
+///
+/// A connection opens when it is needed, and is kept for the next use. One more connection of the pool watches the
+/// database while data sources are observed.
+public final class PostgresPool: Sendable {
+  private struct State: Sendable {
+    var idle: [PostgresConnection] = []
+    var openCount = 0
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  /// The largest number of connections, without the connection that watches the database.
+  public let maximumConnections: Int
+
+  /// The timeouts of the connections.
+  public let options: PostgresOptions
+
+  let connectionString: ConnectionString
+  let monitor: ServerMonitor
+  private let state = Locked(State())
+
+  /// Creates a pool. It opens no connection.
+  ///
+  /// - Parameters:
+  ///   - connectionString: Keywords and values (`host=… dbname=…`), or a URI (`postgresql://…`).
+  ///   - maximumConnections: The largest number of connections, at least 1.
+  ///   - options: The timeouts of the connections.
+  ///   - intervals: How often data sources look for changes.
+  /// - Throws: A ``PostgresError`` if the string cannot be a connection string.
+  public convenience init(
+    _ connectionString: String, maximumConnections: Int = 4,
+    options: PostgresOptions = PostgresOptions(),
+    intervals: PostgresIntervals = PostgresIntervals()
+  ) throws(PostgresError) {
+    self.init(
+      try ConnectionString(connectionString), maximumConnections: maximumConnections,
+      options: options, intervals: intervals, clock: .continuous)
+  }
+
+  init(
+    _ connectionString: ConnectionString, maximumConnections: Int = 4, options: PostgresOptions,
+    intervals: PostgresIntervals, clock: AnyClock
+  ) {
+    precondition(
+      maximumConnections >= 1, "maximumConnections must be at least 1, but is \(maximumConnections)"
+    )
+    self.connectionString = connectionString
+    self.maximumConnections = maximumConnections
+    self.options = options
+    monitor = ServerMonitor(
+      connectionString, options: options, intervals: intervals, clock: clock)
+  }
+
+  /// Runs a closure with a connection that no other task uses, and waits if all are in use.
+  ///
+  /// - Parameter body: The closure. It must not keep the connection.
+  /// - Returns: The return value of `body`.
+  public func withConnection<Result: Sendable>(
+    _ body: (PostgresConnection) async throws -> Result
+  ) async throws -> Result {
+    let connection = try await take()
+    defer { put(connection) }
+    return try await body(connection)
+  }
+
+  func withConnection<Result: Sendable>(
+    _ body: (PostgresConnection) async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    let connection = try await take()
+    defer { put(connection) }
+    return try await body(connection)
+  }
+
+  private func take() async throws(PostgresError) -> PostgresConnection {
+    while true {
+      enum Answer {
+        case connection(PostgresConnection)
+        case new
+        case wait
+      }
+      let answer = state.withLock { state -> Answer in
+        if let connection = state.idle.popLast() { return .connection(connection) }
+        if state.openCount < maximumConnections {
+          state.openCount += 1
+          return .new
+        }
+        return .wait
+      }
+      switch answer {
+      case .connection(let connection): return connection
+      case .new: return PostgresConnection(connectionString, options: options)
+      case .wait:
+        await withCheckedContinuation { continuation in
+          let mustWait = state.withLock { state in
+            guard state.idle.isEmpty else { return false }
+            state.waiters.append(continuation)
+            return true
+          }
+          if !mustWait { continuation.resume() }
+        }
+      }
+    }
+  }
+
+  private func put(_ connection: PostgresConnection) {
+    let waiter = state.withLock { state in
+      state.idle.append(connection)
+      return state.waiters.isEmpty ? nil : state.waiters.removeFirst()
+    }
+    waiter?.resume()
+  }
+
+  /// Closes all connections that are not in use. They open again when they are needed.
+  public func closeIdleConnections() {
+    let idle = state.withLock { state in
+      defer { state.idle = [] }
+      state.openCount -= state.idle.count
+      return state.idle
+    }
+    for connection in idle { connection.close() }
+  }
+}
+
+// MARK: - The pools of the process
+
+extension PostgresPool {
+  private struct Weak: Sendable {
+    weak let pool: PostgresPool?
+  }
+
+  /// The pools of data sources that were created with a connection string. Only its users keep a pool alive.
+  private static let pools = Locked<[ConnectionString: Weak]>([:])
+
+  /// Returns the pool of all data sources with one connection string.
+  static func shared(_ connectionString: ConnectionString) -> PostgresPool {
+    // Living pools are returned, because a pool must be released outside the lock.
+    let (pool, _) = pools.withLock { pools -> (PostgresPool, [ConnectionString: PostgresPool]) in
+      if let pool = pools[connectionString]?.pool { return (pool, [:]) }
+      var living = pools.compactMapValues { $0.pool }
+      let pool = PostgresPool(
+        connectionString, options: PostgresOptions(), intervals: PostgresIntervals(),
+        clock: .continuous)
+      living[connectionString] = pool
+      pools = living.mapValues { Weak(pool: $0) }
+      return (pool, living)
+    }
+    return pool
+  }
+}
+
+/// How often data sources look for changes of a database.
+public struct PostgresIntervals: Sendable, Hashable {
+  /// The interval between two looks for changes that nobody reports, if a table has no change triggers.
+  public var polling: Duration
+  /// The interval between two looks for changes if all tables have change triggers. It finds the changes of writers
+  /// that bypass the triggers, and changes of the schema.
+  public var safety: Duration
+
+  /// Creates intervals.
+  ///
+  /// - Parameters:
+  ///   - polling: The interval between two looks if a table has no change triggers.
+  ///   - safety: The interval between two looks if all tables have change triggers.
+  public init(polling: Duration = .milliseconds(500), safety: Duration = .seconds(30)) {
+    precondition(
+      polling > .zero && safety > .zero,
+      "intervals must be greater than 0, but are \(polling) and \(safety)")
+    self.polling = polling
+    self.safety = safety
+  }
+}

@@ -1,0 +1,484 @@
+import Dispatch
+import SwappablePrimitives
+
+/// One connection of libpq, whose socket is watched by event sources of Dispatch.
+///
+/// The owner runs one operation at a time. No call blocks a thread, except the lookup of a host's name.
+final class PostgresSession: @unchecked Sendable {
+  // Sendable: only blocks of `queue` access the mutable properties. `connection` is an exception for `deinit`,
+  // which runs when nothing else can.
+
+  /// An operation that runs, and the object that receives its results.
+  private struct Operation: Sendable {
+    let receiver: ResultReceiver
+    let continuation: CheckedContinuation<Result<Void, PostgresError>, Never>
+    let sql: String?
+    var failure: PostgresError?
+  }
+
+  private let library: LibPQ
+  private let connectionString: ConnectionString
+  let serverName: String
+  private let queue: DispatchQueue
+  private var connection: LibPQ.Connection?
+  private var cancel: LibPQ.Cancel?
+  private var watch: SocketWatch?
+  private var operation: Operation?
+  private var deadline: QueueTimer
+  private var notificationHandlers: [@Sendable (PostgresNotification) -> Void] = []
+  private var loss: PostgresError?
+  private var lossHandlers: [@Sendable (PostgresError) -> Void] = []
+  private var isCancelRequested = false
+  private var pendingCancels = 0
+  private var afterCancel: [@Sendable () -> Void] = []
+
+  /// The number of the server process.
+  private(set) var processID: Int32 = 0
+
+  private init(
+    _ library: LibPQ, _ connectionString: ConnectionString, serverName: String
+  ) {
+    self.library = library
+    self.connectionString = connectionString
+    self.serverName = serverName
+    queue = DispatchQueue(label: "swappable.postgres.session")
+    deadline = QueueTimer(queue: queue)
+  }
+
+  deinit {
+    watch?.cancel()
+    if let cancel { library.freeCancel(cancel) }
+    if let connection { library.finish(connection) }
+  }
+
+  // MARK: Connecting
+
+  /// Opens a connection.
+  static func connect(
+    _ connectionString: ConnectionString, options: PostgresOptions
+  ) async throws(PostgresError) -> PostgresSession {
+    let library = try LibPQ.shared()
+    let values = try connectionString.values(library)
+    let session = PostgresSession(
+      library, connectionString, serverName: connectionString.serverName(values))
+    let parameters = connectionParameters(connectionString, values, options)
+    let hosts = max(1, (values["host"] ?? values["hostaddr"] ?? "").split(separator: ",").count)
+    let timeout = options.connectTimeout * hosts
+    try await session.perform { session in
+      session.open(parameters, timeout: timeout)
+    }
+    // The form of values must not depend on the settings of the role or the database.
+    var settings = """
+      SET datestyle = 'ISO, MDY'; SET intervalstyle = 'postgres'; SET extra_float_digits = 1; \
+      SET bytea_output = 'hex'; SET standard_conforming_strings = on; SET row_security = on
+      """
+    if let timeout = options.statementTimeout {
+      settings += "; SET statement_timeout = \(timeout.milliseconds)"
+    }
+    do throws(PostgresError) {
+      try await session.run(settings, receiver: ResultReceiver())
+    } catch {
+      session.close()
+      throw error
+    }
+    return session
+  }
+
+  private static func connectionParameters(
+    _ connectionString: ConnectionString, _ values: [String: String], _ options: PostgresOptions
+  ) -> [(String, String)] {
+    var parameters: [(String, String)] = [("fallback_application_name", "Swappable")]
+    // The connection string overrides what precedes it. A service file would not, so nothing precedes it then.
+    if values["service"] == nil {
+      parameters += [
+        ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "20000"),
+      ]
+    }
+    parameters.append(("dbname", connectionString.text))
+    parameters.append(("client_encoding", "UTF8"))
+    return parameters
+  }
+
+  private func open(_ parameters: [(String, String)], timeout: Duration) {
+    let keywords = parameters.map { Array($0.0.utf8CString) }
+    let values = parameters.map { Array($0.1.utf8CString) }
+    let connection = withTexts(keywords) { keywords in
+      withTexts(values) { library.connectStartParams(keywords, $0, 1) }
+    }
+    guard let connection else {
+      return finish(
+        PostgresError(.cannotConnect, "libpq is out of memory", help: "free some memory"))
+    }
+    self.connection = connection
+    _ = library.setNoticeProcessor(connection, { _, _ in }, nil)
+    guard library.status(connection) != 1 else { return failToConnect() }
+    deadline.schedule(after: timeout) { [weak self] in
+      self?.failToConnect("no answer within \(timeout)")
+    }
+    // libpq asks to wait until the socket can be written first.
+    waitToConnect(LibPQ.Polling.writing)
+  }
+
+  private func waitToConnect(_ polling: UInt32) {
+    guard let connection else { return }
+    switch polling {
+    case LibPQ.Polling.ready: finishConnecting()
+    case LibPQ.Polling.reading, LibPQ.Polling.writing:
+      guard let socket = library.duplicateSocket(of: connection) else { return failToConnect() }
+      watch?.cancel()
+      watch = SocketWatch(
+        socket, queue: queue, isWriting: polling == LibPQ.Polling.writing
+      ) { [weak self] in
+        guard let self, let connection = self.connection else { return }
+        watch?.cancel()
+        watch = nil
+        waitToConnect(library.connectPoll(connection))
+      }
+    default: failToConnect()
+    }
+  }
+
+  private func finishConnecting() {
+    guard let connection else { return }
+    deadline.cancel()
+    _ = library.setNonblocking(connection, 1)
+    processID = library.backendPID(connection)
+    cancel = library.getCancel(connection)
+    guard let socket = library.duplicateSocket(of: connection) else { return failToConnect() }
+    watch = SocketWatch(
+      socket, queue: queue, isWriting: false, onWritable: { [weak self] in self?.flush() }
+    ) { [weak self] in self?.readInput() }
+    finish(nil)
+  }
+
+  private func failToConnect(_ reason: String? = nil) {
+    deadline.cancel()
+    let message =
+      reason ?? connection.flatMap { library.errorMessage($0) }.map { String(cString: $0) }
+    let error = PostgresError.connecting(
+      connectionString.redact(message ?? "unknown error"), server: serverName)
+    lose(error)
+  }
+
+  // MARK: Operations
+
+  /// Sends a statement with arguments, and passes its results to a receiver.
+  func run(
+    _ sql: String, _ arguments: [PostgresValue], receiver: ResultReceiver,
+    limit: Duration? = nil
+  ) async throws(PostgresError) {
+    for case .text(let text) in arguments where text.utf8.contains(0) {
+      throw PostgresError(
+        .arguments, "an argument contains a NUL character, which text cannot contain", sql: sql,
+        help: "remove the character, or pass bytes to a bytea column")
+    }
+    try await perform(sql: sql, receiver: receiver, limit: limit) { session in
+      guard let connection = session.connection else { return }
+      let sent = withArguments(arguments) { types, values, lengths, formats in
+        session.library.sendQueryParams(
+          connection, sql, Int32(arguments.count), types, values, lengths, formats, 0)
+      }
+      if sent == 1 { _ = session.library.setSingleRowMode(connection) }
+      session.didSend(sent)
+    }
+  }
+
+  /// Sends statements without arguments, and passes their results to a receiver.
+  func run(
+    _ script: String, receiver: ResultReceiver, limit: Duration? = nil
+  ) async throws(PostgresError) {
+    try await perform(sql: script, receiver: receiver, limit: limit) { session in
+      guard let connection = session.connection else { return }
+      session.didSend(session.library.sendQuery(connection, script))
+    }
+  }
+
+  /// Asks for the types of a statement's arguments, and passes the description to a receiver.
+  func describe(_ sql: String, receiver: ResultReceiver) async throws(PostgresError) {
+    // The unnamed statement is replaced by the next one.
+    try await perform(sql: sql, receiver: ResultReceiver()) { session in
+      guard let connection = session.connection else { return }
+      session.didSend(session.library.sendPrepare(connection, "", sql, 0, nil))
+    }
+    try await perform(sql: sql, receiver: receiver) { session in
+      guard let connection = session.connection else { return }
+      session.didSend(session.library.sendDescribePrepared(connection, ""))
+    }
+  }
+
+  /// Runs an operation, and cancels it when the task is canceled.
+  private func perform(
+    sql: String? = nil, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil,
+    _ start: @escaping @Sendable (PostgresSession) -> Void
+  ) async throws(PostgresError) {
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        queue.async { [self] in
+          begin(
+            Operation(receiver: receiver, continuation: continuation, sql: sql), limit: limit,
+            start)
+        }
+      }
+    } onCancel: {
+      cancelOperation()
+    }
+    try result.get()
+  }
+
+  private func begin(
+    _ operation: Operation, limit: Duration?, _ start: @escaping @Sendable (PostgresSession) -> Void
+  ) {
+    if let loss { return operation.continuation.resume(returning: .failure(loss)) }
+    precondition(self.operation == nil, "one operation at a time runs on a connection")
+    if pendingCancels > 0 {
+      // A late cancel must not end the next statement.
+      afterCancel.append { [weak self] in
+        guard let self else {
+          let lost = PostgresError(.closed, "the connection was closed", help: "open a new one")
+          return operation.continuation.resume(returning: .failure(lost))
+        }
+        begin(operation, limit: limit, start)
+      }
+      return
+    }
+    self.operation = operation
+    isCancelRequested = false
+    if let limit {
+      deadline.schedule(after: limit) { [weak self] in
+        self?.lose(
+          PostgresError(
+            .connectionLost, "the server did not answer within \(limit)",
+            help: "check the network and the load of the server"))
+      }
+    }
+    start(self)
+  }
+
+  private func didSend(_ sent: Int32) {
+    if sent == 1 { flush() } else { loseConnection() }
+  }
+
+  private func flush() {
+    guard let connection else { return }
+    switch library.flush(connection) {
+    case 0: watch?.stopWriting()
+    case 1: watch?.startWriting()
+    default: loseConnection()
+    }
+  }
+
+  private func readInput() {
+    guard let connection else { return }
+    guard library.consumeInput(connection) == 1 else {
+      // The server may have sent the reason before it closed the connection.
+      readResults(connection)
+      return loseConnection()
+    }
+    if operation != nil { flush() }
+    readResults(connection)
+    readNotifications(connection)
+  }
+
+  private func readResults(_ connection: LibPQ.Connection) {
+    while operation != nil, library.isBusy(connection) == 0 {
+      guard let result = library.getResult(connection) else { return finishOperation() }
+      receive(result)
+      library.clear(result)
+      if self.connection == nil { return }
+    }
+    // Outside an operation, the server may report why it ends the connection.
+    if operation == nil, library.isBusy(connection) == 0, library.status(connection) != 0 {
+      loseConnection()
+    }
+  }
+
+  private func receive(_ result: LibPQ.Result) {
+    guard let receiver = operation?.receiver else { return }
+    switch library.resultStatus(result) {
+    case LibPQ.ResultStatus.rows, LibPQ.ResultStatus.singleRow, LibPQ.ResultStatus.chunk:
+      guard operation?.failure == nil else { return }
+      if let failure = receiver.receive(library, result) {
+        operation?.failure = failure
+        // Do not read the rest of a result that is of no use.
+        cancelRunning()
+      }
+    case LibPQ.ResultStatus.command, LibPQ.ResultStatus.emptyQuery:
+      receiver.receiveCommand(library, result)
+    case LibPQ.ResultStatus.copyIn, LibPQ.ResultStatus.copyOut, LibPQ.ResultStatus.copyBoth:
+      lose(
+        PostgresError(
+          .sql, "COPY from and to the client is not supported", sql: operation?.sql,
+          help: "use INSERT … SELECT unnest($1), COPY with a file of the server, or psql"))
+    default:
+      // Create the error first: it reads the operation.
+      let error = error(of: result)
+      if operation?.failure == nil { operation?.failure = error }
+    }
+  }
+
+  private func error(of result: LibPQ.Result) -> PostgresError {
+    func field(_ field: Int32) -> String? {
+      library.resultErrorField(result, field).map { connectionString.redact(String(cString: $0)) }
+    }
+    guard let message = field(LibPQ.ErrorField.message) else {
+      let text = library.resultErrorMessage(result).map { String(cString: $0) } ?? "unknown error"
+      return PostgresError(
+        .connectionLost, connectionString.redact(text), help: "check the network and the server")
+    }
+    var error = PostgresError(
+      PostgresError.Report(
+        sqlState: field(LibPQ.ErrorField.sqlState), message: message,
+        detail: field(LibPQ.ErrorField.detail), hint: field(LibPQ.ErrorField.hint),
+        position: field(LibPQ.ErrorField.position).flatMap { Int($0) }),
+      sql: operation?.sql)
+    if error.code == .canceled, !isCancelRequested {
+      (error.code, error.help) = (
+        .timeout, "raise statement_timeout, or make the statement faster"
+      )
+    }
+    return error
+  }
+
+  private func finishOperation() {
+    guard let connection, library.status(connection) == LibPQ.connectionIsOK else {
+      return loseConnection()
+    }
+    finish(operation?.failure)
+  }
+
+  private func finish(_ failure: PostgresError?) {
+    deadline.cancel()
+    guard let operation = operation.take() else { return }
+    operation.continuation.resume(
+      returning: failure.map { .failure($0.located(server: serverName)) } ?? .success(()))
+  }
+
+  // MARK: Cancellation
+
+  private func cancelOperation() {
+    queue.async { [weak self] in
+      guard let self, operation != nil else { return }
+      if cancel == nil {
+        lose(
+          PostgresError(
+            .canceled, "the connection attempt was canceled", server: serverName,
+            help: "connect again"))
+      } else {
+        cancelRunning()
+      }
+    }
+  }
+
+  private func cancelRunning() {
+    guard let cancel, !isCancelRequested else { return }
+    isCancelRequested = true
+    pendingCancels += 1
+    nonisolated(unsafe) let request = cancel
+    // The call waits for the server, so it runs on a thread of its own. `self` keeps the request alive.
+    DispatchQueue.global().async { [self] in
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
+        if let address = message.baseAddress { _ = library.cancel(request, address, 256) }
+      }
+      queue.async { [self] in
+        pendingCancels -= 1
+        guard pendingCancels == 0 else { return }
+        let waiting = afterCancel
+        afterCancel = []
+        for begin in waiting { begin() }
+      }
+    }
+  }
+
+  // MARK: Notifications and loss
+
+  /// Adds a closure that receives the notifications of the channels that this session listens to.
+  func onNotification(_ handler: @escaping @Sendable (PostgresNotification) -> Void) {
+    queue.async { [weak self] in self?.notificationHandlers.append(handler) }
+  }
+
+  /// Calls a closure once, when the connection is lost or closed.
+  func onLoss(_ handler: @escaping @Sendable (PostgresError) -> Void) {
+    queue.async { [weak self] in
+      guard let self else { return }
+      if let loss { handler(loss) } else { lossHandlers.append(handler) }
+    }
+  }
+
+  private func readNotifications(_ connection: LibPQ.Connection) {
+    while self.connection != nil, let notification = library.notifies(connection) {
+      let content = notification.load(as: LibPQ.Notification.self)
+      let channel = content.channel.map { String(cString: $0) } ?? ""
+      let payload = content.payload.map { String(cString: $0) } ?? ""
+      library.freeMemory(notification)
+      let received = PostgresNotification(
+        channel: channel, payload: payload, processID: Int(content.processID))
+      for handler in notificationHandlers { handler(received) }
+    }
+  }
+
+  private func loseConnection() {
+    let message = connection.flatMap { library.errorMessage($0) }.map { String(cString: $0) } ?? ""
+    let reason = connectionString.redact(message)
+    lose(
+      operation?.failure.map { failure in
+        var failure = failure
+        if !failure.endsConnection { failure.code = .connectionLost }
+        return failure
+      }
+        ?? PostgresError(
+          .connectionLost,
+          reason.isEmpty ? "the server closed the connection" : reason,
+          server: serverName, help: "check the network and the server"))
+  }
+
+  private func lose(_ error: PostgresError) {
+    guard loss == nil else { return }
+    let error = error.located(server: serverName)
+    loss = error
+    release()
+    finish(error)
+    let handlers = lossHandlers
+    lossHandlers = []
+    for handler in handlers { handler(error) }
+  }
+
+  private func release() {
+    deadline.cancel()
+    watch?.cancel()
+    watch = nil
+    notificationHandlers = []
+    if let connection { library.finish(connection) }
+    connection = nil
+  }
+
+  /// Closes the connection. An operation that runs fails.
+  func close() {
+    queue.async { [self] in
+      lose(PostgresError(.closed, "the connection was closed", help: "open a new one"))
+    }
+  }
+
+  /// Returns the state of the transaction as libpq knows it, or `nil` if the connection is lost.
+  func transactionStatus() async -> UInt32? {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in
+        continuation.resume(returning: connection.map { library.transactionStatus($0) })
+      }
+    }
+  }
+
+  /// A Boolean value that indicates whether the connection is open, as far as this process knows.
+  func isOpen() async -> Bool {
+    await withCheckedContinuation { continuation in
+      queue.async { [self] in continuation.resume(returning: loss == nil) }
+    }
+  }
+}
+
+extension Duration {
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,261 @@
+/// Functions on SQL and on messages.
+enum PostgresText {
+  /// Returns a name in quotes, which the server reads as nothing but a name.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+      + "\""
+  }
+
+  /// Returns text as a literal of SQL, for statements that cannot have arguments.
+  static func literal(_ text: String) -> String {
+    let doubled = text.split(separator: "'", omittingEmptySubsequences: false).joined(
+      separator: "''")
+    guard text.utf8.contains(UInt8(ascii: "\\")) else { return "'\(doubled)'" }
+    let escaped = doubled.split(separator: "\\", omittingEmptySubsequences: false).joined(
+      separator: "\\\\")
+    return "E'\(escaped)'"
+  }
+
+  /// Returns text with each run of white space as one space, cut off after `limit` characters.
+  static func oneLine(_ text: String, limit: Int = 500) -> String {
+    let words = text.split { $0.isWhitespace || $0.isNewline || $0 == "\0" }
+    let line = words.joined(separator: " ")
+    return line.count > limit ? line.prefix(limit) + "…" : line
+  }
+
+  /// Describes the position of a character, for messages.
+  static func position(of offset: Int, in sql: String) -> String {
+    let before = sql.unicodeScalars.prefix(offset)
+    let line = before.count { $0 == "\n" } + 1
+    let column = before.reversed().prefix { $0 != "\n" }.count + 1
+    let rest = oneLine(
+      String(String.UnicodeScalarView(sql.unicodeScalars.dropFirst(offset))), limit: 20)
+    let place = line == 1 ? "column \(column)" : "line \(line), column \(column)"
+    return rest.isEmpty ? place : "\(place) («\(rest)»)"
+  }
+
+  /// Returns the first word in upper case, after space, comments, parentheses and semicolons.
+  static func firstWord(_ sql: String) -> String {
+    var scanner = PostgresScanner(sql)
+    while let token = scanner.next() {
+      if token.kind == .mark, "(;".utf8.contains(scanner.bytes[token.range.lowerBound]) { continue }
+      return token.kind == .word ? scanner.text(token).uppercased() : ""
+    }
+    return ""
+  }
+
+  /// Returns the SQL of one statement without the semicolons at its end.
+  ///
+  /// - Throws: A ``PostgresError`` if there is no statement, or if there are several.
+  static func singleStatement(_ sql: String) throws(PostgresError) -> String {
+    var scanner = PostgresScanner(sql)
+    var start: Int?
+    var end = 0
+    var isEnded = false
+    while let token = scanner.next() {
+      if token.kind == .mark, scanner.bytes[token.range.lowerBound] == UInt8(ascii: ";") {
+        isEnded = start != nil
+        continue
+      }
+      if isEnded {
+        throw PostgresError(
+          .severalStatements, "the SQL contains several statements", sql: sql,
+          help: "use one statement here, and pass the others to separate calls")
+      }
+      start = start ?? token.range.lowerBound
+      end = token.range.upperBound
+    }
+    guard !sql.utf8.contains(0) else {
+      throw PostgresError(
+        .sql, "the SQL contains a NUL character", sql: sql, help: "remove the character")
+    }
+    guard let start else {
+      throw PostgresError(.emptySQL, "the SQL contains no statement", help: "write a statement")
+    }
+    return String(decoding: scanner.bytes[start..<end], as: UTF8.self)
+  }
+
+  /// Returns the largest number of an argument, as in `$3`, or 0 if there are no arguments.
+  static func argumentCount(_ sql: String) -> Int {
+    var scanner = PostgresScanner(sql)
+    var count = 0
+    while let token = scanner.next() {
+      if token.kind == .parameter { count = max(count, scanner.number(token)) }
+    }
+    return count
+  }
+
+  /// Returns SQL in which each argument is replaced by a typed NULL.
+  ///
+  /// - Parameter types: The name of each argument's type, as SQL.
+  static func withoutArguments(_ sql: String, types: [String]) -> String {
+    var scanner = PostgresScanner(sql)
+    var result: [UInt8] = []
+    var copied = 0
+    while let token = scanner.next() {
+      guard token.kind == .parameter else { continue }
+      let number = scanner.number(token)
+      guard (1...max(1, types.count)).contains(number), number <= types.count else { continue }
+      result += scanner.bytes[copied..<token.range.lowerBound]
+      result += Array("CAST(NULL AS \(types[number - 1]))".utf8)
+      copied = token.range.upperBound
+    }
+    result += scanner.bytes[copied...]
+    return String(decoding: result, as: UTF8.self)
+  }
+}
+
+/// Splits SQL into tokens, as PostgreSQL with `standard_conforming_strings` does.
+///
+/// It finds the ends of strings, names and comments. Everything else is a word, a number, an argument or one
+/// character.
+struct PostgresScanner {
+  struct Token {
+    enum Kind {
+      case word, quotedName, string, number, parameter, mark
+    }
+
+    var kind: Kind
+    var range: Range<Int>
+  }
+
+  let bytes: [UInt8]
+  private var position = 0
+
+  init(_ sql: String) {
+    bytes = Array(sql.utf8)
+  }
+
+  func text(_ token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
+
+  /// The number of an argument.
+  func number(_ token: Token) -> Int { Int(text(token).dropFirst()) ?? 0 }
+
+  /// Returns the next token, or `nil` at the end.
+  mutating func next() -> Token? {
+    skipSpace()
+    guard position < bytes.count else { return nil }
+    let start = position
+    let kind = scan()
+    return Token(kind: kind, range: start..<position)
+  }
+
+  private func byte(_ offset: Int = 0) -> UInt8 {
+    position + offset < bytes.count ? bytes[position + offset] : 0
+  }
+
+  private mutating func skipSpace() {
+    while position < bytes.count {
+      if byte() == UInt8(ascii: " ") || (9...13).contains(byte()) {
+        position += 1
+      } else if byte() == UInt8(ascii: "-"), byte(1) == UInt8(ascii: "-") {
+        while position < bytes.count, byte() != UInt8(ascii: "\n") { position += 1 }
+      } else if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
+        skipComment()
+      } else {
+        return
+      }
+    }
+  }
+
+  /// Skips a comment, which may contain other comments.
+  private mutating func skipComment() {
+    var depth = 0
+    repeat {
+      if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
+        depth += 1
+        position += 2
+      } else if byte() == UInt8(ascii: "*"), byte(1) == UInt8(ascii: "/") {
+        depth -= 1
+        position += 2
+      } else {
+        position += 1
+      }
+    } while depth > 0 && position < bytes.count
+    position = min(position, bytes.count)
+  }
+
+  private mutating func scan() -> Token.Kind {
+    switch byte() {
+    case UInt8(ascii: "'"):
+      skipQuoted(by: byte(), backslashEscapes: false)
+      return .string
+    case UInt8(ascii: "\""):
+      skipQuoted(by: byte(), backslashEscapes: false)
+      return .quotedName
+    case UInt8(ascii: "e"), UInt8(ascii: "E"):
+      guard byte(1) == UInt8(ascii: "'") else { return scanWord() }
+      position += 1
+      skipQuoted(by: byte(), backslashEscapes: true)
+      return .string
+    case UInt8(ascii: "$"): return scanDollar()
+    case UInt8(ascii: "0")...UInt8(ascii: "9"):
+      while Self.isNamePart(byte()) || byte() == UInt8(ascii: ".") { position += 1 }
+      return .number
+    case let first where Self.isNameStart(first): return scanWord()
+    default:
+      position += 1
+      return .mark
+    }
+  }
+
+  private mutating func scanWord() -> Token.Kind {
+    while Self.isNamePart(byte()) { position += 1 }
+    return .word
+  }
+
+  /// Scans an argument, as in `$1`, or a string in dollar quotes, as in `$tag$…$tag$`.
+  private mutating func scanDollar() -> Token.Kind {
+    let start = position
+    position += 1
+    if Self.isDigit(byte()) {
+      while Self.isDigit(byte()) { position += 1 }
+      return .parameter
+    }
+    while Self.isNamePart(byte()), byte() != UInt8(ascii: "$") { position += 1 }
+    guard byte() == UInt8(ascii: "$") else {
+      position = start + 1
+      return .mark
+    }
+    position += 1
+    let tag = bytes[start..<position]
+    while position < bytes.count {
+      if byte() == UInt8(ascii: "$"), bytes[position...].starts(with: tag) {
+        position += tag.count
+        return .string
+      }
+      position += 1
+    }
+    return .string
+  }
+
+  private mutating func skipQuoted(by quote: UInt8, backslashEscapes: Bool) {
+    position += 1
+    while position < bytes.count {
+      if backslashEscapes, byte() == UInt8(ascii: "\\") {
+        position += 2
+      } else if byte() != quote {
+        position += 1
+      } else if byte(1) == quote {
+        position += 2
+      } else {
+        position += 1
+        return
+      }
+    }
+    position = min(position, bytes.count)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private static func isNameStart(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "_") || byte >= 0x80
+      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static func isNamePart(_ byte: UInt8) -> Bool {
+    isNameStart(byte) || isDigit(byte) || byte == UInt8(ascii: "$")
+  }
+}

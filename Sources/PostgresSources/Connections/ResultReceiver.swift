@@ -1,0 +1,82 @@
+import SwappableSources
+
+/// Receives the results of one operation, on the queue of its session.
+///
+/// This class only keeps the number of rows that a command has written.
+class ResultReceiver: @unchecked Sendable {
+  // Sendable: the queue of the session calls the methods, and the owner reads the results after the operation has
+  // ended.
+
+  /// The number of rows that the last command has written or returned.
+  private(set) var commandCount = 0
+
+  /// Receives rows.
+  ///
+  /// - Returns: An error that ends the operation, or `nil`.
+  func receive(_ library: LibPQ, _ result: LibPQ.Result) -> PostgresError? { nil }
+
+  /// Receives the end of a command that returns no rows, or a description.
+  func receiveCommand(_ library: LibPQ, _ result: LibPQ.Result) {
+    commandCount = library.commandTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+  }
+
+  static func columns(_ library: LibPQ, _ result: LibPQ.Result) -> PostgresColumns {
+    let count = library.fieldCount(result)
+    return PostgresColumns(
+      names: (0..<count).map {
+        library.fieldName(result, $0).map { String(cString: $0) } ?? ""
+      },
+      types: (0..<count).map { PostgresType(rawValue: library.fieldType(result, $0)) })
+  }
+}
+
+/// Copies all rows of a result.
+final class RowReceiver: ResultReceiver, @unchecked Sendable {
+  private(set) var rows: RowBatches?
+  private let byteLimit: Int
+
+  init(byteLimit: Int = PostgresQuery.byteLimit) {
+    self.byteLimit = byteLimit
+  }
+
+  override func receive(_ library: LibPQ, _ result: LibPQ.Result) -> PostgresError? {
+    // A result without rows ends the rows of a statement, or is a statement without rows.
+    let columns = rows?.columns ?? Self.columns(library, result)
+    var rows = rows.take() ?? RowBatches(columns: columns)
+    for row in 0..<library.rowCount(result) {
+      rows.append(ReceivedRow(library, result, row: row))
+    }
+    self.rows = rows
+    return rows.byteCount > byteLimit ? .tooLarge(byteLimit) : nil
+  }
+
+  /// Passes each row to a closure.
+  func map<Value>(_ body: (PostgresRow) throws -> Value) throws -> [Value] {
+    guard var rows = rows.take() else { return [] }
+    var values: [Value] = []
+    values.reserveCapacity(rows.count)
+    try rows.consume { values.append(try body($0)) }
+    return values
+  }
+}
+
+/// Copies the types of a statement's arguments.
+final class DescriptionReceiver: ResultReceiver, @unchecked Sendable {
+  private(set) var argumentTypes: [PostgresType] = []
+  private(set) var columns: PostgresColumns?
+
+  override func receiveCommand(_ library: LibPQ, _ result: LibPQ.Result) {
+    argumentTypes = (0..<library.parameterCount(result)).map {
+      PostgresType(rawValue: library.parameterType(result, $0))
+    }
+    columns = Self.columns(library, result)
+  }
+}
+
+extension PostgresError {
+  static func tooLarge(_ byteLimit: Int) -> PostgresError {
+    PostgresError(
+      .tooLarge, "the result is larger than \(byteLimit) bytes",
+      help: "select fewer rows or columns, or add LIMIT")
+  }
+}

@@ -1,0 +1,315 @@
+public import Diffing
+import Dispatch
+public import ObservableCollections
+import SwappablePrimitives
+import SwappableSources
+
+/// The live result of a query on a PostgreSQL database.
+///
+///     let tasks = try PostgresDataSource(
+///       connectionString: "host=db.example dbname=shop user=app",
+///       sql: "SELECT id, title FROM task WHERE list = $1 ORDER BY title", arguments: [7]
+///     ) { row in
+///       Task(id: try row.value("id"), title: try row.value("title"))
+///     }
+///     let observation = tasks.observe { event in … }
+///
+/// Each commit that changes the result is one change. Any client of the server may have committed it. Commits in quick
+/// succession may be merged into one change. The last commit is always delivered.
+///
+/// | event | result |
+/// |---|---|
+/// | first load | a change, and status `loaded` |
+/// | a commit that changes the result | one change, the keyed difference of the results |
+/// | a commit that does not, a rollback | nothing |
+/// | the server restarts, the connection is lost | status `failed`; the contents stay; it connects again by itself |
+/// | the database does not exist | status `missing`; the contents stay |
+/// | a table or column is missing, a privilege is revoked, a row cannot be mapped | status `failed`; the contents stay |
+/// | the query can be read again | one change if the result differs, and status `loaded` |
+///
+/// Nothing is read before the first observation, and nothing is written. A row is mapped again only if its values have
+/// changed. No transaction is open while observers run. The release of the source cancels a query that still runs.
+public final class PostgresDataSource<Element: Differentiable & Sendable>: DataSource {
+  // A commit reaches the collection in four steps:
+  // 1. The `ServerMonitor` receives a notification, or finds that something was written.
+  // 2. `requestRead` notes the change, and the `WorkSchedule` decides when to read.
+  // 3. `LiveQuery` reads the change in a transaction, and maps new rows to elements after it.
+  // 4. `publish` edits the collection.
+
+  private struct State: Sendable {
+    /// The number of the source at the monitor.
+    var number: Int?
+    var schedule = WorkSchedule()
+    var request = ReadRequest.change
+    /// A Boolean value that indicates whether more than one change was reported since the last read began.
+    var isBurst = false
+    var isRequested = false
+    var reading: Task<Void, Never>?
+  }
+
+  private let contents: CollectionProperty<Element>
+  private let pool: PostgresPool
+  private let query: PostgresQuery
+  /// Only the holder of `gate` uses it.
+  private let liveQuery: LiveQuery<Element>
+  private let gate = TaskGate()
+  private let queue = DispatchQueue(label: "swappable.postgres.source")
+  private let timer: QueueTimer
+  private let state = Locked(State())
+
+  /// The elements of the result, as a read-only collection.
+  public var collection: LiveCollection<Element> { contents.collection }
+
+  /// The SQL of the query.
+  public var sql: String { query.sql }
+
+  /// Creates a source for a query on the database of a connection string.
+  ///
+  /// All sources with one connection string share their connections.
+  ///
+  /// - Parameters:
+  ///   - connectionString: Keywords and values (`host=… dbname=…`), or a URI (`postgresql://…`).
+  ///   - sql: One SELECT statement. Its arguments are `$1`, `$2`, ….
+  ///   - arguments: A value for each argument.
+  ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - map: A closure that makes an element from a row. It must return equal elements for equal rows.
+  /// - Throws: A ``PostgresError`` if the SQL is not one query, or if the number of arguments is wrong. The status shows
+  ///   the errors of the server.
+  public convenience init(
+    connectionString: String, sql: String, arguments: PostgresArguments = [],
+    uniqueColumnNames: Bool = false, map: @escaping @Sendable (PostgresRow) throws -> Element
+  ) throws(PostgresError) {
+    try self.init(
+      pool: .shared(try ConnectionString(connectionString)), sql: sql, arguments: arguments,
+      uniqueColumnNames: uniqueColumnNames, map: map)
+  }
+
+  /// Creates a source for a query on the database of a pool.
+  ///
+  /// - Parameters:
+  ///   - pool: The connections to use.
+  ///   - sql: One SELECT statement. Its arguments are `$1`, `$2`, ….
+  ///   - arguments: A value for each argument.
+  ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - map: A closure that makes an element from a row. It must return equal elements for equal rows.
+  /// - Throws: A ``PostgresError`` if the SQL is not one query, or if the number of arguments is wrong.
+  public init(
+    pool: PostgresPool, sql: String, arguments: PostgresArguments = [],
+    uniqueColumnNames: Bool = false, map: @escaping @Sendable (PostgresRow) throws -> Element
+  ) throws(PostgresError) {
+    self.pool = pool
+    query = try PostgresQuery(
+      sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames)
+    liveQuery = LiveQuery(pool: pool, query: query, map: map)
+    timer = QueueTimer(queue: queue, clock: pool.monitor.clock)
+    contents = CollectionProperty(status: .idle)
+    collection.describe(
+      as: PostgresDataSource.self, location: "\(pool.connectionString.redacted): \(query.sql)")
+  }
+
+  deinit {
+    let (number, reading) = state.withLock { ($0.number, $0.reading) }
+    reading?.cancel()
+    if let number { pool.monitor.detach(number) }
+  }
+
+  /// Begins to read and to follow changes. The first observation calls this method.
+  public func start() {
+    let now = pool.monitor.clock.now
+    // No run is planned: the monitor requests the first one when it listens.
+    let isFirst = state.withLock { state in
+      guard state.schedule.isStopped else { return false }
+      state.request = .everything
+      state.schedule = WorkSchedule(in: .idle(restUntil: now))
+      return true
+    }
+    guard isFirst else { return }
+    contents.setStatus(.loading)
+    let number = pool.monitor.attach { [weak self] event in self?.receive(event) }
+    state.withLock { $0.number = number }
+  }
+
+  /// Reads now, and waits until all commits before the call are delivered.
+  ///
+  /// Without this method, the commits are delivered a little later. An error of the last read is retried. When the
+  /// method returns, immediate observers have been called.
+  ///
+  /// If the server cannot be reached, the method returns after the status has changed.
+  public func refresh() async {
+    start()
+    state.withLock { $0.request = .everything }
+    await PostgresDataSource.read(.force) { self }
+  }
+
+  // MARK: Reading
+
+  private func receive(_ event: ServerMonitor.Event) {
+    switch event {
+    case .connected, .safety: requestRead(.everything)
+    case .notified, .found: requestRead(.change)
+    case .failed(let error): show(PostgresDataSource.status(of: error).state)
+    }
+  }
+
+  private func requestRead(_ request: ReadRequest) {
+    let now = pool.monitor.clock.now
+    state.withLock { state in
+      state.request = max(state.request, request)
+      state.isBurst = state.isBurst || state.isRequested
+      state.isRequested = true
+      handle(.request(.init(time: now, isThrottled: state.isBurst)), at: now, &state)
+    }
+  }
+
+  private func handle(
+    _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
+  ) {
+    state.schedule.handle(input, at: now).perform(on: queue, timer) { [weak self] in
+      self?.readLater()
+    }
+  }
+
+  private func readLater() {
+    let source = WeakSource(source: self)
+    let task = Task { await PostgresDataSource.read(.due) { source.source } }
+    state.withLock { $0.reading = task }
+  }
+
+  private struct WeakSource: Sendable {
+    weak let source: PostgresDataSource?
+  }
+
+  /// Reads the changes and publishes them, if a read is due or forced.
+  ///
+  /// While the server runs the query, nothing here keeps the source alive. Its release cancels the query.
+  private static func read(
+    _ input: WorkSchedule.Input, _ source: @Sendable () -> PostgresDataSource?
+  ) async {
+    guard let gate = source()?.gate else { return }
+    guard await gate.enter() else { return }
+    defer { gate.leave() }
+    guard let (liveQuery, request) = source()?.begin(input) else { return }
+    let start = LiveCollection<Element>.recordingTime
+    let counts = liveQuery.counts
+    let result: Result<ResultChange<Element>, LiveQueryError>
+    do throws(LiveQueryError) {
+      result = .success(try await liveQuery.update(request))
+    } catch {
+      result = .failure(error)
+    }
+    source()?.finish(result, since: start, counts)
+  }
+
+  private func begin(_ input: WorkSchedule.Input) -> (LiveQuery<Element>, ReadRequest)? {
+    let now = pool.monitor.clock.now
+    // Begin first: a request from here on leads to another read.
+    return state.withLock { state in
+      guard state.schedule.handle(input, at: now) == .run else { return nil }
+      defer {
+        state.request = .change
+        state.isRequested = false
+      }
+      return (liveQuery, state.request)
+    }
+  }
+
+  private func finish(
+    _ result: Result<ResultChange<Element>, LiveQueryError>, since start: UInt64,
+    _ counts: (looks: Int, all: Int, keyed: Int)
+  ) {
+    var retryInterval: Duration?
+    switch result {
+    case .success(let change):
+      record(change, since: start, counts)
+      publish(change)
+    case .failure(let error):
+      // A task that was canceled belongs to a source that is released.
+      if error.error.code != .canceled { show(PostgresDataSource.status(of: error.error).state) }
+      retryInterval = error.retryInterval
+    }
+    let ended = pool.monitor.clock.now
+    state.withLock { state in
+      state.isBurst = false
+      // The changes of a read that is repeated stay unread.
+      if retryInterval != nil { state.request = .everything }
+      handle(.finished(repeatAfter: retryInterval), at: ended, &state)
+    }
+  }
+
+  /// Records a read for explanations of the source.
+  private func record(
+    _ change: ResultChange<Element>, since start: UInt64,
+    _ counts: (looks: Int, all: Int, keyed: Int)
+  ) {
+    let (mode, reason) = liveQuery.mode
+    collection.describe(mode: mode, reason)
+    let new = liveQuery.counts
+    guard new.all != counts.all || new.keyed != counts.keyed else { return }
+    let action: LiveGraph.Trace.Step.Action =
+      counts.all == 0 ? .load : new.all != counts.all ? .refetch : .reload
+    collection.record(action, since: start, count: change.count)
+  }
+
+  private func publish(_ change: ResultChange<Element>) {
+    let status = SourceStatus(.loaded, diagnostics: liveQuery.diagnostics)
+    switch change {
+    case .unchanged:
+      show(.loaded)
+    case .replaced(let elements):
+      contents.publish(elements, status: status)
+    case .changed(let changeset, let inserted, let updated):
+      contents.publish(changeset, inserted: inserted, updated: updated, status: status)
+    }
+  }
+
+  private func show(_ state: SourceStatus.State) {
+    let status = SourceStatus(state, diagnostics: liveQuery.diagnostics)
+    if contents.collection.status != status { contents.setStatus(status) }
+  }
+
+  private static func status(of error: PostgresError) -> SourceStatus {
+    let source = SourceError(
+      code: error.code.rawValue, message: error.description, underlying: error)
+    return error.code == .missing ? .missing(source) : .failed(source)
+  }
+}
+
+// MARK: - Decodable elements
+
+extension PostgresDataSource where Element: Decodable {
+  /// Creates a source that decodes the rows of a query on the database of a connection string.
+  ///
+  /// Each coding key takes the column with its name.
+  ///
+  /// - Parameters:
+  ///   - connectionString: Keywords and values (`host=… dbname=…`), or a URI (`postgresql://…`).
+  ///   - sql: One SELECT statement with different column names.
+  ///   - arguments: A value for each argument.
+  /// - Throws: A ``PostgresError`` if the SQL is not one query, or if the number of arguments is wrong.
+  public convenience init(
+    connectionString: String, sql: String, arguments: PostgresArguments = []
+  ) throws(PostgresError) {
+    try self.init(
+      connectionString: connectionString, sql: sql, arguments: arguments, uniqueColumnNames: true
+    ) {
+      try $0.decode(Element.self)
+    }
+  }
+
+  /// Creates a source that decodes the rows of a query on the database of a pool.
+  ///
+  /// Each coding key takes the column with its name.
+  ///
+  /// - Parameters:
+  ///   - pool: The connections to use.
+  ///   - sql: One SELECT statement with different column names.
+  ///   - arguments: A value for each argument.
+  /// - Throws: A ``PostgresError`` if the SQL is not one query, or if the number of arguments is wrong.
+  public convenience init(
+    pool: PostgresPool, sql: String, arguments: PostgresArguments = []
+  ) throws(PostgresError) {
+    try self.init(pool: pool, sql: sql, arguments: arguments, uniqueColumnNames: true) {
+      try $0.decode(Element.self)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package import Diffing
+package import ObservableCollections
+
+/// The identities that occur more than once.
+///
+/// Identities are counted by hashes of at least 63 bits with a new random seed. A collision would
+/// only cause a wrong diagnostic.
+package struct KnownIdentities<Element: Differentiable & Sendable> {
+  private struct Repeated {
+    let identifier: Element.DifferenceIdentifier
+    var count: Int
+  }
+
+  /// A Boolean value that indicates whether the eight bytes of an identity are hashed.
+  private let isWord = KnownIdentities.areWords
+  private let seed = UInt64.random(in: .min ... .max)
+  private var known = HashSet64()
+  private var repeated: [UInt64: Repeated] = [:]
+  /// The hash of the identity that the diagnostic names, as long as it occurs more than once.
+  private var told: UInt64?
+
+  package init() {}
+
+  package init(of elements: some Collection<Element>) {
+    update(removed: [Element](), added: elements)
+  }
+
+  /// Updates the counts after a change.
+  ///
+  /// - Complexity: O(*n*) for *n* changed elements.
+  package mutating func update(removed: [Element], added: some Collection<Element>) {
+    known.reserveCapacity(added.count)
+    for element in removed {
+      let hash = hash(of: element)
+      if let entry = repeated[hash] {
+        repeated[hash]?.count -= 1
+        if entry.count == 2 { repeated[hash] = nil }
+      } else {
+        known.remove(hash)
+      }
+    }
+    for element in added {
+      let hash = hash(of: element)
+      if known.insert(hash) { continue }
+      repeated[hash, default: Repeated(identifier: element.differenceIdentifier, count: 1)].count +=
+        1
+    }
+    if told.map({ repeated[$0] == nil }) ?? true { told = repeated.first?.key }
+  }
+
+  /// A diagnostic that names an identity of several elements, or `nil` if all identities are
+  /// unique.
+  package var diagnostic: SourceStatus.Diagnostic? {
+    told.flatMap { repeated[$0] }.map { entry in
+      SourceStatus.Diagnostic(
+        code: "duplicate-identity",
+        message: "Several elements have the same key, \(entry.identifier); "
+          + "a change of one may be reported for the other.")
+    }
+  }
+
+  private func hash(of element: Element) -> UInt64 {
+    if isWord {
+      // The mixing is reversible, so different words have different hashes.
+      let mixed = (KnownIdentities.word(of: element) ^ seed) &* 0x9E37_79B9_7F4A_7C15
+      return mixed ^ mixed >> 32
+    }
+    return UInt64(bitPattern: Int64(element.differenceIdentifier.hashValue))
+  }
+
+}
+
+extension KnownIdentities {
+  /// A Boolean value that indicates whether an identity consists of eight bytes.
+  fileprivate static var areWords: Bool {
+    MemoryLayout<Element.DifferenceIdentifier>.size == 8 && Element.hasBitwiseIdentity
+  }
+
+  fileprivate static func word(of element: Element) -> UInt64 {
+    withUnsafeBytes(of: element.differenceIdentifier) { $0.loadUnaligned(as: UInt64.self) }
+  }
+
+  /// Returns a Boolean value that indicates whether the identity of a row's element is its rowid.
+  /// If it is for all rows, no identity occurs twice, and none is counted.
+  package static func isRowid(_ rowid: Int64, of element: Element) -> Bool {
+    areWords && word(of: element) == UInt64(bitPattern: rowid)
+  }
+}
+
+/// A set of hashes, with open addressing and linear probing.
+package struct HashSet64: Sendable {
+  /// The hashes. A free slot is 0.
+  private var slots: ContiguousArray<UInt64> = []
+  private var count = 0
+
+  package init() {}
+
+  package mutating func reserveCapacity(_ capacity: Int) {
+    if 2 * capacity > slots.count { grow(to: capacity) }
+  }
+
+  /// Inserts a hash.
+  ///
+  /// - Returns: `false` if the set already contains it.
+  package mutating func insert(_ number: UInt64) -> Bool {
+    if 2 * (count + 1) > slots.count { grow(to: max(16, 2 * count)) }
+    let slot = slot(of: number)
+    guard slots[slot] == 0 else { return false }
+    slots[slot] = HashSet64.stored(number)
+    count += 1
+    return true
+  }
+
+  package mutating func remove(_ number: UInt64) {
+    guard !slots.isEmpty else { return }
+    var free = slot(of: number)
+    guard slots[free] != 0 else { return }
+    count -= 1
+    // Move displaced hashes back, so no probe ends too early.
+    let mask = slots.count - 1
+    var next = free
+    while true {
+      next = (next + 1) & mask
+      guard slots[next] != 0 else { break }
+      let home = Int(truncatingIfNeeded: slots[next]) & mask
+      if (next - home) & mask >= (next - free) & mask {
+        slots[free] = slots[next]
+        free = next
+      }
+    }
+    slots[free] = 0
+  }
+
+  private static func stored(_ number: UInt64) -> UInt64 { number == 0 ? 1 : number }
+
+  private func slot(of number: UInt64) -> Int {
+    let number = HashSet64.stored(number)
+    let mask = slots.count - 1
+    var slot = Int(truncatingIfNeeded: number) & mask
+    while slots[slot] != 0, slots[slot] != number { slot = (slot + 1) & mask }
+    return slot
+  }
+
+  private mutating func grow(to capacity: Int) {
+    var size = 32
+    while size < 2 * capacity { size *= 2 }
+    let old = slots
+    slots = ContiguousArray(repeating: 0, count: size)
+    for number in old where number != 0 { slots[slot(of: number)] = number }
+  }
+}
