@@ -62,11 +62,20 @@ import Testing
     let new = try place.json("new.json", "[\"\(long)\",1]")
     #expect(
       try Livelist.run("diff", "--format=text", old, new).output == """
-        + [0] "\(long.prefix(79))…
+        + [0] "\(long)"
         - [1] {"a":null}
         1 inserted, 1 deleted
 
         """)
+  }
+
+  @Test func `a terminal shows short values, and another program receives all`() throws {
+    let place = try Workplace()
+    let long = String(repeating: "x", count: 100)
+    let (old, new) = (try place.json("a", "[]"), try place.json("b", "[\"\(long)\"]"))
+    let terminal = try Livelist(["diff", "--format", "text", old, new], isTerminal: true)
+    #expect(try terminal.line().contains("xxx…"))
+    #expect(try Livelist.run("diff", "--format", "text", old, new).output.contains("\(long)\""))
   }
 
   @Test(arguments: [

@@ -41,7 +41,7 @@ struct Diff {
     case .change(.text):
       output.line {
         EventText.append(
-          changeset, from: old, to: new, isColored: output.isColorTerminal, to: &$0)
+          changeset, from: old, to: new, style: output.textStyle, to: &$0)
       }
     case .counts: output.line { $0.append(changeset.summary + "\n") }
     case .nothing: break
