@@ -69,6 +69,20 @@ import Testing
         """)
   }
 
+  @Test(arguments: [
+    ["-k", "id"], ["-k", "id", "--where", "v>0"], ["--fields", "id"], ["-k", "id", "--sort", "v"],
+  ])
+  func `a duplicate key is reported, also in a selection`(options: [String]) throws {
+    let place = try Workplace()
+    let old = try place.json("old.json", #"[{"id":1,"v":1}]"#)
+    let new = try place.json("new.json", #"[{"id":1,"v":1},{"id":2,"v":1},{"id":1,"v":2}]"#)
+    for pair in [[old, new], [new, old]] {
+      let errors = try Livelist.run(["diff"] + options + pair).errors
+      #expect(errors.contains("occurs more than once"), "\(pair)")
+    }
+    #expect(try Livelist.run(["diff"] + options + [old, old]).errors == "")
+  }
+
   @Test func `a terminal shows short values, and another program receives all`() throws {
     let place = try Workplace()
     let long = String(repeating: "x", count: 100)
