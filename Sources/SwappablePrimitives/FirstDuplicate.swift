@@ -1,4 +1,4 @@
-extension Collection {
+extension RandomAccessCollection {
   /// Returns the offsets of the first element whose key an earlier element has, and of this earlier element.
   ///
   /// A table of all keys would be larger than most keys. This method first records one bit for each hash.
@@ -20,8 +20,9 @@ extension Collection {
     }
     if repeated.isEmpty { return nil }
     var seen: [Key: Int] = [:]
-    for ((offset, element), hash) in zip(enumerated(), hashes) where repeated.contains(hash) {
-      if let first = seen.updateValue(offset, forKey: key(element)) { return (first, offset) }
+    for (offset, hash) in hashes.enumerated() where repeated.contains(hash) {
+      let key = key(self[index(startIndex, offsetBy: offset)])
+      if let first = seen.updateValue(offset, forKey: key) { return (first, offset) }
     }
     return nil
   }

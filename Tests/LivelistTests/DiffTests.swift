@@ -62,11 +62,34 @@ import Testing
     let new = try place.json("new.json", "[\"\(long)\",1]")
     #expect(
       try Livelist.run("diff", "--format=text", old, new).output == """
-        + [0] "\(long.prefix(79))…
+        + [0] "\(long)"
         - [1] {"a":null}
         1 inserted, 1 deleted
 
         """)
+  }
+
+  @Test(arguments: [
+    ["-k", "id"], ["-k", "id", "--where", "v>0"], ["--fields", "id"], ["-k", "id", "--sort", "v"],
+  ])
+  func `a duplicate key is reported, also in a selection`(options: [String]) throws {
+    let place = try Workplace()
+    let old = try place.json("old.json", #"[{"id":1,"v":1}]"#)
+    let new = try place.json("new.json", #"[{"id":1,"v":1},{"id":2,"v":1},{"id":1,"v":2}]"#)
+    for pair in [[old, new], [new, old]] {
+      let errors = try Livelist.run(["diff"] + options + pair).errors
+      #expect(errors.contains("occurs more than once"), "\(pair)")
+    }
+    #expect(try Livelist.run(["diff"] + options + [old, old]).errors == "")
+  }
+
+  @Test func `a terminal shows short values, and another program receives all`() throws {
+    let place = try Workplace()
+    let long = String(repeating: "x", count: 100)
+    let (old, new) = (try place.json("a", "[]"), try place.json("b", "[\"\(long)\"]"))
+    let terminal = try Livelist(["diff", "--format", "text", old, new], isTerminal: true)
+    #expect(try terminal.line().contains("xxx…"))
+    #expect(try Livelist.run("diff", "--format", "text", old, new).output.contains("\(long)\""))
   }
 
   @Test(arguments: [

@@ -293,7 +293,7 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
   ///
   /// - Parameter elements: The elements that are counted.
   /// - Returns: The diagnostic, or `nil` if all identities are unique.
-  func diagnostic(for elements: some Collection<Element>) -> SourceStatus.Diagnostic? {
+  func diagnostic(for elements: some RandomAccessCollection<Element>) -> SourceStatus.Diagnostic? {
     hasDuplicates ? Self.diagnostic(for: elements) : nil
   }
 
@@ -301,11 +301,13 @@ struct IdentityCounts<Element: Differentiable & Sendable> {
   ///
   /// - Returns: The diagnostic, or `nil` if all identities are unique.
   /// - Complexity: O(*n*).
-  static func diagnostic(for elements: some Collection<Element>) -> SourceStatus.Diagnostic? {
+  static func diagnostic(for elements: some RandomAccessCollection<Element>) -> SourceStatus
+    .Diagnostic?
+  {
     guard
-      let (first, second) = elements.firstDuplicate(by: \.differenceIdentifier),
-      let element = elements.dropFirst(second).first
+      let (first, second) = elements.firstDuplicate(by: \.differenceIdentifier)
     else { return nil }
+    let element = elements[elements.index(elements.startIndex, offsetBy: second)]
     return SourceStatus.Diagnostic(
       code: "duplicate-identity",
       message: "Elements \(first) and \(second) have the same key, "

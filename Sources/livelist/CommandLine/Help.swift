@@ -89,7 +89,12 @@ enum Help {
           the output is piped, reads the keys.
           """, indent: 0),
         entry("swap SOURCE", "switches to another source and prints the difference as one change"),
-        entry("cancel", "cancels a swap that is still loading"),
+        entry(
+          "cancel",
+          """
+          cancels a swap that is still loading; at the start, cancels the load and exits, or loads \
+          the source of a waiting swap
+          """),
         entry("accept", "prints the change that the guard has refused"),
         entry("reject", "forgets it until the source changes again"),
         entry("quit", "exits after all pending output is printed; a second quit exits at once"),

@@ -158,11 +158,12 @@ enum Option: String, CaseIterable {
       "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'."
     case .limit: "Only the first N elements, after --where and --sort."
     case .fields:
-      "Only these members, in this order. The member that identifies elements is always kept. "
-        + "Changes of other members are no changes."
+      "Only these members, in this order. FIELD may be a path. The member that identifies elements is "
+        + "always kept. Changes of other members are no changes."
     case .format:
       "The output format: json (the default, one event on a line; jsonl is the same), or text, for "
-        + "people. Text has colors on a terminal unless the environment variable NO_COLOR is set."
+        + "people. On a terminal, text has short values, and colors unless the environment variable "
+        + "NO_COLOR is set."
     case .snapshot:
       "Prints an initial event with the whole list for each change, instead of the change."
     case .changesOnly: "Prints no initial event."

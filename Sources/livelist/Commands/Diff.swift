@@ -29,7 +29,7 @@ struct Diff {
     let new = try await newSource.loadedSnapshot()
     for source in [oldSource, newSource] { source.reportSkippedLines() }
     options.selection.reportUnknownFields(in: new)
-    warnOfDuplicates(old, new)
+    warnOfDuplicates((options.old, oldSource, old), (options.new, newSource, new))
     let changeset = Changeset(from: old, to: new)
     if changeset.isEmpty { return false }
     hint(old, new)
@@ -41,7 +41,7 @@ struct Diff {
     case .change(.text):
       output.line {
         EventText.append(
-          changeset, from: old, to: new, isColored: output.isColorTerminal, to: &$0)
+          changeset, from: old, to: new, style: output.textStyle, to: &$0)
       }
     case .counts: output.line { $0.append(changeset.summary + "\n") }
     case .nothing: break
@@ -49,10 +49,16 @@ struct Diff {
     return true
   }
 
-  private func warnOfDuplicates(_ snapshots: Snapshot<JSONElement>...) {
+  private func warnOfDuplicates(
+    _ sides: (SourceSpecification, any DataSource<JSONElement>, Snapshot<JSONElement>)...
+  ) {
     var duplicates = DuplicateKeys()
-    for snapshot in snapshots {
-      if let key = duplicates.firstNew(inNewSource: snapshot) { DuplicateKeys.warn(key) }
+    for (specification, source, snapshot) in sides {
+      // Without --fields, the selected elements have the keys of the source.
+      let isUnique = !options.selection.changesElements && specification.hasUniqueKeys(source)
+      if let key = duplicates.firstNew(inNewSource: snapshot, isUnique: isUnique) {
+        DuplicateKeys.warn(key)
+      }
     }
   }
 

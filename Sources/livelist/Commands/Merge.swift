@@ -18,7 +18,10 @@ struct Merge {
       lists.append(try await source.loadedSnapshot())
     }
     var duplicates = DuplicateKeys()
-    for (source, list) in zip(sources, lists) { try checkKeys(of: list, source, &duplicates) }
+    for ((specification, source), list) in zip(zip(sources, opened), lists) {
+      let isUnique = specification.hasUniqueKeys(source)
+      try checkKeys(of: list, specification, isUnique: isUnique, &duplicates)
+    }
 
     let merge = ThreeWayMerge(base: lists[0], mine: lists[1], theirs: lists[2]) {
       options.preference.resolution(of: $0)
@@ -42,10 +45,12 @@ struct Merge {
   /// Without a key, an object is identified by its whole content. If both sides edited such an
   /// object, the result would contain both versions.
   private func checkKeys(
-    of list: Snapshot<JSONElement>, _ source: SourceSpecification,
+    of list: Snapshot<JSONElement>, _ source: SourceSpecification, isUnique: Bool,
     _ duplicates: inout DuplicateKeys
   ) throws(LivelistError) {
-    if let key = duplicates.firstNew(inNewSource: list) { DuplicateKeys.warn(key) }
+    if let key = duplicates.firstNew(inNewSource: list, isUnique: isUnique) {
+      DuplicateKeys.warn(key)
+    }
     guard options.sources.key == nil, !source.hasOwnKey,
       let offset = list.firstIndex(where: { $0.utf8.first == UInt8(ascii: "{") })
     else { return }

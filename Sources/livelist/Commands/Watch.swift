@@ -86,7 +86,8 @@ struct Watch {
 
   /// Performs the commands on standard input until it ends. Ends the program after `quit`.
   private func performCommands(
-    _ input: CommandInput, _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
+    _ input: CommandInput, _ container: SwappableContainer<JSONElement>,
+    _ shown: any DataSource<JSONElement>,
     _ printer: EventPrinter
   ) async {
     let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)

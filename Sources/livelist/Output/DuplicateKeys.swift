@@ -39,12 +39,18 @@ struct DuplicateKeys {
   }
 
   /// Returns the first duplicate key in a new source, unless a warning was given for the key.
-  mutating func firstNew(inNewSource snapshot: Snapshot<JSONElement>) -> JSONElement.Identifier? {
+  ///
+  /// - Parameters:
+  ///   - snapshot: The elements.
+  ///   - isUnique: A Boolean value that indicates whether all keys are known to be unique.
+  mutating func firstNew(
+    inNewSource snapshot: Snapshot<JSONElement>, isUnique: Bool = false
+  ) -> JSONElement.Identifier? {
     isFound = false
     counts = nil
     numbers = NumberKeys()
     numbers.insert(snapshot, in: snapshot)
-    return first(in: snapshot)
+    return isUnique ? nil : first(in: snapshot)
   }
 
   static func warn(_ key: JSONElement.Identifier) {

@@ -48,9 +48,9 @@ final class EventPrinter: @unchecked Sendable {
     case (.text, .change(let change)) where options.printsSnapshots:
       EventText.append(change.after, to: &line)
     case (.text, .change(let change)):
-      let isColored = commands == nil && output.isColorTerminal
+      let style = commands == nil ? output.textStyle : .whole
       EventText.append(
-        change.changeset, from: change.before, to: change.after, isColored: isColored, to: &line)
+        change.changeset, from: change.before, to: change.after, style: style, to: &line)
     }
   }
 

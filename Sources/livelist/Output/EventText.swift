@@ -8,9 +8,8 @@ enum EventText {
   /// Appends a line for each changed element, and a summary.
   static func append(
     _ changeset: Changeset, from old: Snapshot<JSONElement>, to new: Snapshot<JSONElement>,
-    isColored: Bool, to text: inout LineBuffer
+    style: ChangeDescription.Style, to text: inout LineBuffer
   ) {
-    let style = ChangeDescription.Style(lineLimit: nil, isColored: isColored)
     _ = changeset.describe(from: old, to: new, style: style) { line in
       text.append(Array(line.utf8))
       text.append("\n")

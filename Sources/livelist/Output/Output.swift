@@ -1,3 +1,4 @@
+import Diffing
 import FileSources
 import Foundation
 import RemoteSources
@@ -22,8 +23,16 @@ final class Output: Sendable {
   /// The user can disable colors with `NO_COLOR`.
   var isColorTerminal: Bool {
     let environment = ProcessInfo.processInfo.environment
-    return isatty(descriptor) == 1 && environment["NO_COLOR", default: ""].isEmpty
+    return isTerminal && environment["NO_COLOR", default: ""].isEmpty
       && environment["TERM"] != "dumb"
+  }
+
+  /// A Boolean value that indicates whether the output is a terminal.
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// The style of text for people. Another program receives whole values, because it may look for them.
+  var textStyle: ChangeDescription.Style {
+    isTerminal ? ChangeDescription.Style(lineLimit: nil, isColored: isColorTerminal) : .whole
   }
 
   /// Writes one line. Only one thread may call this method at a time.
@@ -98,4 +107,9 @@ extension UnsafeRawBufferPointer {
     }
     return 0
   }
+}
+
+extension ChangeDescription.Style {
+  /// The style in which nothing is shortened.
+  static let whole = ChangeDescription.Style(lineLimit: nil, valueLength: .max, fieldLimit: .max)
 }

@@ -9,6 +9,9 @@ struct Selection: Sendable {
   private let limit: Int?
   private let fields: [String]?
 
+  /// A Boolean value that indicates whether the selected elements differ from those of the source.
+  var changesElements: Bool { fields != nil }
+
   init(_ words: Arguments) throws(LivelistError) {
     var conditions: [ElementCondition] = []
     for text in words.values(.where) { conditions.append(try ElementCondition(text)) }

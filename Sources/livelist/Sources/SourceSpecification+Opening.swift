@@ -78,6 +78,17 @@ extension SourceSpecification.Format {
   }
 }
 
+extension SourceSpecification {
+  /// Returns a Boolean value that indicates whether a source of this specification, which is loaded, is known to
+  /// have unique keys.
+  ///
+  /// The source of a file looks for duplicate keys itself. Other sources do not.
+  func hasUniqueKeys(_ source: any DataSource<JSONElement>) -> Bool {
+    guard case .file = kind, case .loaded = source.status.state else { return false }
+    return !source.status.diagnostics.contains { $0.code == "duplicate-identity" }
+  }
+}
+
 extension DataSource<JSONElement> {
   /// Waits until the source is loaded as a whole, and returns its contents.
   func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {

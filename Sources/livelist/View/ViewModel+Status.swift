@@ -39,8 +39,9 @@ extension ViewModel {
     let widest = size.columns - TerminalText.width(position) - 10
     if TerminalText.width(about) > widest, !status.remarks.isEmpty {
       let hint = "  i: all "
-      about = TerminalText.truncated(
-        TerminalText.printable(about), to: max(0, widest - TerminalText.width(hint))) + hint
+      about =
+        TerminalText.truncated(
+          TerminalText.printable(about), to: max(0, widest - TerminalText.width(hint))) + hint
     }
     let room = size.columns - TerminalText.width(about + position)
     let line = TerminalLine(" \(ViewModel.shortened(source, to: room - 2)) \(about)", reversed)
