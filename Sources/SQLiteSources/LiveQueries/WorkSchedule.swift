@@ -1,4 +1,5 @@
 import Dispatch
+import FileWatching
 import SwappablePrimitives
 import SwappableSQLite3
 
@@ -128,17 +129,44 @@ struct WorkSchedule: Sendable {
 extension WorkSchedule.Action {
   /// Performs the action, except `run`, which the caller performs itself.
   ///
+  /// The work runs on the queue when the limiter admits it. Until then, it uses no thread.
+  ///
   /// Call this method under the lock that guards the schedule. Otherwise an old interval may replace a
   /// new one.
   func perform(
-    on queue: DispatchQueue, _ timer: QueueTimer, _ work: @escaping @Sendable () -> Void
+    on queue: DispatchQueue, _ timer: QueueTimer, _ limiter: StartLimiter,
+    _ work: @escaping @Sendable () -> Void
   ) {
     switch self {
     case .none, .run: break
-    case .schedule(.zero): queue.async(execute: work)
-    case .schedule(let interval): timer.schedule(after: interval, work)
+    case .schedule(.zero): limiter.start(on: queue, work)
+    case .schedule(let interval):
+      timer.schedule(after: interval) { limiter.start(on: queue, work) }
     case .cancel: timer.cancel()
     }
+  }
+}
+
+// Hundreds of databases need a check at the same time, and hundreds of sources a read. With a thread
+// each, they would use up the threads that the system has for queues.
+extension StartLimiter {
+  /// The limit of the checks of all databases. A check takes some microseconds.
+  static let checks = StartLimiter(
+    width: 4, limit: 16, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+
+  /// The limit of the reads of all data sources. A read may run a slow query, and the closure that maps
+  /// its rows.
+  static let reads = StartLimiter(
+    width: 8, limit: 64, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+}
+
+extension QueueTimer {
+  /// The queue on which all timers fire. They only start work on other queues.
+  private static let queue = DispatchQueue(label: "swappable.sqlite.timers")
+
+  /// Creates a timer that starts the work of a schedule.
+  convenience init(clock: AnyClock) {
+    self.init(queue: QueueTimer.queue, clock: clock)
   }
 }
 
