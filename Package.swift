@@ -153,7 +153,8 @@ let package = Package(
     .executableTarget(
       name: "TestHelper",
       dependencies: [
-        "SwappableSQLite3", "Swappable", "Synchronizers", "SynchronizerStores", "TerminalViews",
+        "SwappableSQLite3", "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores",
+        "TerminalViews",
       ],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),

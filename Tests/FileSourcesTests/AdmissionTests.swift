@@ -42,6 +42,32 @@ struct AdmissionTests {
     gate.open()
   }
 
+  @Test func `no more closures than the limit run at the same time`() {
+    let fire = Shared<[@Sendable () -> Void]>([])
+    let limiter = StartLimiter(width: 2, limit: 3) { _, _, action in
+      fire.modify { $0.append(action) }
+      return ScheduledTimer {}
+    }
+    let (arrived, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let inside = Shared(0)
+    let gate = Signpost()
+    for index in 0..<8 {
+      limiter.start(on: DispatchQueue(label: "\(index)")) {
+        inside.modify { $0 += 1 }
+        arrived.signal()
+        gate.pass()
+        done.signal()
+      }
+    }
+    // The timer fires again and again while no closure finishes.
+    for _ in 0..<8 { for action in fire.value { action() } }
+    for _ in 0..<3 { #expect(arrived.wait(timeout: .now() + 50) == .success) }
+    for _ in 0..<8 { for action in fire.value { action() } }
+    #expect(inside.value == 3)
+    gate.open()
+    for _ in 0..<8 { #expect(done.wait(timeout: .now() + 50) == .success) }
+  }
+
   @Test func `a closure is released after its run`() {
     let limiter = StartLimiter(callLater: WatchSystem.live.callLater)
     let queue = DispatchQueue(label: "work")

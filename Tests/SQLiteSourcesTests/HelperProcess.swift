@@ -50,6 +50,11 @@ final class HelperProcess: Sendable {
     try expectOK(readLine(), "wait")
   }
 
+  /// Waits for the next answer.
+  func nextLine() throws -> String {
+    try readLine()
+  }
+
   /// Ends the process like a crash.
   func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)

@@ -53,5 +53,24 @@
       // because of its locks.
       try await check(paths, in: database, descriptors: Self.count * (2 * 2 + 2))
     }
+
+    @Test func `two hundred missing databases share a few threads`() throws {
+      let (count, database) = (200, try TemporaryDatabase())
+      let process = try HelperProcess("missing", "\(count)", database.directory.path)
+      // At most 16 checks and 64 reads run at the same time, on a machine of any speed. The other threads
+      // serve timers and the file system.
+      let limit = 16 + 64 + 16
+      #expect(try #require(Int(try process.nextLine())) <= limit)
+      let writer = try database.writer(.delete)
+      try writer.executeScript(
+        "CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO todo VALUES (1, 'a')")
+      writer.close()
+      for number in 0..<count {
+        try FileManager.default.copyItem(
+          atPath: database.path,
+          toPath: database.directory.appendingPathComponent("\(number).db").path)
+      }
+      #expect(try #require(Int(try process.answer(to: "created"))) <= limit)
+    }
   }
 #endif

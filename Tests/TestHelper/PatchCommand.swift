@@ -1,6 +1,7 @@
 import Foundation
 
-/// `patch PATH`: for each line `OFFSET BYTE…` of the input, overwrites bytes of the file at PATH.
+/// `patch PATH`: for each line `OFFSET BYTE…` of the input, overwrites bytes of the file at PATH, or
+/// appends them.
 ///
 /// It answers each line with the previous bytes. It is a separate process, because closing the file
 /// releases the locks that SQLite has on it in the same process.
@@ -20,7 +21,7 @@ func runPatchCommand(_ arguments: [String]) -> Int32 {
     fseek(file, offset, SEEK_SET)
     let count = fread(&old, 1, old.count, file)
     fseek(file, offset, SEEK_SET)
-    fwrite(numbers.dropFirst().map { UInt8(truncatingIfNeeded: $0) }, 1, count, file)
+    fwrite(numbers.dropFirst().map { UInt8(truncatingIfNeeded: $0) }, 1, old.count, file)
     fclose(file)
     answer(old.prefix(count).map { String($0) }.joined(separator: " "))
   }

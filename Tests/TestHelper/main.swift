@@ -4,6 +4,7 @@
 ///     TestHelper sql PATH           runs each line of the input as SQL on the database at PATH
 ///     TestHelper save PATH [KIND]   saves each line of the input as the file at PATH
 ///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
+///     TestHelper missing COUNT DIRECTORY   observes databases that do not exist
 ///     TestHelper patch PATH         overwrites bytes of the file at PATH
 ///     TestHelper todos PATH         runs the program of a guide
 ///     TestHelper screen [OPTION]    shows keys and signals in the terminal
@@ -13,6 +14,7 @@ let subcommands: [String: ([String]) -> Int32] = [
   "closed": runClosedCommand,
   "job": runJobCommand,
   "keep": runKeepCommand,
+  "missing": runMissingCommand,
   "patch": runPatchCommand,
   "save": runSaveCommand,
   "screen": runScreenCommand,

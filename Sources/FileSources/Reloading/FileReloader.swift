@@ -109,7 +109,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
     guard isFirst else { return }
     contents.setStatus(.loading)
-    StartLimiter.shared.start(on: queue) { [weak self] in self?.begin() }
+    StartLimiter.files.start(on: queue) { [weak self] in self?.begin() }
   }
 
   func stop() {

@@ -29,8 +29,10 @@ final class ChangeMonitor: Sendable {
     var lastCommit: AnyClock.Instant?
     /// The time of the last check that has found a change.
     var lastChange: AnyClock.Instant?
-    /// A Boolean value that indicates whether pages were missing in the write-ahead log at the last read.
+    /// A Boolean value that indicates whether pages of the write-ahead log are or may be missing.
     var isLogShort = false
+    /// How many times the files of the write-ahead log were deleted or replaced while they were open.
+    var lostLogs = 0
   }
 
   /// The path of the database, or `nil` if it is in memory.
@@ -61,7 +63,7 @@ final class ChangeMonitor: Sendable {
     self.reader = Locked(reader)
     self.clock = clock
     readers = ReaderPool(like: reader, clock: clock)
-    timer = QueueTimer(queue: queue, clock: clock)
+    timer = QueueTimer(clock: clock)
     self.watch = watch
     state = Locked(State(intervals: CheckIntervals(steady: interval)))
   }
@@ -81,7 +83,7 @@ final class ChangeMonitor: Sendable {
       state.clients[state.lastClient] = onChange
       return state.lastClient
     }
-    queue.async { [weak self] in self?.startOrStop() }
+    StartLimiter.checks.start(on: queue) { [weak self] in self?.startOrStop() }
     return number
   }
 
@@ -91,7 +93,7 @@ final class ChangeMonitor: Sendable {
     let (_, isLast) = state.withLock { state in
       (state.clients.removeValue(forKey: number), state.clients.isEmpty)
     }
-    if isLast { queue.async { [weak self] in self?.startOrStop() } }
+    if isLast { StartLimiter.checks.start(on: queue) { [weak self] in self?.startOrStop() } }
   }
 
   /// The reason why only steady checks find the changes of other processes, or `nil` if the file system
@@ -196,7 +198,7 @@ final class ChangeMonitor: Sendable {
     _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
   ) {
     state.schedule.handle(input, at: now)
-      .perform(on: queue, timer) { [weak self] in self?.checkIfDue() }
+      .perform(on: queue, timer, .checks) { [weak self] in self?.checkIfDue() }
   }
 
   /// Runs a planned check. Runs on `queue`.
@@ -215,13 +217,16 @@ final class ChangeMonitor: Sendable {
   /// Checks the database, and notifies the clients, except one, if the result is new.
   private func check(for client: Int?) -> DatabaseReader.Check {
     let (check, clients) = reader.withLock { reader -> (DatabaseReader.Check, [Client]) in
-      let (watch, isLogShort) = state.withLock { ($0.watch, $0.isLogShort) }
-      let diagnostic = watch?.diagnostic()
+      let diagnostic = state.withLock { $0.watch }?.diagnostic()
       let check = reader.check()
-      if isLogShort {
-        reader.release()
-        return (check, [])
+      let (isLogLost, isLogShort) = state.withLock { state in
+        defer { state.lostLogs = check.lostLogs }
+        if check.lostLogs > state.lostLogs { state.isLogShort = true }
+        return (check.lostLogs > state.lostLogs, state.isLogShort)
       }
+      if isLogShort { reader.release() }
+      if isLogLost { readers.releaseIdleReaders() }
+      if isLogShort, !isLogLost { return (check, []) }
       let now = clock.now
       let clients = state.withLock { state -> [Client] in
         let isSame = state.lastCheck == check
@@ -311,9 +316,12 @@ struct DatabaseWatch: Sendable {
   /// Watches nothing. The steady checks find every change.
   static let none = DatabaseWatch { _, _ in Running(end: {}, diagnostic: { nil }) }
 
+  /// The queues of the hints of all databases. A hint only plans a check.
+  private static let queues = (0..<4).map { DispatchQueue(label: "swappable.sqlite.watch.\($0)") }
+
   /// Watches the files that a commit writes.
   static let files = DatabaseWatch { path, onHint in
-    let queue = DispatchQueue(label: "swappable.sqlite.watch")
+    let queue = queues[Int(UInt(bitPattern: path.hashValue) % UInt(queues.count))]
     let watches = watchedSuffixes.map { suffix in
       FileWatch(path: path + suffix, queue: queue) { _ in onHint() }
     }

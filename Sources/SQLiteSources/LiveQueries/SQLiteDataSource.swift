@@ -1,5 +1,6 @@
 public import Diffing
 import Dispatch
+import FileWatching
 public import ObservableCollections
 import SwappablePrimitives
 import SwappableSources
@@ -134,7 +135,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ) throws(SQLiteError) {
     self.monitor = monitor
     self.query = query
-    timer = QueueTimer(queue: queue, clock: monitor.clock)
+    timer = QueueTimer(clock: monitor.clock)
     liveQuery = LiveQuery(monitor: monitor, query: query, tracking: tracking, map: map)
     var status = SourceStatus.idle
     do throws(SQLiteError) {
@@ -166,7 +167,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     state.withLock { state in
       state.number = number
       state.unread.note(.all)
-      action.perform(on: queue, timer) { [weak self] in SQLiteDataSource.read(.due) { self } }
+      action.perform(on: queue, timer, .reads) { [weak self] in SQLiteDataSource.read(.due) { self }
+      }
       // A concurrent `refresh()` may have read before the monitor was attached. Read again then.
       handle(.request(.init(time: now)), at: now, &state)
     }
@@ -181,7 +183,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   public func refresh() async {
     start()
     await withCheckedContinuation { continuation in
-      queue.async { [self] in
+      StartLimiter.reads.start(on: queue) { [self] in
         state.withLock { $0.unread.note(.all) }
         liveQuery.forgetError()
         SQLiteDataSource.read(.force) { self }
@@ -215,7 +217,7 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     _ input: WorkSchedule.Input, at now: AnyClock.Instant, _ state: inout State
   ) {
     state.schedule.handle(input, at: now)
-      .perform(on: queue, timer) { [weak self] in SQLiteDataSource.read(.due) { self } }
+      .perform(on: queue, timer, .reads) { [weak self] in SQLiteDataSource.read(.due) { self } }
   }
 
   /// A read that has begun. It does not keep the source alive.

@@ -1,5 +1,42 @@
+import Dispatch
+import FileWatching
 import SwappablePrimitives
 import SwappableSQLite3
+import SwappableSources
+
+extension WorkSchedule.Action {
+  /// Performs the action, except `run`. The work runs on the queue when the limiter admits it. Until then, it uses no
+  /// thread.
+  func perform(
+    on queue: DispatchQueue, _ timer: QueueTimer, _ limiter: StartLimiter,
+    _ work: @escaping @Sendable () -> Void
+  ) {
+    perform(on: queue, timer, startingBy: { limiter.start(on: $0, $1) }, work)
+  }
+}
+
+// Hundreds of databases need a check at the same time, and hundreds of sources a read. With a thread
+// each, they would use up the threads that the system has for queues.
+extension StartLimiter {
+  /// The limit of the checks of all databases. A check takes some microseconds.
+  static let checks = StartLimiter(
+    width: 4, limit: 16, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+
+  /// The limit of the reads of all data sources. A read may run a slow query, and the closure that maps
+  /// its rows.
+  static let reads = StartLimiter(
+    width: 8, limit: 64, patience: .milliseconds(20), callLater: WatchSystem.live.callLater)
+}
+
+extension QueueTimer {
+  /// The queue on which all timers fire. They only start work on other queues.
+  private static let queue = DispatchQueue(label: "swappable.sqlite.timers")
+
+  /// Creates a timer that starts the work of a schedule.
+  convenience init(clock: AnyClock) {
+    self.init(queue: QueueTimer.queue, clock: clock)
+  }
+}
 
 /// The changes that a data source has not read yet.
 struct UnreadChanges: Sendable {

@@ -31,6 +31,8 @@ final class DatabaseReader: @unchecked Sendable {
     var version: Result<Version, SQLiteError>
     /// How many times a file was opened or abandoned.
     var openings: Int
+    /// How many times the files of the write-ahead log were deleted or replaced while they were open.
+    var lostLogs: Int
   }
 
   /// The contents of a file with a rollback journal, as far as they are known without reading it.
@@ -77,7 +79,7 @@ final class DatabaseReader: @unchecked Sendable {
           lostLogs: lostLogs)
       }
     }
-    return Check(version: version, openings: openings)
+    return Check(version: version, openings: openings, lostLogs: lostLogs)
   }
 
   /// Runs a closure in one read transaction, in which the database does not change.
@@ -159,7 +161,7 @@ final class DatabaseReader: @unchecked Sendable {
     at path: String, _ stamp: FileStamp?
   ) throws(SQLiteError) -> SQLiteDatabase {
     if let database {
-      let hasLostLog = database.isOpen ? database.hasLostLog : database.staleness == .lostLog
+      let hasLostLog = database.hasLostLog
       if !hasLostLog, database.isOpen, database.identity != nil,
         database.identity == stamp?.identity
       {

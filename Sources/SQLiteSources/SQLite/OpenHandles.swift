@@ -40,6 +40,10 @@ final class OpenHandles: Sendable {
     /// A Boolean value that indicates whether a data source uses the handle, and opens another one if
     /// necessary.
     let isReader: Bool
+    /// The files of the log that the handle has open, or `nil` if it has none, or if they are unknown.
+    var log: LogFiles?
+    /// A Boolean value that indicates whether the files of the log were deleted or replaced.
+    var hasLostLog = false
   }
 
   /// The result of an attempt to close all stale handles.
@@ -102,6 +106,23 @@ final class OpenHandles: Sendable {
     }
   }
 
+  /// Notes the files of the log that a handle has open.
+  func setLog(_ log: LogFiles, of database: SQLiteDatabase) {
+    let id = ObjectIdentifier(database)
+    entries.withLock { entries in
+      for index in entries.indices where entries[index].id == id { entries[index].log = log }
+    }
+  }
+
+  /// Notes that the files of a log were deleted or replaced, for all handles that may have them open.
+  func noteLost(_ log: LogFiles) {
+    entries.withLock { entries in
+      for index in entries.indices where entries[index].log ?? log == log {
+        entries[index].hasLostLog = true
+      }
+    }
+  }
+
   /// Closes the handles of other databases at the path, and the handles that have lost their log.
   ///
   /// The statements of readers are interrupted. For a connection that is in use, the method waits.
@@ -159,7 +180,7 @@ final class OpenHandles: Sendable {
             attempt = .inUse(entry.gate)
             continue
           }
-          if isOther || database.hasLostLog {
+          if isOther || entry.hasLostLog {
             database.closeHandle(because: isOther ? .moved : .lostLog)
             entries.removeAll { $0.id == entry.id }
           }

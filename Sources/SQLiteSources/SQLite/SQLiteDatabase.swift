@@ -211,14 +211,20 @@ extension SQLiteDatabase {
       statement throws(SQLiteError) -> SQLiteValue? in
       try statement.step() ? statement.row().values.first : nil
     }
-    if mode == .text("wal") { log = files }
+    guard mode == .text("wal") else { return }
+    log = files
+    handles.setLog(files, of: self)
   }
 
   /// A Boolean value that indicates whether a file of the write-ahead log was deleted or replaced. Other
   /// processes then cannot read the commits in it.
+  ///
+  /// All handles that have these files open are then closed before the next one reads the database.
   var hasLostLog: Bool {
-    guard let log, let handles else { return false }
-    return LogFiles(of: handles.file) != log
+    guard isOpen else { return staleness == .lostLog }
+    guard let log, let handles, LogFiles(of: handles.file) != log else { return false }
+    handles.noteLost(log)
+    return true
   }
 }
 

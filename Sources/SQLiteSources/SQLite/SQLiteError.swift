@@ -130,7 +130,12 @@ extension SQLiteError {
   init(
     result: Int32, database: OpaquePointer?, path: String?, sql: String? = nil
   ) {
-    let (code, help) = SQLiteError.meaning(of: result)
+    var (code, help) = SQLiteError.meaning(of: result)
+    if code == .busy, let sql, SQLText.firstWord(sql) == "PRAGMA",
+      sql.lowercased().contains("journal_mode")
+    {
+      help = SQLiteError.journalModeHelp
+    }
     // The message of the connection belongs to its last call. It is used only if that call has this
     // code.
     let message: String
@@ -168,6 +173,10 @@ extension SQLiteError {
   ///
   /// SQLite reads missing pages of the database itself as zeros.
   var isShortLog: Bool { resultCode == SQLiteError.shortRead }
+
+  private static let journalModeHelp =
+    "a database changes its journal mode only while no other connection has it open: close the other "
+    + "connections, and release its data sources, first"
 
   private static func meaning(of result: Int32) -> (Code, String) {
     switch result & 0xff {

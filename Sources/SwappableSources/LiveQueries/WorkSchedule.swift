@@ -134,13 +134,22 @@ extension WorkSchedule.Action {
   ///
   /// Call this method under the lock that guards the schedule. Otherwise an old interval may replace a
   /// new one.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue of the work.
+  ///   - timer: The timer of the schedule.
+  ///   - start: A closure that runs the work on the queue, now or when there is a thread for it.
+  ///   - work: The work, which reports `due`.
   package func perform(
-    on queue: DispatchQueue, _ timer: QueueTimer, _ work: @escaping @Sendable () -> Void
+    on queue: DispatchQueue, _ timer: QueueTimer,
+    startingBy start: @escaping @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> Void =
+      { $0.async(execute: $1) },
+    _ work: @escaping @Sendable () -> Void
   ) {
     switch self {
     case .none, .run: break
-    case .schedule(.zero): queue.async(execute: work)
-    case .schedule(let interval): timer.schedule(after: interval, work)
+    case .schedule(.zero): start(queue, work)
+    case .schedule(let interval): timer.schedule(after: interval) { start(queue, work) }
     case .cancel: timer.cancel()
     }
   }

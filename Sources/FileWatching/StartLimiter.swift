@@ -1,15 +1,14 @@
-import Dispatch
-import FileWatching
+package import Dispatch
 import SwappablePrimitives
 
-/// A limit on how many closures start at the same time. If none finishes for 5 ms, one more starts.
+/// A limit on how many closures run at the same time. If none finishes for a while, one more starts.
 ///
-/// Without the limit, a thousand sources that start at once would use a thread each. Closures run
-/// on their own queues, and may call user code that waits for other closures, so the limit is not
-/// strict.
-final class StartLimiter: Sendable {
-  /// The shared instance of the process.
-  static let shared = StartLimiter(callLater: WatchSystem.live.callLater)
+/// Without the limit, a thousand sources that start at once would use a thread each, and the system has
+/// few threads for queues. Closures run on their own queues, and may call user code that waits for other
+/// closures. Therefore, more closures than the width may run.
+package final class StartLimiter: Sendable {
+  /// The shared instance of the sources of files.
+  package static let files = StartLimiter(callLater: WatchSystem.live.callLater)
 
   private struct Work {
     var queue: DispatchQueue
@@ -39,22 +38,35 @@ final class StartLimiter: Sendable {
     }
   }
 
-  private static let width = 4
-  private static let patience = Duration.milliseconds(5)
-
+  private let width: Int
+  private let limit: Int
+  private let patience: Duration
   private let callLater: WatchSystem.CallLater
   private let queue = DispatchQueue(label: "swappable.start-limiter")
   private let state = Locked(State())
 
-  init(callLater: @escaping WatchSystem.CallLater) {
+  /// Creates a limit.
+  ///
+  /// - Parameters:
+  ///   - width: The number of closures that run at the same time, as long as they finish.
+  ///   - limit: The largest number of closures that run at the same time.
+  ///   - patience: If no closure finishes for this time, one more starts.
+  ///   - callLater: A function that calls a closure after an interval.
+  package init(
+    width: Int = 4, limit: Int = .max, patience: Duration = .milliseconds(5),
+    callLater: @escaping WatchSystem.CallLater
+  ) {
+    self.width = width
+    self.limit = limit
+    self.patience = patience
     self.callLater = callLater
   }
 
   /// Runs a closure on a queue, soon.
-  func start(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
+  package func start(on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void) {
     let isWanted = state.withLock { state in
       state.waiting.append(Work(queue: queue, body: body))
-      guard state.workers < Self.width else { return false }
+      guard state.workers < width else { return false }
       state.workers += 1
       return true
     }
@@ -96,12 +108,12 @@ final class StartLimiter: Sendable {
       return state.timerCount
     }
     guard let number else { return }
-    let timer = callLater(Self.patience, queue) { [self] in
+    let timer = callLater(patience, queue) { [self] in
       let isStuck = state.withLock { state in
         defer { state.finishedAtTimer = nil }
-        guard state.finishedAtTimer == state.finished, state.next < state.waiting.count else {
-          return false
-        }
+        guard state.finishedAtTimer == state.finished, state.next < state.waiting.count,
+          state.workers < limit
+        else { return false }
         state.workers += 1
         return true
       }
