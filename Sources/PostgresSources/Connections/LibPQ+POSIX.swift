@@ -205,6 +205,11 @@ struct LibPQ: @unchecked Sendable {
     return copy >= 0 ? copy : nil
   }
 
+  static func hasHungUp(_ descriptor: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&request, 1, 0) == 1 && request.revents & Int16(POLLHUP | POLLERR) != 0
+  }
+
   static func close(_ descriptor: Int32) {
     #if canImport(Darwin)
       _ = Darwin.close(descriptor)

@@ -278,6 +278,9 @@ final class PostgresSession: @unchecked Sendable {
     if operation != nil { flush() }
     readResults(connection)
     readNotifications(connection)
+    // An event source reports the end of a connection once, together with data that arrived before it. Read until
+    // libpq has found the end.
+    if watch?.hasHungUp ?? false { queue.async { [weak self] in self?.readInput() } }
   }
 
   private func readResults(_ connection: LibPQ.Connection) {

@@ -4,6 +4,7 @@ import Dispatch
 final class SocketWatch {
   private let reading: (any DispatchSourceRead)?
   private let writing: (any DispatchSourceWrite)?
+  private let descriptor: Int32
   private var isWritingActive: Bool
   private let closing = DispatchGroup()
 
@@ -19,6 +20,7 @@ final class SocketWatch {
     onWritable: (@Sendable () -> Void)? = nil, onEvent: @escaping @Sendable () -> Void
   ) {
     let closing = closing
+    self.descriptor = descriptor
     if isWriting {
       reading = nil
     } else {
@@ -42,6 +44,9 @@ final class SocketWatch {
     if isWriting { writing?.activate() }
     closing.notify(queue: .global()) { LibPQ.close(descriptor) }
   }
+
+  /// A Boolean value that indicates whether the other end has closed the connection. Data may be left to read.
+  var hasHungUp: Bool { LibPQ.hasHungUp(descriptor) }
 
   func startWriting() {
     guard !isWritingActive else { return }
