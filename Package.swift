@@ -129,6 +129,11 @@ let package = Package(
       dependencies: ["Swappable", "Synchronizers", "SynchronizerStores", "DemoSupport"],
       path: "Playgrounds/SyncDemo",
       swiftSettings: settings),
+    .executableTarget(
+      name: "PostgresDemo",
+      dependencies: ["Swappable", "PostgresSources", "DemoSupport", "TestSupport"],
+      path: "Playgrounds/PostgresDemo",
+      swiftSettings: settings),
     page("Signals"),
     page("Properties"),
     page("Collections"),
@@ -139,6 +144,7 @@ let package = Package(
     page("Files"),
     page("Databases", "SQLiteSources"),
     page("Orders", "SQLiteSources"),
+    page("Postgres", "PostgresSources"),
     page("DifferentialSynchronization", "Synchronizers"),
     page("OneWaySynchronization", "Synchronizers"),
 
@@ -241,8 +247,8 @@ let package = Package(
       "GuideTests",
       [
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
-        "Swappable", "SQLiteSources", "RemoteSources", "Synchronizers", "SynchronizerStores",
-        "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "Swappable", "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers",
+        "SynchronizerStores", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "LivelistTests",
@@ -253,9 +259,10 @@ let package = Package(
     tests(
       "PlaygroundTests",
       [
-        "SwapDemo", "OrdersDemo", "SyncDemo", "Signals", "Properties", "Collections", "Differences",
-        "Swapping", "SwapControl", "Files", "Databases", "Orders", "DifferentialSynchronization",
-        "OneWaySynchronization", "Swappable", "TerminalViews", "TestSupport",
+        "SwapDemo", "OrdersDemo", "SyncDemo", "PostgresDemo", "Signals", "Properties",
+        "Collections", "Differences", "Swapping", "SwapControl", "Files", "Databases", "Orders",
+        "Postgres", "DifferentialSynchronization", "OneWaySynchronization", "Swappable",
+        "TerminalViews", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]
