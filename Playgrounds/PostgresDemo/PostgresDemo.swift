@@ -42,7 +42,7 @@ struct PostgresDemo {
   private static func tell() async throws {
     let say = StandardOutput.write
     guard PostgresServer.programs != nil else {
-      throw PostgresServer.Failed(
+      throw Failure(
         description: "PostgreSQL is not installed. Install the package postgresql "
           + "(Debian, Ubuntu: apt-get install postgresql; Homebrew: brew install postgresql).")
     }
@@ -96,6 +96,10 @@ struct PostgresDemo {
 
     for observer in observers { try observer.waitForEnd() }
   }
+}
+
+private struct Failure: Error, CustomStringConvertible {
+  let description: String
 }
 
 /// A process that observes the open tasks, and prints a line for each event, until its input ends.
@@ -179,7 +183,7 @@ private final class ChildProcess {
     try input.fileHandleForWriting.close()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw PostgresServer.Failed(description: "a process of the demo failed")
+      throw Failure(description: "a process of the demo failed")
     }
   }
 }
