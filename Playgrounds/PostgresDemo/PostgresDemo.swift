@@ -126,7 +126,8 @@ private struct Observer {
             : "connected again, shows \(titles(tasks.snapshot))")
       },
     ]
-    while readLine() != nil {}
+    // Without `readLine()`: it would keep the lock that flushing all streams needs.
+    _ = try FileHandle.standardInput.readToEnd()
     for observation in observations { observation.dispose() }
   }
 

@@ -40,6 +40,7 @@ import Testing
 
   @Test(arguments: [
     ("JSON", "Code", "JSONElement+ParsingError.swift"), ("SQLite", "Code", "SQLiteError.swift"),
+    ("PostgreSQL", "Code", "PostgresError.swift"),
     ("Stores", "Code", "StoreError.swift"), ("Sessions", "Code", "SynchronizationError.swift"),
   ])
   func eachCaseHasItsRow(heading: String, name: String, file: String) throws {
@@ -62,7 +63,7 @@ import Testing
     let files = sources.filter { $0.value.contains(/public enum Code\b/) }.keys
     #expect(
       Set(files.compactMap { $0.split(separator: "/").last }) == [
-        "JSONElement+ParsingError.swift", "SQLiteError.swift", "StoreError.swift",
+        "JSONElement+ParsingError.swift", "SQLiteError.swift", "PostgresError.swift", "StoreError.swift",
         "SynchronizationError.swift",
         "OneWayError.swift",
       ])

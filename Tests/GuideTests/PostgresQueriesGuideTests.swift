@@ -25,13 +25,13 @@ import Testing
       try await connection.execute("INSERT INTO task VALUES ($1, $2, $3)", [1, "Write", false])
       try await connection.execute("UPDATE task SET done = $1 WHERE title = $2", [true, "Test"])
     }
-    print(try await connection.changeTriggersSQL(on: ["task"]))
+    print(try await connection.changeTriggersSQL(on: ["task"], readers: ["app"]))
   }
 
   @Test(
     .enabled(if: PostgresServer.isAvailable, Comment(rawValue: PostgresServer.advice)),
     .timeLimit(.minutes(2)))
-  func `a list moves from SQLite's kind of source to a server and back by differences`() async throws {
+  func `a container swaps to a server and back by differences`() async throws {
     let server = try PostgresServer.shared()
     let address = server.connectionString(database: try server.makeDatabase())
     let connection = try PostgresConnection(address)
