@@ -10,7 +10,8 @@ import Testing
 struct PostgresProtocolCutTests {
   typealias Message = PostgresProxy.Message
 
-  private static let rows = itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n"
+  private static let rows =
+    itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n"
 
   /// The way in which a connection ends at a message.
   enum Fault: Sendable {

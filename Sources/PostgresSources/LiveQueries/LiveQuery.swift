@@ -34,6 +34,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private var lastState: String?
   private var lastError: PostgresError?
   private var backoff = ConnectionBackoff()
+  /// The connection that a read uses.
+  private let running = Locked<PostgresConnection?>(nil)
 
   init(
     pool: PostgresPool, query: PostgresQuery,
@@ -52,6 +54,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   func update(_ request: ReadRequest) async throws(LiveQueryError) -> ResultChange<Element> {
     do throws(PostgresError) {
       return try await pool.withConnection { connection throws(PostgresError) in
+        running.withLock { $0 = connection }
+        defer { running.withLock { $0 = nil } }
         do throws(PostgresError) {
           return try await self.read(connection, request)
         } catch {
@@ -65,6 +69,11 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
+  /// Gives up the connection of a read that runs. The read begins again on a new one. Any thread may call this method.
+  func abandonConnection() {
+    running.withLock { $0 }?.abandonSession()
+  }
+
   private func read(
     _ connection: PostgresConnection, _ request: ReadRequest
   ) async throws(PostgresError) -> ResultChange<Element> {
@@ -72,7 +81,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     var state = ""
     try await connection.withSnapshot { session throws(PostgresError) in
       counts.looks += 1
-      state = try await ServerState.read(session, limit: nil)
+      state = try await ServerState.read(session)
       if request == .change, state == lastState { return }
       counts.all += 1
       let receiver = RefetchReceiver(query: query, known: refetch.known)
@@ -97,7 +106,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   private func failure(_ error: PostgresError) -> LiveQueryError {
-    let error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
+    var error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
+    if error.code == .readOnly { error.help = "use a query that only reads in a data source" }
     switch error.code {
     case .decoding, .unexpectedNull, .typeMismatch, .noColumn, .duplicateColumn, .notAQuery,
       .tooLarge, .noClientLibrary, .connectionString:
@@ -116,15 +126,22 @@ extension PostgresConnection {
     _ body: (PostgresSession) async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
+      // A query that waits for a lock must not keep its data source waiting without a word.
       try await session.run(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", receiver: ResultReceiver())
+        """
+        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+        SELECT pg_catalog.set_config('lock_timeout', '\(options.lockTimeout.milliseconds)', true) \
+        WHERE pg_catalog.current_setting('lock_timeout') = '0'
+        """, receiver: ResultReceiver(), limit: session.answerLimit)
       do throws(PostgresError) {
         try await body(session)
-        try await session.run("COMMIT", receiver: ResultReceiver())
+        try await session.run(
+          "COMMIT", receiver: ResultReceiver(), limit: session.answerLimit)
       } catch {
         // The rollback must also run if the task was canceled.
         await Task {
-          _ = try? await session.run("ROLLBACK", receiver: ResultReceiver())
+          _ = try? await session.run(
+            "ROLLBACK", receiver: ResultReceiver(), limit: session.answerLimit)
         }.value
         throw error
       }
