@@ -224,7 +224,7 @@ import Testing
     ("COPY item TO STDOUT", .notAQuery),
     ("LISTEN x", .notAQuery), ("BEGIN", .notAQuery), ("EXPLAIN SELECT 1", .notAQuery),
     ("SELECT $1", .arguments), ("SELECT 1; COMMIT; DROP TABLE item", .severalStatements),
-    ("SELECT '\0'", .sql), ("SELECT id \0; DROP TABLE item", .sql),
+    ("SELECT '\0'", .sql), ("SELECT id \0; DROP TABLE item", .severalStatements),
   ])
   func `SQL that cannot be a query is an error at creation`(
     sql: String, code: PostgresError.Code
