@@ -140,16 +140,23 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     counts.looks += 1
     var rows = Rows.unchanged
     var now = Held(state: "")
-    try await connection.withSnapshot { session throws(PostgresError) in
-      let changes: Changes
-      (now, changes) = try await look(session, analysis)
-      switch choose(request, analysis, now, changes) {
-      case .nothing: break
-      case .all:
-        rows = try await readAll(session)
-        lastFullStateRead = now.state
-      case .keys(let keys): rows = try await readKeys(keys, session)
+    do throws(PostgresError) {
+      try await connection.withSnapshot { session throws(PostgresError) in
+        let changes: Changes
+        (now, changes) = try await look(session, analysis)
+        switch choose(request, analysis, now, changes) {
+        case .nothing: break
+        case .all:
+          rows = try await readAll(session)
+          lastFullStateRead = now.state
+        case .keys(let keys): rows = try await readKeys(keys, session)
+        }
       }
+    } catch {
+      // The connection may be lost after the rows have arrived, before the transaction has ended.
+      if case .keyed(let receiver) = rows { keyed.index = receiver.takeIndex() }
+      lastFullStateRead = nil
+      throw error
     }
     let change: ResultChange<Element>
     switch rows {
