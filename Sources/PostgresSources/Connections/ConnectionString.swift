@@ -173,16 +173,7 @@ extension ConnectionString {
         .connectionString, "the connection string \(redacted) is wrong: \(redact(reason))",
         help: "write host=… dbname=… user=…, or postgresql://user@host/database")
     }
-    defer { library.conninfoFree(options) }
-    var values: [String: String] = [:]
-    var option = options.assumingMemoryBound(to: LibPQ.Option.self)
-    while let keyword = option.pointee.keyword {
-      if let value = option.pointee.value {
-        values[String(cString: keyword)] = String(cString: value)
-      }
-      option += 1
-    }
-    return values
+    return library.takeValues(of: options)
   }
 
   /// A short name of the server and the database, without credentials.

@@ -49,6 +49,9 @@ struct LibPQ: @unchecked Sendable {
   let status: @convention(c) (Connection) -> UInt32
   let transactionStatus: @convention(c) (Connection) -> UInt32
   let socket: @convention(c) (Connection) -> Int32
+  let host: @convention(c) (Connection) -> Text?
+  let port: @convention(c) (Connection) -> Text?
+  let conninfo: @convention(c) (Connection) -> UnsafeMutableRawPointer?
   let backendPID: @convention(c) (Connection) -> Int32
   let serverVersion: @convention(c) (Connection) -> Int32
   let parameterStatus: @convention(c) (Connection, Text) -> Text?
@@ -153,6 +156,9 @@ struct LibPQ: @unchecked Sendable {
     status = try function("PQstatus")
     transactionStatus = try function("PQtransactionStatus")
     socket = try function("PQsocket")
+    host = try function("PQhost")
+    port = try function("PQport")
+    conninfo = try function("PQconninfo")
     backendPID = try function("PQbackendPID")
     serverVersion = try function("PQserverVersion")
     parameterStatus = try function("PQparameterStatus")
@@ -218,6 +224,56 @@ struct LibPQ: @unchecked Sendable {
     #else
       _ = Glibc.close(descriptor)
     #endif
+  }
+}
+
+extension LibPQ {
+  /// Copies and frees a list of options.
+  func takeValues(of options: UnsafeMutableRawPointer) -> [String: String] {
+    defer { conninfoFree(options) }
+    var values: [String: String] = [:]
+    var option = options.assumingMemoryBound(to: LibPQ.Option.self)
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.value {
+        values[String(cString: keyword)] = String(cString: value)
+      }
+      option += 1
+    }
+    return values
+  }
+
+  /// Returns the keywords and values of the hosts without the host that a connection attempt has reached, or `nil` if
+  /// there is no other host.
+  func otherHosts(of connection: Connection) -> [(String, String)]? {
+    guard let options = conninfo(connection) else { return nil }
+    let values = takeValues(of: options)
+    func list(_ keyword: String) -> [String] {
+      values[keyword].map {
+        $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+      } ?? []
+    }
+    let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
+    let count = max(names.count, addresses.count)
+    guard count > 1 else { return nil }
+    func element(_ list: [String], _ index: Int) -> String {
+      list.count == count ? list[index] : list.first ?? ""
+    }
+    let (host, port) = (String(host(connection)), String(port(connection)))
+    let others = (0..<count).filter { index in
+      let (name, address) = (element(names, index), element(addresses, index))
+      return (name.isEmpty ? address : name) != host || element(ports, index) != port
+    }
+    guard !others.isEmpty else { return nil }
+    func joined(_ list: [String]) -> String {
+      list.isEmpty ? "" : others.map { element(list, $0) }.joined(separator: ",")
+    }
+    return [("host", joined(names)), ("hostaddr", joined(addresses)), ("port", joined(ports))]
+  }
+}
+
+extension String {
+  fileprivate init(_ text: LibPQ.Text?) {
+    self = text.map { String(cString: $0) } ?? ""
   }
 }
 

@@ -136,6 +136,11 @@ public final class PostgresConnection: Sendable {
     session?.close()
   }
 
+  /// Gives up the open session. An operation that runs fails, and the next call opens a new session.
+  func abandonSession() {
+    state.withLock { $0.session }?.abandon()
+  }
+
   // MARK: Sessions
 
   /// Runs a closure with the session, while no other task uses it.
@@ -301,19 +306,28 @@ public struct PostgresNotification: Sendable, Hashable {
 
 /// The timeouts of connections.
 public struct PostgresOptions: Sendable, Hashable {
-  /// The longest time to wait for a connection to one host.
+  /// The longest time to wait for a connection to one host, and for the answer to a statement that is quick on any
+  /// server.
   public var connectTimeout: Duration
   /// The time after which the server cancels a statement, or `nil` for the server's own setting.
   public var statementTimeout: Duration?
+  /// The longest time that a data source waits for a lock of another transaction before its status says so. A shorter
+  /// or longer `lock_timeout` of the role or the database takes precedence.
+  public var lockTimeout: Duration
 
   /// Creates options.
   ///
   /// - Parameters:
   ///   - connectTimeout: The longest time to wait for a connection to one host.
   ///   - statementTimeout: The time after which the server cancels a statement, or `nil` for the server's own setting.
-  public init(connectTimeout: Duration = .seconds(10), statementTimeout: Duration? = nil) {
+  ///   - lockTimeout: The longest time that a data source waits for a lock.
+  public init(
+    connectTimeout: Duration = .seconds(10), statementTimeout: Duration? = nil,
+    lockTimeout: Duration = .seconds(5)
+  ) {
     self.connectTimeout = connectTimeout
     self.statementTimeout = statementTimeout
+    self.lockTimeout = lockTimeout
   }
 }
 

@@ -203,8 +203,10 @@ extension PostgresError {
     case "42P01": (.undefined, "check the name of the table, its schema and the search_path")
     case "42703": (.undefined, "check the names of the columns against the table")
     case "42883": (.undefined, "check the name and the argument types; add casts if necessary")
-    case "42P18", "42725": (.sql, "add a cast to the argument, for example $1::integer")
-    case "08P01", "22021", "22P02", "22P03":
+    case "42P08", "42P18", "42725": (.sql, "add a cast to the argument, for example $1::integer")
+    case "22021", "22P05":
+      (.other, "correct the text, or convert it in the query with convert_from or encode")
+    case "08P01", "22P02", "22P03":
       (.arguments, "check the number, the order and the types of the arguments")
     case "42601": (.sql, "correct the SQL at this place")
     default:
@@ -237,6 +239,8 @@ extension PostgresError {
         )
       } else if text.contains("database"), text.contains("does not exist") {
         (.missing, "create the database, or correct its name in the connection string")
+      } else if text.contains("permission denied for database") {
+        (.privilege, "GRANT CONNECT ON DATABASE … TO the role, or connect as another user")
       } else if text.contains("role"), text.contains("does not exist") {
         (.authentication, "create the role, or connect as another user")
       } else {

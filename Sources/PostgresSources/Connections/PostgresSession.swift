@@ -13,19 +13,33 @@ final class PostgresSession: @unchecked Sendable {
     let receiver: ResultReceiver
     let continuation: CheckedContinuation<Result<Void, PostgresError>, Never>
     let sql: String?
+    let cancellation: Cancellation
     var failure: PostgresError?
+  }
+
+  /// Whether the task of an operation was canceled, also before the operation began.
+  private final class Cancellation: Sendable {
+    let isRequested = Locked(false)
   }
 
   private let library: LibPQ
   private let connectionString: ConnectionString
   let serverName: String
+  /// The longest time to wait for the answer to a statement that is quick on any server.
+  let answerLimit: Duration
   private let queue: DispatchQueue
   private var connection: LibPQ.Connection?
   private var cancel: LibPQ.Cancel?
   private var watch: SocketWatch?
   private var operation: Operation?
+  private var parameters: [(String, String)] = []
+  /// The host and port that libpq tries.
+  private var host: [String] = []
   private var deadline: QueueTimer
+  private var cancelDeadline: QueueTimer
   private var notificationHandlers: [@Sendable (PostgresNotification) -> Void] = []
+  /// The last message that belongs to no statement. The server names its reason there before it ends a connection.
+  private var lastNotice: String?
   private var loss: PostgresError?
   private var lossHandlers: [@Sendable (PostgresError) -> Void] = []
   private var isCancelRequested = false
@@ -36,19 +50,25 @@ final class PostgresSession: @unchecked Sendable {
   private(set) var processID: Int32 = 0
 
   private init(
-    _ library: LibPQ, _ connectionString: ConnectionString, serverName: String
+    _ library: LibPQ, _ connectionString: ConnectionString, serverName: String,
+    answerLimit: Duration
   ) {
     self.library = library
     self.connectionString = connectionString
     self.serverName = serverName
+    self.answerLimit = answerLimit
     queue = DispatchQueue(label: "swappable.postgres.session")
     deadline = QueueTimer(queue: queue)
+    cancelDeadline = QueueTimer(queue: queue)
   }
 
   deinit {
     watch?.cancel()
     if let cancel { library.freeCancel(cancel) }
-    if let connection { library.finish(connection) }
+    if let connection {
+      _ = library.setNoticeProcessor(connection, { _, _ in }, nil)
+      library.finish(connection)
+    }
   }
 
   // MARK: Connecting
@@ -60,13 +80,10 @@ final class PostgresSession: @unchecked Sendable {
     let library = try LibPQ.shared()
     let values = try connectionString.values(library)
     let session = PostgresSession(
-      library, connectionString, serverName: connectionString.serverName(values))
+      library, connectionString, serverName: connectionString.serverName(values),
+      answerLimit: options.connectTimeout)
     let parameters = connectionParameters(connectionString, values, options)
-    let hosts = max(1, (values["host"] ?? values["hostaddr"] ?? "").split(separator: ",").count)
-    let timeout = options.connectTimeout * hosts
-    try await session.perform { session in
-      session.open(parameters, timeout: timeout)
-    }
+    try await session.perform { session in session.open(parameters) }
     // The form of values must not depend on the settings of the role or the database.
     var settings = """
       SET datestyle = 'ISO, MDY'; SET intervalstyle = 'postgres'; SET extra_float_digits = 1; \
@@ -76,7 +93,7 @@ final class PostgresSession: @unchecked Sendable {
       settings += "; SET statement_timeout = \(timeout.milliseconds)"
     }
     do throws(PostgresError) {
-      try await session.run(settings, receiver: ResultReceiver())
+      try await session.run(settings, receiver: ResultReceiver(), limit: session.answerLimit)
     } catch {
       session.close()
       throw error
@@ -100,7 +117,7 @@ final class PostgresSession: @unchecked Sendable {
     return parameters
   }
 
-  private func open(_ parameters: [(String, String)], timeout: Duration) {
+  private func open(_ parameters: [(String, String)]) {
     let keywords = parameters.map { Array($0.0.utf8CString) }
     let values = parameters.map { Array($0.1.utf8CString) }
     let connection = withTexts(keywords) { keywords in
@@ -111,17 +128,45 @@ final class PostgresSession: @unchecked Sendable {
         PostgresError(.cannotConnect, "libpq is out of memory", help: "free some memory"))
     }
     self.connection = connection
-    _ = library.setNoticeProcessor(connection, { _, _ in }, nil)
+    _ = library.setNoticeProcessor(
+      connection,
+      { session, message in
+        guard let session, let message else { return }
+        Unmanaged<PostgresSession>.fromOpaque(session).takeUnretainedValue().lastNotice =
+          String(cString: message)
+      }, Unmanaged.passUnretained(self).toOpaque())
     guard library.status(connection) != 1 else { return failToConnect() }
-    deadline.schedule(after: timeout) { [weak self] in
-      self?.failToConnect("no answer within \(timeout)")
-    }
+    self.parameters = parameters
     // libpq asks to wait until the socket can be written first.
     waitToConnect(LibPQ.Polling.writing)
   }
 
+  /// Limits the time for the host that libpq tries. Without blocking calls, libpq waits for a host without limit.
+  private func limitTime(_ connection: LibPQ.Connection) {
+    let host = [library.host(connection), library.port(connection)].map { text in
+      text.map { String(cString: $0) } ?? ""
+    }
+    guard host != self.host else { return }
+    self.host = host
+    deadline.schedule(after: answerLimit) { [weak self] in self?.skipHost() }
+  }
+
+  /// Tries the hosts that are left.
+  private func skipHost() {
+    guard let connection else { return }
+    guard let others = library.otherHosts(of: connection) else {
+      return failToConnect("no answer within \(answerLimit)")
+    }
+    watch?.cancel()
+    watch = nil
+    library.finish(connection)
+    (self.connection, host) = (nil, [])
+    open(parameters + others)
+  }
+
   private func waitToConnect(_ polling: UInt32) {
     guard let connection else { return }
+    limitTime(connection)
     switch polling {
     case LibPQ.Polling.ready: finishConnecting()
     case LibPQ.Polling.reading, LibPQ.Polling.writing:
@@ -212,16 +257,19 @@ final class PostgresSession: @unchecked Sendable {
     sql: String? = nil, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil,
     _ start: @escaping @Sendable (PostgresSession) -> Void
   ) async throws(PostgresError) {
+    let cancellation = Cancellation()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         queue.async { [self] in
           begin(
-            Operation(receiver: receiver, continuation: continuation, sql: sql), limit: limit,
-            start)
+            Operation(
+              receiver: receiver, continuation: continuation, sql: sql, cancellation: cancellation),
+            limit: limit, start)
         }
       }
     } onCancel: {
-      cancelOperation()
+      cancellation.isRequested.withLock { $0 = true }
+      cancelOperation(cancellation)
     }
     try result.get()
   }
@@ -243,6 +291,8 @@ final class PostgresSession: @unchecked Sendable {
       return
     }
     self.operation = operation
+    let cancellation = operation.cancellation
+    lastNotice = nil
     isCancelRequested = false
     if let limit {
       deadline.schedule(after: limit) { [weak self] in
@@ -253,6 +303,8 @@ final class PostgresSession: @unchecked Sendable {
       }
     }
     start(self)
+    // The task may have been canceled before the operation began.
+    if cancellation.isRequested.withLock({ $0 }) { cancelOperation(cancellation) }
   }
 
   private func didSend(_ sent: Int32) {
@@ -352,6 +404,7 @@ final class PostgresSession: @unchecked Sendable {
 
   private func finish(_ failure: PostgresError?) {
     deadline.cancel()
+    if pendingCancels == 0 { cancelDeadline.cancel() }
     guard let operation = operation.take() else { return }
     operation.continuation.resume(
       returning: failure.map { .failure($0.located(server: serverName)) } ?? .success(()))
@@ -359,9 +412,9 @@ final class PostgresSession: @unchecked Sendable {
 
   // MARK: Cancellation
 
-  private func cancelOperation() {
+  private func cancelOperation(_ cancellation: Cancellation) {
     queue.async { [weak self] in
-      guard let self, operation != nil else { return }
+      guard let self, operation?.cancellation === cancellation else { return }
       if cancel == nil {
         lose(
           PostgresError(
@@ -377,6 +430,13 @@ final class PostgresSession: @unchecked Sendable {
     guard let cancel, !isCancelRequested else { return }
     isCancelRequested = true
     pendingCancels += 1
+    cancelDeadline.schedule(after: answerLimit) { [weak self] in
+      guard let self else { return }
+      lose(
+        PostgresError(
+          .connectionLost, "the server did not cancel a statement within \(answerLimit)",
+          help: "check the network and the load of the server"))
+    }
     nonisolated(unsafe) let request = cancel
     // The call waits for the server, so it runs on a thread of its own. `self` keeps the request alive.
     DispatchQueue.global().async { [self] in
@@ -386,11 +446,16 @@ final class PostgresSession: @unchecked Sendable {
       queue.async { [self] in
         pendingCancels -= 1
         guard pendingCancels == 0 else { return }
-        let waiting = afterCancel
-        afterCancel = []
-        for begin in waiting { begin() }
+        if operation == nil { cancelDeadline.cancel() }
+        beginWaiting()
       }
     }
+  }
+
+  private func beginWaiting() {
+    let waiting = afterCancel
+    afterCancel = []
+    for begin in waiting { begin() }
   }
 
   // MARK: Notifications and loss
@@ -422,7 +487,9 @@ final class PostgresSession: @unchecked Sendable {
 
   private func loseConnection() {
     let message = connection.flatMap { library.errorMessage($0) }.map { String(cString: $0) } ?? ""
-    let reason = connectionString.redact(message)
+    // Without a statement, libpq reports only the end of the connection.
+    let notice = operation == nil ? lastNotice.take() : nil
+    let reason = connectionString.redact(notice.map(PostgresText.withoutSeverity) ?? message)
     lose(
       operation?.failure.map { failure in
         var failure = failure
@@ -441,6 +508,7 @@ final class PostgresSession: @unchecked Sendable {
     loss = error
     release()
     finish(error)
+    beginWaiting()
     let handlers = lossHandlers
     lossHandlers = []
     for handler in handlers { handler(error) }
@@ -448,11 +516,22 @@ final class PostgresSession: @unchecked Sendable {
 
   private func release() {
     deadline.cancel()
+    cancelDeadline.cancel()
     watch?.cancel()
     watch = nil
     notificationHandlers = []
     if let connection { library.finish(connection) }
     connection = nil
+  }
+
+  /// Gives up a connection whose server does not answer. An operation that runs fails.
+  func abandon() {
+    queue.async { [self] in
+      lose(
+        PostgresError(
+          .connectionLost, "the server did not answer on any connection",
+          help: "check the network and the load of the server"))
+    }
   }
 
   /// Closes the connection. An operation that runs fails.

@@ -23,6 +23,14 @@ enum PostgresText {
     return line.count > limit ? line.prefix(limit) + "…" : line
   }
 
+  /// Returns a message of the server without its severity, for example `FATAL:`.
+  static func withoutSeverity(_ message: String) -> String {
+    let severity = message.prefix { $0.isLetter }
+    let rest = message[severity.endIndex...]
+    guard !severity.isEmpty, rest.first == ":" else { return message }
+    return String(rest.dropFirst().drop { $0.isWhitespace })
+  }
+
   /// Describes the position of a character, for messages.
   static func position(of offset: Int, in sql: String) -> String {
     let before = sql.unicodeScalars.prefix(offset)

@@ -58,6 +58,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// The state at the last read of the whole result.
   private var lastFullState: String?
   private var backoff = ConnectionBackoff()
+  /// The connection that a read uses.
+  private let running = Locked<PostgresConnection?>(nil)
 
   init(
     pool: PostgresPool, query: PostgresQuery,
@@ -91,6 +93,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   ) async throws(LiveQueryError) -> ResultChange<Element> {
     do throws(PostgresError) {
       let change = try await pool.withConnection { connection throws(PostgresError) in
+        running.withLock { $0 = connection }
+        defer { running.withLock { $0 = nil } }
         do throws(PostgresError) {
           return try await self.read(connection, request, shown)
         } catch {
@@ -114,6 +118,11 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     }
   }
 
+  /// Gives up the connection of a read that runs. The read begins again on a new one. Any thread may call this method.
+  func abandonConnection() {
+    running.withLock { $0 }?.abandonSession()
+  }
+
   // MARK: Reading
 
   /// The rows of a read, before they are mapped.
@@ -131,16 +140,23 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     counts.looks += 1
     var rows = Rows.unchanged
     var now = Held(state: "")
-    try await connection.withSnapshot { session throws(PostgresError) in
-      let changes: Changes
-      (now, changes) = try await look(session, analysis)
-      switch choose(request, analysis, now, changes) {
-      case .nothing: break
-      case .all:
-        rows = try await readAll(session)
-        lastFullStateRead = now.state
-      case .keys(let keys): rows = try await readKeys(keys, session)
+    do throws(PostgresError) {
+      try await connection.withSnapshot { session throws(PostgresError) in
+        let changes: Changes
+        (now, changes) = try await look(session, analysis)
+        switch choose(request, analysis, now, changes) {
+        case .nothing: break
+        case .all:
+          rows = try await readAll(session)
+          lastFullStateRead = now.state
+        case .keys(let keys): rows = try await readKeys(keys, session)
+        }
       }
+    } catch {
+      // The connection may be lost after the rows have arrived, before the transaction has ended.
+      if case .keyed(let receiver) = rows { keyed.index = receiver.takeIndex() }
+      lastFullStateRead = nil
+      throw error
     }
     let change: ResultChange<Element>
     switch rows {
@@ -206,7 +222,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     _ session: PostgresSession, _ analysis: QueryAnalysis
   ) async throws(PostgresError) -> (Held, Changes) {
     guard analysis.isRecorded else {
-      return (Held(state: try await ServerState.read(session, limit: nil)), .unknown)
+      return (Held(state: try await ServerState.read(session)), .unknown)
     }
     let rows = try await session.texts(
       """
@@ -332,7 +348,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   private func failure(_ error: PostgresError) -> LiveQueryError {
-    let error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
+    var error = error.located(server: nil, sql: error.endsConnection ? nil : query.sql)
+    if error.code == .readOnly { error.help = "use a query that only reads in a data source" }
     switch error.code {
     case .decoding, .unexpectedNull, .typeMismatch, .noColumn, .duplicateColumn, .notAQuery,
       .tooLarge, .noClientLibrary, .connectionString:
@@ -358,15 +375,22 @@ extension PostgresConnection {
     _ body: (PostgresSession) async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
+      // A query that waits for a lock must not keep its data source waiting without a word.
       try await session.run(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", receiver: ResultReceiver())
+        """
+        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+        SELECT pg_catalog.set_config('lock_timeout', '\(options.lockTimeout.milliseconds)', true) \
+        WHERE pg_catalog.current_setting('lock_timeout') = '0'
+        """, receiver: ResultReceiver(), limit: session.answerLimit)
       do throws(PostgresError) {
         try await body(session)
-        try await session.run("COMMIT", receiver: ResultReceiver())
+        try await session.run(
+          "COMMIT", receiver: ResultReceiver(), limit: session.answerLimit)
       } catch {
         // The rollback must also run if the task was canceled.
         await Task {
-          _ = try? await session.run("ROLLBACK", receiver: ResultReceiver())
+          _ = try? await session.run(
+            "ROLLBACK", receiver: ResultReceiver(), limit: session.answerLimit)
         }.value
         throw error
       }

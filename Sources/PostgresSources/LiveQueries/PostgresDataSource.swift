@@ -45,6 +45,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     var isBurst = false
     var isRequested = false
     var reading: Task<Void, Never>?
+    /// The error of the monitor, while it cannot follow changes.
+    var monitorFailure: PostgresError?
     var counts = (looks: 0, all: 0, keyed: 0)
   }
 
@@ -158,10 +160,19 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
 
   private func receive(_ event: ServerMonitor.Event) {
     switch event {
-    case .connected: requestRead(.reconnection)
+    case .connected:
+      let failure = state.withLock { $0.monitorFailure.take() }
+      // Connections that opened before may be as dead as the one that was lost.
+      if failure != nil { liveQuery.abandonConnection() }
+      requestRead(.reconnection)
     case .safety: requestRead(.verification)
     case .notified, .found: requestRead(.change)
-    case .failed(let error): show(PostgresDataSource.status(of: error).state)
+    case .failed(let error):
+      state.withLock { $0.monitorFailure = error }
+      // A read may be using the live query.
+      show(
+        PostgresDataSource.status(of: error).state,
+        diagnostics: contents.collection.status.diagnostics)
     }
   }
 
@@ -239,7 +250,11 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     switch result {
     case .success(let change):
       record(change, since: start, counts)
-      publish(change)
+      publish(change, state.withLock { $0.monitorFailure })
+      // The monitor may have failed meanwhile. No other read can publish before this method returns.
+      if let failure = state.withLock({ $0.monitorFailure }) {
+        show(PostgresDataSource.status(of: failure).state)
+      }
     case .failure(let error):
       // A task that was canceled belongs to a source that is released.
       if error.error.code != .canceled { show(PostgresDataSource.status(of: error.error).state) }
@@ -271,11 +286,13 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     collection.record(action, since: start, count: change.count)
   }
 
-  private func publish(_ change: ResultChange<Element>) {
-    let status = SourceStatus(.loaded, diagnostics: liveQuery.diagnostics)
+  /// Publishes a change. Without a monitor, the contents are right, but nothing follows later changes.
+  private func publish(_ change: ResultChange<Element>, _ monitorFailure: PostgresError?) {
+    let state = monitorFailure.map { PostgresDataSource.status(of: $0).state } ?? .loaded
+    let status = SourceStatus(state, diagnostics: liveQuery.diagnostics)
     switch change {
     case .unchanged:
-      show(.loaded)
+      show(state)
     case .replaced(let elements):
       contents.publish(elements, status: status)
     case .changed(let changeset, let inserted, let updated):
@@ -284,7 +301,11 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   }
 
   private func show(_ state: SourceStatus.State) {
-    let status = SourceStatus(state, diagnostics: liveQuery.diagnostics)
+    show(state, diagnostics: liveQuery.diagnostics)
+  }
+
+  private func show(_ state: SourceStatus.State, diagnostics: [SourceStatus.Diagnostic]) {
+    let status = SourceStatus(state, diagnostics: diagnostics)
     if contents.collection.status != status { contents.setStatus(status) }
   }
 

@@ -157,9 +157,6 @@ final class ServerMonitor: Sendable {
     case loss(PostgresError)
   }
 
-  /// The longest time to wait for the answer to a look.
-  private static let answerLimit = Duration.seconds(10)
-
   private static func watch(
     _ session: PostgresSession, _ monitor: @escaping @Sendable () -> ServerMonitor?,
     whenConnected: () -> Void
@@ -171,9 +168,10 @@ final class ServerMonitor: Sendable {
     // A standby server cannot listen.
     if !isStandby {
       try await session.run(
-        "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(), limit: answerLimit)
+        "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
+        limit: session.answerLimit)
     }
-    var known = try await ServerState.read(session, limit: answerLimit)
+    var known = try await ServerState.read(session)
     guard let started = monitor() else { return }
     started.state.withLock { state in
       state.canListen = !isStandby
@@ -196,7 +194,7 @@ final class ServerMonitor: Sendable {
         guard let interval = monitor()?.interval else { return }
         timer = clock.call(after: interval) { continuation.yield(.time) }
       case .time:
-        let now = try await ServerState.read(session, limit: answerLimit)
+        let now = try await ServerState.read(session)
         guard let monitor = monitor() else { return }
         if lastSafety.duration(to: clock.now) >= safety {
           lastSafety = clock.now
@@ -224,10 +222,8 @@ enum ServerState {
     THEN ' ' || pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text ELSE '' END
     """
 
-  static func read(
-    _ session: PostgresSession, limit: Duration?
-  ) async throws(PostgresError) -> String {
-    try await session.texts(sql, limit: limit).first?.first?.flatMap(\.self) ?? ""
+  static func read(_ session: PostgresSession) async throws(PostgresError) -> String {
+    try await session.texts(sql).first?.first?.flatMap(\.self) ?? ""
   }
 
   static func isStandby(_ session: PostgresSession) async throws(PostgresError) -> Bool {
@@ -236,12 +232,12 @@ enum ServerState {
 }
 
 extension PostgresSession {
-  /// Runs a statement of this module, and returns the texts of all values.
+  /// Runs a quick statement of this module, and returns the texts of all values.
   func texts(
-    _ sql: String, _ arguments: [PostgresValue] = [], limit: Duration? = nil
+    _ sql: String, _ arguments: [PostgresValue] = []
   ) async throws(PostgresError) -> [[String?]] {
-    let receiver = RowReceiver()
-    try await run(sql, arguments, receiver: receiver, limit: limit)
+    let receiver = RowReceiver(byteLimit: 64 << 20)
+    try await run(sql, arguments, receiver: receiver, limit: answerLimit)
     do {
       return try receiver.map { row in (0..<row.count).map { row.text(at: $0) } }
     } catch {
