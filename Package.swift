@@ -154,6 +154,7 @@ let package = Package(
       name: "TestHelper",
       dependencies: [
         "SwappableSQLite3", "Swappable", "Synchronizers", "SynchronizerStores", "TerminalViews",
+        "ObservableCollections", "PostgresSources", "DataSourceTesting",
       ],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
@@ -203,7 +204,7 @@ let package = Package(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestSupport",
+        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "RemoteSourcesTests",

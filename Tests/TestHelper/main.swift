@@ -5,6 +5,7 @@
 ///     TestHelper save PATH [KIND]   saves each line of the input as the file at PATH
 ///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
 ///     TestHelper patch PATH         overwrites bytes of the file at PATH
+///     TestHelper postgres CONNINFO SQL   observes a query of a PostgreSQL database
 ///     TestHelper todos PATH         runs the program of a guide
 ///     TestHelper screen [OPTION]    shows keys and signals in the terminal
 ///     TestHelper closed             uses a screen after it is closed
@@ -14,6 +15,7 @@ let subcommands: [String: ([String]) -> Int32] = [
   "job": runJobCommand,
   "keep": runKeepCommand,
   "patch": runPatchCommand,
+  "postgres": runPostgresCommand,
   "save": runSaveCommand,
   "screen": runScreenCommand,
   "sql": runSQLCommand,
