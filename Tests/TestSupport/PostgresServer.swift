@@ -135,7 +135,7 @@ package final class PostgresServer: @unchecked Sendable {
     autovacuum_naptime = 10min
     $configuration
     END
-    [ -n "$primary" ] || sed -i.old -e '1i local all guarded scram-sha-256' "$dir/data/pg_hba.conf"
+    [ -n "$primary" ] || sed -i.old -e '1i local all +guarded scram-sha-256' "$dir/data/pg_hba.conf"
     start
     while read -r command mode; do
       case $command in

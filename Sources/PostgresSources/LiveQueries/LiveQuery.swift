@@ -9,19 +9,39 @@ struct LiveQueryError: Error {
   var retryInterval: Duration?
 }
 
-/// The reason for a read.
-enum ReadRequest: Sendable, Comparable {
+/// The reason for a read, from weak to strong.
+enum ReadRequest: Int, Sendable, Comparable {
   /// Something was written.
   case change
-  /// Read the whole result, also if nothing is known to have changed.
+  /// The connection was lost, and is there again.
+  case reconnection
+  /// Changes may have been missed, for example because their writer bypasses the triggers.
+  case verification
+  /// Nothing is known.
   case everything
+
+  static func < (left: ReadRequest, right: ReadRequest) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// Reads the changes of a query's result.
 ///
 /// One task at a time uses it. While rows are mapped, and when a call returns, no transaction is open.
+///
+/// The state of the contents is a snapshot of the server. If triggers record all changes, a read takes the records that
+/// are visible now and were not visible in that snapshot, and then only the rows with those keys, all in one
+/// transaction. Nothing can be missing: the records are written by the transactions that they describe. If some records
+/// may be gone (another epoch, or records removed because of their age), the whole result is read.
 final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   // Sendable: one task at a time uses it.
+
+  /// The contents at the last read.
+  private struct Held: Sendable {
+    /// The state of the database, as `ServerState` reads it.
+    var state: String
+    /// The snapshot, and the epoch of the records, if records exist.
+    var snapshot: String?
+    var epoch: String?
+  }
 
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
   private(set) var counts = (looks: 0, all: 0, keyed: 0)
@@ -29,10 +49,14 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let pool: PostgresPool
   private let query: PostgresQuery
   private let map: @Sendable (PostgresRow) throws -> Element
+  private var analysis: QueryAnalysis?
+  /// The plan for which `keyed` was filled, or `nil` if `refetch` maintains the result.
+  private var plan: KeyedPlan?
+  private var keyed = KeyedResult<Element>()
   private var refetch = FullRefetch<Element>()
-  /// The state of the database at the last read, or `nil` if the next read must read everything.
-  private var lastState: String?
-  private var lastError: PostgresError?
+  private var held: Held?
+  /// The state at the last read of the whole result.
+  private var lastFullState: String?
   private var backoff = ConnectionBackoff()
 
   init(
@@ -44,56 +68,267 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.map = map
   }
 
-  var diagnostics: [SourceStatus.Diagnostic] { [refetch.diagnostic].compactMap(\.self) }
+  /// A Boolean value that indicates whether nobody reports all changes.
+  var isPolled: Bool { analysis?.isPolled ?? true }
 
-  var mode: (String, reason: String) { ("refetch", "") }
+  var diagnostics: [SourceStatus.Diagnostic] {
+    (analysis?.diagnostics ?? [])
+      + [plan == nil ? refetch.diagnostic : keyed.diagnostic].compactMap(\.self)
+  }
+
+  /// The way in which the result is kept in step, and the reason.
+  var mode: (String, reason: String) {
+    guard let analysis else { return ("refetch", "The query was not read yet.") }
+    let explanation = PostgresQueryExplanation(analysis, plan: [])
+    return (explanation.mode.rawValue, explanation.reason)
+  }
 
   /// Reads the changes since the last call.
-  func update(_ request: ReadRequest) async throws(LiveQueryError) -> ResultChange<Element> {
+  ///
+  /// - Parameter shown: A closure that returns the current elements.
+  func update(
+    _ request: ReadRequest, _ shown: () -> Snapshot<Element>
+  ) async throws(LiveQueryError) -> ResultChange<Element> {
     do throws(PostgresError) {
-      return try await pool.withConnection { connection throws(PostgresError) in
+      let change = try await pool.withConnection { connection throws(PostgresError) in
         do throws(PostgresError) {
-          return try await self.read(connection, request)
+          return try await self.read(connection, request, shown)
         } catch {
+          if Task.isCancelled { throw error }
+          switch error.code {
           // The server may have closed a connection that was not in use. A new one tells.
-          guard error.code == .connectionLost, !Task.isCancelled else { throw error }
-          return try await self.read(connection, request)
+          case .connectionLost: return try await self.read(connection, request, shown)
+          // The schema has changed since the query was analyzed.
+          case .undefined, .other, .sql:
+            guard self.analysis != nil else { throw error }
+            self.analysis = nil
+            return try await self.read(connection, .everything, shown)
+          default: throw error
+          }
         }
       }
+      backoff.succeeded()
+      return change
     } catch {
       throw failure(error)
     }
   }
 
+  // MARK: Reading
+
+  /// The rows of a read, before they are mapped.
+  private enum Rows {
+    case unchanged
+    case all(ReadRows)
+    case keyed(KeyedReceiver)
+  }
+
   private func read(
-    _ connection: PostgresConnection, _ request: ReadRequest
+    _ connection: PostgresConnection, _ request: ReadRequest, _ shown: () -> Snapshot<Element>
   ) async throws(PostgresError) -> ResultChange<Element> {
-    var read: ReadRows?
-    var state = ""
+    if request > .change || analysis == nil { try await prepare(connection) }
+    guard let analysis else { preconditionFailure("a prepared query has an analysis") }
+    counts.looks += 1
+    var rows = Rows.unchanged
+    var now = Held(state: "")
     try await connection.withSnapshot { session throws(PostgresError) in
-      counts.looks += 1
-      state = try await ServerState.read(session, limit: nil)
-      if request == .change, state == lastState { return }
-      counts.all += 1
-      let receiver = RefetchReceiver(query: query, known: refetch.known)
-      try await session.run(query.sql, query.arguments, receiver: receiver)
-      guard let rows = receiver.rows else {
-        throw PostgresError(
-          .notAQuery, "the statement returns no rows", sql: query.sql, help: "use a SELECT")
+      let changes: Changes
+      (now, changes) = try await look(session, analysis)
+      switch choose(request, analysis, now, changes) {
+      case .nothing: break
+      case .all:
+        rows = try await readAll(session)
+        lastFullStateRead = now.state
+      case .keys(let keys): rows = try await readKeys(keys, session)
       }
-      read = rows
     }
-    guard let rows = read.take() else {
-      backoff.succeeded()
-      if let lastError { throw lastError }
-      return .unchanged
+    let change: ResultChange<Element>
+    switch rows {
+    case .unchanged: change = .unchanged
+    case .all(let rows): change = try refetch.apply(rows, map)
+    case .keyed(let receiver):
+      // The index comes back also if a row cannot be mapped.
+      let delta = receiver.finish()
+      keyed.index = receiver.takeIndex()
+      guard let delta else { throw .noRows(query) }
+      change = try keyed.apply(delta, shown, map)
     }
     // Store the state only after the rows were mapped. Until then, the known rows are older.
-    let change = try refetch.apply(rows, map)
-    lastState = state
-    lastError = nil
-    backoff.succeeded()
+    held = now
+    if let state = lastFullStateRead.take() { lastFullState = state }
     return change
+  }
+
+  private var lastFullStateRead: String?
+
+  /// Analyzes the query if that was not done, or if the schema has changed since.
+  private func prepare(_ connection: PostgresConnection) async throws(PostgresError) {
+    try await connection.withSession { session throws(PostgresError) in
+      let analyzer = QueryAnalyzer(query: query, session: session)
+      if let analysis, let signature = analysis.signature {
+        let oids = analysis.relations.map(\.oid)
+        if try await analyzer.signature(of: oids) == signature {
+          if analysis.isRecorded { await maintain(session) }
+          return
+        }
+      }
+      // Changes before the analysis may not be recorded, so everything is read after it.
+      let new = try await analyzer.analyze()
+      held = nil
+      lastFullState = nil
+      analysis = new
+      if new.isRecorded { await maintain(session) }
+      let newPlan = new.isRecorded ? try? new.keyed.get() : nil
+      guard newPlan != plan else { return }
+      plan = newPlan
+      keyed = KeyedResult()
+      refetch = FullRefetch()
+    }
+  }
+
+  /// Lets the server remove old records. If that is not possible, others do it, or the whole result is read.
+  private func maintain(_ session: PostgresSession) async {
+    _ = try? await session.texts("SELECT swappable.maintain()")
+  }
+
+  /// The changes since the contents that are held.
+  private enum Changes {
+    case unknown
+    case none
+    case keys([[String?]])
+    case many
+  }
+
+  private static var recordLimit: Int { 1000 }
+
+  /// Reads the state of the database and the records of changes.
+  private func look(
+    _ session: PostgresSession, _ analysis: QueryAnalysis
+  ) async throws(PostgresError) -> (Held, Changes) {
+    guard analysis.isRecorded else {
+      return (Held(state: try await ServerState.read(session, limit: nil)), .unknown)
+    }
+    let rows = try await session.texts(
+      """
+      SELECT (\(ServerState.sql)), pg_catalog.pg_current_snapshot(), s.tableoid || ' ' || s.epoch,
+        s.pruned < pg_catalog.pg_snapshot_xmin($1::pg_catalog.pg_snapshot), c.relation, c.keys
+      FROM (SELECT 1) AS one LEFT JOIN swappable.state s ON true
+      LEFT JOIN LATERAL (
+        SELECT c.relation, c.keys FROM swappable.change c
+        WHERE c.xid >= pg_catalog.pg_snapshot_xmin($1::pg_catalog.pg_snapshot)
+          AND NOT pg_catalog.pg_visible_in_snapshot(c.xid, $1::pg_catalog.pg_snapshot)
+          AND c.relation = ANY ($2::pg_catalog.oid[])
+        LIMIT \(Self.recordLimit + 1)
+      ) c ON true
+      """,
+      [
+        held?.snapshot.map { .text($0) } ?? .null,
+        .array(analysis.tableOIDs.map { .integer(Int64($0)) }),
+      ])
+    guard let first = rows.first else { throw .noRows(query) }
+    let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
+    guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
+      first[3] == "t"
+    else { return (now, .unknown) }
+    if first[4] == nil { return (now, .none) }
+    guard rows.count <= Self.recordLimit else { return (now, .many) }
+    var keys: Set<[String?]> = []
+    for row in rows {
+      guard let text = row[5], let recorded = Self.keys(inArray: text) else { return (now, .many) }
+      keys.formUnion(recorded)
+    }
+    return (now, .keys(Array(keys)))
+  }
+
+  /// Reads an array of keys, each of which is an array of texts.
+  private static func keys(inArray text: String) -> [[String?]]? {
+    var text = text
+    return text.withUTF8 { bytes in
+      var parser = ArrayParser(text: UnsafeRawBufferPointer(bytes), element: .text)
+      return parser.parse()?.map { key in
+        guard case .array(let parts) = key else { return [] }
+        return parts.map { if case .text(let text) = $0 { text } else { nil } }
+      }
+    }
+  }
+
+  private enum Choice {
+    case nothing
+    case all
+    case keys([[String?]])
+  }
+
+  /// Decides what to read.
+  private func choose(
+    _ request: ReadRequest, _ analysis: QueryAnalysis, _ now: Held, _ changes: Changes
+  ) -> Choice {
+    guard let held, request != .everything else { return .all }
+    if request == .verification, analysis.instability != nil || now.state != lastFullState {
+      return .all
+    }
+    switch changes {
+    case .unknown:
+      // After a reconnection, another server may have the same state by chance.
+      return request == .reconnection || now.state != held.state ? .all : .nothing
+    case .none: return .nothing
+    case .many: return .all
+    case .keys(let keys):
+      guard plan != nil, keys.count <= max(256, keyed.index.count / 16) else { return .all }
+      return .keys(keys)
+    }
+  }
+
+  private func readAll(_ session: PostgresSession) async throws(PostgresError) -> Rows {
+    counts.all += 1
+    guard let plan else {
+      let receiver = RefetchReceiver(query: query, known: refetch.known)
+      try await session.run(query.sql, query.arguments, receiver: receiver)
+      guard let rows = receiver.rows else { throw .noRows(query) }
+      return .all(rows)
+    }
+    return try await readKeyed(plan, nil, query.sql, query.arguments, session)
+  }
+
+  private func readKeys(
+    _ keys: [[String?]], _ session: PostgresSession
+  ) async throws(PostgresError) -> Rows {
+    guard let plan else { preconditionFailure("keys are read with a plan") }
+    counts.keyed += 1
+    let arguments = plan.keyPositions.indices.map { part in
+      PostgresValue.array(
+        Set(keys.map { $0.indices.contains(part) ? $0[part] : nil })
+          .map { $0.map { .text($0) } ?? .null })
+    }
+    return try await readKeyed(plan, keys, plan.sql, query.arguments + arguments, session)
+  }
+
+  private func readKeyed(
+    _ plan: KeyedPlan, _ keys: [[String?]]?, _ sql: String, _ arguments: [PostgresValue],
+    _ session: PostgresSession
+  ) async throws(PostgresError) -> Rows {
+    let receiver = KeyedReceiver(
+      query: query, plan: plan, index: keyed.takeIndex(), columns: keyed.columns, keys: keys)
+    do throws(PostgresError) {
+      try await session.run(sql, arguments, receiver: receiver)
+    } catch {
+      keyed.index = receiver.takeIndex()
+      throw error
+    }
+    return .keyed(receiver)
+  }
+
+  // MARK: Explanation and errors
+
+  /// Explains how the query is followed.
+  func explain() async throws(PostgresError) -> PostgresQueryExplanation {
+    try await pool.withConnection { connection throws(PostgresError) in
+      try await connection.withSession { session throws(PostgresError) in
+        let analysis = try await QueryAnalyzer(query: query, session: session).analyze()
+        let plan = try await session.texts("EXPLAIN " + query.sql, query.arguments)
+        return PostgresQueryExplanation(
+          analysis, plan: plan.compactMap { $0.first.flatMap(\.self) })
+      }
+    }
   }
 
   private func failure(_ error: PostgresError) -> LiveQueryError {
@@ -107,6 +342,13 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       return LiveQueryError(
         error: error, retryInterval: backoff.failed(random: .random(in: 0..<1)))
     }
+  }
+}
+
+extension PostgresError {
+  fileprivate static func noRows(_ query: PostgresQuery) -> PostgresError {
+    PostgresError(
+      .notAQuery, "the statement returns no rows", sql: query.sql, help: "use a SELECT")
   }
 }
 

@@ -45,6 +45,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     var isBurst = false
     var isRequested = false
     var reading: Task<Void, Never>?
+    var counts = (looks: 0, all: 0, keyed: 0)
   }
 
   private let contents: CollectionProperty<Element>
@@ -137,15 +138,28 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   /// If the server cannot be reached, the method returns after the status has changed.
   public func refresh() async {
     start()
-    state.withLock { $0.request = .everything }
+    state.withLock { $0.request = max($0.request, .verification) }
     await PostgresDataSource.read(.force) { self }
+  }
+
+  /// Returns how the source follows its database under the present schema, and why.
+  ///
+  /// - Throws: A ``PostgresError`` if the server cannot be reached, or if its schema does not fit the query.
+  public func explainQuery() async throws(PostgresError) -> PostgresQueryExplanation {
+    try await liveQuery.explain()
+  }
+
+  /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
+  package var readCounts: (looks: Int, all: Int, keyed: Int) {
+    state.withLock { $0.counts }
   }
 
   // MARK: Reading
 
   private func receive(_ event: ServerMonitor.Event) {
     switch event {
-    case .connected, .safety: requestRead(.everything)
+    case .connected: requestRead(.reconnection)
+    case .safety: requestRead(.verification)
     case .notified, .found: requestRead(.change)
     case .failed(let error): show(PostgresDataSource.status(of: error).state)
     }
@@ -188,19 +202,21 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     guard let gate = source()?.gate else { return }
     guard await gate.enter() else { return }
     defer { gate.leave() }
-    guard let (liveQuery, request) = source()?.begin(input) else { return }
+    guard let (liveQuery, collection, request) = source()?.begin(input) else { return }
     let start = LiveCollection<Element>.recordingTime
     let counts = liveQuery.counts
     let result: Result<ResultChange<Element>, LiveQueryError>
     do throws(LiveQueryError) {
-      result = .success(try await liveQuery.update(request))
+      result = .success(try await liveQuery.update(request) { collection.snapshot })
     } catch {
       result = .failure(error)
     }
     source()?.finish(result, since: start, counts)
   }
 
-  private func begin(_ input: WorkSchedule.Input) -> (LiveQuery<Element>, ReadRequest)? {
+  private func begin(
+    _ input: WorkSchedule.Input
+  ) -> (LiveQuery<Element>, LiveCollection<Element>, ReadRequest)? {
     let now = pool.monitor.clock.now
     // Begin first: a request from here on leads to another read.
     return state.withLock { state in
@@ -209,7 +225,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
         state.request = .change
         state.isRequested = false
       }
-      return (liveQuery, state.request)
+      return (liveQuery, contents.collection, state.request)
     }
   }
 
@@ -218,6 +234,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     _ counts: (looks: Int, all: Int, keyed: Int)
   ) {
     var retryInterval: Duration?
+    let newCounts = liveQuery.counts
+    state.withLock { $0.counts = newCounts }
     switch result {
     case .success(let change):
       record(change, since: start, counts)
@@ -227,11 +245,14 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       if error.error.code != .canceled { show(PostgresDataSource.status(of: error.error).state) }
       retryInterval = error.retryInterval
     }
+    if let number = state.withLock({ $0.number }) {
+      pool.monitor.setNeedsPolling(liveQuery.isPolled, of: number)
+    }
     let ended = pool.monitor.clock.now
     state.withLock { state in
       state.isBurst = false
       // The changes of a read that is repeated stay unread.
-      if retryInterval != nil { state.request = .everything }
+      if retryInterval != nil { state.request = max(state.request, .reconnection) }
       handle(.finished(repeatAfter: retryInterval), at: ended, &state)
     }
   }

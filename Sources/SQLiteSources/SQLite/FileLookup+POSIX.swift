@@ -53,16 +53,6 @@ func areEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) -> Bo
   strcmp(left, right) == 0
 }
 
-/// Compares bytes as unsigned numbers, and returns a number below, equal to or above 0.
-func compareBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
-  Int(memcmp(left, right, count))
-}
-
-/// Returns a Boolean value that indicates whether bytes contain a byte.
-func contains(_ byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Bool {
-  bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
-}
-
 /// Returns the address of a C function, if the libraries of this process contain it.
 func addressOfFunction(_ name: String) -> UnsafeMutableRawPointer? {
   // The handle of the program itself includes all linked libraries and needs no closing.

@@ -1,0 +1,286 @@
+/// A plan for reading only the rows of a result that have changed keys, and for placing them.
+///
+/// It exists if each row of the result is one row of one table, and contains its primary key. Two things must be
+/// computed here as the server does: whether a key is in the result (the server itself runs the query for a few keys),
+/// and the place of a row (from the values that order it).
+struct KeyedPlan: Sendable, Equatable {
+  /// A column of the result that orders its rows.
+  struct Order: Sendable, Equatable {
+    /// The values of a type, which this module orders as the server does.
+    enum Kind: Sendable, Equatable {
+      /// Integers, and `oid`.
+      case integer
+      /// `real` and `double precision`.
+      case floatingPoint
+      case numeric
+      /// Values whose texts are ordered by their bytes: `uuid`, `boolean`, `bytea`, and texts of the collation "C".
+      case bytes
+      /// `date`, `timestamp` and `timestamp with time zone`.
+      case time
+    }
+
+    var position: Int
+    var kind: Kind
+    var isDescending = false
+    var hasNullsFirst = false
+  }
+
+  /// The columns of the result that contain the primary key, in its order.
+  var keyPositions: [Int]
+  /// The columns that order the rows. The primary key comes last, so no two rows are equal.
+  var orders: [Order]
+  /// The query for some keys. The arguments for the keys follow those of the query: an array for each column.
+  var sql: String
+
+  /// A Boolean value that indicates whether the server may return equal rows in any order.
+  var hasTies: Bool
+}
+
+extension KeyedPlan {
+  private typealias Reason = QueryAnalysis.Reason
+
+  /// The nodes of expressions whose value depends only on the row.
+  private static let knownNodes: Set<String> = [
+    "QUERY", "RTE", "RANGETBLENTRY", "RTEPERMISSIONINFO", "ALIAS", "TARGETENTRY", "VAR", "CONST",
+    "OPEXPR", "BOOLEXPR", "NULLTEST", "BOOLEANTEST", "FUNCEXPR", "FROMEXPR", "RANGETBLREF",
+    "SORTGROUPCLAUSE", "RELABELTYPE", "SCALARARRAYOPEXPR", "CASE", "CASEEXPR", "WHEN", "CASEWHEN",
+    "CASETESTEXPR", "COALESCE", "COALESCEEXPR", "ARRAY", "ARRAYEXPR", "DISTINCTEXPR", "NULLIFEXPR",
+    "MINMAX", "MINMAXEXPR", "COLLATE", "COLLATEEXPR",
+  ]
+
+  /// Makes the plan of a query, or finds the reason why there is none.
+  static func make(
+    tree: NodeTree?, columns: PostgresColumns?, unstable: String?, _ analysis: QueryAnalysis,
+    _ query: PostgresQuery, _ session: PostgresSession
+  ) async throws(PostgresError) -> Result<KeyedPlan, QueryAnalysis.Reason> {
+    func no(_ sentence: String, _ suggestion: String) -> Result<KeyedPlan, QueryAnalysis.Reason> {
+      .failure(.init(sentence: sentence, suggestion: suggestion))
+    }
+    guard let tree = tree?.elements.first, tree.name == "QUERY", let columns else {
+      return no("The server's tree of the query is not known here.", "Report the server's version.")
+    }
+    for (field, name) in [
+      ("hasAggs", "an aggregate"), ("hasWindowFuncs", "a window function"),
+      ("hasTargetSRFs", "a function that returns several rows"), ("hasSubLinks", "a subquery"),
+      ("hasDistinctOn", "DISTINCT"), ("hasModifyingCTE", "WITH"),
+    ] where tree.word(field) != "false" {
+      return no("The query has \(name).", "Select rows of one table without it.")
+    }
+    for (field, name) in [
+      ("cteList", "WITH"), ("groupClause", "GROUP BY"), ("groupingSets", "GROUP BY"),
+      ("havingQual", "HAVING"), ("windowClause", "a window"), ("distinctClause", "DISTINCT"),
+      ("limitCount", "LIMIT"), ("limitOffset", "OFFSET"), ("setOperations", "UNION"),
+    ] where tree[field] != nil {
+      return no("The query has \(name).", "Select rows of one table without it.")
+    }
+    guard let from = tree["jointree"]?["fromlist"]?.elements, from.count == 1,
+      from[0].name == "RANGETBLREF", let index = from[0].number("rtindex"),
+      let entries = tree["rtable"]?.elements, entries.indices.contains(index - 1),
+      entries[index - 1].number("rtekind") == 0, let table = entries[index - 1].number("relid")
+    else {
+      return no(
+        "The query does not read exactly one table.", "Combine the rows of several sources here.")
+    }
+    guard let relation = analysis.relations.first(where: { Int($0.oid) == table }),
+      relation.kind == "r" || relation.kind == "p"
+    else { return no("The query reads a view.", "Select from the table of the view.") }
+    if relation.kind == "r", analysis.relations.count > 1 {
+      return no("The table has children.", "Use a partitioned table.")
+    }
+    if entries[index - 1]["tablesample"] != nil {
+      return no("The query reads a sample.", "Read all rows.")
+    }
+    if let unstable { return no(unstable, "Pass the value as an argument.") }
+    var unknown: String?
+    tree.forEachNode { node in
+      if let name = node.name, !knownNodes.contains(name) { unknown = name }
+    }
+    if let unknown {
+      return no(
+        "The query has an expression that may depend on more than the row (\(unknown)).",
+        "Select plain columns, and compute the rest here.")
+    }
+    return try await make(tree, table: table, index, columns, query, session)
+  }
+
+  private static func make(
+    _ tree: NodeTree, table: Int, _ index: Int, _ columns: PostgresColumns,
+    _ query: PostgresQuery, _ session: PostgresSession
+  ) async throws(PostgresError) -> Result<KeyedPlan, QueryAnalysis.Reason> {
+    let key = try await session.texts(
+      """
+      SELECT a.attnum, a.attname, pg_catalog.format_type(a.atttypid, NULL), a.atttypid,
+        t.oid = ANY ('\(ChangeTriggers.keyTypes)'::pg_catalog.oid[]) OR t.typtype = 'e'
+      FROM pg_catalog.pg_index i
+      CROSS JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[])
+        WITH ORDINALITY AS k(number, position)
+      JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+      JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+      WHERE i.indrelid = $1::pg_catalog.oid AND i.indisprimary AND k.position <= i.indnkeyatts
+      ORDER BY k.position
+      """, [.integer(Int64(table))])
+    if key.isEmpty {
+      return .failure(
+        .init(sentence: "The table has no primary key.", suggestion: "Add a primary key."))
+    }
+    let allTargets = tree["targetList"]?.elements ?? []
+    let targets = allTargets.filter { $0.word("resjunk") == "false" }
+    guard targets.count == columns.names.count else {
+      return .failure(
+        .init(sentence: "The columns of the result are not known.", suggestion: "Name them."))
+    }
+    /// The position of a plain column of the table in the result.
+    func position(of number: Int) -> Int? {
+      targets.firstIndex { target in
+        guard let variable = target["expr"], variable.name == "VAR" else { return false }
+        return variable.number("varno") == index && variable.number("varattno") == number
+          && variable.number("varlevelsup") == 0
+      }
+    }
+    var keyPositions: [Int] = []
+    var conditions: [String] = []
+    for (offset, row) in key.enumerated() {
+      guard let number = row[0].flatMap({ Int($0) }), let name = row[1], let type = row[2],
+        row[4] == "t"
+      else {
+        return .failure(
+          .init(
+            sentence: "The type of the primary key is not supported.",
+            suggestion: "Use integers, uuid, numeric, text or an enumeration."))
+      }
+      guard let position = position(of: number) else {
+        return .failure(
+          .init(
+            sentence: "The result does not contain the primary key (\(name)).",
+            suggestion: "Select it."))
+      }
+      let column = columns.names[position]
+      guard columns.names.count(where: { $0 == column }) == 1 else {
+        return .failure(
+          .init(
+            sentence: "Two columns have the name \(column).", suggestion: "Rename one with AS."))
+      }
+      keyPositions.append(position)
+      let argument = query.arguments.count + offset + 1
+      // Rows of other combinations may be read, too. They are what they are.
+      conditions.append(
+        "swappable_q.\(PostgresText.quoted(column)) = ANY ($\(argument)::\(type)[])")
+    }
+    let orders: [Order]
+    switch try await sortOrders(tree, allTargets, position(of:), columns, session) {
+    case .failure(let reason): return .failure(reason)
+    case .success(let found): orders = found
+    }
+    let missing = keyPositions.filter { position in !orders.contains { $0.position == position } }
+    let rest = missing.map { position in
+      Order(position: position, kind: kind(of: columns.types[position], isBytewise: true) ?? .bytes)
+    }
+    return .success(
+      KeyedPlan(
+        keyPositions: keyPositions, orders: orders + rest,
+        sql: "SELECT * FROM (\(query.sql)\n) AS swappable_q WHERE "
+          + conditions.joined(separator: " AND "),
+        hasTies: !missing.isEmpty))
+  }
+
+  /// Returns the columns of ORDER BY.
+  private static func sortOrders(
+    _ tree: NodeTree, _ targets: [NodeTree], _ columnPosition: (Int) -> Int?,
+    _ columns: PostgresColumns, _ session: PostgresSession
+  ) async throws(PostgresError) -> Result<[Order], QueryAnalysis.Reason> {
+    /// The position of an ordering value in the result. `x COLLATE "C"` has the value of `x`.
+    func position(of index: Int) -> Int? {
+      // Hidden values follow the columns of the result.
+      if index < columns.names.count { return index }
+      guard let hidden = targets[index]["expr"], hidden.name?.hasPrefix("COLLATE") == true else {
+        return nil
+      }
+      return hidden["arg"]?.number("varattno").flatMap(columnPosition)
+    }
+    var orders: [Order] = []
+    for clause in tree["sortClause"]?.elements ?? [] {
+      guard let reference = clause.number("tleSortGroupRef"),
+        let operation = clause.number("sortop"),
+        let index = targets.firstIndex(where: { $0.number("ressortgroupref") == reference }),
+        let position = position(of: index)
+      else {
+        return .failure(
+          .init(
+            sentence: "A value that orders the rows is not in the result.",
+            suggestion: "Select it, too."))
+      }
+      // The operator is the first or the last strategy of a B-tree, for ascending or descending order.
+      let strategy = try await session.texts(
+        """
+        SELECT a.amopstrategy FROM pg_catalog.pg_amop a
+        JOIN pg_catalog.pg_am m ON m.oid = a.amopmethod AND m.amname = 'btree'
+        JOIN pg_catalog.pg_opclass c ON c.opcfamily = a.amopfamily AND c.opcdefault
+        WHERE a.amopopr = $1::pg_catalog.oid AND a.amopstrategy IN (1, 5)
+        LIMIT 1
+        """, [.integer(Int64(operation))]
+      ).first?.first?.flatMap(\.self)
+      let collation = collation(of: targets[index]["expr"])
+      let isBytewise = try await isBytewise(collation, session)
+      guard let strategy, let kind = kind(of: columns.types[position], isBytewise: isBytewise)
+      else {
+        return .failure(
+          .init(
+            sentence: "The order of column \(columns.names[position]) depends on a collation or an "
+              + "operator of the server.",
+            suggestion:
+              "Order by \(PostgresText.quoted(columns.names[position])) COLLATE \"C\", or by "
+              + "numbers or times."))
+      }
+      orders.append(
+        Order(
+          position: position, kind: kind, isDescending: strategy == "5",
+          hasNullsFirst: clause.word("nulls_first") == "true"))
+    }
+    return .success(orders)
+  }
+
+  private static func kind(of type: PostgresType, isBytewise: Bool) -> Order.Kind? {
+    switch type {
+    case .smallint, .integer, .bigint, .oid: .integer
+    case .real, .double: .floatingPoint
+    case .numeric: .numeric
+    case .uuid, .boolean, .bytes: .bytes
+    case .date, .timestamp, .timestampWithTimeZone: .time
+    // The texts of char(n) are compared without the spaces at their end.
+    case .text, PostgresType(rawValue: 1043): isBytewise ? .bytes : nil
+    default: nil
+    }
+  }
+
+  private static func collation(of expression: NodeTree?) -> Int {
+    guard let expression else { return 0 }
+    for field in [
+      "varcollid", "constcollid", "resultcollid", "funccollid", "opcollid", "casecollid",
+      "coalescecollid", "collOid", "minmaxcollid",
+    ] {
+      if let number = expression.number(field) { return number }
+    }
+    return 0
+  }
+
+  /// Returns a Boolean value that indicates whether a collation orders texts by their bytes.
+  private static func isBytewise(
+    _ collation: Int, _ session: PostgresSession
+  ) async throws(PostgresError) -> Bool {
+    if collation == 950 || collation == 951 { return true }
+    if collation == 0 { return false }
+    // For UTF-8, the order of code points is the order of bytes.
+    let rows = try await session.texts(
+      """
+      SELECT CASE WHEN c.collprovider = 'd' THEN d.datcollate ELSE c.collcollate END,
+        CASE WHEN c.collprovider = 'd'
+        THEN pg_catalog.to_jsonb(d) ->> 'datlocprovider' ELSE c.collprovider::pg_catalog.text END
+      FROM pg_catalog.pg_collation c
+      JOIN pg_catalog.pg_database d ON d.datname = pg_catalog.current_database()
+      WHERE c.oid = $1::pg_catalog.oid
+      """, [.integer(Int64(collation))])
+    guard let row = rows.first, let name = row[0] else { return false }
+    guard row[1] == nil || row[1] == "c" || row[1] == "b" else { return false }
+    return ["C", "POSIX", "C.UTF-8", "C.utf8", "C.UTF8"].contains(name)
+  }
+}

@@ -1,0 +1,109 @@
+import ObservableCollections
+
+/// An explanation of how a data source follows its database.
+///
+///     print(try await tasks.explainQuery())
+///     // keyed: Triggers record the keys of changed rows, and only these rows are read. Reads item. …
+public struct PostgresQueryExplanation: Sendable, Hashable {
+  /// The way in which the result is kept up to date.
+  public enum Mode: String, Sendable, Hashable {
+    /// Only rows whose keys were written are read and moved.
+    case keyed
+    /// The whole query runs again after each change. Only changed rows are mapped.
+    case refetch
+  }
+
+  /// The way in which changes become known.
+  public enum Wakeup: String, Sendable, Hashable {
+    /// Triggers on all tables notify of each commit.
+    case notification
+    /// The source looks for new transactions at an interval.
+    case polling
+  }
+
+  /// The way in which the result is kept up to date.
+  public let mode: Mode
+
+  /// The way in which changes become known.
+  public let wakeup: Wakeup
+
+  /// The reasons for the mode and the wakeup, as sentences.
+  public let reason: String
+
+  /// An instruction that would make the source faster, or `nil`.
+  public let suggestion: String?
+
+  /// The tables and views that the query reads, sorted.
+  public let relations: [String]
+
+  /// The server's plan for a read of the whole result, line by line.
+  public let plan: [String]
+
+  init(_ analysis: QueryAnalysis, plan: [String]) {
+    self.plan = plan
+    relations = analysis.relations.map(\.name).sorted()
+    var sentences: [String] = []
+    var suggestions: [String] = []
+    switch analysis.following {
+    case .polling(let reason, let suggestion):
+      (mode, wakeup) = (.refetch, .polling)
+      sentences = [reason, "The source looks for new transactions at an interval."]
+      suggestions = [suggestion]
+    case .notifications(let records):
+      wakeup = .notification
+      if records, case .success(let plan) = analysis.keyed {
+        mode = .keyed
+        sentences = ["Triggers record the keys of changed rows, and only these rows are read."]
+        if plan.hasTies {
+          sentences.append("The primary key orders rows that ORDER BY leaves in no order.")
+        }
+      } else {
+        mode = .refetch
+        sentences = ["Triggers notify of changes, and the whole result is read after each."]
+        if !records {
+          sentences.append("The changed keys are not recorded, or this role may not read them.")
+          suggestions = ["Run installChangeTriggers with recordsKeys and this role as a reader."]
+        }
+      }
+    }
+    if mode == .refetch, case .failure(let reason) = analysis.keyed {
+      sentences.append(reason.sentence)
+      suggestions.append(reason.suggestion)
+    }
+    if let instability = analysis.instability, !sentences.contains(instability) {
+      sentences.append(instability)
+    }
+    reason = sentences.joined(separator: " ")
+    suggestion = suggestions.isEmpty ? nil : suggestions.joined(separator: " ")
+  }
+}
+
+extension PostgresQueryExplanation: CustomStringConvertible {
+  /// The mode, the reasons, the tables and the plan, on one line.
+  public var description: String {
+    (["\(mode), \(wakeup): \(reason)", suggestion, "Reads \(relations.joined(separator: ", "))."]
+      .compactMap(\.self) + plan).joined(separator: " ")
+  }
+}
+
+extension QueryAnalysis {
+  /// Remarks for the status of a data source.
+  var diagnostics: [SourceStatus.Diagnostic] {
+    var found: [SourceStatus.Diagnostic] = []
+    if case .polling(let reason, let suggestion) = following {
+      found.append(
+        SourceStatus.Diagnostic(
+          code: "polling",
+          message: "\(reason) The source looks for new transactions at an interval. \(suggestion)"))
+    }
+    if case .failure(let reason) = keyed {
+      found.append(
+        SourceStatus.Diagnostic(
+          code: "not-keyed", message: "\(reason.sentence) \(reason.suggestion)"))
+    }
+    if let instability, !found.contains(where: { $0.message.hasPrefix(instability) }) {
+      found.append(SourceStatus.Diagnostic(code: "unstable", message: instability))
+    }
+    return found
+  }
+}

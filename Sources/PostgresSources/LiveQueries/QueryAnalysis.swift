@@ -1,0 +1,357 @@
+/// The knowledge about a query that decides how a data source follows its database.
+struct QueryAnalysis: Sendable {
+  /// A relation that the query reads, directly or through views, partitions and children.
+  struct Relation: Sendable {
+    var oid: UInt32
+    var name: String
+    /// The kind as in `pg_class.relkind`.
+    var kind: String
+    var triggers = Triggers.none
+  }
+
+  /// The change triggers of a table.
+  enum Triggers: Sendable {
+    case none
+    /// They wake up data sources.
+    case notify
+    /// They also record the changed keys.
+    case record
+  }
+
+  /// The way in which changes become known.
+  enum Following: Sendable {
+    /// Triggers notify of each change, and `records` tells whether they record what has changed.
+    case notifications(records: Bool)
+    /// Nobody reports all changes.
+    case polling(reason: String, suggestion: String)
+  }
+
+  var relations: [Relation] = []
+  var following: Following
+  /// The plan for reading only rows with changed keys, or the reason why there is none.
+  var keyed: Result<KeyedPlan, Reason>
+  /// A reason why the result can change although nothing was written, or `nil`.
+  var instability: String?
+  /// The state of the catalog on which the analysis depends.
+  var signature: String?
+
+  /// A reason why a query is read as a whole after each change.
+  struct Reason: Error, Sendable {
+    var sentence: String
+    var suggestion: String
+  }
+
+  /// The relations whose changes are recorded under their identifiers.
+  var tableOIDs: [UInt32] { relations.filter { $0.kind == "r" || $0.kind == "p" }.map(\.oid) }
+
+  var isRecorded: Bool {
+    if case .notifications(records: true) = following { true } else { false }
+  }
+
+  var isPolled: Bool {
+    if case .polling = following { true } else { false }
+  }
+}
+
+/// Asks the server which tables a query reads, and how.
+///
+/// The server tells it for a view. The analyzer therefore creates a temporary view in a transaction, looks at the
+/// server's own tree of the query, and rolls back. Nothing remains. A role that may not create temporary objects gets
+/// the tables from the plan of the query.
+struct QueryAnalyzer {
+  let query: PostgresQuery
+  let session: PostgresSession
+
+  /// Analyzes the query.
+  ///
+  /// - Throws: A ``PostgresError`` if the query is wrong.
+  func analyze() async throws(PostgresError) -> QueryAnalysis {
+    let description = DescriptionReceiver()
+    try await session.describe(query.sql, receiver: description)
+    if let columns = description.columns, let error = query.error(of: columns) { throw error }
+    if try await ServerState.isStandby(session) {
+      return .polled(
+        "The server is a standby server, which sends no notifications.",
+        "Connect to the primary server.", keyed: "The server is a standby server.")
+    }
+    do throws(PostgresError) {
+      return try await analyzeView(description)
+    } catch {
+      if error.endsConnection || error.code == .canceled { throw error }
+      // The view could not be created, for example without the privilege. The plan tells less.
+      return try await analyzePlan()
+    }
+  }
+
+  // MARK: The view
+
+  private func analyzeView(
+    _ description: DescriptionReceiver
+  ) async throws(PostgresError) -> QueryAnalysis {
+    let types = try await typeNames(description.argumentTypes)
+    let columns = (description.columns?.names ?? []).indices.map { "c\($0)" }
+    try await session.run("BEGIN READ WRITE", receiver: ResultReceiver())
+    let result: Result<QueryAnalysis, PostgresError>
+    do throws(PostgresError) {
+      try await session.run(
+        "CREATE TEMPORARY VIEW swappable_query (\(columns.joined(separator: ", "))) AS "
+          + PostgresText.withoutArguments(query.sql, types: types), receiver: ResultReceiver())
+      result = .success(try await readView(description))
+    } catch {
+      result = .failure(error)
+    }
+    // The rollback must also run if the task was canceled.
+    await Task { [session] in
+      _ = try? await session.run("ROLLBACK", receiver: ResultReceiver())
+    }.value
+    return try result.get()
+  }
+
+  private func typeNames(_ types: [PostgresType]) async throws(PostgresError) -> [String] {
+    if types.isEmpty { return [] }
+    return try await session.texts(
+      """
+      SELECT pg_catalog.format_type(t.oid, NULL)
+      FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS t(oid, position)
+      ORDER BY t.position
+      """, [.array(types.map { .integer(Int64($0.rawValue)) })]
+    ).map { $0[0] ?? "text" }
+  }
+
+  /// The relations of the temporary view: their identifiers, and the trees of the views among them.
+  private static let viewSQL = """
+    WITH RECURSIVE used(oid) AS (
+      SELECT 'pg_temp.swappable_query'::pg_catalog.regclass::pg_catalog.oid
+      UNION
+      SELECT x.oid FROM used u CROSS JOIN LATERAL (
+        SELECT d.refobjid FROM pg_catalog.pg_rewrite r
+        JOIN pg_catalog.pg_depend d ON d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass
+          AND d.objid = r.oid AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+        WHERE r.ev_class = u.oid AND r.rulename = '_RETURN'
+        UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = u.oid
+      ) AS x(oid)
+    )
+    SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity, r.ev_action,
+      c.oid = 'pg_temp.swappable_query'::pg_catalog.regclass
+    FROM used u JOIN pg_catalog.pg_class c ON c.oid = u.oid
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_catalog.pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'
+      AND c.relkind = 'v'
+    ORDER BY c.oid
+    """
+
+  private func readView(
+    _ description: DescriptionReceiver
+  ) async throws(PostgresError) -> QueryAnalysis {
+    var relations: [QueryAnalysis.Relation] = []
+    var functions: Set<Int> = []
+    var hasCatalogs = false
+    var hasTimeFunctions = false
+    var hasRowSecurity = false
+    var tree: NodeTree?
+    for row in try await session.texts(Self.viewSQL) {
+      guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2],
+        let kind = row[3]
+      else { continue }
+      if let action = row[5], let action = NodeTree(action) {
+        action.forEachNode { node in
+          for field in ["funcid", "opfuncid", "aggfnoid", "winfnoid"] {
+            if let number = node.number(field), number > 0 { functions.insert(number) }
+          }
+          if node.name == "SQLVALUEFUNCTION" { hasTimeFunctions = true }
+          if node.number("rtekind") == 0, let relation = node.number("relid"), relation < 16384 {
+            hasCatalogs = true
+          }
+        }
+        if row[6] == "t" { tree = action }
+      }
+      if row[6] == "t" { continue }
+      if row[4] == "t" { hasRowSecurity = true }
+      relations.append(
+        QueryAnalysis.Relation(
+          oid: oid, name: schema == "public" ? name : "\(schema).\(name)", kind: kind))
+    }
+    let found = try await inspect(functions)
+    var analysis = QueryAnalysis(
+      relations: relations, following: .notifications(records: true),
+      keyed: .failure(.init(sentence: "", suggestion: "")))
+    try await addTriggers(to: &analysis)
+    if let function = found.opaque {
+      analysis.following = .polling(
+        reason: "The function \(function) may read any table.",
+        suggestion: "Declare it IMMUTABLE if it reads no table, or write its query here.")
+    } else if hasRowSecurity {
+      analysis.following = .polling(
+        reason: "A table has row security, whose policies may read any table.",
+        suggestion: "Connect as a role with BYPASSRLS, and filter in the query.")
+    } else if hasCatalogs {
+      analysis.following = .polling(
+        reason: "The query reads a catalog of the server, which cannot have triggers.",
+        suggestion: "Read tables only.")
+    }
+    if hasTimeFunctions || found.unstable != nil {
+      let name = found.unstable.map { "The function \($0)" } ?? "A function of the time or session"
+      analysis.instability = "\(name) may return another value although nothing was written."
+    }
+    if relations.contains(where: { $0.kind == "f" }) {
+      analysis.instability = "A foreign table can change without a commit on this server."
+    }
+    analysis.keyed = try await KeyedPlan.make(
+      tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
+      query, session)
+    analysis.signature = try await signature(of: relations.map(\.oid))
+    return analysis
+  }
+
+  /// Finds the functions that are not immutable.
+  private func inspect(
+    _ functions: Set<Int>
+  ) async throws(PostgresError) -> (opaque: String?, unstable: String?) {
+    if functions.isEmpty { return (nil, nil) }
+    let rows = try await session.texts(
+      """
+      SELECT p.oid, p.proname FROM pg_catalog.pg_proc p
+      WHERE p.oid = ANY ($1::pg_catalog.oid[]) AND p.provolatile <> 'i' ORDER BY p.oid DESC
+      """, [.array(functions.sorted().map { .integer(Int64($0)) })])
+    let names = rows.map { (oid: $0[0].flatMap { Int($0) } ?? 0, name: $0[1] ?? "") }
+    return (names.first { $0.oid >= 16384 }?.name, names.first?.name)
+  }
+
+  // MARK: The plan
+
+  private func analyzePlan() async throws(PostgresError) -> QueryAnalysis {
+    let rows = try await session.texts(
+      "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments)
+    let plan = rows.compactMap { $0.first.flatMap(\.self) }.joined(separator: "\n")
+    let names = Self.relationNames(inPlan: plan)
+    var analysis = QueryAnalysis(
+      following: .notifications(records: true),
+      keyed: .failure(
+        .init(
+          sentence: "The role may not create the temporary view that shows the query's structure.",
+          suggestion: "Grant TEMPORARY on the database.")))
+    let found = try await session.texts(
+      """
+      SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity
+      FROM ROWS FROM (
+        pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[])
+      ) AS u(schema, name)
+      JOIN pg_catalog.pg_namespace n ON n.nspname = u.schema
+      JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = u.name
+      """, [.array(names.map { .text($0.schema) }), .array(names.map { .text($0.name) })])
+    for row in found {
+      guard let oid = row[0].flatMap({ UInt32($0) }) else { continue }
+      analysis.relations.append(
+        .init(oid: oid, name: "\(row[1] ?? "").\(row[2] ?? "")", kind: row[3] ?? ""))
+    }
+    try await addTriggers(to: &analysis)
+    // The plan shows neither functions that read tables nor pruned partitions.
+    analysis.following = .polling(
+      reason: "Only the plan tells which tables the query reads, and it does not show all of them.",
+      suggestion: "Grant TEMPORARY on the database to the role.")
+    analysis.instability = "The plan does not show all functions."
+    analysis.signature = try await signature(of: analysis.relations.map(\.oid))
+    return analysis
+  }
+
+  /// Returns the relations that a plan in JSON names.
+  static func relationNames(inPlan plan: String) -> [(schema: String, name: String)] {
+    func value(_ line: Substring, _ key: String) -> String? {
+      guard let range = line.firstRange(of: "\"\(key)\": \"") else { return nil }
+      var text = line[range.upperBound...]
+      if text.hasSuffix(",") { text = text.dropLast() }
+      return text.hasSuffix("\"") ? String(text.dropLast()) : nil
+    }
+    var names: [(schema: String, name: String)] = []
+    var relation: String?
+    for line in plan.split(separator: "\n") {
+      if let name = value(line, "Relation Name") { relation = name }
+      if let schema = value(line, "Schema"), let name = relation.take() {
+        names.append((schema, name))
+      }
+    }
+    return names
+  }
+
+  // MARK: Triggers and the catalog
+
+  /// Finds the enabled change triggers of the tables, and whether this role may read the records.
+  private func addTriggers(to analysis: inout QueryAnalysis) async throws(PostgresError) {
+    let oids = PostgresValue.array(analysis.relations.map { .integer(Int64($0.oid)) })
+    let rows = try await session.texts(
+      """
+      SELECT t.tgrelid,
+        pg_catalog.count(*) FILTER (WHERE t.tgname LIKE 'swappable\\_%'
+          AND t.tgname <> 'swappable_notify'),
+        pg_catalog.count(*) FILTER (WHERE t.tgname = 'swappable_notify')
+      FROM pg_catalog.pg_trigger t
+      JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+      JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'swappable'
+      WHERE t.tgrelid = ANY ($1::pg_catalog.oid[]) AND t.tgenabled IN ('O', 'A')
+      GROUP BY t.tgrelid
+      """, [oids])
+    for row in rows {
+      guard let oid = row[0].flatMap({ UInt32($0) }),
+        let index = analysis.relations.firstIndex(where: { $0.oid == oid })
+      else { continue }
+      let isRecorded = row[1] == "\(ChangeTriggers.recordingTriggers.count)"
+      analysis.relations[index].triggers =
+        isRecorded ? .record : row[2] == "1" ? .notify : .none
+    }
+    let stored = analysis.relations.filter { $0.kind != "v" && $0.kind != "S" }
+    if let bare = stored.first(where: { $0.triggers == .none }) {
+      analysis.following = .polling(
+        reason: "\(bare.name) has no change triggers.",
+        suggestion: bare.kind == "r" || bare.kind == "p"
+          ? "Run installChangeTriggers(on: [\"\(bare.name)\"])."
+          : "Only tables can have them.")
+      return
+    }
+    let mayRead = try await session.texts(
+      """
+      SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+        AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+      FROM pg_catalog.pg_namespace n
+      JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname IN ('change', 'state')
+      WHERE n.nspname = 'swappable'
+      """)
+    let isReadable = mayRead.count == 2 && mayRead.allSatisfy { $0.first == "t" }
+    analysis.following = .notifications(
+      records: isReadable && stored.allSatisfy { $0.triggers == .record })
+  }
+
+  /// Returns the state of the catalog for some relations: their definitions, columns, keys, triggers, rules and
+  /// partitions. Any change of them changes the text.
+  func signature(of oids: [UInt32]) async throws(PostgresError) -> String {
+    let array = PostgresValue.array(oids.map { .integer(Int64($0)) })
+    let rows = try await session.texts(
+      """
+      SELECT pg_catalog.md5(pg_catalog.string_agg(x.part, ',' ORDER BY x.part)) FROM (
+        SELECT 'c' || oid || ' ' || xmin FROM pg_catalog.pg_class
+          WHERE oid = ANY ($1::pg_catalog.oid[])
+        UNION ALL SELECT 'a' || attrelid || ' ' || attnum || ' ' || xmin
+          FROM pg_catalog.pg_attribute WHERE attrelid = ANY ($1::pg_catalog.oid[]) AND attnum > 0
+        UNION ALL SELECT 'i' || indexrelid || ' ' || xmin FROM pg_catalog.pg_index
+          WHERE indrelid = ANY ($1::pg_catalog.oid[]) AND indisprimary
+        UNION ALL SELECT 't' || oid || ' ' || xmin FROM pg_catalog.pg_trigger
+          WHERE tgrelid = ANY ($1::pg_catalog.oid[]) AND NOT tgisinternal
+        UNION ALL SELECT 'r' || oid || ' ' || xmin FROM pg_catalog.pg_rewrite
+          WHERE ev_class = ANY ($1::pg_catalog.oid[])
+        UNION ALL SELECT 'h' || inhrelid || ' ' || inhparent FROM pg_catalog.pg_inherits
+          WHERE inhparent = ANY ($1::pg_catalog.oid[])
+        UNION ALL SELECT 's' || oid || ' ' || xmin FROM pg_catalog.pg_class
+          WHERE relnamespace = pg_catalog.to_regnamespace('swappable')
+            AND relname IN ('change', 'state')
+      ) AS x(part)
+      """, [array])
+    return rows.first?.first?.flatMap(\.self) ?? ""
+  }
+}
+
+extension QueryAnalysis {
+  static func polled(_ reason: String, _ suggestion: String, keyed: String) -> QueryAnalysis {
+    QueryAnalysis(
+      following: .polling(reason: reason, suggestion: suggestion),
+      keyed: .failure(Reason(sentence: keyed, suggestion: suggestion)))
+  }
+}

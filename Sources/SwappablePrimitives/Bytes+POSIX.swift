@@ -1,0 +1,19 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Compares bytes as unsigned numbers, and returns a number below, equal to or above 0.
+@usableFromInline
+package func compareBytes(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int) -> Int {
+  Int(memcmp(left, right, count))
+}
+
+/// Returns a Boolean value that indicates whether bytes contain a byte.
+@usableFromInline
+package func contains(_ byte: UInt8, in bytes: UnsafeRawBufferPointer) -> Bool {
+  bytes.baseAddress.map { memchr($0, Int32(byte), bytes.count) != nil } ?? false
+}
