@@ -27,14 +27,14 @@ import Testing
     INSERT INTO item SELECT n, 0, 'title ' || n % 100 FROM generate_series(1, 1000) n
     """
 
-  @Test(arguments: [false])
+  @Test(arguments: [false, true])
   func `readers in many processes show the last write after restarts of the server`(
     hasTriggers: Bool
   ) async throws {
     let plan = Plan()
     let server = try PostgresServer()
     let database = try await TestDatabase(Self.setup, on: server)
-    if hasTriggers { try await PostgresStressDatabase.installTriggers(database.connection) }
+    if hasTriggers { try await database.connection.installChangeTriggers(on: ["item"]) }
     let readers = try (0..<plan.readers).map { _ in
       try HelperProcess("postgres", database.connectionString, Self.sql)
     }

@@ -39,7 +39,8 @@ import Testing
     #expect(record.events.dropFirst(2).allSatisfy { $0.snapshot.count == record.contents.count })
   }
 
-  @Test func `an operation fails if the connection ended before its answer was read`() async throws {
+  @Test
+  func `an operation fails if the connection ended before its answer was read`() async throws {
     let database = try await TestDatabase()
     let session = try await PostgresSession.connect(
       ConnectionString(database.connectionString), options: PostgresOptions())

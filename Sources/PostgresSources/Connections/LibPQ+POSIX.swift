@@ -205,6 +205,12 @@ struct LibPQ: @unchecked Sendable {
     return copy >= 0 ? copy : nil
   }
 
+  /// Returns whether a connection's socket has more input, or its end.
+  func hasInput(_ connection: Connection) -> Bool {
+    var descriptor = pollfd(fd: socket(connection), events: Int16(POLLIN), revents: 0)
+    return descriptor.fd >= 0 && poll(&descriptor, 1, 0) > 0
+  }
+
   static func close(_ descriptor: Int32) {
     #if canImport(Darwin)
       _ = Darwin.close(descriptor)

@@ -131,7 +131,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     counts.looks += 1
     var rows = Rows.unchanged
     var now = Held(state: "")
-    try await connection.withSnapshot { session throws(PostgresError) in
+    try await connection.withSnapshot(locking: analysis.lockSQL) { session throws(PostgresError) in
       let changes: Changes
       (now, changes) = try await look(session, analysis)
       switch choose(request, analysis, now, changes) {
@@ -354,13 +354,18 @@ extension PostgresError {
 
 extension PostgresConnection {
   /// Runs a closure in a read-only transaction in which the database does not change.
+  ///
+  /// After a TRUNCATE or a rewrite of a table, older snapshots show an empty table. The tables are therefore locked
+  /// before the snapshot is taken.
   func withSnapshot(
+    locking lockSQL: String?,
     _ body: (PostgresSession) async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
-      try await session.run(
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", receiver: ResultReceiver())
       do throws(PostgresError) {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        try await session.run(
+          lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver())
         try await body(session)
         try await session.run("COMMIT", receiver: ResultReceiver())
       } catch {

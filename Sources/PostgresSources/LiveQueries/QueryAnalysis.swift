@@ -34,6 +34,8 @@ struct QueryAnalysis: Sendable {
   var instability: String?
   /// The state of the catalog on which the analysis depends.
   var signature: String?
+  /// The statement that locks the tables and views for reading, or `nil` if that is not possible.
+  var lockSQL: String?
 
   /// A reason why a query is read as a whole after each change.
   struct Reason: Error, Sendable {
@@ -199,7 +201,7 @@ struct QueryAnalyzer {
     analysis.keyed = try await KeyedPlan.make(
       tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
       query, session)
-    analysis.signature = try await signature(of: relations.map(\.oid))
+    try await addCatalog(to: &analysis)
     return analysis
   }
 
@@ -250,7 +252,7 @@ struct QueryAnalyzer {
       reason: "Only the plan tells which tables the query reads, and it does not show all of them.",
       suggestion: "Grant TEMPORARY on the database to the role.")
     analysis.instability = "The plan does not show all functions."
-    analysis.signature = try await signature(of: analysis.relations.map(\.oid))
+    try await addCatalog(to: &analysis)
     return analysis
   }
 
@@ -318,6 +320,22 @@ struct QueryAnalyzer {
     let isReadable = mayRead.count == 2 && mayRead.allSatisfy { $0.first == "t" }
     analysis.following = .notifications(
       records: isReadable && stored.allSatisfy { $0.triggers == .record })
+  }
+
+  private func addCatalog(to analysis: inout QueryAnalysis) async throws(PostgresError) {
+    let oids = analysis.relations.map(\.oid)
+    analysis.signature = try await signature(of: oids)
+    let names = try await session.texts(
+      """
+      SELECT pg_catalog.string_agg(
+        pg_catalog.format('%I.%I', n.nspname, c.relname), ', ' ORDER BY c.oid)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.oid = ANY ($1::pg_catalog.oid[]) AND c.oid >= 16384
+        AND c.relkind IN ('r', 'p', 'v') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+        AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+      """, [.array(oids.map { .integer(Int64($0)) })])
+    analysis.lockSQL = names.first?.first?.flatMap(\.self)
+      .map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
   }
 
   /// Returns the state of the catalog for some relations: their definitions, columns, keys, triggers, rules and
