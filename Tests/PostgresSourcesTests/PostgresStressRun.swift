@@ -70,7 +70,9 @@ final class PostgresStressRun {
         throw error
       }
       await database.remove()
-      if TestRun.isLong { print("seed \(seed), \(hints): \(step) steps, \(eventCount) events, \(keyedCount) keyed") }
+      if TestRun.isLong {
+        print("seed \(seed), \(hints): \(step) steps, \(eventCount) events, \(keyedCount) keyed")
+      }
     }
   }
 
