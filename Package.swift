@@ -109,8 +109,8 @@ let package = Package(
       name: "livelist",
       dependencies: [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "RemoteSources",
-        "Synchronizers", "TerminalViews",
+        "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "PostgresSources",
+        "RemoteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
     .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),

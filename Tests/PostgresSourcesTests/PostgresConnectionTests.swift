@@ -16,7 +16,7 @@ import Testing
     }
     for value in [Int64.min, -1, 0, .max] { try await roundTrip(value, "bigint") }
     try await roundTrip(UInt64.max, "numeric")
-    for value in [0.1, -.infinity, 5e-324, 1.7976931348623157e308, -0.0] {
+    for value in [0.1, -.infinity, Double.leastNonzeroMagnitude, 1.7976931348623157e308, -0.0] {
       try await roundTrip(value, "float8")
     }
     try await roundTrip(Float(0.1), "float4")

@@ -193,3 +193,6 @@ extension ConnectionString {
     return host + (values["port"].map { ":\($0)" } ?? "") + database
   }
 }
+
+/// Returns a text in which the passwords of connection strings are masked.
+package func redactingPasswords(in text: String) -> String { ConnectionString.redact(text) }

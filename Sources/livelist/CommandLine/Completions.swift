@@ -17,7 +17,7 @@ enum Completions {
   private static let commands = CommandName.allCases
 
   /// The beginnings of sources, besides the paths of files.
-  private static let schemes = ["json:", "jsonl:", "sqlite:", "live:unix:"]
+  private static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:"]
 
   /// The options of a command with their short names, and `--help`.
   private static func names(of command: CommandName) -> [String] {

@@ -67,6 +67,13 @@ enum Help {
       read-only, and PATH must not contain "?"
       """),
     entry(
+      "postgres:CONNINFO?SQL",
+      """
+      the rows of a query of a PostgreSQL server; CONNINFO is a connection string of libpq, such as \
+      'host=db.example dbname=shop user=app', or //app@db.example/shop; put passwords into ~/.pgpass or \
+      a service file, because other users can read command lines
+      """),
+    entry(
       "live:unix:PATH#NAME", "a list that livelist serve, or another program, serves on a socket"),
     entry(
       "-",

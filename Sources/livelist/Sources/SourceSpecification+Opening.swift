@@ -1,6 +1,7 @@
 import FileSources
 import Foundation
 import ObservableCollections
+import PostgresSources
 import ReactiveSignals
 import RemoteSources
 import SQLiteSources
@@ -33,6 +34,8 @@ extension SourceSpecification {
     case .table(let path, let name):
       let table = try SourceSpecification.tables(path).query(for: name)
       return try SourceSpecification.query(path, table.sql, key: options.key ?? table.key)
+    case .serverQuery(let connectionString, let sql):
+      return try PostgresSource.open(connectionString, sql, key: options.key)
     case .several(let parts):
       var sources: [any DataSource<JSONElement>] = []
       for part in parts { sources.append(try part.open(options)) }
@@ -115,6 +118,7 @@ extension LivelistError {
     let failure = error as? SourceError
     switch failure?.underlying {
     case let underlying as SQLiteError: self.init(underlying)
+    case let underlying as PostgresError: self.init(underlying)
     case let underlying? where failure?.code == "file-missing":
       // The source would continue to wait for the file, but the program does not.
       self = .input("\(underlying); check the path, or create the file first")

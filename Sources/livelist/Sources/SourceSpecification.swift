@@ -18,6 +18,8 @@ struct SourceSpecification: Sendable, Equatable {
     case files(PathPattern, Format)
     case query(path: String, sql: String)
     case table(path: String, name: String)
+    /// A query of a PostgreSQL server.
+    case serverQuery(connectionString: String, sql: String)
     /// A list that another process serves on a socket.
     case live(path: String, list: String)
     /// A pipe or standard input, read to its end. Without a format, the contents tell the format.
@@ -40,7 +42,7 @@ struct SourceSpecification: Sendable, Equatable {
   /// The path of standard input.
   static let standardInput = "/dev/stdin"
 
-  /// The text on the command line.
+  /// The text on the command line, without passwords.
   let text: String
   let kind: Kind
 
@@ -50,7 +52,7 @@ struct SourceSpecification: Sendable, Equatable {
   ///   - text: The text on the command line.
   ///   - input: The use of standard input that the command allows.
   init(_ text: String, allowing input: Input = .none) throws(LivelistError) {
-    self.text = text
+    self.text = PostgresSource.redacted(text)
     guard !text.utf8.contains(0) else {
       throw .usage("the source \"\(text)\" contains a NUL character; remove it")
     }
@@ -75,7 +77,7 @@ struct SourceSpecification: Sendable, Equatable {
     }
     var parts: [SourceSpecification] = []
     for word in words.operands { parts.append(try SourceSpecification(word)) }
-    text = words.operands.joined(separator: " ")
+    text = parts.map(\.text).joined(separator: " ")
     kind = .several(parts)
   }
 
@@ -85,14 +87,14 @@ struct SourceSpecification: Sendable, Equatable {
     case .events: true
     case .pipe(let path, _): path == SourceSpecification.standardInput
     case .several(let parts): parts.contains(where: \.readsInput)
-    case .file, .files, .query, .table, .live: false
+    case .file, .files, .query, .table, .serverQuery, .live: false
     }
   }
 
   /// A Boolean value that indicates whether elements are identified without the option `--key`.
   var hasOwnKey: Bool {
     switch kind {
-    case .query, .table, .live: true
+    case .query, .table, .serverQuery, .live: true
     case .file, .files, .pipe, .events: false
     case .several(let parts): parts.allSatisfy(\.hasOwnKey)
     }
@@ -106,13 +108,14 @@ private struct SourceParser {
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
     + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
-    + "or live:unix:PATH#NAME for a list that another process serves"
+    + "postgres:CONNINFO?SQL for rows of a server, or live:unix:PATH#NAME for a list that another process serves"
 
   func kind() throws(LivelistError) -> SourceSpecification.Kind {
     if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
+    if let query = try PostgresSource.kind(of: text) { return query }
     if let rest = rest(after: "live:") { return try live(rest) }
     if let rest = rest(after: "lines:") {
       guard rest == "-" else {

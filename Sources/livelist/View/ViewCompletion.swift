@@ -10,7 +10,7 @@ struct ViewCompletion: Equatable {
 
   /// The commands, with a space if an argument follows.
   private static let commands = ["swap ", "sort ", "filter ", "info", "help", "quit"]
-  private static let schemes = ["json:", "jsonl:", "sqlite:", "live:unix:", "lines:-"]
+  private static let schemes = ["json:", "jsonl:", "sqlite:", "postgres:", "live:unix:", "lines:-"]
 
   /// Completes a text.
   ///
@@ -81,7 +81,8 @@ extension ViewCompletion {
     let scheme = Self.schemes.first { text.hasPrefix($0) } ?? ""
     let path = text.dropFirst(scheme.count)
     // A query or the name of a list follows the path.
-    let hasPathEnded = scheme == "sqlite:" && path.contains("?") || scheme == "lines:-"
+    let hasPathEnded =
+      scheme == "sqlite:" && path.contains("?") || scheme == "postgres:" || scheme == "lines:-"
     if hasPathEnded {
       self.init(start + text, rest: "", all: [])
       return

@@ -84,3 +84,4 @@ public func dlsym(
 ) -> UnsafeMutableRawPointer! { stub() }
 
 public var RTLD_NOW: Int32 { stub() }
+public var RTLD_LOCAL: Int32 { stub() }

@@ -1,0 +1,149 @@
+import FileSources
+import Foundation
+import ObservableCollections
+import PostgresSources
+
+/// Sources of the form `postgres:CONNINFO?SQL`.
+enum PostgresSource {
+  /// Returns the text of a source without passwords, for messages.
+  static func redacted(_ text: String) -> String {
+    isSource(text) ? redactingPasswords(in: text) : text
+  }
+
+  private static func isSource(_ text: String) -> Bool {
+    ["postgres:", "postgresql:"].contains { text.utf8.starts(with: $0.utf8) }
+  }
+
+  /// Parses a source. Returns `nil` if it has another scheme.
+  ///
+  /// The parameters of a URI follow a question mark, too. The query begins after the first question mark that the
+  /// first word of a query follows.
+  static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind? {
+    guard isSource(text) else { return nil }
+    let bytes = Array(text.utf8)
+    let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
+    guard let mark = marks.first(where: { beginsQuery(bytes[($0 + 1)...]) }) else {
+      throw .usage(
+        "the source \"\(redacted(text))\" has no query; use postgres:CONNINFO?SQL, for example "
+          + "'postgres:host=localhost dbname=shop?SELECT * FROM item'")
+    }
+    let sql = String(decoding: bytes[(mark + 1)...], as: UTF8.self)
+    let place = String(decoding: bytes[..<mark], as: UTF8.self)
+    let scheme = place.prefix { $0 != ":" }
+    let rest = place.dropFirst(scheme.count + 1)
+    // A URI includes the scheme.
+    return .serverQuery(
+      connectionString: rest.hasPrefix("//") ? place : String(rest), sql: sql)
+  }
+
+  private static func beginsQuery(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+      .drop { $0.isWhitespace || $0 == "(" }
+    if text.hasPrefix("--") || text.hasPrefix("/*") { return true }
+    let word = text.prefix { $0.isLetter || $0 == "_" }
+    return ["SELECT", "WITH", "VALUES", "TABLE"].contains(word.uppercased())
+      && !text.dropFirst(word.count).hasPrefix("=")
+  }
+
+  static func open(
+    _ connectionString: String, _ sql: String, key: String?
+  ) throws(LivelistError) -> any DataSource<JSONElement> {
+    do throws(PostgresError) {
+      return try PostgresDataSource(
+        connectionString: connectionString, sql: sql, uniqueColumnNames: true
+      ) { row in
+        try element(of: row, key: key)
+      }
+    } catch {
+      throw LivelistError(error)
+    }
+  }
+
+  // MARK: Elements
+
+  /// Makes a JSON object with members in the order of the columns.
+  static func element(of row: PostgresRow, key: String?) throws -> JSONElement {
+    if let key, !row.columnNames.contains(key) {
+      throw MissingKeyColumn(key: key, columns: row.columnNames)
+    }
+    var text = "{"
+    for (position, name) in row.columnNames.enumerated() {
+      if position > 0 { text += "," }
+      append(name, to: &text)
+      text += ":"
+      append(row[position], to: &text)
+    }
+    return try JSONElement(parsing: text + "}", key: key ?? row.columnNames.first)
+  }
+
+  private static func append(_ value: PostgresValue, to text: inout String) {
+    switch value {
+    case .null: text += "null"
+    case .boolean(let value): text += value ? "true" : "false"
+    case .integer(let number): text += "\(number)"
+    // JSON has no infinities and no NaN.
+    case .double(let number):
+      if number.isFinite {
+        text += "\(number)"
+      } else {
+        append(number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity", to: &text)
+      }
+    case .text(let string): append(string, to: &text)
+    case .bytes(let bytes): append(Data(bytes).base64EncodedString(), to: &text)
+    case .array(let values):
+      text += "["
+      for (position, value) in values.enumerated() {
+        if position > 0 { text += "," }
+        append(value, to: &text)
+      }
+      text += "]"
+    case .other(let json, .json), .other(let json, .jsonb): text += json
+    case .other(let number, .numeric)
+    where number.first?.isLetter == false && !number.hasPrefix("-I"):
+      text += number
+    case .other(let string, _): append(string, to: &text)
+    }
+  }
+
+  /// Appends a JSON string.
+  private static func append(_ string: String, to text: inout String) {
+    text += "\""
+    for scalar in string.unicodeScalars {
+      switch scalar {
+      case "\"": text += "\\\""
+      case "\\": text += "\\\\"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+    text += "\""
+  }
+
+  private struct MissingKeyColumn: Error, CustomStringConvertible {
+    let key: String
+    let columns: [String]
+
+    var description: String {
+      "the key column \"\(key)\" is missing; the columns are " + columns.joined(separator: ", ")
+    }
+  }
+}
+
+extension LivelistError {
+  /// Creates the error for an error of a PostgreSQL server.
+  ///
+  /// The advice of a `PostgresError` is for programmers. This error has advice for users of the program.
+  init(_ error: PostgresError) {
+    var error = error
+    switch error.code {
+    case .notAQuery, .severalStatements: error.help = "use a single SELECT statement"
+    case .arguments where error.sqlState == nil:
+      error.help = "write the values into the SQL, because livelist binds no arguments"
+    case .decoding: error.help = "change the query, or the field of --key"
+    default: break
+    }
+    self = .input(error.description)
+  }
+}
