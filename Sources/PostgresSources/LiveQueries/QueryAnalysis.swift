@@ -6,6 +6,9 @@ struct QueryAnalysis: Sendable {
     var name: String
     /// The kind as in `pg_class.relkind`.
     var kind: String
+    /// A Boolean value that indicates whether the query reads a partition or child of the relation, but not the
+    /// relation. A write to the relation can change these, and calls only its own triggers.
+    var isAncestor = false
     var triggers = Triggers.none
   }
 
@@ -120,7 +123,7 @@ struct QueryAnalyzer {
     ).map { $0[0] ?? "text" }
   }
 
-  /// The relations of the temporary view: their identifiers, and the trees of the views among them.
+  /// The relations of the temporary view: their identifiers, the trees of the views among them, and the ancestors.
   private static let viewSQL = """
     WITH RECURSIVE used(oid) AS (
       SELECT 'pg_temp.swappable_query'::pg_catalog.regclass::pg_catalog.oid
@@ -132,10 +135,17 @@ struct QueryAnalyzer {
         WHERE r.ev_class = u.oid AND r.rulename = '_RETURN'
         UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = u.oid
       ) AS x(oid)
+    ), ancestor(oid) AS (
+      SELECT i.inhparent FROM used u JOIN pg_catalog.pg_inherits i ON i.inhrelid = u.oid
+      UNION
+      SELECT i.inhparent FROM ancestor a JOIN pg_catalog.pg_inherits i ON i.inhrelid = a.oid
+    ), known(oid, is_ancestor) AS (
+      SELECT oid, false FROM used
+      UNION ALL (SELECT oid, true FROM ancestor EXCEPT SELECT oid, true FROM used)
     )
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity, r.ev_action,
-      c.oid = 'pg_temp.swappable_query'::pg_catalog.regclass
-    FROM used u JOIN pg_catalog.pg_class c ON c.oid = u.oid
+      c.oid = 'pg_temp.swappable_query'::pg_catalog.regclass, u.is_ancestor
+    FROM known u JOIN pg_catalog.pg_class c ON c.oid = u.oid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'
       AND c.relkind = 'v'
@@ -168,10 +178,12 @@ struct QueryAnalyzer {
         if row[6] == "t" { tree = action }
       }
       if row[6] == "t" { continue }
-      if row[4] == "t" { hasRowSecurity = true }
+      let isAncestor = row[7] == "t"
+      if row[4] == "t", !isAncestor { hasRowSecurity = true }
       relations.append(
         QueryAnalysis.Relation(
-          oid: oid, name: schema == "public" ? name : "\(schema).\(name)", kind: kind))
+          oid: oid, name: schema == "public" ? name : "\(schema).\(name)", kind: kind,
+          isAncestor: isAncestor))
     }
     let found = try await inspect(functions)
     var analysis = QueryAnalysis(
@@ -333,7 +345,10 @@ struct QueryAnalyzer {
       WHERE c.oid = ANY ($1::pg_catalog.oid[]) AND c.oid >= 16384
         AND c.relkind IN ('r', 'p', 'v') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
         AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
-      """, [.array(oids.map { .integer(Int64($0)) })])
+      """,
+      [
+        .array(analysis.relations.filter { !$0.isAncestor }.map { .integer(Int64($0.oid)) })
+      ])
     analysis.lockSQL = names.first?.first?.flatMap(\.self)
       .map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
   }
