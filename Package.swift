@@ -159,8 +159,9 @@ let package = Package(
     .executableTarget(
       name: "TestHelper",
       dependencies: [
-        "SwappableSQLite3", "Swappable", "SQLiteSources", "Synchronizers", "SynchronizerStores",
-        "TerminalViews",
+        "SwappableSQLite3", "Swappable", "ObservableCollections", "SQLiteSources",
+        "PostgresSources", "Synchronizers", "SynchronizerStores", "TerminalViews",
+        "DataSourceTesting",
       ],
       path: "Tests/TestHelper", swiftSettings: settings),
     tests("SwappablePrimitivesTests", ["SwappablePrimitives", "DataSourceTesting", "TestSupport"]),
@@ -210,7 +211,7 @@ let package = Package(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
-        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestSupport",
+        "SwappableSources", "PostgresSources", "DataSourceTesting", "TestHelper", "TestSupport",
       ]),
     tests(
       "RemoteSourcesTests",

@@ -8,7 +8,7 @@ final class PostgresStressDatabase: @unchecked Sendable {
 
   private(set) var schema: PostgresStressSchema
   let initialStatements: [String]
-  let pool: PostgresPool
+  private let hints: PostgresStressRun.Hints
   let writerCount = 3
   /// The latest writes, with their writers.
   let log = Log<String>()
@@ -25,13 +25,12 @@ final class PostgresStressDatabase: @unchecked Sendable {
   ]
 
   init(hints: PostgresStressRun.Hints, _ random: inout SeededGenerator) async throws {
+    self.hints = hints
     schema = PostgresStressSchema(&random)
     initialStatements = schema.statements
     database = try await TestDatabase()
     for statement in schema.statements { try await database.connection.execute(statement) }
     if hints == .triggers { try await Self.installTriggers(database.connection) }
-    let rare = Duration.seconds(100_000)
-    pool = try database.makePool(polling: hints == .polling ? .milliseconds(2) : rare, safety: rare)
     let connectionString = database.connectionString
     func connect() async throws -> PostgresConnection {
       let connection = try PostgresConnection(connectionString)
@@ -46,6 +45,15 @@ final class PostgresStressDatabase: @unchecked Sendable {
   }
 
   static func installTriggers(_ connection: PostgresConnection) async throws {
+    try await connection.installChangeTriggers(on: ["m", "p", "part", "w"])
+  }
+
+  /// Returns a pool for a data source of its own.
+  ///
+  /// With triggers, only sources that cannot rely on them look at the server often. They must not wake up others.
+  func makePool() throws -> PostgresPool {
+    let rare = Duration.seconds(100_000)
+    return try database.makePool(polling: hints == .none ? rare : .milliseconds(2), safety: rare)
   }
 
   /// Drops the database.

@@ -35,11 +35,14 @@ final class PostgresStressRun {
     /// The results after each commit since the last comparison. Empty if commits of several writers overlapped.
     var history: [[PostgresStressRow]] = []
     var checkedEvents = 0
+    var checkedKeyed = 0
   }
 
   let seed: UInt64
   private(set) var step = 0
   private(set) var eventCount = 0
+  /// The number of reads of changed keys only.
+  private(set) var keyedCount = 0
   private var random: SeededGenerator
   private let hints: Hints
   private let patience: Duration
@@ -67,7 +70,9 @@ final class PostgresStressRun {
         throw error
       }
       await database.remove()
-      if TestRun.isLong { print("seed \(seed), \(hints): \(step) steps, \(eventCount) events") }
+      if TestRun.isLong {
+        print("seed \(seed), \(hints): \(step) steps, \(eventCount) events, \(keyedCount) keyed")
+      }
     }
   }
 
@@ -120,7 +125,7 @@ final class PostgresStressRun {
     return try await noting(database, query) {
       let identityCount = query.identityCount
       let source = try PostgresDataSource(
-        pool: database.pool, sql: query.sql, arguments: query.arguments
+        pool: try database.makePool(), sql: query.sql, arguments: query.arguments
       ) { PostgresStressRow($0, identityCount: identityCount) }
       let observer = RecordingObserver(source, keeps: 256, seed: seed)
       var live = Live(query: query, source: source, observer: observer)
@@ -207,6 +212,8 @@ final class PostgresStressRun {
       try checkEvents(live, expected)
     }
     eventCount += observer.eventCount - live.checkedEvents
+    keyedCount += source.readCounts.keyed - live.checkedKeyed
+    live.checkedKeyed = source.readCounts.keyed
     live.checkedEvents = observer.eventCount
     live.history = [expected]
   }

@@ -23,6 +23,17 @@ import Testing
     print("seed \(seed), polling: \(run.step) steps, \(run.eventCount) events")
   }
 
+  @Test(arguments: seeds)
+  func `with change triggers, the result equals a fresh query`(seed: UInt64) async throws {
+    print("seed \(seed), triggers")
+    let run = PostgresStressRun(seed: seed, hints: .triggers)
+    try await run.run(steps: Self.steps)
+    print(
+      "seed \(seed), triggers: \(run.step) steps, \(run.eventCount) events, "
+        + "\(run.keyedCount) keyed refetches")
+    if !TestRun.isLong, TestRun.seed == nil { #expect(run.keyedCount > 0) }
+  }
+
   @Test func `the stress finds writes that nothing reports`() async {
     await #expect(throws: PostgresStressRun.Mismatch.self) {
       try await PostgresStressRun(seed: 1, hints: .none, patience: .seconds(2)).run(steps: 10_000)

@@ -155,9 +155,18 @@ struct PostgresStressWrite: Sendable {
     _ schema: PostgresStressSchema, rows: Int, _ size: Int, _ random: inout SeededGenerator
   ) -> String {
     let columns = schema.columns.filter(\.isWritable)
-    let rows = (0..<max(1, rows)).map { _ in
+    let first = random.below(2000)
+    let rows = (0..<max(1, rows)).map { row in
       let values = columns.map { column in
-        let value = PostgresStressSchema.value(of: column, &random)
+        // One wrong value would refuse all rows.
+        let value =
+          if column.name == "p" {
+            "SELECT id FROM p WHERE id = \(1 + random.below(8))"
+          } else if column.declaration.hasPrefix("integer UNIQUE") {
+            "\((first + row) % 2000)"
+          } else {
+            PostgresStressSchema.value(of: column, &random)
+          }
         return "(\(value))::\(column.kind.type)"
       }
       return

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Foundation
 import SQLiteSources
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConformanceTests {

@@ -3,6 +3,7 @@ import Diffing
 import Foundation
 import ObservableCollections
 import SQLiteSources
+import TestSupport
 import Testing
 
 /// Commits of several writers at the same time. Each snapshot is a committed state, and the last

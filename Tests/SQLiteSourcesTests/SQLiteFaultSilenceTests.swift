@@ -1,5 +1,6 @@
 import DataSourceTesting
 import SQLiteSources
+import TestSupport
 import Testing
 
 /// Writes that are no event: rollbacks, and writes that keep the result.

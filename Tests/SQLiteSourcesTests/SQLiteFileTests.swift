@@ -1,5 +1,6 @@
 import Foundation
 import SQLiteSources
+import TestSupport
 import Testing
 
 @Suite struct SQLiteFileTests {

@@ -1,6 +1,7 @@
 import DataSourceTesting
 import Foundation
 import SQLiteSources
+import TestSupport
 
 /// A database of the stress, with all its writers and a reader.
 final class SQLiteStressDatabase {

@@ -6,6 +6,7 @@
 ///     TestHelper keep KIND PATH     saves states of a session in a store until it is killed
 ///     TestHelper missing COUNT DIRECTORY   observes databases that do not exist
 ///     TestHelper patch PATH         overwrites bytes of the file at PATH
+///     TestHelper postgres CONNINFO SQL   observes a query of a PostgreSQL database
 ///     TestHelper todos PATH         runs the program of a guide
 ///     TestHelper screen [OPTION]    shows keys and signals in the terminal
 ///     TestHelper closed             uses a screen after it is closed
@@ -16,6 +17,7 @@ let subcommands: [String: ([String]) -> Int32] = [
   "keep": runKeepCommand,
   "missing": runMissingCommand,
   "patch": runPatchCommand,
+  "postgres": runPostgresCommand,
   "save": runSaveCommand,
   "screen": runScreenCommand,
   "sql": runSQLCommand,

@@ -211,9 +211,10 @@ struct LibPQ: @unchecked Sendable {
     return copy >= 0 ? copy : nil
   }
 
-  static func hasHungUp(_ descriptor: Int32) -> Bool {
-    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&request, 1, 0) == 1 && request.revents & Int16(POLLHUP | POLLERR) != 0
+  /// Returns whether a connection's socket has more input, or its end.
+  func hasInput(_ connection: Connection) -> Bool {
+    var descriptor = pollfd(fd: socket(connection), events: Int16(POLLIN), revents: 0)
+    return descriptor.fd >= 0 && poll(&descriptor, 1, 0) > 0
   }
 
   static func close(_ descriptor: Int32) {

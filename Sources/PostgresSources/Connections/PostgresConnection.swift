@@ -311,8 +311,7 @@ public struct PostgresOptions: Sendable, Hashable {
   public var connectTimeout: Duration
   /// The time after which the server cancels a statement, or `nil` for the server's own setting.
   public var statementTimeout: Duration?
-  /// The longest time that a data source waits for a lock of another transaction before its status says so. A shorter
-  /// or longer `lock_timeout` of the role or the database takes precedence.
+  /// The longest time that a data source waits for a lock of another transaction before its status says so.
   public var lockTimeout: Duration
 
   /// Creates options.

@@ -321,18 +321,18 @@ final class PostgresSession: @unchecked Sendable {
   }
 
   private func readInput() {
-    guard let connection else { return }
-    guard library.consumeInput(connection) == 1 else {
-      // The server may have sent the reason before it closed the connection.
+    // When the server closes the connection, there is one event for its last message and the end. Read both.
+    repeat {
+      guard let connection else { return }
+      guard library.consumeInput(connection) == 1 else {
+        // The server may have sent the reason before it closed the connection.
+        readResults(connection)
+        return loseConnection()
+      }
+      if operation != nil { flush() }
       readResults(connection)
-      return loseConnection()
-    }
-    if operation != nil { flush() }
-    readResults(connection)
-    readNotifications(connection)
-    // An event source reports the end of a connection once, together with data that arrived before it. Read until
-    // libpq has found the end.
-    if watch?.hasHungUp ?? false { queue.async { [weak self] in self?.readInput() } }
+      readNotifications(connection)
+    } while connection.map(library.hasInput) ?? false
   }
 
   private func readResults(_ connection: LibPQ.Connection) {

@@ -45,9 +45,6 @@ final class SocketWatch {
     closing.notify(queue: .global()) { LibPQ.close(descriptor) }
   }
 
-  /// A Boolean value that indicates whether the other end has closed the connection. Data may be left to read.
-  var hasHungUp: Bool { LibPQ.hasHungUp(descriptor) }
-
   func startWriting() {
     guard !isWritingActive else { return }
     isWritingActive = true

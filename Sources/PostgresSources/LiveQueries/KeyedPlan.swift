@@ -84,8 +84,10 @@ extension KeyedPlan {
     guard let relation = analysis.relations.first(where: { Int($0.oid) == table }),
       relation.kind == "r" || relation.kind == "p"
     else { return no("The query reads a view.", "Select from the table of the view.") }
-    if relation.kind == "r", analysis.relations.count > 1 {
-      return no("The table has children.", "Use a partitioned table.")
+    // Partitions have the primary key of their table. Children and parents may have other keys.
+    let family = analysis.relations.filter { $0.oid != relation.oid }
+    if relation.kind == "r", !family.allSatisfy({ $0.isAncestor && $0.kind == "p" }) {
+      return no("The table has children or a parent.", "Use a partitioned table.")
     }
     if entries[index - 1]["tablesample"] != nil {
       return no("The query reads a sample.", "Read all rows.")

@@ -141,7 +141,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     var rows = Rows.unchanged
     var now = Held(state: "")
     do throws(PostgresError) {
-      try await connection.withSnapshot { session throws(PostgresError) in
+      try await connection.withSnapshot(locking: analysis.lockSQL) { session throws(PostgresError) in
         let changes: Changes
         (now, changes) = try await look(session, analysis)
         switch choose(request, analysis, now, changes) {
@@ -371,18 +371,23 @@ extension PostgresError {
 
 extension PostgresConnection {
   /// Runs a closure in a read-only transaction in which the database does not change.
+  ///
+  /// After a TRUNCATE or a rewrite of a table, older snapshots show an empty table. The tables are therefore locked
+  /// before the snapshot is taken.
   func withSnapshot(
+    locking lockSQL: String?,
     _ body: (PostgresSession) async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
-      // A query that waits for a lock must not keep its data source waiting without a word.
-      try await session.run(
-        """
-        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-        SELECT pg_catalog.set_config('lock_timeout', '\(options.lockTimeout.milliseconds)', true) \
-        WHERE pg_catalog.current_setting('lock_timeout') = '0'
-        """, receiver: ResultReceiver(), limit: session.answerLimit)
       do throws(PostgresError) {
+        // A query that waits for a lock must not keep its data source waiting without a word. SET takes no snapshot.
+        let begin = """
+          BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
+          SET LOCAL lock_timeout = \(options.lockTimeout.milliseconds)
+          """
+        try await session.run(
+          lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver(),
+          limit: session.answerLimit + options.lockTimeout)
         try await body(session)
         try await session.run(
           "COMMIT", receiver: ResultReceiver(), limit: session.answerLimit)

@@ -41,7 +41,7 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
 
   init(_ analysis: QueryAnalysis, plan: [String]) {
     self.plan = plan
-    relations = analysis.relations.map(\.name).sorted()
+    relations = analysis.relations.filter { !$0.isAncestor }.map(\.name).sorted()
     var sentences: [String] = []
     var suggestions: [String] = []
     switch analysis.following {

@@ -6,6 +6,9 @@ struct QueryAnalysis: Sendable {
     var name: String
     /// The kind as in `pg_class.relkind`.
     var kind: String
+    /// A Boolean value that indicates whether the query reads a partition or child of the relation, but not the
+    /// relation. A write to the relation can change these, and calls only its own triggers.
+    var isAncestor = false
     var triggers = Triggers.none
   }
 
@@ -34,6 +37,8 @@ struct QueryAnalysis: Sendable {
   var instability: String?
   /// The state of the catalog on which the analysis depends.
   var signature: String?
+  /// The statement that locks the tables and views for reading, or `nil` if that is not possible.
+  var lockSQL: String?
 
   /// A reason why a query is read as a whole after each change.
   struct Reason: Error, Sendable {
@@ -118,7 +123,7 @@ struct QueryAnalyzer {
     ).map { $0[0] ?? "text" }
   }
 
-  /// The relations of the temporary view: their identifiers, and the trees of the views among them.
+  /// The relations of the temporary view: their identifiers, the trees of the views among them, and the ancestors.
   private static let viewSQL = """
     WITH RECURSIVE used(oid) AS (
       SELECT 'pg_temp.swappable_query'::pg_catalog.regclass::pg_catalog.oid
@@ -130,10 +135,17 @@ struct QueryAnalyzer {
         WHERE r.ev_class = u.oid AND r.rulename = '_RETURN'
         UNION ALL SELECT i.inhrelid FROM pg_catalog.pg_inherits i WHERE i.inhparent = u.oid
       ) AS x(oid)
+    ), ancestor(oid) AS (
+      SELECT i.inhparent FROM used u JOIN pg_catalog.pg_inherits i ON i.inhrelid = u.oid
+      UNION
+      SELECT i.inhparent FROM ancestor a JOIN pg_catalog.pg_inherits i ON i.inhrelid = a.oid
+    ), known(oid, is_ancestor) AS (
+      SELECT oid, false FROM used
+      UNION ALL (SELECT oid, true FROM ancestor EXCEPT SELECT oid, true FROM used)
     )
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity, r.ev_action,
-      c.oid = 'pg_temp.swappable_query'::pg_catalog.regclass
-    FROM used u JOIN pg_catalog.pg_class c ON c.oid = u.oid
+      c.oid = 'pg_temp.swappable_query'::pg_catalog.regclass, u.is_ancestor
+    FROM known u JOIN pg_catalog.pg_class c ON c.oid = u.oid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'
       AND c.relkind = 'v'
@@ -166,10 +178,12 @@ struct QueryAnalyzer {
         if row[6] == "t" { tree = action }
       }
       if row[6] == "t" { continue }
-      if row[4] == "t" { hasRowSecurity = true }
+      let isAncestor = row[7] == "t"
+      if row[4] == "t", !isAncestor { hasRowSecurity = true }
       relations.append(
         QueryAnalysis.Relation(
-          oid: oid, name: schema == "public" ? name : "\(schema).\(name)", kind: kind))
+          oid: oid, name: schema == "public" ? name : "\(schema).\(name)", kind: kind,
+          isAncestor: isAncestor))
     }
     let found = try await inspect(functions)
     var analysis = QueryAnalysis(
@@ -199,7 +213,7 @@ struct QueryAnalyzer {
     analysis.keyed = try await KeyedPlan.make(
       tree: tree, columns: description.columns, unstable: analysis.instability, analysis,
       query, session)
-    analysis.signature = try await signature(of: relations.map(\.oid))
+    try await addCatalog(to: &analysis)
     return analysis
   }
 
@@ -250,7 +264,7 @@ struct QueryAnalyzer {
       reason: "Only the plan tells which tables the query reads, and it does not show all of them.",
       suggestion: "Grant TEMPORARY on the database to the role.")
     analysis.instability = "The plan does not show all functions."
-    analysis.signature = try await signature(of: analysis.relations.map(\.oid))
+    try await addCatalog(to: &analysis)
     return analysis
   }
 
@@ -318,6 +332,25 @@ struct QueryAnalyzer {
     let isReadable = mayRead.count == 2 && mayRead.allSatisfy { $0.first == "t" }
     analysis.following = .notifications(
       records: isReadable && stored.allSatisfy { $0.triggers == .record })
+  }
+
+  private func addCatalog(to analysis: inout QueryAnalysis) async throws(PostgresError) {
+    let oids = analysis.relations.map(\.oid)
+    analysis.signature = try await signature(of: oids)
+    let names = try await session.texts(
+      """
+      SELECT pg_catalog.string_agg(
+        pg_catalog.format('%I.%I', n.nspname, c.relname), ', ' ORDER BY c.oid)
+      FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.oid = ANY ($1::pg_catalog.oid[]) AND c.oid >= 16384
+        AND c.relkind IN ('r', 'p', 'v') AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+        AND pg_catalog.has_table_privilege(c.oid, 'SELECT')
+      """,
+      [
+        .array(analysis.relations.filter { !$0.isAncestor }.map { .integer(Int64($0.oid)) })
+      ])
+    analysis.lockSQL = names.first?.first?.flatMap(\.self)
+      .map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
   }
 
   /// Returns the state of the catalog for some relations: their definitions, columns, keys, triggers, rules and

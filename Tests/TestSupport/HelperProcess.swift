@@ -1,18 +1,17 @@
 import Foundation
-import TestSupport
 
 /// A second process, `TestHelper`, that answers each line with a line.
-final class HelperProcess: Sendable {
+package final class HelperProcess: Sendable {
   private let process: Process
   private let input: FileHandle
   private let output: FileHandle
 
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
   }
 
   /// Starts `TestHelper` and waits for its first line.
-  init(_ arguments: String...) throws {
+  package init(_ arguments: String...) throws {
     process = Process()
     process.executableURL = try SavingProcess.helper()
     process.arguments = arguments
@@ -30,23 +29,26 @@ final class HelperProcess: Sendable {
   }
 
   /// Sends a line and waits until it is done. Throws if the answer is not `ok`.
-  func run(_ line: String) throws {
+  package func run(_ line: String) throws {
     try expectOK(try answer(to: line), line)
   }
 
   /// Sends a line and returns the answer.
-  func answer(to line: String) throws -> String {
+  package func answer(to line: String) throws -> String {
     try send(line)
     return try readLine()
   }
 
   /// Sends a line and does not wait.
-  func send(_ line: String) throws {
+  package func send(_ line: String) throws {
     try input.write(contentsOf: Data((line + "\n").utf8))
   }
 
+  /// Waits for the next answer.
+  package func nextAnswer() throws -> String { try readLine() }
+
   /// Waits for the next answer, which must be `ok`.
-  func waitForOK() throws {
+  package func waitForOK() throws {
     try expectOK(readLine(), "wait")
   }
 
@@ -56,13 +58,13 @@ final class HelperProcess: Sendable {
   }
 
   /// Ends the process like a crash.
-  func kill() {
+  package func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
   }
 
   /// Closes the input, which ends the process.
-  func end() {
+  package func end() {
     try? input.close()
     process.waitUntilExit()
   }

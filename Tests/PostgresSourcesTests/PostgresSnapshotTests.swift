@@ -1,0 +1,68 @@
+import DataSourceTesting
+import Diffing
+import ObservableCollections
+import TestSupport
+import Testing
+
+@testable import PostgresSources
+
+/// Moments at which a read or a loss of the connection must not be torn.
+@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresSnapshotTests {
+  @Test(arguments: ["TRUNCATE item", "ALTER TABLE item ALTER title TYPE varchar(50)"])
+  func `a read that waits for a table sees all of the transaction that held it`(
+    statement: String
+  ) async throws {
+    let database = try await TestDatabase(
+      """
+      CREATE TABLE item (id integer PRIMARY KEY, title text NOT NULL);
+      CREATE TABLE other (id integer);
+      INSERT INTO item VALUES (1, 'a'), (2, 'b')
+      """)
+    let source = try PostgresDataSource(
+      pool: try database.makePool(), sql: "SELECT id, title::text FROM item ORDER BY id"
+    ) { try Item($0) }
+    let recorder = SourceRecorder(source)
+    try await recorder.wait(for: [Item(id: 1, title: "a"), Item(id: 2, title: "b")])
+    let holder = try PostgresConnection(database.connectionString)
+    try await holder.execute("BEGIN")
+    try await holder.execute(statement)
+    try await holder.execute("INSERT INTO item VALUES (3, 'c'), (4, 'd')")
+    // Another commit wakes the source, whose read waits for the table.
+    try await database.connection.execute("INSERT INTO other VALUES (1)")
+    while try await database.connection.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
+      await Task.yield()
+    }
+    try await holder.execute("COMMIT")
+    let record = try await recorder.wait { $0.contents.count { $0.id > 2 } == 2 }
+    #expect(record.violations.isEmpty)
+    #expect(record.events.allSatisfy { [0, 2, 4].contains($0.snapshot.count) })
+    #expect(record.events.dropFirst(2).allSatisfy { $0.snapshot.count == record.contents.count })
+  }
+
+  @Test
+  func `an operation fails if the connection ended before its answer was read`() async throws {
+    let database = try await TestDatabase()
+    let session = try await PostgresSession.connect(
+      ConnectionString(database.connectionString), options: PostgresOptions())
+    let (isHeld, mayContinue) = (Signpost(), Signpost())
+    session.onNotification { _ in
+      isHeld.open()
+      mayContinue.pass()
+    }
+    try await session.run("LISTEN held", receiver: ResultReceiver())
+    let pid = try await session.texts("SELECT pg_backend_pid()")[0][0] ?? ""
+    // The session's queue is held, so the reason and the end of the connection arrive together.
+    try await database.connection.execute("NOTIFY held")
+    await withCheckedContinuation { continuation in
+      _ = Worker {
+        isHeld.pass()
+        continuation.resume()
+      }
+    }
+    let answer = Task { try await session.texts("SELECT 1") }
+    try await database.connection.execute("SELECT pg_terminate_backend(\(pid), 60000)")
+    mayContinue.open()
+    let error = await #expect(throws: PostgresError.self) { try await answer.value }
+    #expect(error?.code == .connectionLost)
+  }
+}
