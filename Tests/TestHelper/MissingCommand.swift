@@ -5,7 +5,7 @@ import Swappable
 
 /// `missing COUNT DIRECTORY`: observes COUNT databases of a directory that do not exist.
 ///
-/// It creates all sources at once, waits until each of them has reported its missing database, and then
+/// It creates all sources at once, waits until each of them has looked for its database, and then
 /// answers with the largest number of threads that it has counted. After the first line of the input, which
 /// follows the creation of all databases, it waits until each source has loaded, and answers again.
 ///
@@ -24,16 +24,18 @@ func runMissingCommand(_ arguments: [String]) -> Int32 {
         path: "\(arguments[1])/\(number).db", sql: "SELECT id, title FROM todo")
     }
     let observations = sources.map { source in
-      let status = LastStatus()
-      return source.observeStatus { new in
+      source.observeStatus { status in
         threads.count()
-        // Before the start, the status is already `missing`.
-        let old = status.replace(with: new)
-        if case .missing = new.state, old?.state == .loading { missing.signal() }
-        if new.state == .loaded { loaded.signal() }
+        if status.state == .loaded { loaded.signal() }
       }
     }
-    for source in sources { source.start() }
+    for source in sources {
+      Task {
+        // The status may be `missing` before the first read, so wait for the read itself.
+        await source.refresh()
+        missing.signal()
+      }
+    }
     for _ in 0..<count { missing.wait() }
     answer(threads.line)
     _ = readLine()
@@ -61,19 +63,5 @@ private final class ThreadCount: @unchecked Sendable {
   var line: String {
     count()
     return lock.withLock { "\(largest)" }
-  }
-}
-
-/// The last status that an observer has received.
-private final class LastStatus: @unchecked Sendable {
-  // Sendable: `status` is used only with the lock.
-  private let lock = NSLock()
-  private var status: SourceStatus?
-
-  func replace(with new: SourceStatus) -> SourceStatus? {
-    lock.withLock {
-      defer { status = new }
-      return status
-    }
   }
 }

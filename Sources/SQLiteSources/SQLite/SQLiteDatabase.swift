@@ -223,6 +223,8 @@ extension SQLiteDatabase {
   var hasLostLog: Bool {
     guard isOpen else { return staleness == .lostLog }
     guard let log, let handles, LogFiles(of: handles.file) != log else { return false }
+    // A program that moves the whole database begins with the database file. Its log is not lost.
+    guard let identity, FileLookup(handles.file) == .file(identity) else { return false }
     handles.noteLost(log)
     return true
   }
