@@ -27,6 +27,7 @@ final class PostgresSession: @unchecked Sendable {
   let serverName: String
   /// The longest time to wait for the answer to a statement that is quick on any server.
   let answerLimit: Duration
+  let lockTimeout: Duration
   private let queue: DispatchQueue
   private var connection: LibPQ.Connection?
   private var cancel: LibPQ.Cancel?
@@ -51,12 +52,13 @@ final class PostgresSession: @unchecked Sendable {
 
   private init(
     _ library: LibPQ, _ connectionString: ConnectionString, serverName: String,
-    answerLimit: Duration
+    _ options: PostgresOptions
   ) {
     self.library = library
     self.connectionString = connectionString
     self.serverName = serverName
-    self.answerLimit = answerLimit
+    answerLimit = options.connectTimeout
+    lockTimeout = options.lockTimeout
     queue = DispatchQueue(label: "swappable.postgres.session")
     deadline = QueueTimer(queue: queue)
     cancelDeadline = QueueTimer(queue: queue)
@@ -81,7 +83,7 @@ final class PostgresSession: @unchecked Sendable {
     let values = try connectionString.values(library)
     let session = PostgresSession(
       library, connectionString, serverName: connectionString.serverName(values),
-      answerLimit: options.connectTimeout)
+      options)
     let parameters = connectionParameters(connectionString, values, options)
     try await session.perform { session in session.open(parameters) }
     // The form of values must not depend on the settings of the role or the database.

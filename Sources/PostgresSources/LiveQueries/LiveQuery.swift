@@ -380,14 +380,7 @@ extension PostgresConnection {
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
       do throws(PostgresError) {
-        // A query that waits for a lock must not keep its data source waiting without a word. SET takes no snapshot.
-        let begin = """
-          BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-          SET LOCAL lock_timeout = \(options.lockTimeout.milliseconds)
-          """
-        try await session.run(
-          lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver(),
-          limit: session.answerLimit + options.lockTimeout)
+        try await session.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", locking: lockSQL)
         try await body(session)
         try await session.run(
           "COMMIT", receiver: ResultReceiver(), limit: session.answerLimit)
@@ -400,5 +393,35 @@ extension PostgresConnection {
         throw error
       }
     }
+  }
+}
+
+extension PostgresSession {
+  /// Begins a transaction in which a statement waits for a lock for a limited time, so the status of its data source
+  /// can name the problem.
+  func begin(_ mode: String, locking lockSQL: String? = nil) async throws(PostgresError) {
+    // SET and LOCK take no snapshot.
+    let begin = "BEGIN \(mode); SET LOCAL lock_timeout = \(lockTimeout.milliseconds)"
+    try await run(
+      lockSQL.map { "\(begin); \($0)" } ?? begin, receiver: ResultReceiver(),
+      limit: answerLimit + lockTimeout)
+  }
+
+  /// Runs a closure in a transaction that is then rolled back.
+  func withRollback<Result>(
+    _ mode: String, _ body: () async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    try await begin(mode)
+    let result: Swift.Result<Result, PostgresError>
+    do throws(PostgresError) {
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    // The rollback must also run if the task was canceled.
+    await Task {
+      _ = try? await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
+    }.value
+    return try result.get()
   }
 }
