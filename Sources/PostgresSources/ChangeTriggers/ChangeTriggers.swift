@@ -9,7 +9,8 @@
 /// - `swappable.maintain()` adds a new epoch if there is none, and removes old records. `state.pruned` is the largest
 ///   transaction of a removed record.
 ///
-/// Writers need no privileges on these objects, because the functions run as their owner, with a safe search path.
+/// Writers need no privileges on these objects, because the functions that write them run as their owner, with a safe
+/// search path.
 enum ChangeTriggers {
   static let schema = "swappable"
   /// The key of the advisory lock under which the objects are created and maintained: "swappabl" in ASCII.
@@ -76,9 +77,9 @@ enum ChangeTriggers {
     END
     $function$;
     CREATE OR REPLACE FUNCTION swappable.notify() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+    LANGUAGE plpgsql AS $function$
     BEGIN
-      PERFORM pg_notify('\(ServerMonitor.channel)', '');
+      PERFORM pg_catalog.pg_notify('\(ServerMonitor.channel)', '');
       RETURN NULL;
     END
     $function$;
@@ -296,8 +297,7 @@ extension PostgresConnection {
     }
   }
 
-  /// Removes the triggers of some tables, or everything that ``installChangeTriggers(on:recordsKeys:readers:)`` has
-  /// created.
+  /// Removes the change triggers of some tables, or of all tables.
   ///
   /// - Parameter tables: The names of the tables, or `nil` for all tables and the schema `swappable`.
   public func uninstallChangeTriggers(on tables: [String]? = nil) async throws(PostgresError) {

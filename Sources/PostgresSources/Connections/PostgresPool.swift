@@ -159,8 +159,9 @@ extension PostgresPool {
 public struct PostgresIntervals: Sendable, Hashable {
   /// The interval between two looks for changes that nobody reports, if a table has no change triggers.
   public var polling: Duration
-  /// The interval between two looks for changes if all tables have change triggers. It finds the changes of writers
-  /// that bypass the triggers, and changes of the schema.
+  /// The interval between two looks for changes if all tables have change triggers.
+  ///
+  /// These looks find the changes of writers that bypass the triggers, and changes of the schema.
   public var safety: Duration
 
   /// Creates intervals.

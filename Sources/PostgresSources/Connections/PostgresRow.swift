@@ -47,8 +47,9 @@ public struct PostgresRow: Sendable {
     columns.position(of: name).map { self[$0] }
   }
 
-  /// Returns the text of a value as the server has sent it, or `nil` for NULL. Traps if the position is not in
-  /// `0..<count`.
+  /// Returns the text of a value as the server has sent it, or `nil` for NULL.
+  ///
+  /// Traps if the position is not in `0..<count`.
   public func text(at position: Int) -> String? {
     precondition(
       position >= 0 && position < count,

@@ -98,7 +98,9 @@ struct PostgresTime: Equatable {
   var isFinite: Bool { days != .max && days != .min }
 
   var secondsSince1970: Double {
-    Double(days) * 86_400 + Double(microseconds) / 1_000_000
+    // Add exactly where the microseconds fit into 64 bits.
+    guard abs(days) < 100_000_000 else { return Double(days) * 86_400 }
+    return Double(days * 86_400_000_000 + microseconds) / 1_000_000
   }
 
   /// The moment as the server reads it as a `timestamp with time zone`.

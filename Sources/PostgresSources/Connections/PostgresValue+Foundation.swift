@@ -23,8 +23,9 @@ extension Date: PostgresValueConvertible {
     .other(PostgresTime(secondsSince1970: timeIntervalSince1970).text, .timestampWithTimeZone)
   }
 
-  /// Reads a `timestamp with time zone`. A `timestamp` and a `date` are read as UTC. The values `infinity` and
-  /// `-infinity` are not moments.
+  /// Reads a `timestamp with time zone`, or a `timestamp` or a `date` as UTC.
+  ///
+  /// The values `infinity` and `-infinity` are not moments.
   public init?(postgresValue: PostgresValue) {
     guard case .other(var text, let type) = postgresValue,
       [.timestampWithTimeZone, .timestamp, .date].contains(type),

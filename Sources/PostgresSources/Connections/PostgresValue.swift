@@ -76,8 +76,9 @@ public enum PostgresValue: Sendable {
   case bytes([UInt8])
   /// An array. An array of several dimensions contains arrays.
   case array([PostgresValue])
-  /// A value of any other type, for example `numeric`, `uuid`, `jsonb`, a date or an enumeration, as the server writes
-  /// it.
+  /// A value of any other type, as the server writes it.
+  ///
+  /// Examples are `numeric`, `uuid`, `jsonb`, dates and enumerations.
   case other(String, PostgresType)
 
   /// A Boolean value that indicates whether the value is NULL.
@@ -415,8 +416,7 @@ extension String: PostgresValueConvertible {
   /// The string as `text`.
   public var postgresValue: PostgresValue { .text(self) }
 
-  /// Reads text, or the text of a value that has no other Swift type, for example of a `numeric`, `jsonb` or
-  /// enumeration.
+  /// Reads text, or the text of a `numeric`, `jsonb`, enumeration, or other value.
   public init?(postgresValue: PostgresValue) {
     switch postgresValue {
     case .text(let value), .other(let value, _): self = value
