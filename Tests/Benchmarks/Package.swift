@@ -71,6 +71,14 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "PostgresBenchmarks",
+      dependencies: [
+        "Measuring",
+        .product(name: "Swappable", package: "Swappable"),
+        .product(name: "PostgresSources", package: "Swappable"),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
       name: "FeedBenchmarks",
       dependencies: [
         "AllocationMeter", "Measuring",

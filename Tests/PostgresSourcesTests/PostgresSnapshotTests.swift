@@ -65,4 +65,21 @@ import Testing
     let error = await #expect(throws: PostgresError.self) { try await answer.value }
     #expect(error?.code == .connectionLost)
   }
+
+  @Test func `a transaction whose connection is lost before COMMIT says so`() async throws {
+    let database = try await TestDatabase()
+    let connection = try PostgresConnection(database.connectionString)
+    let error = await #expect(throws: PostgresError.self) {
+      try await connection.transaction {
+        let pid = try await connection.query("SELECT pg_backend_pid()") { $0.text(at: 0) ?? "" }[0]
+        try await database.connection.execute("SELECT pg_terminate_backend(\(pid), 60000)")
+        // The session notices the end on its own.
+        try await connection.withSession { session throws(PostgresError) in
+          while await session.isOpen() { await Task.yield() }
+        }
+      }
+    }
+    #expect(error?.code == .connectionLost)
+    #expect(try await connection.query("SELECT 1") { $0.text(at: 0) } == ["1"])
+  }
 }

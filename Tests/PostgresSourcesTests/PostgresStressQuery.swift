@@ -142,7 +142,7 @@ struct PostgresStressQuery: Sendable {
       arguments.append(value)
       return "$\(arguments.count)"
     }
-    let literal = "\(random.pick(column.kind.values))::\(column.kind.type)"
+    let literal = "(\(random.pick(column.kind.values)))::\(column.kind.type)"
     switch random.below(depth < 2 ? 12 : 9) {
     case 0: return "p = \(argument(.integer(Int64(1 + random.below(8)))))"
     case 1: return "p > \(argument(.integer(Int64(1 + random.below(6)))))"

@@ -233,7 +233,9 @@ public final class PostgresConnection: Sendable {
     do {
       let result = try await scope.run(body)
       await scope.end()
-      guard await session.transactionStatus() == LibPQ.isInTransaction else {
+      // If the connection is lost, COMMIT throws the reason.
+      let status = await session.transactionStatus()
+      guard status == nil || status == LibPQ.isInTransaction else {
         throw PostgresError(
           .transaction,
           "the transaction ended, or one of its statements failed, before its body returned",

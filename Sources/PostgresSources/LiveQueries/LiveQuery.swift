@@ -46,6 +46,10 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   /// The number of reads that looked for changes, of reads of the whole result, and of reads of some keys.
   private(set) var counts = (looks: 0, all: 0, keyed: 0)
 
+  /// Returns the changed keys instead of the records, for a test that shows why keys must come from the transaction
+  /// that reads.
+  var keysInsteadOfRecords: (@Sendable () -> [[String?]])?
+
   private let pool: PostgresPool
   private let query: PostgresQuery
   private let map: @Sendable (PostgresRow) throws -> Element
@@ -246,6 +250,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
       first[3] == "t"
     else { return (now, .unknown) }
+    if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
     if first[4] == nil { return (now, .none) }
     guard rows.count <= Self.recordLimit else { return (now, .many) }
     var keys: Set<[String?]> = []

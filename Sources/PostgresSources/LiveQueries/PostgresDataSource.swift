@@ -54,7 +54,7 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
   private let pool: PostgresPool
   private let query: PostgresQuery
   /// Only the holder of `gate` uses it.
-  private let liveQuery: LiveQuery<Element>
+  let liveQuery: LiveQuery<Element>
   private let gate = TaskGate()
   private let queue = DispatchQueue(label: "swappable.postgres.source")
   private let timer: QueueTimer
