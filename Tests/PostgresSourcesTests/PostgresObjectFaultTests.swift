@@ -133,6 +133,8 @@ import Testing
       let error = try await recorder.waitForFailure(.lockTimeout)
       #expect(error.sqlState == "55P03" && error.help.contains("end the transaction"), "\(error)")
       #expect(recorder.record.contents == makeItems(1...3))
+      // A first load waits as well.
+      try await SourceRecorder(try makeSource(pool)).waitForFailure(.lockTimeout)
     }
     let record = try await recorder.wait(for: makeItems(1...4))
     #expect(record.changes.count == 2 && record.violations.isEmpty)
@@ -237,7 +239,7 @@ import Testing
   @Test(arguments: [
     (
       "WITH gone AS (DELETE FROM item RETURNING *) SELECT * FROM gone", PostgresError.Code.readOnly
-    ), ("SELECT id, title INTO copy FROM item", .readOnly),
+    ), ("SELECT id, title INTO copy FROM item", .notAQuery),
     ("SELECT nextval('numbers')::int AS id, '' AS title", .readOnly),
     ("SELECT setval('numbers', 1)::int AS id, '' AS title", .readOnly),
     ("SELECT write()::int AS id, '' AS title", .readOnly), ("SELEC 1", .notAQuery),

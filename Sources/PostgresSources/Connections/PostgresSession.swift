@@ -27,6 +27,7 @@ final class PostgresSession: @unchecked Sendable {
   let serverName: String
   /// The longest time to wait for the answer to a statement that is quick on any server.
   let answerLimit: Duration
+  let lockTimeout: Duration
   private let queue: DispatchQueue
   private var connection: LibPQ.Connection?
   private var cancel: LibPQ.Cancel?
@@ -51,12 +52,13 @@ final class PostgresSession: @unchecked Sendable {
 
   private init(
     _ library: LibPQ, _ connectionString: ConnectionString, serverName: String,
-    answerLimit: Duration
+    _ options: PostgresOptions
   ) {
     self.library = library
     self.connectionString = connectionString
     self.serverName = serverName
-    self.answerLimit = answerLimit
+    answerLimit = options.connectTimeout
+    lockTimeout = options.lockTimeout
     queue = DispatchQueue(label: "swappable.postgres.session")
     deadline = QueueTimer(queue: queue)
     cancelDeadline = QueueTimer(queue: queue)
@@ -77,11 +79,11 @@ final class PostgresSession: @unchecked Sendable {
   static func connect(
     _ connectionString: ConnectionString, options: PostgresOptions
   ) async throws(PostgresError) -> PostgresSession {
-    let library = try LibPQ.shared()
+    let library = try LibPQ.shared(options.libraryNames)
     let values = try connectionString.values(library)
     let session = PostgresSession(
       library, connectionString, serverName: connectionString.serverName(values),
-      answerLimit: options.connectTimeout)
+      options)
     let parameters = connectionParameters(connectionString, values, options)
     try await session.perform { session in session.open(parameters) }
     // The form of values must not depend on the settings of the role or the database.
@@ -233,6 +235,10 @@ final class PostgresSession: @unchecked Sendable {
   func run(
     _ script: String, receiver: ResultReceiver, limit: Duration? = nil
   ) async throws(PostgresError) {
+    guard !script.utf8.contains(0) else {
+      throw PostgresError(
+        .sql, "the SQL contains a NUL character", sql: script, help: "remove the character")
+    }
     try await perform(sql: script, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
       session.didSend(session.library.sendQuery(connection, script))

@@ -375,13 +375,7 @@ extension PostgresConnection {
     _ body: (PostgresSession) async throws(PostgresError) -> Void
   ) async throws(PostgresError) {
     try await withSession { session throws(PostgresError) in
-      // A query that waits for a lock must not keep its data source waiting without a word.
-      try await session.run(
-        """
-        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
-        SELECT pg_catalog.set_config('lock_timeout', '\(options.lockTimeout.milliseconds)', true) \
-        WHERE pg_catalog.current_setting('lock_timeout') = '0'
-        """, receiver: ResultReceiver(), limit: session.answerLimit)
+      try await session.begin("ISOLATION LEVEL REPEATABLE READ READ ONLY")
       do throws(PostgresError) {
         try await body(session)
         try await session.run(
@@ -395,5 +389,36 @@ extension PostgresConnection {
         throw error
       }
     }
+  }
+}
+
+extension PostgresSession {
+  /// Begins a transaction in which a statement waits for a lock for a limited time, so the status of its data source
+  /// can name the problem.
+  func begin(_ mode: String) async throws(PostgresError) {
+    try await run(
+      """
+      BEGIN \(mode); \
+      SELECT pg_catalog.set_config('lock_timeout', '\(lockTimeout.milliseconds)', true) \
+      WHERE pg_catalog.current_setting('lock_timeout') = '0'
+      """, receiver: ResultReceiver(), limit: answerLimit)
+  }
+
+  /// Runs a closure in a transaction that is then rolled back.
+  func withRollback<Result>(
+    _ mode: String, _ body: () async throws(PostgresError) -> Result
+  ) async throws(PostgresError) -> Result {
+    try await begin(mode)
+    let result: Swift.Result<Result, PostgresError>
+    do throws(PostgresError) {
+      result = .success(try await body())
+    } catch {
+      result = .failure(error)
+    }
+    // The rollback must also run if the task was canceled.
+    await Task {
+      _ = try? await run("ROLLBACK", receiver: ResultReceiver(), limit: answerLimit)
+    }.value
+    return try result.get()
   }
 }

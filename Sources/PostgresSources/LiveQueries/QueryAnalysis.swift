@@ -67,7 +67,9 @@ struct QueryAnalyzer {
   /// - Throws: A ``PostgresError`` if the query is wrong.
   func analyze() async throws(PostgresError) -> QueryAnalysis {
     let description = DescriptionReceiver()
-    try await session.describe(query.sql, receiver: description)
+    try await session.withRollback("READ ONLY") { () throws(PostgresError) in
+      try await session.describe(query.sql, receiver: description)
+    }
     if let columns = description.columns, let error = query.error(of: columns) { throw error }
     if try await ServerState.isStandby(session) {
       return .polled(
@@ -77,7 +79,10 @@ struct QueryAnalyzer {
     do throws(PostgresError) {
       return try await analyzeView(description)
     } catch {
-      if error.endsConnection || error.code == .canceled { throw error }
+      switch error.code {
+      case .canceled, .timeout, .lockTimeout, .serialization, .deadlock: throw error
+      default: if error.endsConnection { throw error }
+      }
       // The view could not be created, for example without the privilege. The plan tells less.
       return try await analyzePlan()
     }
@@ -90,21 +95,12 @@ struct QueryAnalyzer {
   ) async throws(PostgresError) -> QueryAnalysis {
     let types = try await typeNames(description.argumentTypes)
     let columns = (description.columns?.names ?? []).indices.map { "c\($0)" }
-    try await session.run("BEGIN READ WRITE", receiver: ResultReceiver())
-    let result: Result<QueryAnalysis, PostgresError>
-    do throws(PostgresError) {
+    return try await session.withRollback("READ WRITE") { () throws(PostgresError) in
       try await session.run(
         "CREATE TEMPORARY VIEW swappable_query (\(columns.joined(separator: ", "))) AS "
           + PostgresText.withoutArguments(query.sql, types: types), receiver: ResultReceiver())
-      result = .success(try await readView(description))
-    } catch {
-      result = .failure(error)
+      return try await readView(description)
     }
-    // The rollback must also run if the task was canceled.
-    await Task { [session] in
-      _ = try? await session.run("ROLLBACK", receiver: ResultReceiver())
-    }.value
-    return try result.get()
   }
 
   private func typeNames(_ types: [PostgresType]) async throws(PostgresError) -> [String] {
@@ -220,8 +216,10 @@ struct QueryAnalyzer {
   // MARK: The plan
 
   private func analyzePlan() async throws(PostgresError) -> QueryAnalysis {
-    let rows = try await session.texts(
-      "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments)
+    let rows = try await session.withRollback("READ ONLY") { () throws(PostgresError) in
+      try await session.texts(
+        "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments)
+    }
     let plan = rows.compactMap { $0.first.flatMap(\.self) }.joined(separator: "\n")
     let names = Self.relationNames(inPlan: plan)
     var analysis = QueryAnalysis(
