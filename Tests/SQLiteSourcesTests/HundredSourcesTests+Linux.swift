@@ -3,7 +3,8 @@
   import Foundation
   import ObservableCollections
   import SQLiteSources
-  import Testing
+  import TestSupport
+import Testing
 
   /// The descriptors of a hundred data sources, and their release.
   @Suite(.serialized, .timeLimit(.minutes(5))) struct HundredSourcesTests {

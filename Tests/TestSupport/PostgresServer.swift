@@ -56,6 +56,7 @@ package final class PostgresServer: @unchecked Sendable {
 
   /// The directory of the data and the socket.
   package let directory: String
+  private let port: Int
   private let programs: String
   private let lock = NSLock()
   private let process = Process()
@@ -67,11 +68,15 @@ package final class PostgresServer: @unchecked Sendable {
   /// - Parameters:
   ///   - configuration: Lines that are added to `postgresql.conf`.
   ///   - primary: The server to copy. The new server is its standby.
-  package init(configuration: [String] = [], standbyOf primary: PostgresServer? = nil) throws {
+  ///   - port: The port, which is a part of the name of the socket.
+  package init(
+    configuration: [String] = [], standbyOf primary: PostgresServer? = nil, port: Int = 5432
+  ) throws {
     guard let programs = PostgresServer.programs else {
       throw Failed(description: PostgresServer.advice)
     }
     self.programs = programs
+    self.port = port
     // The path of a socket may have about 100 bytes.
     directory = "/tmp/swappable-pg-\(String(UInt32.random(in: .min ... .max), radix: 36))"
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -156,7 +161,7 @@ package final class PostgresServer: @unchecked Sendable {
   ///   - database: The name of a database.
   ///   - user: The name of a role.
   package func connectionString(database: String, user: String = "postgres") -> String {
-    "host=\(directory) dbname=\(database) user=\(user)"
+    "host=\(directory) dbname=\(database) user=\(user)" + (port == 5432 ? "" : " port=\(port)")
   }
 
   /// Creates an empty database with a new name.
@@ -174,8 +179,8 @@ package final class PostgresServer: @unchecked Sendable {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "\(programs)/psql")
     process.arguments = [
-      "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", directory, "-U", "postgres", "-d",
-      database, "-c", sql,
+      "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", directory, "-p",
+      "\(port)", "-U", "postgres", "-d", database, "-c", sql,
     ]
     let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
@@ -201,7 +206,7 @@ package final class PostgresServer: @unchecked Sendable {
   package func promote() throws { try send("promote") }
 
   /// The path of the server's socket.
-  package var socketPath: String { "\(directory)/.s.PGSQL.5432" }
+  package var socketPath: String { "\(directory)/.s.PGSQL.\(port)" }
 
   private func send(_ command: String) throws {
     lock.lock()

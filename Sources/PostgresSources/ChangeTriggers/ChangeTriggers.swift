@@ -171,9 +171,12 @@ enum ChangeTriggers {
         rows("new_rows"), rows("old_rows"),
         "SELECT * FROM (\(rows("old_rows"))) o UNION SELECT * FROM (\(rows("new_rows"))) n"
       )
+    // The name of a column may contain the mark that ends the body.
+    var mark = "$function$"
+    while columns.contains(mark) { mark = "$f\(mark.dropFirst())" }
     return """
       CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger
-      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+      LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS \(mark)
       BEGIN
         IF TG_OP = 'INSERT' THEN
           \(record(inserted))
@@ -187,7 +190,7 @@ enum ChangeTriggers {
         IF FOUND THEN PERFORM pg_notify('\(ServerMonitor.channel)', ''); END IF;
         RETURN NULL;
       END
-      $function$;
+      \(mark);
       REVOKE ALL ON FUNCTION \(name)() FROM PUBLIC;
       """
   }

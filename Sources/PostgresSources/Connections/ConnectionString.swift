@@ -19,6 +19,12 @@ struct ConnectionString: Sendable, Hashable {
     "password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key",
   ]
 
+  /// Returns a Boolean value that indicates whether a value is secret, also if its keyword is misspelled.
+  private static func isSecret(_ keyword: String) -> Bool {
+    secretKeywords.contains(keyword) || keyword.hasPrefix("pas") && keyword != "passfile"
+      || keyword.contains("pwd") || keyword.contains("passw")
+  }
+
   private static let mask = "…"
 
   /// The string without its secrets, for messages.
@@ -33,13 +39,38 @@ struct ConnectionString: Sendable, Hashable {
     return message
   }
 
+  /// Returns libpq's reason for refusing this string. It quotes parts of the string, which may be parts of a password.
+  /// Only keywords are shown.
+  func redact(reason: String) -> String {
+    let parts = redact(reason).split(separator: "\"", omittingEmptySubsequences: false)
+    let shown = parts.enumerated().map { index, part -> String in
+      guard index % 2 == 1, part != "=", !isKeyword(part) else { return String(part) }
+      return Self.mask
+    }
+    return shown.joined(separator: "\"")
+  }
+
+  /// Returns a Boolean value that indicates whether a word stands before an equals sign.
+  private func isKeyword(_ word: Substring) -> Bool {
+    guard word.allSatisfy({ $0.isASCII && $0.isLetter || $0 == "_" }) else { return false }
+    return text.ranges(of: word).contains { range in
+      text[range.upperBound...].first { !$0.isWhitespace } == "="
+    }
+  }
+
   /// The secret values, as they are written and as they are meant.
   var secrets: [String] {
     var found: [String] = []
     for (range, isURI) in Self.secretRanges(in: text) {
       let written = String(text[range])
       found.append(written)
-      if isURI { found.append(Self.percentDecoded(written)) }
+      guard isURI else {
+        found.append(Self.unquoted(written))
+        continue
+      }
+      // If a password contains a separator of URIs, libpq finds its parts in other places.
+      found += ([Substring(written)] + written.split { "/?#@:".contains($0) })
+        .map { Self.percentDecoded(String($0)) }
     }
     // A short value also occurs inside other words, and is masked at its place only.
     return found.filter { $0.count >= 4 }
@@ -80,7 +111,7 @@ struct ConnectionString: Sendable, Hashable {
     let before = position == text.startIndex ? nil : text[text.index(before: position)]
     guard before.map({ !$0.isLetter && $0 != "_" }) ?? true else { return nil }
     let name = rest.prefix { $0.isASCII && $0.isLetter || $0 == "_" }
-    guard secretKeywords.contains(name.lowercased()) else { return nil }
+    guard isSecret(name.lowercased()) else { return nil }
     var start = name.endIndex
     while start < text.endIndex, text[start].isWhitespace { start = text.index(after: start) }
     guard start < text.endIndex, text[start] == "=" else { return nil }
@@ -127,6 +158,17 @@ struct ConnectionString: Sendable, Hashable {
     return text.endIndex
   }
 
+  /// Returns a value without its quotes and backslashes.
+  private static func unquoted(_ text: String) -> String {
+    var text = text[...]
+    if text.count >= 2, text.first == "'", text.last == "'" { text = text.dropFirst().dropLast() }
+    var result = ""
+    while let character = text.popFirst() {
+      result.append(character == "\\" ? text.popFirst() ?? character : character)
+    }
+    return result
+  }
+
   private static func percentDecoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -170,8 +212,9 @@ extension ConnectionString {
       let reason = message.map { String(cString: $0) } ?? "out of memory"
       if let message { library.freeMemory(message) }
       throw PostgresError(
-        .connectionString, "the connection string \(redacted) is wrong: \(redact(reason))",
-        help: "write host=… dbname=… user=…, or postgresql://user@host/database")
+        .connectionString, "the connection string is wrong: \(redact(reason: reason))",
+        help: "write host=… dbname=… user=…, with values that contain spaces in '…', or "
+          + "postgresql://user@host/database")
     }
     return library.takeValues(of: options)
   }
@@ -181,7 +224,7 @@ extension ConnectionString {
     if let service = values["service"] { return "service \(service)" }
     let host = values["host"] ?? values["hostaddr"] ?? "the local server"
     let database = values["dbname"].map { ", database \($0)" } ?? ""
-    return host + (values["port"].map { ":\($0)" } ?? "") + database
+    return redact(host + (values["port"].map { ":\($0)" } ?? "") + database)
   }
 }
 

@@ -6,6 +6,8 @@
   import Glibc
 #endif
 
+import SwappablePrimitives
+
 /// The functions of libpq that this module calls.
 ///
 /// The library is loaded when the first connection opens. Programs that never open a connection, and the build,
@@ -105,9 +107,18 @@ struct LibPQ: @unchecked Sendable {
   let clear: @convention(c) (Result) -> Void
 
   /// The library, or the error that says how to install it.
-  static func shared() throws(PostgresError) -> LibPQ { try loaded.get() }
+  ///
+  /// Without the library, each call looks for it again, so it can be installed while a program runs.
+  ///
+  /// - Parameter names: File names to look for in the system's directories, or paths.
+  static func shared(_ names: [String] = LibPQ.names) throws(PostgresError) -> LibPQ {
+    if let library = loaded.withLock({ $0[names] }) { return library }
+    let library = try load(names)
+    loaded.withLock { $0[names] = library }
+    return library
+  }
 
-  private static let loaded = Swift.Result { () throws(PostgresError) in try load(names) }
+  private static let loaded = Locked<[[String]: LibPQ]>([:])
 
   #if canImport(Darwin)
     static let names = [
@@ -123,8 +134,6 @@ struct LibPQ: @unchecked Sendable {
   #endif
 
   /// Loads the first library that exists.
-  ///
-  /// - Parameter names: File names to look for in the system's directories, or paths.
   static func load(_ names: [String]) throws(PostgresError) -> LibPQ {
     for name in names {
       guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else { continue }

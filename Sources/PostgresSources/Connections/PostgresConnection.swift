@@ -283,6 +283,12 @@ public final class PostgresConnection: Sendable {
   public func listen(
     to channel: String
   ) async throws(PostgresError) -> AsyncThrowingStream<PostgresNotification, any Error> {
+    guard (1...63).contains(channel.utf8.count) else {
+      throw PostgresError(
+        .arguments,
+        "the name of a channel has 1 to 63 bytes, but this name has \(channel.utf8.count)",
+        help: "use a shorter name, because the server would cut it off")
+    }
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: PostgresNotification.self)
     try await withSession { session throws(PostgresError) in
       session.onNotification { notification in
@@ -315,6 +321,8 @@ public struct PostgresOptions: Sendable, Hashable {
   public var statementTimeout: Duration?
   /// The longest time that a data source waits for a lock of another transaction before its status says so.
   public var lockTimeout: Duration
+  /// The names of libpq. Tests replace them.
+  var libraryNames = LibPQ.names
 
   /// Creates options.
   ///

@@ -154,8 +154,10 @@ extension PostgresError: CustomStringConvertible {
     if let row { text += " in row \(row + 1)" }
     if let server { text += " at \(server)" }
     if let sql {
-      text += ", SQL: \(PostgresText.oneLine(sql))"
-      if let offset { text += ", at \(PostgresText.position(of: offset, in: sql))" }
+      text += ", SQL: \(PostgresText.redacted(PostgresText.oneLine(sql)))"
+      if let offset {
+        text += ", at \(PostgresText.redacted(PostgresText.position(of: offset, in: sql)))"
+      }
     }
     return PostgresText.oneLine(text, limit: .max) + "; " + help
   }
@@ -241,6 +243,11 @@ extension PostgresError {
         (.missing, "create the database, or correct its name in the connection string")
       } else if text.contains("permission denied for database") {
         (.privilege, "GRANT CONNECT ON DATABASE … TO the role, or connect as another user")
+      } else if text.contains("certificate") {
+        (
+          .cannotConnect,
+          "check sslmode, sslrootcert (the certificate authority) and the host name in the certificate"
+        )
       } else if text.contains("role"), text.contains("does not exist") {
         (.authentication, "create the role, or connect as another user")
       } else {

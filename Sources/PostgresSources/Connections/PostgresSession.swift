@@ -79,7 +79,7 @@ final class PostgresSession: @unchecked Sendable {
   static func connect(
     _ connectionString: ConnectionString, options: PostgresOptions
   ) async throws(PostgresError) -> PostgresSession {
-    let library = try LibPQ.shared()
+    let library = try LibPQ.shared(options.libraryNames)
     let values = try connectionString.values(library)
     let session = PostgresSession(
       library, connectionString, serverName: connectionString.serverName(values),
@@ -235,6 +235,10 @@ final class PostgresSession: @unchecked Sendable {
   func run(
     _ script: String, receiver: ResultReceiver, limit: Duration? = nil
   ) async throws(PostgresError) {
+    guard !script.utf8.contains(0) else {
+      throw PostgresError(
+        .sql, "the SQL contains a NUL character", sql: script, help: "remove the character")
+    }
     try await perform(sql: script, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
       session.didSend(session.library.sendQuery(connection, script))

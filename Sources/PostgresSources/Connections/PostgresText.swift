@@ -23,6 +23,24 @@ enum PostgresText {
     return line.count > limit ? line.prefix(limit) + "…" : line
   }
 
+  /// Returns SQL without passwords: strings after the word PASSWORD, and connection strings.
+  static func redacted(_ sql: String) -> String {
+    var result: [UInt8] = []
+    var scanner = PostgresScanner(sql)
+    var copied = 0
+    var followsPassword = false
+    while let token = scanner.next() {
+      if token.kind == .string, followsPassword {
+        result += scanner.bytes[copied..<token.range.lowerBound] + Array("'…'".utf8)
+        copied = token.range.upperBound
+      }
+      followsPassword =
+        token.kind == .word && scanner.text(token).uppercased().hasSuffix("PASSWORD")
+    }
+    result += scanner.bytes[copied...]
+    return ConnectionString.redact(String(decoding: result, as: UTF8.self))
+  }
+
   /// Returns a message of the server without its severity, for example `FATAL:`.
   static func withoutSeverity(_ message: String) -> String {
     let severity = message.prefix { $0.isLetter }

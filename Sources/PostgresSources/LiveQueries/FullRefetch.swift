@@ -208,7 +208,8 @@ struct PostgresQuery: Sendable {
   func error(of columns: PostgresColumns) -> PostgresError? {
     if columns.names.isEmpty {
       return PostgresError(
-        .notAQuery, "the result has no columns", sql: sql, help: "select at least one column")
+        .notAQuery, "the result has no columns", sql: sql,
+        help: "select at least one column, without INTO")
     }
     guard needsUniqueColumnNames, let name = columns.duplicate else { return nil }
     return PostgresError(

@@ -1,0 +1,59 @@
+import Foundation
+import ObservableCollections
+import TestSupport
+import Testing
+
+@testable import PostgresSources
+
+/// Programs on machines without libpq or without a server.
+struct ClientLibraryTests {
+  private var options: PostgresOptions {
+    var options = PostgresOptions()
+    options.libraryNames = ["libpq-that-is-not-there.so.5"]
+    return options
+  }
+
+  @Test func `without libpq, the error names the package to install`() async throws {
+    let connection = try PostgresConnection("host=/nowhere", options: options)
+    let error = await #expect(throws: PostgresError.self) {
+      try await connection.execute("SELECT 1")
+    }
+    #expect(error?.code == .noClientLibrary)
+    #expect(error?.message.contains("libpq-that-is-not-there.so.5") == true)
+    #if os(Linux)
+      #expect(error?.help.contains("libpq5 (Debian, Ubuntu)") == true)
+    #else
+      #expect(error?.help.contains("brew install libpq") == true)
+    #endif
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `without libpq, the status of a source names the package to install`() async throws {
+    let pool = try PostgresPool("host=/nowhere", options: options)
+    let recorder = SourceRecorder(try makeSource(pool))
+    let error = try await recorder.waitForFailure(.noClientLibrary)
+    #expect(error.description.contains("install"))
+    #expect(recorder.record.contents.isEmpty)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a library that is something else is named`() async throws {
+    var options = PostgresOptions()
+    #if os(Linux)
+      options.libraryNames = ["libm.so.6"]
+    #else
+      options.libraryNames = ["libSystem.B.dylib"]
+    #endif
+    let connection = try PostgresConnection("host=/nowhere", options: options)
+    let error = await #expect(throws: PostgresError.self) {
+      try await connection.execute("SELECT 1")
+    }
+    #expect(error?.code == .noClientLibrary)
+    #expect(error?.description.contains("has no function PQconnectStartParams") == true)
+  }
+
+  @Test func `the advice for a skipped test names the package`() {
+    #expect(PostgresServer.advice.contains("apt-get install postgresql"))
+    #expect(!PostgresServer.isRequired || PostgresServer.isAvailable)
+  }
+}
