@@ -63,7 +63,8 @@ import Testing
     let files = sources.filter { $0.value.contains(/public enum Code\b/) }.keys
     #expect(
       Set(files.compactMap { $0.split(separator: "/").last }) == [
-        "JSONElement+ParsingError.swift", "SQLiteError.swift", "PostgresError.swift", "StoreError.swift",
+        "JSONElement+ParsingError.swift", "SQLiteError.swift", "PostgresError.swift",
+        "StoreError.swift",
         "SynchronizationError.swift",
         "OneWayError.swift",
       ])

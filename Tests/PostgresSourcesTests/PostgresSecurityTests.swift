@@ -33,7 +33,7 @@ import Testing
     let database = try await TestDatabase(Self.rows)
     let string = template.replacingOccurrences(of: "HOST", with: database.server.directory)
       .replacingOccurrences(of: "DB", with: database.name)
-    try? database.server.psql("CREATE ROLE guarded LOGIN PASSWORD 'something else'")
+    _ = try? database.server.psql("CREATE ROLE guarded LOGIN PASSWORD 'something else'")
     var texts: [String] = []
     let connection = try PostgresConnection(string)
     do {
@@ -79,7 +79,7 @@ import Testing
   @Test func `a password comes from a file that nobody names`() async throws {
     let database = try await TestDatabase(Self.rows)
     let role = "guarded"
-    try? database.server.psql("CREATE ROLE guarded LOGIN")
+    _ = try? database.server.psql("CREATE ROLE guarded LOGIN")
     try database.server.psql("ALTER ROLE guarded PASSWORD '\(Self.secret)'")
     try database.server.psql("GRANT SELECT ON item TO guarded", database: database.name)
     let directory = try TemporaryDirectory()

@@ -4,7 +4,7 @@
   import ObservableCollections
   import SQLiteSources
   import TestSupport
-import Testing
+  import Testing
 
   /// The descriptors of a hundred data sources, and their release.
   @Suite(.serialized, .timeLimit(.minutes(5))) struct HundredSourcesTests {
@@ -61,7 +61,7 @@ import Testing
       // At most 16 checks and 64 reads run at the same time, on a machine of any speed. The other threads
       // serve timers and the file system.
       let limit = 16 + 64 + 16
-      #expect(try #require(Int(try process.nextLine())) <= limit)
+      #expect(try #require(Int(try process.nextAnswer())) <= limit)
       let writer = try database.writer(.delete)
       try writer.executeScript(
         "CREATE TABLE todo (id INTEGER PRIMARY KEY, title TEXT); INSERT INTO todo VALUES (1, 'a')")

@@ -52,11 +52,6 @@ package final class HelperProcess: Sendable {
     try expectOK(readLine(), "wait")
   }
 
-  /// Waits for the next answer.
-  func nextLine() throws -> String {
-    try readLine()
-  }
-
   /// Ends the process like a crash.
   package func kill() {
     Foundation.kill(process.processIdentifier, SIGKILL)

@@ -145,7 +145,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     var rows = Rows.unchanged
     var now = Held(state: "")
     do throws(PostgresError) {
-      try await connection.withSnapshot(locking: analysis.lockSQL) { session throws(PostgresError) in
+      try await connection.withSnapshot(locking: analysis.lockSQL) {
+        session throws(PostgresError) in
         let changes: Changes
         (now, changes) = try await look(session, analysis)
         switch choose(request, analysis, now, changes) {
