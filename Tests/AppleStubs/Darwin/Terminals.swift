@@ -22,6 +22,16 @@ public func cfmakeraw(_ modes: UnsafeMutablePointer<termios>!) { stub() }
 
 public var TCSANOW: Int32 { stub() }
 public var TCSAFLUSH: Int32 { stub() }
+public var TCIFLUSH: Int32 { stub() }
+public var TCOFLUSH: Int32 { stub() }
+
+@discardableResult
+public func tcflush(_ descriptor: Int32, _ direction: Int32) -> Int32 { stub() }
+
+@discardableResult
+public func ttyname_r(
+  _ descriptor: Int32, _ name: UnsafeMutablePointer<CChar>!, _ count: Int
+) -> Int32 { stub() }
 
 public struct winsize {
   public var ws_row: UInt16 = 0

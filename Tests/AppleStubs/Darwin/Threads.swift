@@ -76,6 +76,10 @@ public var SIGHUP: Int32 { stub() }
 public var SIGINT: Int32 { stub() }
 public var SIGPIPE: Int32 { stub() }
 public var SIGTERM: Int32 { stub() }
+public var SIGQUIT: Int32 { stub() }
+public var SIGALRM: Int32 { stub() }
+public var SIGUSR1: Int32 { stub() }
+public var SIGUSR2: Int32 { stub() }
 public var SIGTSTP: Int32 { stub() }
 public var SIGCONT: Int32 { stub() }
 public var SIGWINCH: Int32 { stub() }
