@@ -20,7 +20,8 @@ import Testing
       ("postgres://h/db?password=secret&user=u", "postgres://h/db?password=…&user=u"),
       ("postgres://h/db?user=u&sslpassword=secret", "postgres://h/db?user=u&sslpassword=…"),
       ("postgres://user@host/db", "postgres://user@host/db"),
-      ("host=h passwordx=1", "host=h passwordx=1"),
+      ("host=h passwordx=1", "host=h passwordx=…"), ("host=h passfile=p", "host=h passfile=p"),
+      ("host=h password=a secret", "host=h password=… …"), ("secret", "…"), (" = x", " = x"),
     ] {
       #expect(try ConnectionString(text).redacted == redacted)
     }

@@ -28,7 +28,28 @@ struct ConnectionString: Sendable, Hashable {
   private static let mask = "…"
 
   /// The string without its secrets, for messages.
-  var redacted: String { Self.redact(text) }
+  ///
+  /// Words that belong to no keyword are masked, too: they may be the rest of a password with a space.
+  var redacted: String {
+    if text.contains("://") { return Self.redact(text) }
+    var visible = ""
+    var position = text.startIndex
+    while position < text.endIndex {
+      let space = text[position...].prefix(while: \.isWhitespace)
+      visible += space
+      let keyword = text[space.endIndex...].prefix { !$0.isWhitespace && $0 != "=" }
+      let sign = text[keyword.endIndex...].drop(while: \.isWhitespace)
+      position = keyword.endIndex
+      if sign.first == "=" {
+        let value = sign.dropFirst().drop(while: \.isWhitespace)
+        position = Self.valueEnd(in: text, from: value.startIndex)
+        visible += text[keyword.startIndex..<position]
+      } else if !keyword.isEmpty {
+        visible += Self.mask
+      }
+    }
+    return Self.redact(visible)
+  }
 
   /// Returns a message without the secrets of this connection string.
   func redact(_ message: String) -> String {

@@ -2,8 +2,7 @@
 //
 //     swift run Postgres 'host=… dbname=… user=…'
 //
-// Without an argument, libpq's variables and defaults say which server to use. The page needs the right to create a
-// schema, which it drops at the end.
+// Without an argument, libpq's defaults say which server to use. The page creates a schema, and drops it at the end.
 import Foundation
 import PostgresSources
 import Swappable
@@ -75,7 +74,6 @@ await printNextChange("a transaction")
 let container = SwappableContainer<Book>(ArrayDataSource([Book(id: 1, title: "Persuasion")]))
 container.swap(to: unread)
 print("shown:", Array(container.snapshot))
-
 observation.dispose()
 try await database.uninstallChangeTriggers(on: ["\(schema).book"])
 _ = try? await database.execute("DROP SCHEMA \(schema) CASCADE")
