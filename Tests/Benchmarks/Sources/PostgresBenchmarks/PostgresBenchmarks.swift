@@ -57,7 +57,7 @@ struct PostgresBenchmarks {
           text(nanoseconds: times.min() ?? 0),
           median(afterCommit), triggers.rawValue,
         ])
-        print(lines.last?.joined(separator: "\t") ?? "")
+        show(lines.last)
       }
     }
     print("\n" + table(lines) + "\n")
@@ -77,14 +77,20 @@ struct PostgresBenchmarks {
         try await Workplace(server, rows: 100_000, $0)
       }
       for writers in [1, 4] {
-        let count = 400
+        // One writer alternates after each transaction, so a slow moment of the machine affects all databases.
+        let (rounds, count) = writers == 1 ? (2_000, 1) : (40, 80)
         var times = workplaces.map { _ in [Double]() }
-        // Round 0 is not counted.
-        for round in 0...21 {
+        var connections: [[PostgresConnection]] = []
+        for workplace in workplaces {
+          connections.append(
+            try (0..<writers).map { _ in try PostgresConnection(workplace.connectionString) })
+        }
+        // The first rounds are not counted.
+        for round in -rounds / 10..<rounds {
           for turn in workplaces.indices {
-            let index = (turn + round) % workplaces.count
-            let time = try await write(workplaces[index], writers: writers, count: count)
-            if round > 0 { times[index].append(time / Double(count)) }
+            let index = (turn + round + rounds) % workplaces.count
+            let time = try await write(connections[index], round + rounds, count: count)
+            if round >= 0 { times[index].append(time / Double(count)) }
           }
         }
         let medians = times.map { $0.sorted()[$0.count / 2] }
@@ -95,28 +101,24 @@ struct PostgresBenchmarks {
             text(nanoseconds: lowest[index]), ratio(medians[index] / medians[0]),
             ratio(lowest[index] / lowest[0]), triggers,
           ])
-          print(lines.last?.joined(separator: "\t") ?? "")
+          show(lines.last)
         }
       }
     }
     print("\n" + table(lines) + "\n")
   }
 
-  /// Runs transactions, and returns the time for all of them in nanoseconds.
+  /// Runs transactions of several writers, and returns the time for all of them in nanoseconds.
   private static func write(
-    _ workplace: Workplace, writers: Int, count: Int
+    _ connections: [PostgresConnection], _ round: Int, count: Int
   ) async throws -> Double {
-    let connections = try (0..<writers).map { _ in
-      try PostgresConnection(workplace.connectionString)
-    }
-    for connection in connections { try await connection.execute("SELECT 1") }
     let clock = ContinuousClock()
     let start = clock.now
     try await withThrowingTaskGroup(of: Void.self) { group in
       for (writer, connection) in connections.enumerated() {
         group.addTask {
-          for number in 0..<count / writers {
-            let id = (number * 7919 + writer * 25_000) % 100_000 + 1
+          for number in 0..<count / connections.count {
+            let id = ((round * 80 + number) * 7919 + writer * 25_000) % 100_000 + 1
             try await connection.execute(
               "UPDATE item SET score = score + 1 WHERE id = $1", [id])
           }
@@ -169,7 +171,7 @@ struct PostgresBenchmarks {
           lines.count % 4 == 1 ? "\(rows) rows" : "", median(times),
           text(nanoseconds: times.min() ?? 0), name,
         ])
-        print(lines.last?.joined(separator: "\t") ?? "")
+        show(lines.last)
       }
     }
     print("\n" + table(lines) + "\n")
@@ -209,6 +211,12 @@ struct PostgresBenchmarks {
       \(text(bytes: refreshed.now)) (highest \(text(bytes: refreshed.highest)))
       """)
     withExtendedLifetime(observation) {}
+  }
+
+  /// Prints a line at once.
+  private static func show(_ line: [String]?) {
+    print(line?.joined(separator: "\t") ?? "")
+    fflush(nil)
   }
 
   private static func median(_ times: [Double]) -> String {
