@@ -314,8 +314,9 @@ public struct PostgresNotification: Sendable, Hashable {
 
 /// The timeouts of connections.
 public struct PostgresOptions: Sendable, Hashable {
-  /// The longest time to wait for a connection to one host, and for the answer to a statement that is quick on any
-  /// server.
+  /// The longest time to wait for a connection to one host.
+  ///
+  /// It also limits the wait for the answer to a statement that is quick on any server.
   public var connectTimeout: Duration
   /// The time after which the server cancels a statement, or `nil` for the server's own setting.
   public var statementTimeout: Duration?
