@@ -13,7 +13,17 @@ final class PostgresSession: @unchecked Sendable {
     let receiver: ResultReceiver
     let continuation: CheckedContinuation<Result<Void, PostgresError>, Never>
     let sql: String?
+    let cancellation: Cancellation
     var failure: PostgresError?
+  }
+
+  /// The cancellation of one operation, which may come before the operation begins.
+  private final class Cancellation: Sendable {
+    private let state = Locked(false)
+
+    var isRequested: Bool { state.withLock { $0 } }
+
+    func request() { state.withLock { $0 = true } }
   }
 
   private let library: LibPQ
@@ -212,16 +222,20 @@ final class PostgresSession: @unchecked Sendable {
     sql: String? = nil, receiver: ResultReceiver = ResultReceiver(), limit: Duration? = nil,
     _ start: @escaping @Sendable (PostgresSession) -> Void
   ) async throws(PostgresError) {
+    let cancellation = Cancellation()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         queue.async { [self] in
           begin(
-            Operation(receiver: receiver, continuation: continuation, sql: sql), limit: limit,
-            start)
+            Operation(
+              receiver: receiver, continuation: continuation, sql: sql,
+              cancellation: cancellation),
+            limit: limit, start)
         }
       }
     } onCancel: {
-      cancelOperation()
+      cancellation.request()
+      cancelOperation(cancellation)
     }
     try result.get()
   }
@@ -230,6 +244,9 @@ final class PostgresSession: @unchecked Sendable {
     _ operation: Operation, limit: Duration?, _ start: @escaping @Sendable (PostgresSession) -> Void
   ) {
     if let loss { return operation.continuation.resume(returning: .failure(loss)) }
+    if operation.cancellation.isRequested {
+      return operation.continuation.resume(returning: .failure(.canceledBeforeStart))
+    }
     precondition(self.operation == nil, "one operation at a time runs on a connection")
     if pendingCancels > 0 {
       // A late cancel must not end the next statement.
@@ -359,9 +376,9 @@ final class PostgresSession: @unchecked Sendable {
 
   // MARK: Cancellation
 
-  private func cancelOperation() {
+  private func cancelOperation(_ cancellation: Cancellation) {
     queue.async { [weak self] in
-      guard let self, operation != nil else { return }
+      guard let self, operation?.cancellation === cancellation else { return }
       if cancel == nil {
         lose(
           PostgresError(
@@ -373,7 +390,9 @@ final class PostgresSession: @unchecked Sendable {
     }
   }
 
-  private func cancelRunning() {
+  /// Cancels the operation that runs, again after an interval if it goes on: the server ignores a request that arrives
+  /// before the statement.
+  private func cancelRunning(interval: Duration = .milliseconds(100)) {
     guard let cancel, !isCancelRequested else { return }
     isCancelRequested = true
     pendingCancels += 1
@@ -385,6 +404,14 @@ final class PostgresSession: @unchecked Sendable {
       }
       queue.async { [self] in
         pendingCancels -= 1
+        if let canceled = operation?.cancellation {
+          queue.asyncAfter(deadline: .now() + .milliseconds(Int(interval.milliseconds))) {
+            [weak self] in
+            guard let self, operation?.cancellation === canceled else { return }
+            isCancelRequested = false
+            cancelRunning(interval: min(interval * 2, .seconds(5)))
+          }
+        }
         guard pendingCancels == 0 else { return }
         let waiting = afterCancel
         afterCancel = []
