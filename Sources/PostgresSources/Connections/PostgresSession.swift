@@ -17,9 +17,13 @@ final class PostgresSession: @unchecked Sendable {
     var failure: PostgresError?
   }
 
-  /// Whether the task of an operation was canceled, also before the operation began.
+  /// The cancellation of one operation, which may come before the operation begins.
   private final class Cancellation: Sendable {
-    let isRequested = Locked(false)
+    private let state = Locked(false)
+
+    var isRequested: Bool { state.withLock { $0 } }
+
+    func request() { state.withLock { $0 = true } }
   }
 
   private let library: LibPQ
@@ -269,12 +273,13 @@ final class PostgresSession: @unchecked Sendable {
         queue.async { [self] in
           begin(
             Operation(
-              receiver: receiver, continuation: continuation, sql: sql, cancellation: cancellation),
+              receiver: receiver, continuation: continuation, sql: sql,
+              cancellation: cancellation),
             limit: limit, start)
         }
       }
     } onCancel: {
-      cancellation.isRequested.withLock { $0 = true }
+      cancellation.request()
       cancelOperation(cancellation)
     }
     try result.get()
@@ -284,6 +289,9 @@ final class PostgresSession: @unchecked Sendable {
     _ operation: Operation, limit: Duration?, _ start: @escaping @Sendable (PostgresSession) -> Void
   ) {
     if let loss { return operation.continuation.resume(returning: .failure(loss)) }
+    if operation.cancellation.isRequested {
+      return operation.continuation.resume(returning: .failure(.canceledBeforeStart))
+    }
     precondition(self.operation == nil, "one operation at a time runs on a connection")
     if pendingCancels > 0 {
       // A late cancel must not end the next statement.
@@ -310,7 +318,7 @@ final class PostgresSession: @unchecked Sendable {
     }
     start(self)
     // The task may have been canceled before the operation began.
-    if cancellation.isRequested.withLock({ $0 }) { cancelOperation(cancellation) }
+    if cancellation.isRequested { cancelOperation(cancellation) }
   }
 
   private func didSend(_ sent: Int32) {
@@ -432,7 +440,9 @@ final class PostgresSession: @unchecked Sendable {
     }
   }
 
-  private func cancelRunning() {
+  /// Cancels the operation that runs, again after an interval if it goes on: the server ignores a request that arrives
+  /// before the statement.
+  private func cancelRunning(interval: Duration = .milliseconds(100)) {
     guard let cancel, !isCancelRequested else { return }
     isCancelRequested = true
     pendingCancels += 1
@@ -451,6 +461,14 @@ final class PostgresSession: @unchecked Sendable {
       }
       queue.async { [self] in
         pendingCancels -= 1
+        if let canceled = operation?.cancellation {
+          queue.asyncAfter(deadline: .now() + .milliseconds(Int(interval.milliseconds))) {
+            [weak self] in
+            guard let self, operation?.cancellation === canceled else { return }
+            isCancelRequested = false
+            cancelRunning(interval: min(interval * 2, .seconds(5)))
+          }
+        }
         guard pendingCancels == 0 else { return }
         if operation == nil { cancelDeadline.cancel() }
         beginWaiting()
