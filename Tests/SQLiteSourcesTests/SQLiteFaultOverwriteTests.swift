@@ -122,6 +122,7 @@ import Testing
   {
     let live = try await ObservedQuery(.init(journal: .delete, writer: .own))
     live.own.close()
+    let count = live.observer.eventCount
     let copy = live.database.path + ".copy"
     try FileManager.default.copyItem(atPath: live.database.path, toPath: copy)
     // Each of the two databases has one commit more than the copy.
@@ -132,10 +133,10 @@ import Testing
     try two.execute("UPDATE item SET name = 'two' WHERE id = 2")
     one.close()
     two.close()
-    try await live.observer.wait(forEvents: 3)
+    try await live.observer.wait(forEvents: count + 1)
     let process = try HelperProcess("patch", live.database.path)
     _ = try process.answer(to: try patch(copy))
-    try await live.observer.wait(forEvents: 4)
+    try await live.observer.wait(forEvents: count + 2)
     let expected = "3>0 1.a, 0>3 2.two, ~3>0 1.one→1.a, ~0>3 2.b→2.two"
     #expect(live.observer.changes.last?.brief == expected)
     try live.observer.check(against: live.source)
