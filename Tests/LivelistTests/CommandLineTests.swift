@@ -93,6 +93,11 @@ import Testing
     (["diff", "json:a", "json:b", "--format"], "--format has no value"),
     (["diff", "--format=text", "--format=text", "json:a", "json:b"], "occurs twice"),
     (["watch", "--limit", "-1", "json:a"], "--limit cannot be \"-1\"; use a number"),
+    (["watch", "--timeout", "0", "json:a"], "--timeout cannot be \"0\"; use a number of seconds"),
+    (
+      ["diff", "--timeout=nan", "json:a", "json:b"],
+      "--timeout cannot be \"nan\"; use a number of seconds"
+    ),
     (["watch", "--where", "stock", "json:a"], "\"stock\" is not a condition"),
     (["watch", "--where", "=5", "json:a"], "needs one field before ="),
     (["watch", "--where", "a>5 and b=3", "json:a"], "has several comparisons"),

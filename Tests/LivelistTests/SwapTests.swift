@@ -149,6 +149,36 @@ import Testing
     #expect(result.status == 0)
   }
 
+  @Test(arguments: ["watch", "view", "diff", "explain"])
+  func `a timeout ends a query without an end`(command: String) throws {
+    let place = try Workplace()
+    try place.sql("a.db", "CREATE TABLE t (a)")
+    let endless = place.sqlite(
+      "a.db",
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c")
+    let sources = command == "diff" ? [endless, try place.json("b.json", "[]")] : [endless]
+    let result = try Livelist.run([command, "--timeout", "0.05"] + sources)
+    #expect(result.output == "")
+    #expect(result.errors.contains("the query took longer than 0.05 seconds"), "\(result.errors)")
+    #expect(result.status != 0)
+  }
+
+  @Test func `a timeout also ends a query of a swap`() throws {
+    let place = try Workplace()
+    try place.sql("a.db", "CREATE TABLE t (a)")
+    let endless = place.sqlite(
+      "a.db", "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c"
+    )
+    let watching = try Livelist("watch", "--timeout=0.05", try place.json("b.json", "[2]"))
+    _ = try watching.line()
+    watching.send("swap \(endless)\n")
+    #expect(try watching.errorLine().contains("the query took longer than 0.05 seconds"))
+    try place.json("b.json", "[2,3]")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":3}]"#))
+    watching.send("quit\n")
+    #expect(try watching.waitForExit() == 0)
+  }
+
   @Test func `a failed swap or an unknown command is one line and the program continues`() throws {
     let place = try Workplace()
     let file = try place.json("a.json", "[1]")

@@ -94,6 +94,35 @@ import Testing
     #expect(failure?.sql == sql)
   }
 
+  @Test(arguments: queries) func `a timeout ends a query until the next commit`(
+    sql: String
+  ) async throws {
+    let source = try SQLiteDataSource(
+      path: database.path, sql: "SELECT id, (\(sql) LIMIT 1) AS x FROM item",
+      timeout: .milliseconds(50)
+    ) { TestRow($0) }
+    let error = await #expect(throws: SourceError.self) { try await source.loaded() }
+    #expect(error?.code == "timeout")
+    let failure = error?.underlying as? SQLiteError
+    #expect(failure?.message == "the query took longer than 0.05 seconds")
+    #expect(failure?.sql == source.sql)
+    try writer.execute("DELETE FROM item")
+    await source.refresh()
+    #expect(source.status.state == .loaded && source.snapshot.isEmpty)
+  }
+
+  @Test func `a timeout limits each read by itself`() async throws {
+    let source = try SQLiteDataSource(
+      path: database.path, sql: "SELECT id, name FROM item", timeout: .seconds(30)
+    ) { TestRow($0) }
+    try await source.loaded()
+    for id in 2...20 {
+      try writer.execute("INSERT INTO item VALUES (\(id), 'a')")
+      await source.refresh()
+    }
+    #expect(source.snapshot.count == 20 && source.status.state == .loaded)
+  }
+
   @Test func `a query that ends after an interruption of another is complete`() async throws {
     var endless: SQLiteDataSource<TestRow>? = try source(Self.queries[0])
     let other = try source("SELECT id, name FROM item")

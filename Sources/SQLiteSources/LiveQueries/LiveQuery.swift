@@ -109,7 +109,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private let query: SQLiteQuery
   private let tracking: ChangeTracking
   private let map: @Sendable (SQLiteRow) throws -> Element
-  private let cancellation = QueryCancellation()
+  private let cancellation: QueryCancellation
   private var maintainer: (any ResultMaintainer<Element>)?
   private var schema: Schema?
   private var retry = RetryBackoff()
@@ -125,6 +125,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     self.monitor = monitor
     self.query = query
     self.tracking = tracking
+    cancellation = QueryCancellation(timeout: query.timeout)
     self.map = map
   }
 

@@ -35,7 +35,8 @@ import SwappableSources
 ///
 /// The SQL of a query and the file may come from anyone: a query cannot write, attach databases or load
 /// code, and SQLite refuses values above 100 MB and expressions that are nested more than 250 levels deep.
-/// The source refuses results above 2 GB.
+/// The source refuses results above 2 GB. A query that never returns a row can run forever: pass a timeout
+/// with SQL that is not your own. A read that takes longer fails, and the next commit starts another one.
 ///
 /// If each row of the result is one row of a table, the result is maintained *incrementally*. The query
 /// must select from one table with an INTEGER PRIMARY KEY. It may have WHERE, ORDER BY columns and LIMIT,
@@ -90,18 +91,20 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ///   - sql: One SELECT statement.
   ///   - arguments: A value for each argument of the statement.
   ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - timeout: The longest time that one read of the database may take, or `nil` if there is no limit.
   ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
   ///     elements for equal rows.
   /// - Throws: A ``SQLiteError`` if the path cannot be the path of a database, if the SQL is not one
   ///   correct SELECT, or if the arguments do not match it.
   public convenience init(
     path: String, sql: String, arguments: SQLiteArguments = [], uniqueColumnNames: Bool = false,
-    map: @escaping @Sendable (SQLiteRow) throws -> Element
+    timeout: Duration? = nil, map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) throws(SQLiteError) {
     try self.init(
       monitor: .shared(path: try SQLiteConnection.absolutePath(path)),
       query: SQLiteQuery(
-        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames), map: map)
+        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames, timeout: timeout),
+      map: map)
   }
 
   /// Creates a source for a query on the database of a connection.
@@ -114,19 +117,22 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
   ///   - sql: One SELECT statement.
   ///   - arguments: A value for each argument of the statement.
   ///   - uniqueColumnNames: A Boolean value that indicates whether equal column names are an error.
+  ///   - timeout: The longest time that one read of the database may take, or `nil` if there is no limit.
   ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
   ///     elements for equal rows.
   /// - Throws: A ``SQLiteError`` if the SQL is not one correct SELECT, or if the arguments do not match it.
   public convenience init(
     connection: SQLiteConnection, sql: String, arguments: SQLiteArguments = [],
-    uniqueColumnNames: Bool = false, map: @escaping @Sendable (SQLiteRow) throws -> Element
+    uniqueColumnNames: Bool = false, timeout: Duration? = nil,
+    map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) throws(SQLiteError) {
     let monitor = ChangeMonitor.shared(connection: connection)
     monitor.expect(connection)
     try self.init(
       monitor: monitor,
       query: SQLiteQuery(
-        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames), map: map)
+        sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames, timeout: timeout),
+      map: map)
   }
 
   init(
@@ -326,7 +332,7 @@ extension SQLiteDataSource {
   ///   - query: The rows and columns to read.
   ///   - map: A closure that makes an element from a row, on a queue of the source. It must return equal
   ///     elements for equal rows.
-  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:map:)``.
+  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:timeout:map:)``.
   public convenience init(
     path: String, query: SQLiteTableQuery,
     map: @escaping @Sendable (SQLiteRow) throws -> Element
@@ -361,7 +367,7 @@ extension SQLiteDataSource where Element: Decodable {
   ///   - path: The path of the file. The file need not exist.
   ///   - sql: One SELECT statement with different column names.
   ///   - arguments: A value for each argument of the statement.
-  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:map:)``.
+  /// - Throws: A ``SQLiteError``, for the same reasons as ``init(path:sql:arguments:uniqueColumnNames:timeout:map:)``.
   public convenience init(
     path: String, sql: String, arguments: SQLiteArguments = []
   ) throws(SQLiteError) {

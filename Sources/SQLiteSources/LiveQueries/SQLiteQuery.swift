@@ -6,6 +6,8 @@ struct SQLiteQuery: Sendable {
   let needsUniqueColumnNames: Bool
   /// The largest result in bytes. A query without an end exceeds it.
   var byteLimit = 2_000_000_000
+  /// The longest time that one read of the database may take, or `nil` if there is no limit.
+  var timeout: Duration?
 
   /// Throws if the SQL is not one correct SELECT, or if the arguments do not match it.
   func check(on database: SQLiteDatabase) throws(SQLiteError) {

@@ -144,7 +144,7 @@ final class DatabaseReader: @unchecked Sendable {
         cleanStamp = stamp
         return result
       } catch {
-        if error.code == .busy { throw error }
+        if error.code == .busy || error.code == .timeout { throw error }
         if error.isShortLog {
           abandon()
           throw SQLiteError(lostLogOf: path)
@@ -204,35 +204,73 @@ extension SQLiteError {
     .moved, "the file was overwritten", help: "open it again")
 }
 
-/// A request to end the statements of a query, because its result is no longer needed.
+/// Ends the statements of a query, because its result is no longer needed, or because they take too long.
 final class QueryCancellation: Sendable {
-  private let isRequested = Locked(false)
+  private struct State {
+    var isRequested = false
+    /// The time at which the closure that runs must have ended.
+    var deadline: ContinuousClock.Instant?
+    var isTooLate = false
+  }
+
+  private let timeout: Duration?
+  private let state = Locked(State())
+
+  /// - Parameter timeout: The longest time that one closure may take, or `nil` if there is no limit.
+  init(timeout: Duration? = nil) {
+    self.timeout = timeout
+  }
 
   /// Ends the statements that run, and all later ones. Any thread may call this method.
   func cancel() {
-    isRequested.withLock { $0 = true }
+    state.withLock { $0.isRequested = true }
   }
 
-  fileprivate var isCancelled: Bool { isRequested.withLock { $0 } }
+  fileprivate func begin() {
+    guard let timeout else { return }
+    state.withLock { state in
+      state.deadline = .now.advanced(by: timeout)
+      state.isTooLate = false
+    }
+  }
+
+  fileprivate var isDue: Bool {
+    state.withLock { state in
+      if let deadline = state.deadline, deadline <= .now { state.isTooLate = true }
+      return state.isRequested || state.isTooLate
+    }
+  }
+
+  /// The error of a closure that took too long, or `nil` if the time was not the reason for its end.
+  fileprivate var timeoutError: SQLiteError? {
+    guard let timeout, state.withLock({ $0.isTooLate && !$0.isRequested }) else { return nil }
+    return SQLiteError(
+      .timeout, "the query took longer than \(timeout)",
+      help: "make the query faster, for example with an index, or allow it more time")
+  }
 }
 
 extension SQLiteDatabase {
   /// The number of steps of SQLite's machine between two looks at a cancellation, a few microseconds.
   private static let stepsBetweenLooks: Int32 = 1000
 
-  /// Runs a closure whose statements fail after a cancellation.
+  /// Runs a closure whose statements fail after a cancellation, or when their time is over.
   func interruptible<Result>(
     by cancellation: QueryCancellation, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
+    cancellation.begin()
     // Unretained: the handler is removed before this method returns.
     sqlite3_progress_handler(
       handle, SQLiteDatabase.stepsBetweenLooks,
       { context in
         guard let context else { return 0 }
-        return Unmanaged<QueryCancellation>.fromOpaque(context).takeUnretainedValue().isCancelled
-          ? 1 : 0
+        return Unmanaged<QueryCancellation>.fromOpaque(context).takeUnretainedValue().isDue ? 1 : 0
       }, Unmanaged.passUnretained(cancellation).toOpaque())
     defer { sqlite3_progress_handler(handle, 0, nil, nil) }
-    return try body()
+    do throws(SQLiteError) {
+      return try body()
+    } catch {
+      throw cancellation.timeoutError ?? error
+    }
   }
 }

@@ -17,6 +17,8 @@ public struct SQLiteError: Error, Sendable, Hashable {
     case corrupt
     /// Another connection holds a lock.
     case busy
+    /// The query took longer than its timeout.
+    case timeout
     /// The database or the connection is read-only.
     case readOnly
     /// The file was renamed, deleted or replaced while it was open.

@@ -131,6 +131,15 @@ extension Arguments {
     return count
   }
 
+  /// The longest time of a query, or `nil` for no limit.
+  func timeout() throws(LivelistError) -> Duration? {
+    guard let text = value(.timeout) else { return nil }
+    guard let seconds = Double(text), seconds >= 0.001, seconds <= 1_000_000 else {
+      throw .usage("--timeout cannot be \"\(text)\"; use a number of seconds such as --timeout 10")
+    }
+    return .seconds(seconds)
+  }
+
   /// The path of the socket of a server.
   func socketPath() throws(LivelistError) -> String {
     let usage = Option.listen.usage

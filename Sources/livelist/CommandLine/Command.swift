@@ -90,6 +90,8 @@ struct SourceOptions: Equatable, Sendable {
   var key: String?
   /// A Boolean value that indicates whether a line that is not valid is an error.
   var hasStrictLines = false
+  /// The longest time that a query may take, or `nil` if there is no limit.
+  var timeout: Duration?
   /// A Boolean value that indicates whether the lines of a pipe are shown when they arrive.
   var followsPipes = false
 
@@ -97,10 +99,11 @@ struct SourceOptions: Equatable, Sendable {
     self.key = key
   }
 
-  init(_ words: Arguments, followsPipes: Bool = false) {
+  init(_ words: Arguments, followsPipes: Bool = false) throws(LivelistError) {
     key = words.value(.key)
     self.followsPipes = followsPipes
     hasStrictLines = words.has(.strictLines)
+    timeout = try words.timeout()
   }
 }
 
@@ -129,7 +132,7 @@ struct ServeOptions {
       lists.append((name, try SourceSpecification(String(parts[1]))))
     }
     self.lists = lists
-    sources = SourceOptions(words, followsPipes: true)
+    sources = try SourceOptions(words, followsPipes: true)
   }
 }
 
@@ -139,7 +142,7 @@ struct ExplainOptions {
 
   init(_ words: Arguments) throws(LivelistError) {
     source = try SourceSpecification(operands: words, allowing: .list)
-    sources = SourceOptions(words, followsPipes: true)
+    sources = try SourceOptions(words, followsPipes: true)
   }
 }
 
@@ -167,7 +170,7 @@ struct WatchOptions {
 
   init(_ words: Arguments) throws(LivelistError) {
     source = try SourceSpecification(operands: words, allowing: .list)
-    sources = SourceOptions(words, followsPipes: true)
+    sources = try SourceOptions(words, followsPipes: true)
     selection = try Selection(words)
     format = words.format
     printsSnapshots = words.has(.snapshot)
@@ -200,7 +203,7 @@ struct ViewOptions {
 
   init(_ words: Arguments) throws(LivelistError) {
     source = try SourceSpecification(operands: words, allowing: .events)
-    sources = SourceOptions(words, followsPipes: true)
+    sources = try SourceOptions(words, followsPipes: true)
     selection = try Selection(words)
     groupField = words.value(.groupBy)
   }
@@ -227,7 +230,7 @@ struct DiffOptions {
     try words.checkCount(2...2, "needs two sources")
     old = try SourceSpecification(words.operands[0], allowing: .list)
     new = try SourceSpecification(words.operands[1], allowing: .list)
-    sources = SourceOptions(words)
+    sources = try SourceOptions(words)
     selection = try Selection(words)
     let isQuiet = words.has(.quiet)
     output = isQuiet ? .nothing : words.has(.stat) ? .counts : .change(words.format)
@@ -253,7 +256,7 @@ struct MergeOptions {
     base = try SourceSpecification(words.operands[0], allowing: .list)
     mine = try SourceSpecification(words.operands[1], allowing: .list)
     theirs = try SourceSpecification(words.operands[2], allowing: .list)
-    var sources = SourceOptions(words)
+    var sources = try SourceOptions(words)
     // Otherwise, the element of a line that cannot be read would count as deleted.
     sources.hasStrictLines = true
     self.sources = sources

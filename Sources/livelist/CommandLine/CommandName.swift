@@ -17,15 +17,18 @@ enum CommandName: String, CaseIterable {
     case .watch:
       [
         .key, .where, .sort, .limit, .fields, .format, .snapshot, .changesOnly, .exec,
-        .execInitial, .guard, .strictLines, .trace, .untilEOF,
+        .execInitial, .guard, .strictLines, .timeout, .trace, .untilEOF,
       ]
-    case .view: [.key, .where, .sort, .limit, .fields, .groupBy, .strictLines]
+    case .view: [.key, .where, .sort, .limit, .fields, .groupBy, .strictLines, .timeout]
     case .diff:
-      [.key, .where, .sort, .limit, .fields, .format, .exitCode, .quiet, .stat, .strictLines]
+      [
+        .key, .where, .sort, .limit, .fields, .format, .exitCode, .quiet, .stat, .strictLines,
+        .timeout,
+      ]
     case .apply: []
-    case .merge: [.key, .prefer, .strict]
-    case .serve: [.key, .listen, .strictLines]
-    case .explain: [.key, .strictLines]
+    case .merge: [.key, .prefer, .strict, .timeout]
+    case .serve: [.key, .listen, .strictLines, .timeout]
+    case .explain: [.key, .strictLines, .timeout]
     case .completions: []
     }
   }

@@ -21,6 +21,7 @@ enum Option: String, CaseIterable {
   case listen
   case `guard`
   case strictLines = "strict-lines"
+  case timeout
   case trace
   case untilEOF = "until-eof"
 
@@ -86,6 +87,7 @@ enum Option: String, CaseIterable {
     case .prefer: .choice(["mine", "theirs"])
     case .listen: .text("unix:PATH")
     case .guard: .text("LIMITS")
+    case .timeout: .text("SECONDS")
     case .snapshot, .changesOnly, .execInitial, .exitCode, .quiet, .stat, .strict, .strictLines,
       .trace, .untilEOF:
       nil
@@ -100,6 +102,7 @@ enum Option: String, CaseIterable {
     case .fields: "id,title"
     case .exec: "'jq .revision'"
     case .guard: "deletions=20%,count=1"
+    case .timeout: "10"
     default: nil
     }
   }
@@ -137,6 +140,7 @@ enum Option: String, CaseIterable {
     case .listen: "the socket of the server"
     case .guard: "refuse changes that exceed limits"
     case .strictLines: "fail at a line that is not valid"
+    case .timeout: "the longest time of a query"
     case .trace: "print the steps of the work"
     case .untilEOF: "exit at the end of standard input"
     }
@@ -198,6 +202,9 @@ enum Option: String, CaseIterable {
     case .strictLines:
       "Fails at a line of a JSON Lines file that is not valid, and shows no line after it. Without "
         + "this option, such lines are skipped and counted in the status. merge and apply always fail."
+    case .timeout:
+      "The longest time that a query may take, in seconds. A query that takes longer fails, and runs "
+        + "again after the next change. Without this option, there is no limit."
     case .trace:
       "Prints the steps of the work on standard error, one a line: each read of a source, each "
         + "commit and its propagation, and each swap, with numbers of elements and times."

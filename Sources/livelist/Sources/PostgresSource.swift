@@ -46,14 +46,18 @@ enum PostgresSource {
   }
 
   static func open(
-    _ connectionString: String, _ sql: String, key: String?
+    _ connectionString: String, _ sql: String, _ options: SourceOptions
   ) throws(LivelistError) -> any DataSource<JSONElement> {
     do throws(PostgresError) {
-      return try PostgresDataSource(
-        connectionString: connectionString, sql: sql, uniqueColumnNames: true
-      ) { row in
-        try element(of: row, key: key)
+      let map: @Sendable (PostgresRow) throws -> JSONElement = { row in
+        try element(of: row, key: options.key)
       }
+      guard let timeout = options.timeout else {
+        return try PostgresDataSource(
+          connectionString: connectionString, sql: sql, uniqueColumnNames: true, map: map)
+      }
+      let pool = try PostgresPool(connectionString, options: .init(statementTimeout: timeout))
+      return try PostgresDataSource(pool: pool, sql: sql, uniqueColumnNames: true, map: map)
     } catch {
       throw LivelistError(error)
     }

@@ -30,12 +30,12 @@ extension SourceSpecification {
       return PipeDataSource(path: path, format: format, options)
     case .events: return LinesDataSource(descriptor: STDIN_FILENO, key: options.key)
     case .query(let path, let sql):
-      return try SourceSpecification.query(path, sql, key: options.key)
+      return try SourceSpecification.query(path, sql, key: options.key, options)
     case .table(let path, let name):
       let table = try SourceSpecification.tables(path).query(for: name)
-      return try SourceSpecification.query(path, table.sql, key: options.key ?? table.key)
+      return try SourceSpecification.query(path, table.sql, key: options.key ?? table.key, options)
     case .serverQuery(let connectionString, let sql):
-      return try PostgresSource.open(connectionString, sql, key: options.key)
+      return try PostgresSource.open(connectionString, sql, options)
     case .several(let parts):
       var sources: [any DataSource<JSONElement>] = []
       for part in parts { sources.append(try part.open(options)) }
@@ -52,10 +52,12 @@ extension SourceSpecification {
   }
 
   private static func query(
-    _ path: String, _ sql: String, key: String?
+    _ path: String, _ sql: String, key: String?, _ options: SourceOptions
   ) throws(LivelistError) -> any DataSource<JSONElement> {
     do throws(SQLiteError) {
-      return try SQLiteDataSource(path: path, sql: sql, uniqueColumnNames: true) { row in
+      return try SQLiteDataSource(
+        path: path, sql: sql, uniqueColumnNames: true, timeout: options.timeout
+      ) { row in
         try SQLiteElements.element(of: row, key: key)
       }
     } catch {
