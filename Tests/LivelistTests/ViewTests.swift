@@ -338,6 +338,33 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a load that takes a moment says so until the list is shown`() throws {
+    let input = makePipe()
+    let program = try Program(
+      "livelist", ["view", "json:-"], terminal: terminal, input: input.fileHandleForReading)
+    try terminal.wait(until: "the load is announced") {
+      $0.display.text.contains("loading, Ctrl-C to stop")
+    }
+    try input.fileHandleForWriting.write(contentsOf: Data("[1,2]".utf8))
+    try input.fileHandleForWriting.close()
+    try expectStatus("1/2")
+    try quit(program)
+    #expect(!terminal.display.text.contains("loading"))
+  }
+
+  @Test func `Ctrl-C ends a load`() throws {
+    let input = makePipe()
+    let program = try Program(
+      "livelist", ["view", "json:-"], terminal: terminal, input: input.fileHandleForReading)
+    try terminal.wait(until: "the load is announced") {
+      $0.display.text.contains("loading, Ctrl-C to stop")
+    }
+    try terminal.type("\u{03}")
+    let error = #expect(throws: Program.Failure.self) { try program.waitForEnd() }
+    #expect(error?.description == "it was ended by signal \(SIGINT)")
+    withExtendedLifetime(input) {}
+  }
+
   @Test func `a source that cannot be loaded is one line and the terminal is unchanged`() throws {
     let program = try Program(
       "livelist", ["view", "json:\(place("none.json"))"], terminal: terminal)

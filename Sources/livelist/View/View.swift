@@ -15,7 +15,7 @@ struct View {
   func run() async throws(LivelistError) {
     let sources = ViewSources(options.sources)
     let source = try sources.open(options.source)
-    let contents = try await source.loadedSnapshot()
+    let contents = try await load(source)
     options.selection.reportUnknownFields(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
     guard TerminalCapabilities.current != .none else {
@@ -32,6 +32,29 @@ struct View {
     let session = ViewSession(
       source, sources, screen, options)
     await session.run()
+  }
+
+  /// Waits until the source has loaded. If that takes a moment, a line on the terminal says so meanwhile.
+  @MainActor
+  private func load(
+    _ source: any DataSource<JSONElement>
+  ) async throws(LivelistError) -> Snapshot<JSONElement> {
+    guard TerminalCapabilities.current != .none else { return try await source.loadedSnapshot() }
+    let notice = Task { @MainActor in
+      guard (try? await Task.sleep(for: .milliseconds(300))) != nil else { return false }
+      output.line { $0.append("loading, Ctrl-C to stop") }
+      return true
+    }
+    let contents: Result<Snapshot<JSONElement>, LivelistError>
+    do throws(LivelistError) {
+      contents = .success(try await source.loadedSnapshot())
+    } catch {
+      contents = .failure(error)
+    }
+    notice.cancel()
+    // Clears the line.
+    if await notice.value { output.line { $0.append("\r\u{1B}[K") } }
+    return try contents.get()
   }
 
   /// Checks that at least one element has the field that groups the list.
