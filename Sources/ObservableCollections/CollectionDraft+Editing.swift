@@ -135,6 +135,18 @@ extension CollectionDraft {
   @inlinable
   public func apply(_ changeset: Changeset, element: (_ offset: Int) -> Element) {
     checkOpen()
+    if let offset = changeset.updatedOffset {
+      let new = element(offset)
+      // The closure may have edited this draft.
+      if record.isEmpty { return applyUpdate(changeset, at: offset, new) }
+      return apply(changeset, inserted: [], updated: [new])
+    }
+    applyOperations(changeset, element)
+  }
+
+  /// Applies a changeset that is not a single update.
+  @inlinable
+  func applyOperations(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) {
     checkUpdate(changeset)
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
@@ -169,21 +181,13 @@ extension CollectionDraft {
     }
   }
 
-  /// Applies a changeset of one operation, or returns `false` if it must be applied like the others.
+  /// Applies a changeset of one insertion, deletion or move, or returns `false` if it must be applied like the others.
   ///
   /// Such changesets are the most frequent edits of operators.
   // Faster than arrays of all elements and operations (`PipelineBenchmarks map insert`).
   @inlinable
   func applySingle(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) -> Bool {
-    if let update = changeset.updates.first {
-      let new = element(update.to)
-      // The closure may have edited this draft.
-      if record.isEmpty {
-        applyUpdate(changeset, new)
-      } else {
-        apply(changeset, inserted: [], updated: [new])
-      }
-    } else if let offset = changeset.insertions.first {
+    if let offset = changeset.insertions.first {
       let new = element(offset)
       record.append(.changeset(changeset))
       working.insert(new, at: offset)
@@ -204,16 +208,15 @@ extension CollectionDraft {
 
   /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
   @inlinable
-  func applyUpdate(_ changeset: Changeset, _ new: Element) {
-    let (start, update) = (working, changeset.updates[0])
-    if isSame(start[update.from], new) { return reset(to: Snapshot(start)) }
-    var next = start
-    let replaced = next.exchangeElement(at: update.to, with: new)
+  func applyUpdate(_ changeset: Changeset, at offset: Int, _ new: Element) {
+    let start = working
+    let isUnchanged = isSame(start[offset], new)
     // Comparing the elements may have edited this draft.
-    reset(to: Snapshot(start))
-    working = next
-    record.append(.changeset(changeset))
-    index?.update(replaced, to: new, at: update.to)
+    if !record.isEmpty { reset(to: Snapshot(start)) }
+    if isUnchanged { return }
+    record.begin(with: changeset)
+    let replaced = working.exchangeElement(at: offset, with: new)
+    index?.update(replaced, to: new, at: offset)
     withExtendedLifetime(replaced) {}
   }
 

@@ -15,7 +15,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The status that the transaction sets, or `nil` to keep the status. An operator adds it to that of its inputs, for
   /// this change and all that follow.
-  @usableFromInline package var newStatus: SourceStatus?
+  @exclusivity(unchecked) @usableFromInline package var newStatus: SourceStatus?
 
   @inlinable
   package init(_ base: Snapshot<Element>) {
@@ -345,9 +345,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   @inlinable
   func checkUpdate(_ changeset: Changeset) {
-    if changeset.isSingleUpdate {
+    if changeset.changeCount == 1, let update = changeset.updates.first {
       precondition(
-        changeset.updates[0].from == changeset.updates[0].to,
+        update.from == update.to,
         "\(changeset) has an update that changes the offset without a move")
     }
   }
@@ -388,6 +388,7 @@ extension Changeset {
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
     // Without moves and insertions, each deletion and each update has an effect.
+    if updatedOffset != nil { return false }
     if moves.isEmpty && insertions.isEmpty { return isEmpty }
     guard before.count == after.count else { return false }
     // Deletions and insertions are in ascending order.

@@ -102,6 +102,10 @@ public struct Changeset: Sendable, Hashable {
     @usableFromInline let insertions: [Int]
     @usableFromInline let moves: [Move]
     @usableFromInline let updates: [Update]
+    // Known once, because each operator and each observer asks, and access to the arrays would count references.
+    @usableFromInline let count: Int
+    /// The offset of the only operation, if that is an update in place, or -1.
+    @usableFromInline let updatedOffset: Int
 
     fileprivate init(
       _ parts: (deletions: [Int], insertions: [Int], moves: [Move], updates: [Update])
@@ -110,6 +114,9 @@ public struct Changeset: Sendable, Hashable {
       insertions = parts.insertions
       moves = parts.moves
       updates = parts.updates
+      count = deletions.count + insertions.count + moves.count + updates.count
+      let isUpdate = count == 1 && updates.count == 1 && updates[0].from == updates[0].to
+      updatedOffset = isUpdate ? updates[0].to : -1
     }
   }
 
@@ -131,14 +138,11 @@ public struct Changeset: Sendable, Hashable {
 
 extension Changeset {
   /// A Boolean value that indicates whether nothing has changed.
-  @inlinable public var isEmpty: Bool {
-    deletions.isEmpty && insertions.isEmpty && moves.isEmpty && updates.isEmpty
-  }
+  @inlinable public var isEmpty: Bool { parts.count == 0 }
 
-  /// A Boolean value that indicates whether there is one update and nothing else.
-  @inlinable package var isSingleUpdate: Bool {
-    parts.updates.count == 1 && parts.deletions.isEmpty && parts.insertions.isEmpty
-      && parts.moves.isEmpty
+  /// The offset of the updated element if there is one update and nothing else, otherwise `nil`.
+  @inlinable package var updatedOffset: Int? {
+    parts.updatedOffset < 0 ? nil : parts.updatedOffset
   }
 
   /// The number of elements that the collection grows by, which is negative if it shrinks.
@@ -194,9 +198,7 @@ extension Changeset {
   /// ```swift
   /// let animates = Changeset(from: old, to: new).changeCount < 100
   /// ```
-  @inlinable public var changeCount: Int {
-    deletions.count + insertions.count + moves.count + updates.count
-  }
+  @inlinable public var changeCount: Int { parts.count }
 }
 
 extension Changeset {

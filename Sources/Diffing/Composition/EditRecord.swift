@@ -19,29 +19,41 @@ package struct EditRecord: Sendable {
     case changeset(Changeset)
   }
 
-  private enum Contents: Sendable {
+  @usableFromInline
+  enum Contents: Sendable {
     case nothing
     /// Kept as it is, because most transactions have a single edit.
     case single(Edit)
     case several(Combination)
   }
 
-  private var contents = Contents.nothing
+  @usableFromInline var contents = Contents.nothing
 
   /// Creates an empty record.
   @usableFromInline
   package init() {}
 
   /// A Boolean value that indicates whether there is no edit.
-  @usableFromInline package var isEmpty: Bool {
+  @inlinable package var isEmpty: Bool {
     if case .nothing = contents { true } else { false }
   }
 
   /// The change of the edit if there is exactly one, otherwise `nil`.
-  @usableFromInline package var single: Changeset? {
+  @inlinable package var single: Changeset? {
     // Most operators pass on a changeset as it is, so it is not copied through `Edit.changeset`.
     if case .single(.changeset(let changeset)) = contents { return changeset }
-    return if case .single(let edit) = contents { edit.changeset } else { nil }
+    return singleEdit
+  }
+
+  @usableFromInline var singleEdit: Changeset? {
+    if case .single(let edit) = contents { edit.changeset } else { nil }
+  }
+
+  /// Records a changeset as the first edit.
+  // Most operators pass on a changeset as it is. `append(_:)` would copy it more often.
+  @inlinable
+  package mutating func begin(with changeset: Changeset) {
+    contents = .single(.changeset(changeset))
   }
 
   /// Appends an edit.
@@ -86,7 +98,8 @@ package struct EditRecord: Sendable {
   }
 
   /// Several edits.
-  private struct Combination: Sendable {
+  @usableFromInline
+  struct Combination: Sendable {
     /// The combination of all edits before the edits in `recent`.
     private var earlier = BinaryCounter<PartialInjection>()
     private var recent = EditedRanges()

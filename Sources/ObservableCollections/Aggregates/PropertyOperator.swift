@@ -110,10 +110,9 @@ final class PropertyOperatorRun<Operator: PropertyOperator> {
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
     guard let published = node.published else { return SignalValue(wrapped.start()) }
-    var hasChange = false
+    var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
-      guard let update = inputs[index].update else { continue }
-      hasChange = hasChange || update.hasChange
+      inputs[index].addUpdate(to: &hasChange, &isStatusStep)
     }
     // A step of the status alone changes no contents.
     if !hasChange { return nil }

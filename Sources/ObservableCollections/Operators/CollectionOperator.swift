@@ -233,9 +233,7 @@ final class OperatorRun<Operator: CollectionOperator> {
     let published = StateBox<Output>.read(state)
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
-      guard let update = inputs[index].update else { continue }
-      hasChange = hasChange || update.hasChange
-      isStatusStep = isStatusStep || update.isStatusStep
+      inputs[index].addUpdate(to: &hasChange, &isStatusStep)
     }
     var changeset: Changeset?
     if hasChange {

@@ -69,8 +69,8 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
-    if change.changeset.isSingleUpdate {
-      followUpdate(change, output)
+    if let offset = change.changeset.updatedOffset {
+      followUpdate(at: offset, change, output)
     } else if change.changeset.changeCount == 1 {
       followSingle(change, output)
     } else if change.changeset.changeCount > max(4, passes.count / 32) {
@@ -82,8 +82,9 @@ struct FilterOperator<Input: Differentiable & Sendable, Output: Differentiable &
 
   /// Follows the update of one element. This is the most frequent change.
   @inlinable
-  mutating func followUpdate(_ change: CollectionChange<Input>, _ output: CollectionDraft<Output>) {
-    let offset = change.changeset.updates[0].to
+  mutating func followUpdate(
+    at offset: Int, _ change: CollectionChange<Input>, _ output: CollectionDraft<Output>
+  ) {
     let (passed, element) = (passes[offset], transform(change.after[offset]))
     guard passed || element != nil else { return }
     let rank = passes.rank(of: offset)

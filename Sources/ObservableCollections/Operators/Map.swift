@@ -40,7 +40,6 @@ struct MapOperator<Input: Differentiable & Sendable, Output: Differentiable & Se
   @inlinable
   func update(_ output: CollectionDraft<Output>) {
     guard let change = input.change else { return }
-    let after = change.after
-    output.apply(change.changeset) { transform(after[$0]) }
+    output.apply(change.changeset) { transform(change.after[$0]) }
   }
 }

@@ -399,7 +399,8 @@ extension Domain {
       while height < pass.scheduled.count {
         // A node schedules only nodes above it.
         var scheduled = pass.scheduled[height].first.take()
-        while let node = scheduled {
+        // Moved from variable to variable, because a copy would be counted.
+        while let node = scheduled.take() {
           scheduled = node.nextScheduled.take()
           pass.visits += 1
           compute(node, mark, &changed, meter)
@@ -443,8 +444,7 @@ extension Domain {
     }
     schedule(node.children, mark)
     guard let parts = node.parts else { return }
-    let isStatusStep = node.update?.isStatusStep == true
-    for part in isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
+    for part in node.isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
   }
 
   /// Schedules nodes that became live in this pass. They may be lower than nodes that are computed already.

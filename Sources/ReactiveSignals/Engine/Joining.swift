@@ -117,6 +117,18 @@ package final class NodeInput: @unchecked Sendable {
     return node.update
   }
 
+  /// Adds to two flags whether the update of the node changes its value or contents, and whether it changes its status.
+  @inlinable
+  package func addUpdate(to hasChange: inout Bool, _ isStatusStep: inout Bool) {
+    if replay == nil {
+      hasChange = hasChange || node.hasChange
+      isStatusStep = isStatusStep || node.isStatusStep
+    } else if let update {
+      hasChange = hasChange || update.hasChange
+      isStatusStep = isStatusStep || update.isStatusStep
+    }
+  }
+
   /// The value of a signal in the current pass. For a new operator, this is the latest value.
   @inlinable package var value: Event? {
     if let replay { return replay.isFirst ? replay.state : replay.current.update }

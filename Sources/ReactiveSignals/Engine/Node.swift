@@ -54,7 +54,7 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes` and
   // the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which
   // only the delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
-  // `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
+  // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and `nextScheduled`. The creator of a
   // derived node owns all of them until the node is live. `observation` is set once, by the creator or by
   // `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked for exclusivity at
   // run time, which would be a tenth of a commit: no code that reads a property runs while it is written
@@ -92,6 +92,10 @@ package final class Node: @unchecked Sendable {
 
   /// The update of the current pass.
   @exclusivity(unchecked) @usableFromInline package private(set) var update: (any Update)?
+  /// The properties of the update with these names, or `false` if there is none. They are read several times in a pass,
+  /// and reading them from the update would retain it.
+  @exclusivity(unchecked) @usableFromInline package private(set) var hasChange = false
+  @exclusivity(unchecked) @usableFromInline package private(set) var isStatusStep = false
   /// A Boolean value that indicates whether the signal ends in the current pass. A kernel sets it.
   @exclusivity(unchecked) @usableFromInline package var ends = false
   /// The state before the update, which must not be released under the lock.
@@ -315,12 +319,12 @@ package final class Node: @unchecked Sendable {
       return true
     }
     if let update {
-      self.update = update.composed(with: commit)
+      set(update.composed(with: commit))
     } else if let published {
       // The commits before it may have had no effect in the end.
-      update = commit.continued(from: published)
+      set(commit.continued(from: published))
     } else {
-      update = commit
+      set(commit)
     }
     return update?.isComposed == false
   }
@@ -331,39 +335,46 @@ package final class Node: @unchecked Sendable {
   /// Computes the update of the current pass, without the lock.
   func compute() {
     if let kernel {
-      update = kernel(self)
+      set(kernel(self))
       if ends { self.kernel = nil }
     } else if let composed = update {
-      update = composed.resolved()
-      hasDroppedChange = composed.hasChange && update?.hasChange != true
+      let hadChange = hasChange
+      set(composed.resolved())
+      hasDroppedChange = hadChange && !hasChange
     }
+  }
+
+  private func set(_ new: consuming (any Update)?) {
+    hasChange = new?.hasChange == true
+    isStatusStep = new?.isStatusStep == true
+    update = new
   }
 
   /// Applies the update to the state, under the lock.
   func settle(_ state: inout Domain.State) {
-    if remembers, let update {
+    if remembers, update != nil {
       // `previous` is nil.
       swap(&previous, &publishedState)
-      publishedState = update.state
+      publishedState = update?.state
     }
     if ends { publishEnd(&state) }
   }
 
   /// Applies the update to the state, and captures the observers that receive it, under the lock.
   func publish(_ state: inout Domain.State) {
-    if let update {
+    if update != nil {
       // Most nodes of a long chain have no observers.
       mustDeliver = tracking.isRead
-      if boundaryObservers.isInUse {
+      if boundaryObservers.isInUse, let update {
         boundaryObservers.capture(for: update, &state)
         mustDeliver = true
         domain.pass.exits += boundaryObservers.count
       }
-      if observers.isInUse, update.hasChange {
+      if observers.isInUse, hasChange, let update {
         observers.capture(for: update, &state)
         mustDeliver = true
       }
-      if statusObservers.isInUse, update.isStatusStep {
+      if statusObservers.isInUse, isStatusStep, let update {
         statusObservers.capture(for: update, &state)
         mustDeliver = true
       }
@@ -393,11 +404,9 @@ package final class Node: @unchecked Sendable {
 
   /// Calls the observers that were captured when the pass was published. Call it if `mustDeliver` is `true`.
   func deliver(_ pass: UInt64) {
-    if let update {
-      if observers.tracking.isRead, update.hasChange { observers.tracking.hasChanged() }
-      if statusObservers.tracking.isRead, update.isStatusStep {
-        statusObservers.tracking.hasChanged()
-      }
+    if update != nil {
+      if observers.tracking.isRead, hasChange { observers.tracking.hasChanged() }
+      if statusObservers.tracking.isRead, isStatusStep { statusObservers.tracking.hasChanged() }
       tracking.hasChanged()
     }
     observers.deliver(pass)
@@ -416,7 +425,7 @@ package final class Node: @unchecked Sendable {
       if height > 0 { releaseInputs() }
       ends = false
     }
-    update = nil
+    set(nil)
     previous = nil
   }
 
