@@ -308,4 +308,27 @@ import Testing
     }
     #expect(error?.code == .arguments && error?.message.contains("NUL") == true)
   }
+
+  @Test(arguments: [itemQuery, "SELECT id, title FROM item WHERE id > (SELECT 0) ORDER BY id"])
+  func `change triggers that come and go leave the contents as they are`(sql: String) async throws {
+    let database = try await TestDatabase(
+      itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n")
+    let source = try makeSource(
+      try database.makePool(polling: .seconds(3600), safety: .seconds(3600)), sql)
+    let recorder = SourceRecorder(source)
+    try await recorder.wait(for: makeItems(1...3))
+    try await database.connection.installChangeTriggers(on: ["item"])
+    await source.refresh()
+    #expect(recorder.record.contents == makeItems(1...3))
+    try await database.connection.execute("INSERT INTO item VALUES (4, 'row 4')")
+    try await recorder.wait(for: makeItems(1...4))
+    try await database.connection.uninstallChangeTriggers(on: ["item"])
+    await source.refresh()
+    #expect(recorder.record.contents == makeItems(1...4))
+    try await database.connection.execute("DELETE FROM item WHERE id = 4")
+    await source.refresh()
+    let record = recorder.record
+    #expect(record.contents == makeItems(1...3))
+    #expect(record.changes.count == 3 && record.violations.isEmpty && recorder.failures.isEmpty)
+  }
 }

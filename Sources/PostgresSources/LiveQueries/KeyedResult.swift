@@ -309,7 +309,8 @@ struct KeyedResult<Element: Differentiable & Sendable> {
     columns = values.columns
     identities.update(
       removed: delta.removed.map { shown[$0.offset] }, added: added.map(\.element))
-    if delta.removed.count + added.count <= max(256, index.count / 16) {
+    // The first result replaces the elements of another plan, if there are any.
+    if !isFirst, delta.removed.count + added.count <= max(256, index.count / 16) {
       return applyFew(delta, added, shown)
     }
     return applyMany(delta, added, shown)
