@@ -128,16 +128,20 @@ final class ServerMonitor: Sendable {
   private static func run(_ monitor: @escaping @Sendable () -> ServerMonitor?) async {
     var backoff = ConnectionBackoff()
     while !Task.isCancelled {
-      guard let connect = monitor()?.connecting else { return }
+      guard let (connect, clock) = monitor().map({ ($0.connecting, $0.clock) }) else { return }
+      var connected: AnyClock.Instant?
       do throws(PostgresError) {
         let session = try await connect()
         defer { session.close() }
-        try await watch(session, monitor) { backoff.succeeded() }
+        try await watch(session, monitor) { connected = clock.now }
       } catch {
         if Task.isCancelled { return }
         monitor()?.notify(.failed(error))
       }
-      guard let clock = monitor()?.clock else { return }
+      // A server that ends each connection soon is not asked again and again.
+      if let connected, connected.duration(to: clock.now) >= ConnectionBackoff.longest {
+        backoff.succeeded()
+      }
       let interval = backoff.failed(random: .random(in: 0..<1))
       try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
     }
@@ -287,7 +291,8 @@ extension PostgresSession {
 /// processes do not connect at the same moment after a restart of the server.
 struct ConnectionBackoff: Sendable {
   private static let first = Duration.milliseconds(50)
-  private static let longest = Duration.seconds(5)
+  /// The longest interval. A connection that lasts as long is a success.
+  static let longest = Duration.seconds(5)
 
   private var next = ConnectionBackoff.first
 
