@@ -97,4 +97,22 @@ import Testing
       await Task.yield()
     }
   }
+
+  @Test func `a promoted standby server wakes the source up`() async throws {
+    let primary = try PostgresServer(configuration: ["synchronous_commit = on"])
+    let database = try await TestDatabase(
+      itemTable + "; INSERT INTO item VALUES (1, 'row 1')", on: primary)
+    try await database.connection.installChangeTriggers(on: ["item"])
+    let standby = try PostgresServer(standbyOf: primary)
+    let pool = try PostgresSourcesTests.makePool(standby.connectionString(database: database.name))
+    let recorder = SourceRecorder(try makeSource(pool))
+    try await recorder.wait(for: makeItems(1...1))
+    #expect(!pool.monitor.canListen)
+    try primary.stop(.fast)
+    try standby.promote()
+    while !pool.monitor.canListen { await Task.yield() }
+    try standby.psql("INSERT INTO item VALUES (2, 'row 2')", database: database.name)
+    let record = try await recorder.wait(for: makeItems(1...2))
+    #expect(record.changes.count == 2 && record.violations.isEmpty && recorder.failures.isEmpty)
+  }
 }

@@ -211,6 +211,13 @@ final class ServerMonitor: Sendable {
         timer = clock.call(after: interval) { continuation.yield(.time) }
       case .time:
         let now = try await ServerState.read(session)
+        if isStandby, !ServerState.isOfStandby(now) {
+          // The standby server was promoted. Its change triggers can be used from now on.
+          try await listen(session)
+          isStandby = false
+          monitor()?.state.withLock { $0.canListen = true }
+          monitor()?.notify(.connected)
+        }
         guard let monitor = monitor() else { return }
         if lastSafety.duration(to: clock.now) >= safety {
           lastSafety = clock.now
