@@ -85,8 +85,13 @@ import Testing
           client.send(HostileServer.row(["write \(number)"]) + HostileServer.complete("SELECT 1"))
         }))
     while looks.withLock({ $0 }) < 60 {
+      let before = (looks.withLock { $0 }, attempts.withLock { $0 })
       try await clock.waitForSleepers(1)
       clock.advance(by: .milliseconds(100))
+      // Leave time for a look and for attempts. Without it, the test only sees less.
+      for _ in 0..<2000 where before == (looks.withLock { $0 }, attempts.withLock { $0 }) {
+        await Task.yield()
+      }
     }
     // There are about 8 intervals that grow, and then intervals of at least 2.5 seconds. A read tries twice.
     let limit = 2 * (10 + Int(start.duration(to: clock.now) / .milliseconds(2500)))
