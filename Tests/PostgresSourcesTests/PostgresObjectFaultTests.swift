@@ -308,4 +308,56 @@ import Testing
     }
     #expect(error?.code == .arguments && error?.message.contains("NUL") == true)
   }
+
+  @Test(arguments: [itemQuery, "SELECT id, title FROM item WHERE id > (SELECT 0) ORDER BY id"])
+  func `change triggers that come and go leave the contents as they are`(sql: String) async throws {
+    let database = try await TestDatabase(
+      itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n")
+    let source = try makeSource(
+      try database.makePool(polling: .seconds(3600), safety: .seconds(3600)), sql)
+    let recorder = SourceRecorder(source)
+    try await recorder.wait(for: makeItems(1...3))
+    try await database.connection.installChangeTriggers(on: ["item"])
+    await source.refresh()
+    #expect(recorder.record.contents == makeItems(1...3))
+    try await database.connection.execute("INSERT INTO item VALUES (4, 'row 4')")
+    try await recorder.wait(for: makeItems(1...4))
+    try await database.connection.uninstallChangeTriggers(on: ["item"])
+    await source.refresh()
+    #expect(recorder.record.contents == makeItems(1...4))
+    try await database.connection.execute("DELETE FROM item WHERE id = 4")
+    await source.refresh()
+    let record = recorder.record
+    #expect(record.contents == makeItems(1...3))
+    #expect(record.changes.count == 3 && record.violations.isEmpty && recorder.failures.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func `two rows with one primary key are a status`(isKeyed: Bool) async throws {
+    let database = try await TestDatabase(
+      itemTable + "; INSERT INTO item VALUES (1, 'a'), (2, 'b')")
+    try await database.connection.installChangeTriggers(on: ["item"])
+    let proxy = try PostgresProxy(to: database.server)
+    let source = try makeSource(
+      makePool(proxy.connectionString(database: database.name)))
+    let recorder = SourceRecorder(source)
+    let old = [Item(id: 1, title: "a"), Item(id: 2, title: "b")]
+    let long = String(repeating: "long", count: 1000)
+    try await recorder.wait(for: old)
+    // Only the changed row is as long.
+    proxy.setPolicy { message in
+      message.type == UInt8(ascii: "D") && message.size > 4000 ? .forwardTwice : .forward
+    }
+    // A writer that bypasses the triggers leaves no keys, so all rows are read.
+    let role = isKeyed ? "origin" : "replica"
+    try await database.connection.executeScript(
+      "SET session_replication_role = \(role); UPDATE item SET title = '\(long)' WHERE id = 1")
+    if !isKeyed { await source.refresh() }
+    let error = try await recorder.waitForFailure(.other)
+    #expect(error.message.contains("same primary key"))
+    #expect(recorder.record.contents == old)
+    proxy.setPolicy { _ in .forward }
+    let record = try await recorder.wait(for: [Item(id: 1, title: long), old[1]])
+    #expect(record.changes.count == 2 && record.violations.isEmpty)
+  }
 }

@@ -141,6 +141,8 @@ final class PostgresProxy: @unchecked Sendable {
 
   enum Action: Sendable {
     case forward
+    /// Forward the message twice.
+    case forwardTwice
     /// Forward some bytes of the message, and close the connection at both ends.
     case cut(after: Int)
     /// Call a closure with the number of the server process, and forward the message then.
@@ -289,6 +291,7 @@ final class PostgresProxy: @unchecked Sendable {
     }
     switch policy(message) {
     case .forward: return SocketListener.send(bytes, to: target)
+    case .forwardTwice: return SocketListener.send(bytes + bytes, to: target)
     case .cut(let count):
       _ = SocketListener.send(bytes.prefix(count), to: target)
       return false

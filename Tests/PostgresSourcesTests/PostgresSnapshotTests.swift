@@ -50,7 +50,7 @@ import Testing
       mayContinue.pass()
     }
     try await session.run("LISTEN held", receiver: ResultReceiver())
-    let pid = try await session.texts("SELECT pg_backend_pid()")[0][0] ?? ""
+    let pid = try await session.texts("SELECT pg_backend_pid()", columns: 1)[0][0] ?? ""
     // The session's queue is held, so the reason and the end of the connection arrive together.
     try await database.connection.execute("NOTIFY held")
     await withCheckedContinuation { continuation in
@@ -59,7 +59,7 @@ import Testing
         continuation.resume()
       }
     }
-    let answer = Task { try await session.texts("SELECT 1") }
+    let answer = Task { try await session.texts("SELECT 1", columns: 1) }
     try await database.connection.execute("SELECT pg_terminate_backend(\(pid), 60000)")
     mayContinue.open()
     let error = await #expect(throws: PostgresError.self) { try await answer.value }

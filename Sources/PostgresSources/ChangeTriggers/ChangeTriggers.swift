@@ -238,14 +238,14 @@ enum ChangeTriggers {
     named name: String, _ session: PostgresSession
   ) async throws(PostgresError) -> [Table] {
     let found = try await session.texts(
-      "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)])
+      "SELECT pg_catalog.to_regclass($1)::pg_catalog.oid", [.text(name)], columns: 1)
     guard let oid = found.first?.first?.flatMap({ UInt32($0) }) else {
       throw PostgresError(
         .undefined, "there is no table \(name)",
         help: "check the name and the search_path, or write schema.table; quote names with \"…\"")
     }
     var tables: [Table] = []
-    for row in try await session.texts(tablesSQL, [.integer(Int64(oid))]) {
+    for row in try await session.texts(tablesSQL, [.integer(Int64(oid))], columns: 6) {
       guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2] else {
         continue
       }

@@ -51,13 +51,18 @@ struct ConnectionString: Sendable, Hashable {
     return Self.redact(visible)
   }
 
-  /// Returns a message without the secrets of this connection string.
+  /// Returns a message without the secrets of this connection string. Of a long message, it returns the beginning.
   func redact(_ message: String) -> String {
-    var message = Self.redact(message)
+    let limit = 5000
+    let isLong = message.utf8.count > limit
+    let beginning =
+      isLong ? String(String.UnicodeScalarView(message.unicodeScalars.prefix(limit))) : message
+    var message = Self.redact(beginning)
     for secret in secrets where !secret.isEmpty {
       message = Self.replace(secret, in: message, by: Self.mask)
     }
-    return message
+    // The end may be a part of a secret.
+    return isLong ? message.dropLast(1000) + "…" : message
   }
 
   /// Returns libpq's reason for refusing this string. It quotes parts of the string, which may be parts of a password.

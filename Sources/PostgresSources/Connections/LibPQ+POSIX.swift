@@ -6,6 +6,7 @@
   import Glibc
 #endif
 
+import Dispatch
 import SwappablePrimitives
 
 /// The functions of libpq that this module calls.
@@ -224,6 +225,35 @@ struct LibPQ: @unchecked Sendable {
   func hasInput(_ connection: Connection) -> Bool {
     var descriptor = pollfd(fd: socket(connection), events: Int16(POLLIN), revents: 0)
     return descriptor.fd >= 0 && poll(&descriptor, 1, 0) > 0
+  }
+
+  /// The number of requests to cancel a statement that the servers of this process have not received.
+  private static let openCancels = Locked(0)
+  private static let openCancelLimit = 16
+
+  /// Sends a request to cancel a statement, on a thread of its own.
+  ///
+  /// The call of libpq waits for the server without limit. A queue of its own has a thread at once, and takes none of
+  /// the few threads that all tasks share.
+  ///
+  /// - Parameter done: A closure that is called after the server has received the request.
+  /// - Returns: `false` if too many servers do not answer, and `done` is not called.
+  func cancelLater(_ request: Cancel, _ done: @escaping @Sendable () -> Void) -> Bool {
+    let mayWait = Self.openCancels.withLock { count in
+      guard count < Self.openCancelLimit else { return false }
+      count += 1
+      return true
+    }
+    guard mayWait else { return false }
+    nonisolated(unsafe) let request = request
+    DispatchQueue(label: "swappable.postgres.cancel").async {
+      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
+        if let address = message.baseAddress { _ = cancel(request, address, 256) }
+      }
+      Self.openCancels.withLock { $0 -= 1 }
+      done()
+    }
+    return true
   }
 
   static func close(_ descriptor: Int32) {

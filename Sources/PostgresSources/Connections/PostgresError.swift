@@ -179,7 +179,7 @@ extension PostgresError {
     let (code, help) = PostgresError.meaning(of: report.sqlState ?? "")
     self.init(
       code, report.message, sqlState: report.sqlState, detail: report.detail, sql: sql,
-      offset: report.position.map { $0 - 1 }, help: report.hint ?? help)
+      offset: report.position.flatMap { $0 > 0 ? $0 - 1 : nil }, help: report.hint ?? help)
   }
 
   /// Returns the kind of a server's error, and what to do.

@@ -90,7 +90,9 @@ extension PostgresRow {
     guard let position = columns.position(of: name) else {
       throw PostgresError(
         .noColumn, "there is no column \"\(name)\"",
-        help: "the columns are " + columns.names.map { "\"\($0)\"" }.joined(separator: ", ")
+        help: "the columns are "
+          + PostgresText.oneLine(
+            columns.names.map { "\"\($0)\"" }.joined(separator: ", "), limit: 2000)
           + "; name one of these, or select it with AS \"\(name)\"")
     }
     return position
@@ -104,7 +106,7 @@ extension PostgresRow {
         .unexpectedNull, "column \"\(name)\" is NULL, but a value of type \(wanted) is required",
         help: "make the type optional, or select COALESCE(\"\(name)\", …)")
     }
-    let shown = PostgresText.oneLine(value.description, limit: 40)
+    let shown = PostgresText.oneLine(String(value.description.prefix(200)), limit: 40)
     return PostgresError(
       .typeMismatch,
       "column \"\(name)\" holds \(value.typeName) \(shown), which is not a value of type \(wanted)",

@@ -15,6 +15,9 @@ final class PostgresSession: @unchecked Sendable {
     let sql: String?
     let cancellation: Cancellation
     var failure: PostgresError?
+    /// A Boolean value that indicates whether the last result has ended.
+    var hasEnded = false
+    var isCanceled = false
   }
 
   /// The cancellation of one operation, which may come before the operation begins.
@@ -50,6 +53,8 @@ final class PostgresSession: @unchecked Sendable {
   private var isCancelRequested = false
   private var pendingCancels = 0
   private var afterCancel: [@Sendable () -> Void] = []
+  private var willReadInput = false
+  private static let readsPerTurn = 16
 
   /// The number of the server process.
   private(set) var processID: Int32 = 0
@@ -245,18 +250,23 @@ final class PostgresSession: @unchecked Sendable {
     }
     try await perform(sql: script, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
-      session.didSend(session.library.sendQuery(connection, script))
+      let sent = session.library.sendQuery(connection, script)
+      // libpq would store the rows of a query.
+      if sent == 1 { _ = session.library.setSingleRowMode(connection) }
+      session.didSend(sent)
     }
   }
 
   /// Asks for the types of a statement's arguments, and passes the description to a receiver.
   func describe(_ sql: String, receiver: ResultReceiver) async throws(PostgresError) {
     // The unnamed statement is replaced by the next one.
-    try await perform(sql: sql, receiver: ResultReceiver()) { session in
+    // Both wait for tables that another transaction has locked.
+    let limit = answerLimit + lockTimeout
+    try await perform(sql: sql, limit: limit) { session in
       guard let connection = session.connection else { return }
       session.didSend(session.library.sendPrepare(connection, "", sql, 0, nil))
     }
-    try await perform(sql: sql, receiver: receiver) { session in
+    try await perform(sql: sql, receiver: receiver, limit: limit) { session in
       guard let connection = session.connection else { return }
       session.didSend(session.library.sendDescribePrepared(connection, ""))
     }
@@ -336,7 +346,7 @@ final class PostgresSession: @unchecked Sendable {
 
   private func readInput() {
     // When the server closes the connection, there is one event for its last message and the end. Read both.
-    repeat {
+    for _ in 0..<Self.readsPerTurn {
       guard let connection else { return }
       guard library.consumeInput(connection) == 1 else {
         // The server may have sent the reason before it closed the connection.
@@ -346,7 +356,15 @@ final class PostgresSession: @unchecked Sendable {
       if operation != nil { flush() }
       readResults(connection)
       readNotifications(connection)
-    } while connection.map(library.hasInput) ?? false
+      guard let connection = self.connection, library.hasInput(connection) else { return }
+    }
+    // The server sends faster than this queue reads. Timers and cancellations take turns with it.
+    guard !willReadInput else { return }
+    willReadInput = true
+    queue.async { [weak self] in
+      self?.willReadInput = false
+      self?.readInput()
+    }
   }
 
   private func readResults(_ connection: LibPQ.Connection) {
@@ -364,7 +382,10 @@ final class PostgresSession: @unchecked Sendable {
 
   private func receive(_ result: LibPQ.Result) {
     guard let receiver = operation?.receiver else { return }
-    switch library.resultStatus(result) {
+    let status = library.resultStatus(result)
+    operation?.hasEnded =
+      status != LibPQ.ResultStatus.singleRow && status != LibPQ.ResultStatus.chunk
+    switch status {
     case LibPQ.ResultStatus.rows, LibPQ.ResultStatus.singleRow, LibPQ.ResultStatus.chunk:
       guard operation?.failure == nil else { return }
       if let failure = receiver.receive(library, result) {
@@ -387,20 +408,7 @@ final class PostgresSession: @unchecked Sendable {
   }
 
   private func error(of result: LibPQ.Result) -> PostgresError {
-    func field(_ field: Int32) -> String? {
-      library.resultErrorField(result, field).map { connectionString.redact(String(cString: $0)) }
-    }
-    guard let message = field(LibPQ.ErrorField.message) else {
-      let text = library.resultErrorMessage(result).map { String(cString: $0) } ?? "unknown error"
-      return PostgresError(
-        .connectionLost, connectionString.redact(text), help: "check the network and the server")
-    }
-    var error = PostgresError(
-      PostgresError.Report(
-        sqlState: field(LibPQ.ErrorField.sqlState), message: message,
-        detail: field(LibPQ.ErrorField.detail), hint: field(LibPQ.ErrorField.hint),
-        position: field(LibPQ.ErrorField.position).flatMap { Int($0) }),
-      sql: operation?.sql)
+    var error = PostgresError(library, result, sql: operation?.sql, connectionString)
     if error.code == .canceled, !isCancelRequested {
       (error.code, error.help) = (
         .timeout, "raise statement_timeout, or make the statement faster"
@@ -412,6 +420,10 @@ final class PostgresSession: @unchecked Sendable {
   private func finishOperation() {
     guard let connection, library.status(connection) == LibPQ.connectionIsOK else {
       return loseConnection()
+    }
+    // Rows without the end of their result are not the whole result.
+    if operation?.hasEnded == false {
+      return lose(.unexpectedAnswer("the server ended an answer too early", sql: operation?.sql))
     }
     finish(operation?.failure)
   }
@@ -445,20 +457,20 @@ final class PostgresSession: @unchecked Sendable {
   private func cancelRunning(interval: Duration = .milliseconds(100)) {
     guard let cancel, !isCancelRequested else { return }
     isCancelRequested = true
-    pendingCancels += 1
-    cancelDeadline.schedule(after: answerLimit) { [weak self] in
-      guard let self else { return }
-      lose(
-        PostgresError(
-          .connectionLost, "the server did not cancel a statement within \(answerLimit)",
-          help: "check the network and the load of the server"))
-    }
-    nonisolated(unsafe) let request = cancel
-    // The call waits for the server, so it runs on a thread of its own. `self` keeps the request alive.
-    DispatchQueue.global().async { [self] in
-      withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
-        if let address = message.baseAddress { _ = library.cancel(request, address, 256) }
+    // Further requests do not extend the time.
+    if operation?.isCanceled != true {
+      operation?.isCanceled = true
+      cancelDeadline.schedule(after: answerLimit) { [weak self] in
+        guard let self else { return }
+        lose(
+          operation?.failure
+            ?? PostgresError(
+              .connectionLost, "the server did not cancel a statement within \(answerLimit)",
+              help: "check the network and the load of the server"))
       }
+    }
+    // `self` keeps the request alive.
+    let isSent = library.cancelLater(cancel) { [self] in
       queue.async { [self] in
         pendingCancels -= 1
         if let canceled = operation?.cancellation {
@@ -474,6 +486,7 @@ final class PostgresSession: @unchecked Sendable {
         beginWaiting()
       }
     }
+    if isSent { pendingCancels += 1 }
   }
 
   private func beginWaiting() {
@@ -579,12 +592,5 @@ final class PostgresSession: @unchecked Sendable {
     await withCheckedContinuation { continuation in
       queue.async { [self] in continuation.resume(returning: loss == nil) }
     }
-  }
-}
-
-extension Duration {
-  var milliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }

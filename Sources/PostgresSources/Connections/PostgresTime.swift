@@ -154,3 +154,10 @@ struct PostgresTime: Equatable {
     var isAtBC: Bool { position + 1 < text.count && text[position] == UInt8(ascii: "B") }
   }
 }
+
+extension Duration {
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -74,6 +74,35 @@ final class DescriptionReceiver: ResultReceiver, @unchecked Sendable {
 }
 
 extension PostgresError {
+  /// Creates the error that a server has reported.
+  init(
+    _ library: LibPQ, _ result: LibPQ.Result, sql: String?, _ connectionString: ConnectionString
+  ) {
+    func field(_ field: Int32) -> String? {
+      library.resultErrorField(result, field).map { connectionString.redact(String(cString: $0)) }
+    }
+    guard let message = field(LibPQ.ErrorField.message) else {
+      let text = library.resultErrorMessage(result).map { String(cString: $0) } ?? "unknown error"
+      self.init(
+        .connectionLost, connectionString.redact(text),
+        help: "check the network and the server")
+      return
+    }
+    self.init(
+      PostgresError.Report(
+        sqlState: field(LibPQ.ErrorField.sqlState), message: message,
+        detail: field(LibPQ.ErrorField.detail), hint: field(LibPQ.ErrorField.hint),
+        position: field(LibPQ.ErrorField.position).flatMap { Int($0) }),
+      sql: sql)
+  }
+
+  /// Creates the error of a server that does not keep to the protocol.
+  static func unexpectedAnswer(_ message: String, sql: String?) -> PostgresError {
+    PostgresError(
+      .connectionLost, message, sql: sql,
+      help: "check that the address is that of a PostgreSQL server, and the programs in between")
+  }
+
   static func tooLarge(_ byteLimit: Int) -> PostgresError {
     PostgresError(
       .tooLarge, "the result is larger than \(byteLimit) bytes",

@@ -100,7 +100,9 @@ struct FullRefetch<Element: Differentiable & Sendable> {
     guard let new else { return isFirst ? .replaced([]) : .unchanged }
     let old = elements
     elements = new
-    return change(rows.origins, old: old, new: new)
+    let change = change(rows.origins, old: old, new: new)
+    // The first result replaces the elements of another plan, if there are any.
+    return isFirst ? .replaced(new) : change
   }
 
   /// Returns the elements of a result, or `nil` if each row is the row that it was.

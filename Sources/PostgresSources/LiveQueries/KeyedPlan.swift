@@ -75,7 +75,7 @@ extension KeyedPlan {
     }
     guard let from = tree["jointree"]?["fromlist"]?.elements, from.count == 1,
       from[0].name == "RANGETBLREF", let index = from[0].number("rtindex"),
-      let entries = tree["rtable"]?.elements, entries.indices.contains(index - 1),
+      let entries = tree["rtable"]?.elements, index > 0, index <= entries.count,
       entries[index - 1].number("rtekind") == 0, let table = entries[index - 1].number("relid")
     else {
       return no(
@@ -120,7 +120,7 @@ extension KeyedPlan {
       JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
       WHERE i.indrelid = $1::pg_catalog.oid AND i.indisprimary AND k.position <= i.indnkeyatts
       ORDER BY k.position
-      """, [.integer(Int64(table))])
+      """, [.integer(Int64(table))], columns: 5)
     if key.isEmpty {
       return .failure(
         .init(sentence: "The table has no primary key.", suggestion: "Add a primary key."))
@@ -219,7 +219,7 @@ extension KeyedPlan {
         JOIN pg_catalog.pg_opclass c ON c.opcfamily = a.amopfamily AND c.opcdefault
         WHERE a.amopopr = $1::pg_catalog.oid AND a.amopstrategy IN (1, 5)
         LIMIT 1
-        """, [.integer(Int64(operation))]
+        """, [.integer(Int64(operation))], columns: 1
       ).first?.first?.flatMap(\.self)
       let collation = collation(of: targets[index]["expr"])
       let isBytewise = try await isBytewise(collation, session)
@@ -280,7 +280,7 @@ extension KeyedPlan {
       FROM pg_catalog.pg_collation c
       JOIN pg_catalog.pg_database d ON d.datname = pg_catalog.current_database()
       WHERE c.oid = $1::pg_catalog.oid
-      """, [.integer(Int64(collation))])
+      """, [.integer(Int64(collation))], columns: 2)
     guard let row = rows.first, let name = row[0] else { return false }
     guard row[1] == nil || row[1] == "c" || row[1] == "b" else { return false }
     return ["C", "POSIX", "C.UTF-8", "C.utf8", "C.UTF8"].contains(name)

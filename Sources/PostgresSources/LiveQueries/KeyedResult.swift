@@ -119,11 +119,13 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
   private let knownColumns: PostgresColumns?
   private(set) var delta: KeyedDelta?
   private var isSeen: [Bool] = []
-  private var seenKeys: [(offset: Int, place: KeyedIndex.Place)] = []
+  /// The offsets of the rows that were read, if some keys are read.
+  private var seenOffsets: Set<Int> = []
   private var next: SortedChunks<KeyedIndex.Place>.Iterator
   private var nextPlace: KeyedIndex.Place?
   private var nextOffset = 0
   private var hasTooLargeKey = false
+  private var hasKeyTwice = false
   private var areColumnsNew = false
   /// Kept for all rows, because its memory is used again.
   private var writer = SortKeyWriter()
@@ -171,6 +173,7 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
     }
     let byteCount = delta.values.byteCount + index.arena.bytes.count
     self.delta = delta
+    if hasKeyTwice { return .keyTwice(query) }
     return byteCount > query.byteLimit || hasTooLargeKey ? .tooLarge(query.byteLimit) : nil
   }
 
@@ -211,7 +214,12 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
     _ place: KeyedIndex.Place, _ offset: Int, _ fingerprint: RowFingerprint,
     _ delta: inout KeyedDelta
   ) -> Bool {
-    if keys == nil { isSeen[offset] = true } else { seenKeys.append((offset, place)) }
+    if keys == nil {
+      if isSeen[offset] { hasKeyTwice = true }
+      isSeen[offset] = true
+    } else {
+      if !seenOffsets.insert(offset).inserted { hasKeyTwice = true }
+    }
     if place.fingerprint == fingerprint, !areColumnsNew { return true }
     delta.removed.append((offset, place))
     return false
@@ -222,12 +230,11 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
     guard var delta = delta.take() else { return nil }
     delta.values.seal()
     if let keys {
-      let seen = Set(seenKeys.map(\.offset))
       var gone: Set<Int> = []
       for key in keys {
         KeyedPlan.writeKey(key, &writer)
         guard let key = index.makeKey(writer), let found = index.find(key),
-          !seen.contains(found.offset), gone.insert(found.offset).inserted
+          !seenOffsets.contains(found.offset), gone.insert(found.offset).inserted
         else { continue }
         delta.removed.append((found.offset, found.place))
       }
@@ -242,6 +249,12 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
 }
 
 extension PostgresError {
+  static func keyTwice(_ query: PostgresQuery) -> PostgresError {
+    PostgresError(
+      .other, "two rows of the result have the same primary key", sql: query.sql,
+      help: "check the index of the primary key, for example with pg_amcheck, and run REINDEX")
+  }
+
   static func columnsChanged(_ query: PostgresQuery) -> PostgresError {
     PostgresError(
       .other, "the columns of the result have changed", sql: query.sql, help: "it is read again")
@@ -309,7 +322,8 @@ struct KeyedResult<Element: Differentiable & Sendable> {
     columns = values.columns
     identities.update(
       removed: delta.removed.map { shown[$0.offset] }, added: added.map(\.element))
-    if delta.removed.count + added.count <= max(256, index.count / 16) {
+    // The first result replaces the elements of another plan, if there are any.
+    if !isFirst, delta.removed.count + added.count <= max(256, index.count / 16) {
       return applyFew(delta, added, shown)
     }
     return applyMany(delta, added, shown)

@@ -209,7 +209,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   /// Lets the server remove old records. If that is not possible, others do it, or the whole result is read.
   private func maintain(_ session: PostgresSession) async {
-    _ = try? await session.texts("SELECT swappable.maintain()")
+    _ = try? await session.texts("SELECT swappable.maintain()", columns: 1)
   }
 
   /// The changes since the contents that are held.
@@ -245,7 +245,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       [
         held?.snapshot.map { .text($0) } ?? .null,
         .array(analysis.tableOIDs.map { .integer(Int64($0)) }),
-      ])
+      ], columns: 6)
     guard let first = rows.first else { throw .noRows(query) }
     let now = Held(state: first[0] ?? "", snapshot: first[1], epoch: first[2])
     guard let held, held.snapshot != nil, let epoch = now.epoch, epoch == held.epoch,
@@ -346,7 +346,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     try await pool.withConnection { connection throws(PostgresError) in
       try await connection.withSession { session throws(PostgresError) in
         let analysis = try await QueryAnalyzer(query: query, session: session).analyze()
-        let plan = try await session.texts("EXPLAIN " + query.sql, query.arguments)
+        let plan = try await session.texts("EXPLAIN " + query.sql, query.arguments, columns: 1)
         return PostgresQueryExplanation(
           analysis, plan: plan.compactMap { $0.first.flatMap(\.self) })
       }
@@ -370,8 +370,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
 extension PostgresError {
   fileprivate static func noRows(_ query: PostgresQuery) -> PostgresError {
-    PostgresError(
-      .notAQuery, "the statement returns no rows", sql: query.sql, help: "use a SELECT")
+    .unexpectedAnswer("the server answered to a query without a result", sql: query.sql)
   }
 }
 

@@ -47,6 +47,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     var reading: Task<Void, Never>?
     /// The error of the monitor, while it cannot follow changes.
     var monitorFailure: PostgresError?
+    /// A Boolean value that indicates whether the last read found no connection.
+    var isOffline = false
     var counts = (looks: 0, all: 0, keyed: 0)
   }
 
@@ -180,6 +182,8 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     let now = pool.monitor.clock.now
     state.withLock { state in
       state.request = max(state.request, request)
+      // Without a connection, a change does not lead to an attempt before the next one is due.
+      if state.isOffline, request == .change { return }
       state.isBurst = state.isBurst || state.isRequested
       state.isRequested = true
       handle(.request(.init(time: now, isThrottled: state.isBurst)), at: now, &state)
@@ -264,8 +268,11 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
       pool.monitor.setNeedsPolling(liveQuery.isPolled, of: number)
     }
     let ended = pool.monitor.clock.now
+    let isOffline =
+      if case .failure(let error) = result { error.error.endsConnection } else { false }
     state.withLock { state in
       state.isBurst = false
+      state.isOffline = isOffline && retryInterval != nil
       // The changes of a read that is repeated stay unread.
       if retryInterval != nil { state.request = max(state.request, .reconnection) }
       handle(.finished(repeatAfter: retryInterval), at: ended, &state)

@@ -115,7 +115,7 @@ struct QueryAnalyzer {
       SELECT pg_catalog.format_type(t.oid, NULL)
       FROM pg_catalog.unnest($1::pg_catalog.oid[]) WITH ORDINALITY AS t(oid, position)
       ORDER BY t.position
-      """, [.array(types.map { .integer(Int64($0.rawValue)) })]
+      """, [.array(types.map { .integer(Int64($0.rawValue)) })], columns: 1
     ).map { $0[0] ?? "text" }
   }
 
@@ -157,7 +157,7 @@ struct QueryAnalyzer {
     var hasTimeFunctions = false
     var hasRowSecurity = false
     var tree: NodeTree?
-    for row in try await session.texts(Self.viewSQL) {
+    for row in try await session.texts(Self.viewSQL, columns: 8) {
       guard let oid = row[0].flatMap({ UInt32($0) }), let schema = row[1], let name = row[2],
         let kind = row[3]
       else { continue }
@@ -222,7 +222,7 @@ struct QueryAnalyzer {
       """
       SELECT p.oid, p.proname FROM pg_catalog.pg_proc p
       WHERE p.oid = ANY ($1::pg_catalog.oid[]) AND p.provolatile <> 'i' ORDER BY p.oid DESC
-      """, [.array(functions.sorted().map { .integer(Int64($0)) })])
+      """, [.array(functions.sorted().map { .integer(Int64($0)) })], columns: 2)
     let names = rows.map { (oid: $0[0].flatMap { Int($0) } ?? 0, name: $0[1] ?? "") }
     return (names.first { $0.oid >= 16384 }?.name, names.first?.name)
   }
@@ -232,7 +232,7 @@ struct QueryAnalyzer {
   private func analyzePlan() async throws(PostgresError) -> QueryAnalysis {
     let rows = try await session.withRollback("READ ONLY") { () throws(PostgresError) in
       try await session.texts(
-        "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments)
+        "EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) " + query.sql, query.arguments, columns: 1)
     }
     let plan = rows.compactMap { $0.first.flatMap(\.self) }.joined(separator: "\n")
     let names = Self.relationNames(inPlan: plan)
@@ -250,7 +250,8 @@ struct QueryAnalyzer {
       ) AS u(schema, name)
       JOIN pg_catalog.pg_namespace n ON n.nspname = u.schema
       JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = u.name
-      """, [.array(names.map { .text($0.schema) }), .array(names.map { .text($0.name) })])
+      """, [.array(names.map { .text($0.schema) }), .array(names.map { .text($0.name) })],
+      columns: 5)
     for row in found {
       guard let oid = row[0].flatMap({ UInt32($0) }) else { continue }
       analysis.relations.append(
@@ -301,7 +302,7 @@ struct QueryAnalyzer {
       JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace AND n.nspname = 'swappable'
       WHERE t.tgrelid = ANY ($1::pg_catalog.oid[]) AND t.tgenabled IN ('O', 'A')
       GROUP BY t.tgrelid
-      """, [oids])
+      """, [oids], columns: 3)
     for row in rows {
       guard let oid = row[0].flatMap({ UInt32($0) }),
         let index = analysis.relations.firstIndex(where: { $0.oid == oid })
@@ -326,7 +327,7 @@ struct QueryAnalyzer {
       FROM pg_catalog.pg_namespace n
       JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname IN ('change', 'state')
       WHERE n.nspname = 'swappable'
-      """)
+      """, columns: 1)
     let isReadable = mayRead.count == 2 && mayRead.allSatisfy { $0.first == "t" }
     analysis.following = .notifications(
       records: isReadable && stored.allSatisfy { $0.triggers == .record })
@@ -346,7 +347,7 @@ struct QueryAnalyzer {
       """,
       [
         .array(analysis.relations.filter { !$0.isAncestor }.map { .integer(Int64($0.oid)) })
-      ])
+      ], columns: 1)
     analysis.lockSQL = names.first?.first?.flatMap(\.self)
       .map { "LOCK TABLE \($0) IN ACCESS SHARE MODE" }
   }
@@ -374,7 +375,7 @@ struct QueryAnalyzer {
           WHERE relnamespace = pg_catalog.to_regnamespace('swappable')
             AND relname IN ('change', 'state')
       ) AS x(part)
-      """, [array])
+      """, [array], columns: 1)
     return rows.first?.first?.flatMap(\.self) ?? ""
   }
 }

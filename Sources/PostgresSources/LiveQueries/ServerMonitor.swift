@@ -128,16 +128,20 @@ final class ServerMonitor: Sendable {
   private static func run(_ monitor: @escaping @Sendable () -> ServerMonitor?) async {
     var backoff = ConnectionBackoff()
     while !Task.isCancelled {
-      guard let connect = monitor()?.connecting else { return }
+      guard let (connect, clock) = monitor().map({ ($0.connecting, $0.clock) }) else { return }
+      var connected: AnyClock.Instant?
       do throws(PostgresError) {
         let session = try await connect()
         defer { session.close() }
-        try await watch(session, monitor) { backoff.succeeded() }
+        try await watch(session, monitor) { connected = clock.now }
       } catch {
         if Task.isCancelled { return }
         monitor()?.notify(.failed(error))
       }
-      guard let clock = monitor()?.clock else { return }
+      // A server that ends each connection soon is not asked again and again.
+      if let connected, connected.duration(to: clock.now) >= ConnectionBackoff.longest {
+        backoff.succeeded()
+      }
       let interval = backoff.failed(random: .random(in: 0..<1))
       try? await clock.sleep(until: clock.now.advanced(by: interval), tolerance: nil)
     }
@@ -148,6 +152,12 @@ final class ServerMonitor: Sendable {
     return { () async throws(PostgresError) in
       try await PostgresSession.connect(connectionString, options: options)
     }
+  }
+
+  private static func listen(_ session: PostgresSession) async throws(PostgresError) {
+    try await session.run(
+      "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
+      limit: session.answerLimit)
   }
 
   private enum Wake: Sendable {
@@ -162,15 +172,19 @@ final class ServerMonitor: Sendable {
     whenConnected: () -> Void
   ) async throws(PostgresError) {
     let (wakes, continuation) = AsyncStream.makeStream(of: Wake.self)
-    session.onNotification { _ in continuation.yield(.notification) }
-    session.onLoss { error in continuation.yield(.loss(error)) }
-    let isStandby = try await ServerState.isStandby(session)
-    // A standby server cannot listen.
-    if !isStandby {
-      try await session.run(
-        "LISTEN \(PostgresText.quoted(channel))", receiver: ResultReceiver(),
-        limit: session.answerLimit)
+    // Notifications need no memory, however many arrive before the task reads one.
+    let isNotified = Locked(false)
+    session.onNotification { _ in
+      let isFirst = isNotified.withLock { isNotified in
+        defer { isNotified = true }
+        return !isNotified
+      }
+      if isFirst { continuation.yield(.notification) }
     }
+    session.onLoss { error in continuation.yield(.loss(error)) }
+    var isStandby = try await ServerState.isStandby(session)
+    // A standby server cannot listen.
+    if !isStandby { try await listen(session) }
     var known = try await ServerState.read(session)
     guard let started = monitor() else { return }
     started.state.withLock { state in
@@ -189,12 +203,21 @@ final class ServerMonitor: Sendable {
       if Task.isCancelled { return }
       switch wake {
       case .loss(let error): throw error
-      case .notification: monitor()?.notify(.notified)
+      case .notification:
+        isNotified.withLock { $0 = false }
+        monitor()?.notify(.notified)
       case .intervalChanged:
         guard let interval = monitor()?.interval else { return }
         timer = clock.call(after: interval) { continuation.yield(.time) }
       case .time:
         let now = try await ServerState.read(session)
+        if isStandby, !ServerState.isOfStandby(now) {
+          // The standby server was promoted. Its change triggers can be used from now on.
+          try await listen(session)
+          isStandby = false
+          monitor()?.state.withLock { $0.canListen = true }
+          monitor()?.notify(.connected)
+        }
         guard let monitor = monitor() else { return }
         if lastSafety.duration(to: clock.now) >= safety {
           lastSafety = clock.now
@@ -219,25 +242,48 @@ enum ServerState {
   static let sql = """
     SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text || \
     CASE WHEN pg_catalog.pg_is_in_recovery() \
-    THEN ' ' || pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text ELSE '' END
+    THEN ' ' || COALESCE(pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text, '') \
+    ELSE '' END
     """
 
+  /// Returns a Boolean value that indicates whether a standby server has this state.
+  static func isOfStandby(_ state: String) -> Bool { state.contains(" ") }
+
   static func read(_ session: PostgresSession) async throws(PostgresError) -> String {
-    try await session.texts(sql).first?.first?.flatMap(\.self) ?? ""
+    try await value(of: sql, session)
   }
 
   static func isStandby(_ session: PostgresSession) async throws(PostgresError) -> Bool {
-    try await session.texts("SELECT pg_catalog.pg_is_in_recovery()").first?.first == "t"
+    try await value(of: "SELECT pg_catalog.pg_is_in_recovery()", session) == "t"
+  }
+
+  private static func value(
+    of sql: String, _ session: PostgresSession
+  ) async throws(PostgresError) -> String {
+    guard let row = try await session.texts(sql, columns: 1).first else {
+      throw .unexpectedAnswer("the server answered without a row", sql: sql)
+    }
+    return row[0] ?? ""
   }
 }
 
 extension PostgresSession {
-  /// Runs a quick statement of this module, and returns the texts of all values.
+  /// Runs a quick query of this module, and returns the texts of all values.
+  ///
+  /// - Parameter columns: The number of values in each row.
+  /// - Throws: A ``PostgresError``, also if the answer has another number of columns.
   func texts(
-    _ sql: String, _ arguments: [PostgresValue] = []
+    _ sql: String, _ arguments: [PostgresValue] = [], columns: Int
   ) async throws(PostgresError) -> [[String?]] {
     let receiver = RowReceiver(byteLimit: 64 << 20)
     try await run(sql, arguments, receiver: receiver, limit: answerLimit)
+    let count = receiver.rows?.columns.names.count ?? 0
+    guard count == columns else {
+      // Answers may belong to other statements from here on.
+      close()
+      throw .unexpectedAnswer(
+        "the server answered with \(count) columns instead of \(columns)", sql: sql)
+    }
     do {
       return try receiver.map { row in (0..<row.count).map { row.text(at: $0) } }
     } catch {
@@ -252,7 +298,8 @@ extension PostgresSession {
 /// processes do not connect at the same moment after a restart of the server.
 struct ConnectionBackoff: Sendable {
   private static let first = Duration.milliseconds(50)
-  private static let longest = Duration.seconds(5)
+  /// The longest interval. A connection that lasts as long is a success.
+  static let longest = Duration.seconds(5)
 
   private var next = ConnectionBackoff.first
 
