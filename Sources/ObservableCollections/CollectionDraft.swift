@@ -15,7 +15,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
   /// The status that the transaction sets, or `nil` to keep the status. An operator adds it to that of its inputs, for
   /// this change and all that follow.
-  @exclusivity(unchecked) @usableFromInline package var newStatus: SourceStatus?
+  @exclusivity(unchecked) @usableFromInline package var newStatus: SourceStatus? {
+    didSet { isStatusSet = true }
+  }
+  /// A Boolean value that indicates whether the status was set. The operator's node resets it.
+  @exclusivity(unchecked) @usableFromInline var isStatusSet = false
 
   @inlinable
   package init(_ base: Snapshot<Element>) {
@@ -326,6 +330,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   package func outcome(from base: Snapshot<Element>) -> Changeset? {
     isOpen = false
     if record.isEmpty { return nil }
+    // The most frequent change of an operator always has an effect.
+    if let changeset = record.single, changeset.updatedOffset != nil { return changeset }
     let after = contents
     let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)
     return changeset.hasNoEffect(from: base, to: after) ? nil : changeset
@@ -388,7 +394,6 @@ extension Changeset {
     from before: Snapshot<Element>, to after: Snapshot<Element>
   ) -> Bool {
     // Without moves and insertions, each deletion and each update has an effect.
-    if updatedOffset != nil { return false }
     if moves.isEmpty && insertions.isEmpty { return isEmpty }
     guard before.count == after.count else { return false }
     // Deletions and insertions are in ascending order.

@@ -237,16 +237,17 @@ final class OperatorRun<Operator: CollectionOperator> {
     }
     var changeset: Changeset?
     if hasChange {
-      let ownStatus = draft.newStatus
       if isKnownUniquelyReferenced(&draft) {
         draft.reopen()
       } else {
         // The operator has kept it.
+        let status = draft.newStatus
         draft = CollectionDraft(published.state.snapshot)
-        draft.newStatus = ownStatus
+        draft.newStatus = status
       }
+      draft.isStatusSet = false
       wrapped.update(draft)
-      isStatusStep = isStatusStep || draft.newStatus != ownStatus
+      isStatusStep = isStatusStep || draft.isStatusSet
       changeset = draft.outcome(from: published.state.snapshot)
       if changeset == nil { draft.reset(to: published.state.snapshot) }
       draft.close()
