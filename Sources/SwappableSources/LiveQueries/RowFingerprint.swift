@@ -1,14 +1,17 @@
 /// A 128-bit hash of the stored values of a row, which finds changed rows without decoding.
+@usableFromInline
 package struct RowFingerprint: Hashable, Sendable {
   @usableFromInline var low: UInt64 = 0
   @usableFromInline var high: UInt64 = 0
 
-  package init() {}
+  @inlinable package init() {}
 
+  @inlinable
   package static func == (left: RowFingerprint, right: RowFingerprint) -> Bool {
     left.low == right.low && left.high == right.high
   }
 
+  @inlinable
   package func hash(into hasher: inout Hasher) {
     hasher.combine(low)
   }
@@ -19,6 +22,7 @@ package struct RowFingerprint: Hashable, Sendable {
 /// The hash has two lanes of multiply-and-fold over words of eight bytes, and random seeds in each
 /// process. No one who fills the database can prepare rows with equal hashes. For many rows, copy
 /// one new hasher, because creating one checks a lazy global.
+@usableFromInline
 package struct RowHasher: Sendable {
   // Inlinable: the hash of each value of each row is computed here (`Benchmarks/SQLite`).
   @usableFromInline package internal(set) var fingerprint = RowFingerprint()

@@ -1,8 +1,9 @@
-import SwappablePrimitives
+public import SwappablePrimitives
 
 /// The ordering values of a row, as bytes that compare as SQLite compares the values.
 ///
 /// The first eight bytes are stored in place, where most comparisons end. An arena stores the rest.
+@usableFromInline
 package struct SortKey: Sendable {
   @usableFromInline package var prefix: UInt64 = 0
   /// The offset of the rest in the arena, and in the lower bits its length.
@@ -11,9 +12,10 @@ package struct SortKey: Sendable {
   @inlinable static var countBits: UInt64 { 30 }
 
   /// Creates the key of a row that only its rowid orders.
-  package init() {}
+  @inlinable package init() {}
 
   /// Creates a key, or returns `nil` if the rest is too large or too far back.
+  @inlinable
   package init?(prefix: UInt64, restStart: Int, restCount: Int) {
     guard restCount < 1 << SortKey.countBits, restStart < 1 << (64 - SortKey.countBits) else {
       return nil
@@ -26,12 +28,13 @@ package struct SortKey: Sendable {
   @inlinable package var restStart: Int { Int(rest >> SortKey.countBits) }
 }
 
+@usableFromInline
 package struct SortKeyArena: Sendable {
   @usableFromInline package internal(set) var bytes: [UInt8] = []
   /// The number of bytes of the keys that are in use.
-  package private(set) var usedCount = 0
+  @usableFromInline package internal(set) var usedCount = 0
 
-  package init() {}
+  @inlinable package init() {}
 
   /// A Boolean value that indicates whether most of the bytes belong to removed keys.
   package var isWasteful: Bool { bytes.count > 2 * usedCount + 1 << 16 }
@@ -58,6 +61,7 @@ package struct SortKeyArena: Sendable {
     return added
   }
 
+  @inlinable
   package mutating func use(_ key: SortKey) {
     usedCount += key.restCount
   }
@@ -66,6 +70,7 @@ package struct SortKeyArena: Sendable {
     usedCount = 0
   }
 
+  @inlinable
   package mutating func remove(_ key: SortKey) {
     usedCount -= key.restCount
   }
@@ -84,6 +89,7 @@ package struct SortKeyArena: Sendable {
   }
 
   /// Returns the number of bytes that all keys share at their start, or 0 if their prefixes differ.
+  @inlinable
   package func sharedCount(_ keys: some Collection<SortKey>) -> Int {
     guard let first = keys.first else { return 0 }
     var shared = first.restCount
@@ -100,6 +106,7 @@ package struct SortKeyArena: Sendable {
   }
 
   /// Returns eight bytes of a key, padded with zeros. The offset is 0 or at least 8.
+  @inlinable
   package func word(of key: SortKey, at offset: Int) -> UInt64 {
     guard offset >= 8 else { return key.prefix }
     var word: UInt64 = 0
@@ -122,6 +129,7 @@ package struct SortKeyArena: Sendable {
 ///
 /// No column is a prefix of another, so several columns compare in order. All bits of a descending
 /// column are inverted.
+@usableFromInline
 package struct SortKeyWriter: ~Copyable {
   @usableFromInline package internal(set) var bytes: [UInt8] = []
   private var columnStart = 0
