@@ -44,8 +44,9 @@ struct Selection: Sendable {
     return names
   }
 
-  /// Reports fields that no element has. A name may be misspelled.
-  func reportUnknownFields(in contents: Snapshot<JSONElement>) {
+  /// Reports fields that no element of some lists has. A name may be misspelled.
+  func reportUnknownFields(in lists: Snapshot<JSONElement>...) {
+    let contents = lists.lazy.joined()
     if contents.isEmpty { return }
     let names = conditions.map(\.field) + (order.map { [$0.column] } ?? []) + (fields ?? [])
     for name in names

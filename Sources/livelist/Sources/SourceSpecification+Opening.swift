@@ -115,13 +115,21 @@ extension DataSource<JSONElement> {
     reportUnreadableText()
   }
 
-  /// Reports what helps if a text was read as JSON Lines, and all of its lines were skipped.
+  /// A Boolean value that indicates whether lines were skipped.
+  var hasSkippedLines: Bool { status.diagnostics.contains { $0.code == "malformed-lines" } }
+
+  /// Reports what helps if a text was read as JSON Lines, and no line was a JSON value.
   func reportUnreadableText() {
-    guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" })
+    guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" }),
+      // A line without the key is a value. The remark on it says what helps.
+      !status.diagnostics.contains(where: {
+        $0.message.contains(", which is the key; ") || $0.message.contains(" as the key.")
+      })
     else { return }
     Program.report(
       "no line is a JSON value; for plain text, pipe the output of jq -Rc . FILE into this command "
-        + "and use the source -; for a value on several lines, use jq -c '.[]' FILE")
+        + "and use the source -; for values on several lines, use jq -c . FILE; for an array, use "
+        + "jq -c '.[]' FILE")
   }
 }
 
