@@ -74,8 +74,18 @@ struct Selection: Sendable {
         .sorted(by: order.isDescending ? column.order.reversed : column.order)
         .map { $0.element }
     }
-    if let limit { list = list.prefix(limit) }
-    if let fields { list = list.map { ViewColumns.keeping(fields, of: $0) } }
+    if let limit { list = limit < 0 ? list.suffix(-limit) : list.prefix(limit) }
     return list
   }
 }
+    let list = wholeElements(of: source)
+    return fields == nil ? list : list.map { keepingFields(of: $0) }
+  }
+
+  /// Returns an element with the selected members only.
+  func keepingFields(of element: JSONElement) -> JSONElement {
+    fields.map { ViewColumns.keeping($0, of: element) } ?? element
+  }
+
+  /// Derives the list of the selected elements, with all their members.
+  func wholeElements(of source: any DataSource<JSONElement>) -> any DataSource<JSONElement> {
