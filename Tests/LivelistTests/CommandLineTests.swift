@@ -92,7 +92,7 @@ import Testing
     (["diff", "--format=", "json:a", "json:b"], "--format cannot be \"\""),
     (["diff", "json:a", "json:b", "--format"], "--format has no value"),
     (["diff", "--format=text", "--format=text", "json:a", "json:b"], "occurs twice"),
-    (["watch", "--limit", "-1", "json:a"], "--limit cannot be \"-1\"; use a number"),
+    (["watch", "--limit", "-x", "json:a"], "--limit cannot be \"-x\"; use a number"),
     (["watch", "--timeout", "0", "json:a"], "--timeout cannot be \"0\"; use a number of seconds"),
     (
       ["diff", "--timeout=nan", "json:a", "json:b"],

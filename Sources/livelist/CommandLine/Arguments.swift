@@ -125,8 +125,10 @@ extension Arguments {
   /// The number of elements to show, or `nil` for all.
   func limit() throws(LivelistError) -> Int? {
     guard let text = value(.limit) else { return nil }
-    guard let count = Int(text), count >= 0 else {
-      throw .usage("--limit cannot be \"\(text)\"; use a number such as --limit 10")
+    guard let count = Int(text), count != .min else {
+      throw .usage(
+        "--limit cannot be \"\(text)\"; use a number such as --limit 10, or --limit -10 for the last "
+          + "10 elements")
     }
     return count
   }

@@ -79,7 +79,7 @@ enum Option: String, CaseIterable {
     switch self {
     case .key, .groupBy: .text("FIELD")
     case .where: .text("CONDITION")
-    case .sort: .text("FIELD")
+    case .sort: .text("FIELD,…")
     case .limit: .text("N")
     case .fields: .text("FIELD,…")
     case .format: .choice(["json", "text"])
@@ -123,8 +123,8 @@ enum Option: String, CaseIterable {
     switch self {
     case .key: "the field that identifies elements"
     case .where: "only elements that meet a condition"
-    case .sort: "sort by a field"
-    case .limit: "only the first elements"
+    case .sort: "sort by fields"
+    case .limit: "only the first elements, or with -N the last"
     case .fields: "only these fields"
     case .format: "the output format"
     case .snapshot: "print the whole list for each change"
@@ -159,8 +159,11 @@ enum Option: String, CaseIterable {
         + "a text. FIELD may be a path, such as request.status. With several --where, all must be "
         + "met."
     case .sort:
-      "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'."
-    case .limit: "Only the first N elements, after --where and --sort."
+      "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'. Several fields are "
+        + "separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price."
+    case .limit:
+      "Only the first N elements, after --where and --sort. With a minus sign, only the last: "
+        + "--limit -5."
     case .fields:
       "Only these members, in this order. FIELD may be a path. The member that identifies elements is "
         + "always kept. Changes of other members are no changes."
