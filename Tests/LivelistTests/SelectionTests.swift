@@ -78,6 +78,9 @@ import Testing
 
   @Test(arguments: [
     ("n =~ lamp", "use ~ instead of =~"), ("n='lamp'", "put the text in double quotation marks"),
+    ("p => 3", "use >= instead of =>"), ("p=<3", "use <= instead of =<"),
+    ("p <> 3", "use != instead of <>"), ("p >", "a value is missing after >"),
+    ("p<= ", "a value is missing after <="),
   ])
   func `the syntax of other languages is explained`(condition: String, advice: String) throws {
     let result = try Livelist.run("watch", "--where", condition, file)
@@ -158,9 +161,6 @@ import Testing
     #expect(try Livelist.run("view", "--group-by", "a.b", nested).output.contains("2 (1)"))
   }
 
-  @Test func `an order in the words of other programs is explained`() throws {
-    let place = try Workplace()
-    for field in ["-n", "n:desc", "n des", "n dsc", "n DESCENDING", "n ascending", "n reverse"] {
   @Test func `elements that are equal in the first field are sorted by the second one`() throws {
     let file = try place.json(
       "s.json",
@@ -187,6 +187,9 @@ import Testing
         #"[{"id":4},{"id":2,"p":1},{"id":3,"p":2},{"id":1,"p":5}]}"#))
   }
 
+  @Test func `an order in the words of other programs is explained`() throws {
+    let place = try Workplace()
+    for field in ["-n", "n:desc", "n des", "n dsc", "n DESCENDING", "n ascending", "n reverse"] {
       let result = try Livelist.run("view", "--sort=\(field)", place.json("a.json", #"[{"n":1}]"#))
       #expect(result.errors.contains("use --sort 'FIELD desc'"))
     }
