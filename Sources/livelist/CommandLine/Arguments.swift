@@ -42,7 +42,7 @@ struct Arguments {
   ) throws(LivelistError) {
     let (name, attached) = Arguments.split(word)
     guard let option = Option(word: name), command.options.contains(option) else {
-      if let advice = Option.advice(forOther: name) {
+      if let advice = Option.advice(forOther: name, of: command) {
         throw .usage("unknown option \"\(name)\"; \(advice)")
       }
       let names = command.options.map(\.name).sorted().joined(separator: ", ")

@@ -41,24 +41,42 @@ enum Option: String, CaseIterable {
     }
   }
 
-  /// Returns what to use in place of an option that other programs have, or `nil`.
-  static func advice(forOther word: String) -> String? {
+  /// Returns what to use in place of an option that other programs have, or `nil` if the command has nothing
+  /// like it.
+  static func advice(forOther word: String, of command: CommandName) -> String? {
+    let (needed, advice): (Option?, String)
     switch word {
-    case "--brief": "use --quiet, which prints nothing, and the exit status"
+    case "--brief":
+      (needed, advice) = (.quiet, "use --quiet, which prints nothing, and the exit status")
     case "--unified", "-u", "--color", "--colour":
-      "use --format text, which has colors on a terminal"
-    case "--reverse", "-r": "for descending order, use --sort 'FIELD desc'"
-    case "--select", "--filter", "-f": "use --where, for example --where 'stock < 10'"
+      (needed, advice) = (.format, "use --format text, which has colors on a terminal")
+    case "--reverse", "-r":
+      (needed, advice) = (.sort, "for descending order, use --sort 'FIELD desc'")
+    case "--select", "--filter", "-f":
+      (needed, advice) = (.where, "use --where, for example --where 'stock < 10'")
+    case "--tail": (needed, advice) = (.limit, "use --limit -N for the last N elements")
     case "--once", "-1":
-      "to print the contents once, use livelist view SOURCE | cat, or, as events, "
-        + "livelist watch --until-eof SOURCE </dev/null"
-    case "--columns", "-c": "use --fields, for example --fields id,title"
-    case "--follow", "-F": "watch and view always follow the source, also if it is rotated"
+      guard [.watch, .view].contains(command) else { return nil }
+      (needed, advice) = (
+        nil,
+        "to print the contents once, use livelist view SOURCE | cat, or, as events, "
+          + "livelist watch --until-eof SOURCE </dev/null"
+      )
+    case "--columns", "-c":
+      (needed, advice) = (.fields, "use --fields, for example --fields id,title")
+    case "--follow", "-F":
+      guard [.watch, .view].contains(command) else { return nil }
+      (needed, advice) = (
+        nil, "watch and view always follow the source, also if it is rotated"
+      )
     case "--ignore", "--ignore-fields", "--exclude", "-I":
-      "use --fields with the fields to compare or to print"
-    case "--json": "use --format json, which is the default"
-    default: nil
+      (needed, advice) = (.fields, "use --fields with the fields to compare or to print")
+    case "--json" where command == .view:
+      (needed, advice) = (nil, "to print events as JSON, use livelist watch")
+    case "--json": (needed, advice) = (.format, "use --format json, which is the default")
+    default: return nil
     }
+    return needed.map(command.options.contains) ?? true ? advice : nil
   }
 
   /// The option as it is written, for example `--key`.
