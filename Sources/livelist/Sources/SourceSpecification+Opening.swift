@@ -1,4 +1,5 @@
 import FileSources
+import FileWatching
 import Foundation
 import ObservableCollections
 import PostgresSources
@@ -140,9 +141,15 @@ extension LivelistError {
     switch failure?.underlying {
     case let underlying as SQLiteError: self.init(underlying)
     case let underlying as PostgresError: self.init(underlying)
+    // The source would continue to wait for the file or the server, but the program does not.
     case let underlying? where failure?.code == "file-missing":
-      // The source would continue to wait for the file, but the program does not.
       self = .input("\(underlying); check the path, or create the file first")
+    case let underlying as FileError
+    where ["file-unstable", "file-unreadable"].contains(failure?.code):
+      self = .input("\(underlying)")
+    case let underlying as ConnectionFailure:
+      let hint = "; start the server, or check the path"
+      self = .input("\(underlying)\(underlying.isAtConnecting ? hint : "")")
     case _ where failure?.code == "json-notAnArray":
       self = .input("\(error); if each line is a value, use jsonl:PATH")
     default: self = .input("\(error)")
