@@ -50,7 +50,7 @@ struct Arguments {
         "unknown option \"\(name)\"; "
           + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))
     }
-    if values[option] != nil, !option.isRepeatable {
+    if values[option] != nil, !option.isRepeatable(in: command) {
       throw .usage("\(option.name) occurs twice; use it once")
     }
     guard let value = option.value else {
@@ -122,7 +122,7 @@ extension Arguments {
   /// The format of the output.
   var format: OutputFormat { value(.format) == "text" ? .text : .json }
 
-  /// The number of elements to show, or `nil` for all.
+  /// The number of elements to show, or `nil` for all. A negative number counts from the end.
   func limit() throws(LivelistError) -> Int? {
     guard let text = value(.limit) else { return nil }
     guard let count = Int(text), count != .min else {

@@ -130,11 +130,18 @@ enum Option: String, CaseIterable {
     "use \(usage)" + (example.map { ", for example \(name) \($0)" } ?? "")
   }
 
-  /// A Boolean value that indicates whether the option may occur several times.
-  var isRepeatable: Bool { self == .where }
+  /// Returns a Boolean value that indicates whether the option may occur several times.
+  func isRepeatable(in command: CommandName) -> Bool {
+    self == .where || self == .key && command == .serve
+  }
 
   /// The option and its value as the usage of a command shows them.
   var usage: String { ([name] + (value.map { [$0.name] } ?? [])).joined(separator: " ") }
+
+  /// Returns the option and its value as the usage of one command shows them.
+  func usage(in command: CommandName) -> String {
+    self == .key && command == .serve ? "\(name) [NAME:]FIELD" : usage
+  }
 
   /// What the option does, in a few words for completions.
   var summary: String {
@@ -170,7 +177,8 @@ enum Option: String, CaseIterable {
     case .key:
       "The member or column that identifies elements, in every source. The default is the primary "
         + "key of a table, the first column of a query, the whole element of a file, and the key "
-        + "that the server names for a list that is served."
+        + "that the server names for a list that is served. serve accepts --key NAME:FIELD for one of "
+        + "its lists, beside or instead of --key FIELD for the others."
     case .where:
       "Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, "
         + "!=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or "
