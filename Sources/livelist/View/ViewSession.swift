@@ -107,6 +107,7 @@ final class ViewSession {
 
   private func draw() {
     guard let list else { return }
+    model.follow(list.status)
     followDetail()
     let size = screen.size
     func room(status: Int) -> TerminalSize {
