@@ -60,6 +60,9 @@ import Testing
         #expect(result.errors.contains("all of its lines are skipped"), "\(result.errors)")
       }
     }
+    // A last line without a line break is a line, too.
+    try place.json("open.log", "started")
+    #expect(try Livelist.run("diff", "-q", place("open.log"), place("open.log")).status == 2)
     // A file without a line is an empty list.
     try place.json("empty.log", "\n")
     #expect(try Livelist.run("diff", "-q", place("empty.log"), place("empty.log")).status == 0)
@@ -74,6 +77,8 @@ import Testing
       let lines = result.errors.split(separator: "\n")
       #expect(lines.first?.contains("1 line of ") == true)
       #expect(lines.last?.contains("cannot tell whether the sources differ") == true)
+      try place.json("open.log", "{\"id\":1}\n{\"id\":")
+      #expect(try Livelist.run("diff", option, place("open.log"), place("b.log")).status == 2)
     }
     let difference = try Livelist.run("diff", place("a.log"), place("b.log"))
     #expect(difference.status == 0)

@@ -110,14 +110,17 @@ extension DataSource<JSONElement> {
 
   /// Reports lines that were skipped. A command that reads only once has no status line for it.
   func reportSkippedLines() {
-    for remark in status.diagnostics where ["malformed-lines", "no-match"].contains(remark.code) {
+    let codes = ["malformed-lines", "incomplete-line", "no-match"]
+    for remark in status.diagnostics where codes.contains(remark.code) {
       Program.report(remark.message)
     }
     reportUnreadableText()
   }
 
-  /// A Boolean value that indicates whether lines were skipped.
-  var hasSkippedLines: Bool { status.diagnostics.contains { $0.code == "malformed-lines" } }
+  /// A Boolean value that indicates whether lines were skipped, also a last line whose end may follow later.
+  var hasSkippedLines: Bool {
+    status.diagnostics.contains { ["malformed-lines", "incomplete-line"].contains($0.code) }
+  }
 
   /// Reports what helps if a text was read as JSON Lines, and no line was a JSON value.
   func reportUnreadableText() {
