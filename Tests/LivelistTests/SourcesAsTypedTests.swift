@@ -234,6 +234,12 @@ import Testing
     #expect(try watching.line().contains(#""deletes":[{"at":1,"element":2}]"#))
     watching.send("quit\n")
     #expect(try watching.waitForExit() == 0)
+    // The commands are written before the pipe ends.
+    let scripted = try Livelist("watch", "json:" + place("pipe"))
+    scripted.send("swap json:\(place("new.json"))\nquit\n")
+    try "[7]".write(toFile: place("pipe"), atomically: false, encoding: .utf8)
+    #expect(try scripted.restOfOutput().split(separator: "\n").count == 2)
+    #expect(try scripted.waitForExit() == 0)
   }
 
   @Test func `lines on standard input are shown when they arrive`() throws {

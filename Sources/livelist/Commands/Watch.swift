@@ -138,6 +138,8 @@ struct Watch {
     Task {
       for await _ in ends {}
       withExtendedLifetime(observation) {}
+      // A script may write its commands before it starts the program. Perform them first.
+      if hasCommands { try? await Task.sleep(for: .milliseconds(100)) }
       await swaps.wait()
       // A change that the guard has refused can still be accepted.
       guard container.source === source, container.pendingChange.value == nil else { return }
