@@ -116,6 +116,20 @@ import Testing
     }
   }
 
+  @Test func `an incomplete last line is an error if lines are strict`() throws {
+    let array = try place.json("a.json", #"[{"id":1,"n":"x"},{"id":2}]"#)
+    try append(#"{"id":3,"#)
+    for arguments in [
+      ["apply", source], ["merge", "-kid", array, source, array],
+      ["diff", "--strict-lines", array, source],
+    ] {
+      let failed = try Livelist.run(arguments)
+      #expect(failed.status == 1)
+      #expect(failed.output == "")
+      #expect(failed.errors.contains("has no newline and is incomplete"))
+    }
+  }
+
   @Test(arguments: [["view"], ["watch", "--until-eof"], ["diff", "/dev/null"]])
   func `a text without JSON is explained`(command: [String]) throws {
     let place = try Workplace()

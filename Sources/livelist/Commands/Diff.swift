@@ -27,8 +27,9 @@ struct Diff {
     // Load both sources concurrently.
     oldSource.start()
     newSource.start()
-    let old = try await oldSource.loadedSnapshot()
-    let new = try await newSource.loadedSnapshot()
+    let isStrict = options.sources.hasStrictLines
+    let old = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
+    let new = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
     try checkSkippedLines((options.old, wholeOld), (options.new, wholeNew))
     options.selection.reportUnknownFields(in: wholeOld.snapshot, wholeNew.snapshot)
     warnOfDuplicates((options.old, oldSource, old), (options.new, newSource, new))

@@ -108,6 +108,15 @@ extension DataSource<JSONElement> {
     }
   }
 
+  /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
+  func completeSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
+    let contents = try await loadedSnapshot()
+    guard let remark = status.diagnostics.first(where: { $0.code == "incomplete-line" }) else {
+      return contents
+    }
+    throw .input(remark.message)
+  }
+
   /// Reports lines that were skipped. A command that reads only once has no status line for it.
   func reportSkippedLines() {
     let codes = ["malformed-lines", "incomplete-line", "no-match"]
