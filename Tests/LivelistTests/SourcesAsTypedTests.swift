@@ -220,6 +220,22 @@ import Testing
     #expect(try strict.restOfErrors().contains("line 2, column 1"))
   }
 
+  @Test func `a change that is held when the pipe ends can be accepted`() throws {
+    #expect(mkfifo(place("pipe"), 0o600) == 0)
+    let watching = try Livelist(
+      "watch", "--guard", "changes=1", "--snapshot", "jsonl:" + place("pipe"))
+    let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: place("pipe")))
+    try writer.write(contentsOf: Data("1\n".utf8))
+    var line = ""
+    repeat { line = try watching.line() } while !line.contains("[1]")
+    try writer.write(contentsOf: Data("2\n3\n".utf8))
+    repeat { line = try watching.line() } while !line.contains("held")
+    try writer.close()
+    watching.send("accept\nquit\n")
+    #expect(try watching.restOfOutput().contains("[1,2,3]"))
+    #expect(try watching.waitForExit() == 0)
+  }
+
   @Test func `a watch goes on after a swap from a pipe that ends`() throws {
     #expect(mkfifo(place("pipe"), 0o600) == 0)
     let watching = try Livelist("watch", "jsonl:" + place("pipe"))

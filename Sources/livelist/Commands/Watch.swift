@@ -142,7 +142,9 @@ struct Watch {
       if hasCommands { try? await Task.sleep(for: .milliseconds(100)) }
       await swaps.wait()
       // A change that the guard has refused can still be accepted.
-      guard container.source === source, container.pendingChange.value == nil else { return }
+      guard container.source === source, !hasCommands || container.refusedChange == nil else {
+        return
+      }
       await shown.flush()
       await printer.waitUntilPrinted()
       if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }
