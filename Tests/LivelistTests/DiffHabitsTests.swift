@@ -48,4 +48,52 @@ import Testing
     let reversed = try place.json("reversed.json", #"[{"id":2},{"id":1,"n":"x"}]"#)
     #expect(try Livelist.run("diff", "-q", "-kid", "--sort", "id", old, reversed).status == 0)
   }
+
+  @Test func `a source without a line that can be read is trouble`() throws {
+    try place.json("a.log", "started\nstopped\n")
+    try place.json("b.log", "begun\n")
+    for (option, status) in [("-q", 2), ("--exit-code", 2), ("--stat", 1), ("--format=text", 1)] {
+      for (one, other) in [("a.log", "b.log"), ("old.json", "b.log"), ("a.log", "old.json")] {
+        let result = try Livelist.run("diff", option, place(one), place(other))
+        #expect(result.status == Int32(status))
+        #expect(result.output == "")
+        #expect(result.errors.contains("all of its lines are skipped"), "\(result.errors)")
+      }
+    }
+    // A last line without a line break is a line, too.
+    try place.json("open.log", "started")
+    #expect(try Livelist.run("diff", "-q", place("open.log"), place("open.log")).status == 2)
+    // A file without a line is an empty list.
+    try place.json("empty.log", "\n")
+    #expect(try Livelist.run("diff", "-q", place("empty.log"), place("empty.log")).status == 0)
+  }
+
+  @Test func `an exit status that skipped lines make doubtful is trouble`() throws {
+    try place.json("a.log", "{\"id\":1}\n{\"id\":\n")
+    try place.json("b.log", "{\"id\":1}\n")
+    for option in ["-q", "--exit-code"] {
+      let result = try Livelist.run("diff", option, place("a.log"), place("b.log"))
+      #expect(result.status == 2)
+      let lines = result.errors.split(separator: "\n")
+      #expect(lines.first?.contains("1 line of ") == true)
+      #expect(lines.last?.contains("cannot tell whether the sources differ") == true)
+      try place.json("open.log", "{\"id\":1}\n{\"id\":")
+      #expect(try Livelist.run("diff", option, place("open.log"), place("b.log")).status == 2)
+    }
+    let difference = try Livelist.run("diff", place("a.log"), place("b.log"))
+    #expect(difference.status == 0)
+    #expect(difference.errors.contains("1 line of "))
+    // Elements that no condition selects are elements, too.
+    let none = try Livelist.run("diff", "--where", "id>5", place("a.log"), place("b.log"))
+    #expect(none.status == 0)
+  }
+
+  @Test func `a wrong name of a field is reported with the fields of the elements`() throws {
+    let result = try Livelist.run("diff", "-kid", "--fields", "N", old, new)
+    #expect(result.errors == "livelist: no element has the field \"N\"; the fields are id, n\n")
+    // A field of one list only is no mistake.
+    let other = try place.json("other.json", #"[{"id":1,"m":"x"},{"id":2}]"#)
+    #expect(try Livelist.run("diff", "-kid", "--fields", "m", other, new).errors == "")
+    #expect(try Livelist.run("diff", "-kid", "--fields", "m", new, other).errors == "")
+  }
 }

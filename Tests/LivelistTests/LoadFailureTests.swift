@@ -37,6 +37,31 @@ import Testing
     try expectFailure(["watch", "json:\(place("none/a.json"))"], place("none/a.json"))
   }
 
+  @Test func `a command that ends does not promise to try again`() throws {
+    let place = try Workplace()
+    let there = try place.json("a.json", "[]")
+    let missing = place("none.json")
+    let sources = [
+      "json:\(missing)", "jsonl:\(missing)", "live:unix:\(place("s"))#tasks",
+    ]
+    for source in sources {
+      for arguments in [
+        ["watch", source], ["watch", there, source], ["view", source], ["view", there, source],
+        ["diff", there, source], ["diff", source, there], ["apply", source], ["explain", source],
+        ["merge", there, source, there],
+        ["serve", "--listen", "unix:\(place("t"))", "a=\(source)"],
+        ["watch", "--guard", "count=1", source],
+      ] {
+        let result = try Livelist.run(arguments)
+        #expect(result.status == 1)
+        if source.hasPrefix("live:") { #expect(result.errors.contains("start the server")) }
+        for promise in ["again", "as soon as", "stay"] {
+          #expect(!result.errors.contains(promise), "\(arguments): \(result.errors)")
+        }
+      }
+    }
+  }
+
   @Test func `a file that is not a database ends with status 1`() throws {
     let place = try Workplace()
     try place.json("text", "this is no database, although it is long enough for a header of one.")

@@ -38,6 +38,30 @@ import Testing
     #expect(try watch("-n", "0") == Self.line("[]"))
   }
 
+  @Test func `a negative limit selects the last elements`() throws {
+    for limit in [["-n", "-2"], ["-n-2"], ["--limit", "-2"], ["--limit=-2"]] {
+      let result = try Livelist.run(
+        ["watch", "--until-eof", "--sort", "p", "--fields", "id", file] + limit)
+      #expect(result.output == Self.line(#"[{"id":3},{"id":2}]"#), "\(result.errors)")
+    }
+    #expect(try watch("-n", "-5", "--fields", "id") == Self.line(#"[{"id":1},{"id":2},{"id":3}]"#))
+    #expect(try Livelist.run("view", "-n", "-1", "--fields", "id", file).output == "id\n 3\n")
+    let longer = try place.json("longer.json", #"[{"id":0},{"id":3,"n":"c","p":7,"o":{"s":true}}]"#)
+    #expect(try Livelist.run("diff", "-q", "-n", "-1", file, longer).status == 0)
+    let wrong = try Livelist.run("watch", "-n", "-x", file)
+    #expect(wrong.status == 2)
+    #expect(wrong.errors.contains("--limit -10 for the last"))
+  }
+
+  @Test func `the last elements follow the source`() throws {
+    let watching = try Livelist("watch", "-k", "id", "-n", "-1", "--fields", "id", file)
+    #expect(try watching.line() == Self.line(#"[{"id":3}]"#).dropLast())
+    try place.json("a.json", #"[{"id":3},{"id":4}]"#)
+    #expect(
+      try watching.line().contains(
+        #""deletes":[{"at":0,"element":{"id":3}}],"inserts":[{"at":0,"element":{"id":4}}]"#))
+  }
+
   @Test func `fields may be nested, and are named by their paths`() throws {
     #expect(
       try watch("--fields", "o.s,.n", "--where", "id>1")
@@ -54,6 +78,9 @@ import Testing
 
   @Test(arguments: [
     ("n =~ lamp", "use ~ instead of =~"), ("n='lamp'", "put the text in double quotation marks"),
+    ("p => 3", "use >= instead of =>"), ("p=<3", "use <= instead of =<"),
+    ("p <> 3", "use != instead of <>"), ("p >", "a value is missing after >"),
+    ("p<= ", "a value is missing after <="),
   ])
   func `the syntax of other languages is explained`(condition: String, advice: String) throws {
     let result = try Livelist.run("watch", "--where", condition, file)
@@ -134,9 +161,35 @@ import Testing
     #expect(try Livelist.run("view", "--group-by", "a.b", nested).output.contains("2 (1)"))
   }
 
+  @Test func `elements that are equal in the first field are sorted by the second one`() throws {
+    let file = try place.json(
+      "s.json",
+      #"[{"id":1,"k":"b","p":1},{"id":2,"k":"a","p":1},{"id":3,"k":"b","p":2},{"id":4,"k":"a"}]"#)
+    func sorted(_ order: String) throws -> String {
+      let arguments = ["-kid", "--sort", order, "--fields", "id", file]
+      return try Livelist.run(["watch", "--until-eof"] + arguments).output
+    }
+    #expect(try sorted("k,p") == Self.line(#"[{"id":4},{"id":2},{"id":1},{"id":3}]"#))
+    #expect(try sorted("k desc, p") == Self.line(#"[{"id":1},{"id":3},{"id":4},{"id":2}]"#))
+    #expect(try sorted("k,p desc") == Self.line(#"[{"id":2},{"id":4},{"id":3},{"id":1}]"#))
+    #expect(try Livelist.run("watch", "--sort", "k,", file).status == 2)
+    let wrong = try Livelist.run("watch", "--until-eof", "--sort", "k,x", file)
+    #expect(wrong.errors.contains("no element has the field \"x\""))
+    // An element whose second field changes moves among those with the same first field.
+    let watching = try Livelist(
+      "watch", "-kid", "--snapshot", "--sort", "k,p", "--fields=id,p", file)
+    _ = try watching.line()
+    try place.json(
+      "s.json",
+      #"[{"id":1,"k":"b","p":5},{"id":2,"k":"a","p":1},{"id":3,"k":"b","p":2},{"id":4,"k":"a"}]"#)
+    #expect(
+      try watching.line().hasSuffix(
+        #"[{"id":4},{"id":2,"p":1},{"id":3,"p":2},{"id":1,"p":5}]}"#))
+  }
+
   @Test func `an order in the words of other programs is explained`() throws {
     let place = try Workplace()
-    for field in ["-n", "n:desc"] {
+    for field in ["-n", "n:desc", "n des", "n dsc", "n DESCENDING", "n ascending", "n reverse"] {
       let result = try Livelist.run("view", "--sort=\(field)", place.json("a.json", #"[{"n":1}]"#))
       #expect(result.errors.contains("use --sort 'FIELD desc'"))
     }

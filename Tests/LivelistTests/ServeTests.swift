@@ -51,6 +51,39 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: served.socket))
   }
 
+  @Test func `lists have keys of their own`() throws {
+    let place = try Workplace()
+    let a = try place.json("a.json", #"[{"id":1,"n":0}]"#)
+    let b = try place.json("b.json", #"[{"x:y":2,"n":0}]"#)
+    let c = try place.json("c.json", #"[{"n":3}]"#)
+    let process = try Livelist(
+      "serve", "--key", "a:id", "-k", "n", "--key=b:x:y", "--listen", "unix:\(place("s"))",
+      "a=\(a)", "b=\(b)", "c=\(c)")
+    #expect(try process.errorLine().hasPrefix("livelist: serving a, b, c "))
+    for (name, element) in [("a", #"{"id":1,"n":5}"#), ("b", #"{"x:y":2,"n":5}"#)] {
+      let watching = try Livelist("watch", "live:unix:\(place("s"))#\(name)")
+      _ = try watching.line()
+      try place.json("\(name).json", "[\(element)]")
+      #expect(try watching.line().contains(#""updates":[{"from":0,"at":0,"#))
+    }
+    // The key of a list holds for each source that it is swapped to.
+    process.send("swap a \(c)\n")
+    #expect(try process.errorLine().contains("has no member \"id\""))
+    process.send("swap c \(a)\nquit\n")
+    #expect(try process.waitForExit() == 0)
+  }
+
+  @Test(arguments: [
+    (["-k", "id", "-k", "n"], "use --key NAME:FIELD, where NAME is a"),
+    (["-k", "a:id", "-k", "a:n"], "--key occurs twice for the list a"),
+  ])
+  func `a list has one key`(keys: [String], hint: String) throws {
+    let result = try Livelist.run(
+      ["serve"] + keys + ["--listen", "unix:/tmp/none", "a=json:none.json"])
+    #expect(result.status == 2)
+    #expect(result.errors.contains(hint), "\(result.errors)")
+  }
+
   @Test func `diff, apply and view read a served list, too`() throws {
     let place = try Workplace()
     let served = try Served([("a", "[\(Self.one)]")], in: place)

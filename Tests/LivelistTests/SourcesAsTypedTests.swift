@@ -202,6 +202,62 @@ import Testing
     #expect(try Livelist.run("diff", "--stat", old, path).output == "1 inserted\n")
   }
 
+  @Test func `a watch of a pipe ends with the pipe`() throws {
+    #expect(mkfifo(place("pipe"), 0o600) == 0)
+    let path = place("pipe")
+    func write(_ text: String) {
+      Thread { try? text.write(toFile: path, atomically: false, encoding: .utf8) }.start()
+    }
+    for source in [path, "jsonl:" + path] {
+      let watching = try Livelist("watch", "--snapshot", source)
+      write("1\n2\n3\n")
+      #expect(try watching.restOfOutput().hasSuffix(#""elements":[1,2,3]}"# + "\n"))
+      #expect(try watching.waitForExit() == 0)
+    }
+    let strict = try Livelist("watch", "--strict-lines", "--guard", "count=0", path)
+    write("1\nx\n")
+    #expect(try strict.waitForExit() == 1)
+    #expect(try strict.restOfErrors().contains("line 2, column 1"))
+  }
+
+  @Test func `a change that is held when the pipe ends can be accepted`() throws {
+    #expect(mkfifo(place("pipe"), 0o600) == 0)
+    let watching = try Livelist(
+      "watch", "--guard", "changes=1", "--snapshot", "jsonl:" + place("pipe"))
+    let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: place("pipe")))
+    try writer.write(contentsOf: Data("1\n".utf8))
+    var line = ""
+    repeat { line = try watching.line() } while !line.contains("[1]")
+    try writer.write(contentsOf: Data("2\n3\n".utf8))
+    repeat { line = try watching.line() } while !line.contains("held")
+    try writer.close()
+    watching.send("accept\nquit\n")
+    #expect(try watching.restOfOutput().contains("[1,2,3]"))
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func `a watch goes on after a swap from a pipe that ends`() throws {
+    #expect(mkfifo(place("pipe"), 0o600) == 0)
+    let watching = try Livelist("watch", "jsonl:" + place("pipe"))
+    let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: place("pipe")))
+    try writer.write(contentsOf: Data("1\n".utf8))
+    var line = ""
+    repeat { line = try watching.line() } while !line.contains("1]") && !line.contains(":1}")
+    watching.send("swap \(try save("new.json", "[1,2]"))\n")
+    #expect(try watching.line().contains(#""inserts":[{"at":1,"element":2}]"#))
+    try writer.close()
+    try place.json("new.json", "[1]")
+    #expect(try watching.line().contains(#""deletes":[{"at":1,"element":2}]"#))
+    watching.send("quit\n")
+    #expect(try watching.waitForExit() == 0)
+    // The commands are written before the pipe ends.
+    let scripted = try Livelist("watch", "json:" + place("pipe"))
+    scripted.send("swap json:\(place("new.json"))\nquit\n")
+    try "[7]".write(toFile: place("pipe"), atomically: false, encoding: .utf8)
+    #expect(try scripted.restOfOutput().split(separator: "\n").count == 2)
+    #expect(try scripted.waitForExit() == 0)
+  }
+
   @Test func `lines on standard input are shown when they arrive`() throws {
     for operand in ["-", "jsonl:-"] {
       let watching = try Livelist("watch", operand)

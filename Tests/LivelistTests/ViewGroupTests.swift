@@ -114,4 +114,19 @@ import Testing
     #expect(terminal.display.lines[4].hasPrefix(">"))
     try quit(program)
   }
+
+  @Test func `a list is grouped by a field that is not shown`() throws {
+    let file = try place.json("a.json", #"[{"id":1,"n":"x","g":2},{"id":2,"n":"y","g":1}]"#)
+    let arguments = ["--group-by", "g", "--fields", "n", file]
+    let printed = try Livelist.run(["view", "--key", "id"] + arguments).output
+    #expect(
+      printed.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+        == ["id n", "1 (1)", "2 y", "2 (1)", "1 x"])
+    let program = try start(arguments)
+    try expectLines(["1 (1)", "2 y", "2 (1)", "1 x"])
+    // The row moves although no field that is shown changes.
+    try place.json("a.json", #"[{"id":1,"n":"x","g":1},{"id":2,"n":"y","g":1}]"#)
+    try expectLines(["1 (2)", "1 x", "2 y"])
+    try quit(program)
+  }
 }

@@ -70,4 +70,19 @@ import Testing
     }
     try quit(program)
   }
+
+  @Test func `an empty list has no headings until it has elements`() throws {
+    let empty = try place.json("list.json", "[]")
+    #expect(try Livelist.run("view", empty).output == "")
+    let other = try place.json("other.json", #"[{"id":1}]"#)
+    #expect(try Livelist.run("view", "--where", "id>1", other).output == "")
+    let program = try start(empty, until: "list.json")
+    #expect(terminal.display.lines.prefix(2) == ["", ""])
+    try terminal.type(":sort id\r")
+    try expect("the list is empty")
+    try place.json("list.json", #"[{"id":1}]"#)
+    try expect("id")
+    try terminal.wait(until: "the row is shown") { $0.display.lines[0] == "  id" }
+    try quit(program)
+  }
 }

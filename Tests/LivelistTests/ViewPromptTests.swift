@@ -189,4 +189,17 @@ import Testing
     #expect(text.contains("line 2, column 1: a value is expected, but b is found"))
     try view.quit()
   }
+
+  @Test func `a new failure replaces a message`() throws {
+    let place = try Workplace()
+    let view = try LiveView([place.json("list.json", "[1,2]")])
+    try view.type(":foo\r", until: "unknown command")
+    try place.json("list.json", "{}")
+    try view.expect("failed: ")
+    #expect(!view.lines.joined().contains("unknown command"))
+    // A message after the failure is shown.
+    try view.type(":foo\r", until: "unknown command")
+    try view.type("j", until: "failed: ")
+    try view.quit()
+  }
 }

@@ -150,6 +150,15 @@ struct RemoteMachine {
   }
 
   private static func error(_ reason: String) -> SourceError {
-    SourceError(code: "disconnected", message: "\(reason); the connection is made again")
+    SourceError(
+      code: "disconnected", message: "\(reason); the connection is made again",
+      underlying: ConnectionFailure(description: reason))
   }
+}
+
+/// The reason why a connection broke, without what happens next. A program that ends does not connect again.
+package struct ConnectionFailure: Error, CustomStringConvertible {
+  package let description: String
+  /// A Boolean value that indicates whether the connection was never made.
+  package var isAtConnecting = false
 }

@@ -23,6 +23,8 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   /// The task that receives, and the number of the connection.
   private var task: Task<Void, Never>?
   private var connection = 0
+  /// The time since which the contents of a new connection are awaited, or `nil` if there is none.
+  private var waitingSince: UInt64?
 
   init(
     _ transport: any RemoteTransport, _ contents: CollectionProperty<Element>, key: String?,
@@ -61,6 +63,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
 
   private func connect(since token: String?) {
     connection += 1
+    waitingSince = waitingSince ?? LiveCollection<Element>.recordingTime
     restartSilence()
     task = Task { [weak self, transport, connection, limit = timing.lineLimit] in
       var splitter = LineSplitter(limit: limit)
@@ -68,7 +71,8 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       do {
         parts = try await transport.connect(since: token)
       } catch {
-        self?.post(.refused(Self.error("\(error)", transport)), from: connection)
+        self?.post(
+          .refused(Self.error("\(error)", transport, isAtConnecting: true)), from: connection)
         return
       }
       do {
@@ -104,10 +108,15 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     }
   }
 
-  private static func error(_ reason: String, _ transport: any RemoteTransport) -> SourceError {
-    SourceError(
+  private static func error(
+    _ reason: String, _ transport: any RemoteTransport, isAtConnecting: Bool = false
+  ) -> SourceError {
+    let failure = ConnectionFailure(
+      description: "\(transport): \(reason)", isAtConnecting: isAtConnecting)
+    return SourceError(
       code: "disconnected",
-      message: "\(transport): \(reason); the last contents stay, and the connection is made again")
+      message: "\(failure); the last contents stay, and the connection is made again",
+      underlying: failure)
   }
 
   // MARK: Receiving
@@ -138,10 +147,12 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private func receive(_ event: InputEvent) throws(InputEventError) {
     switch event {
     case .initial(let initial):
-      let start = LiveCollection<Element>.recordingTime
+      // A load takes as long as its reader waits: the server may load the list only now.
+      let start = waitingSince ?? LiveCollection<Element>.recordingTime
       let elements = try decode(initial.elements)
       handle(.initial(revision: initial.revision, token: initial.token)) { status in
         if !isKeyFixed { key = initial.key }
+        waitingSince = nil
         contents.collection.record(
           contents.collection.current.state.hasLoaded ? .reload : .load, since: start,
           count: elements.count)
@@ -167,6 +178,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     case .status(let state, let message):
       handle(.status(SourceStatus(reported: state, message)))
     case .alive(let request, let revision, let token):
+      waitingSince = nil
       handle(.alive(since: request, revision: revision, token: token))
     case .error(let message):
       handle(.refused(Self.error("the server reports: \(message)", transport)))

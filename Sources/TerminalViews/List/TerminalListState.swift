@@ -334,7 +334,7 @@ extension TerminalListState {
   }
   /// Writes the whole list as plain lines, for an output that is not a terminal.
   ///
-  /// The first line holds the headings. Each column is as wide as its widest text. The lines
+  /// The first line holds the headings, if there are columns. Each column is as wide as its widest text. The lines
   /// contain neither marks nor the selection.
   ///
   /// - Parameter write: A closure that receives each line, without a line break.
@@ -356,7 +356,7 @@ extension TerminalListState {
       while plain.last == " " { plain.removeLast() }
       return String(plain)
     }
-    try write(line(\.title))
+    if !columns.isEmpty { try write(line(\.title)) }
     for element in contents {
       try write(header(element).map { TerminalText.printable($0) } ?? line { $0.text(element) })
     }

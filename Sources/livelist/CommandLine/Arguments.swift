@@ -42,7 +42,7 @@ struct Arguments {
   ) throws(LivelistError) {
     let (name, attached) = Arguments.split(word)
     guard let option = Option(word: name), command.options.contains(option) else {
-      if let advice = Option.advice(forOther: name) {
+      if let advice = Option.advice(forOther: name, of: command) {
         throw .usage("unknown option \"\(name)\"; \(advice)")
       }
       let names = command.options.map(\.name).sorted().joined(separator: ", ")
@@ -50,7 +50,7 @@ struct Arguments {
         "unknown option \"\(name)\"; "
           + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))
     }
-    if values[option] != nil, !option.isRepeatable {
+    if values[option] != nil, !option.isRepeatable(in: command) {
       throw .usage("\(option.name) occurs twice; use it once")
     }
     guard let value = option.value else {
@@ -122,11 +122,13 @@ extension Arguments {
   /// The format of the output.
   var format: OutputFormat { value(.format) == "text" ? .text : .json }
 
-  /// The number of elements to show, or `nil` for all.
+  /// The number of elements to show, or `nil` for all. A negative number counts from the end.
   func limit() throws(LivelistError) -> Int? {
     guard let text = value(.limit) else { return nil }
-    guard let count = Int(text), count >= 0 else {
-      throw .usage("--limit cannot be \"\(text)\"; use a number such as --limit 10")
+    guard let count = Int(text), count != .min else {
+      throw .usage(
+        "--limit cannot be \"\(text)\"; use a number such as --limit 10, or --limit -10 for the last "
+          + "10 elements")
     }
     return count
   }

@@ -110,8 +110,7 @@ struct SourceOptions: Equatable, Sendable {
 struct ServeOptions {
   /// The path of the socket.
   let path: String
-  let lists: [(name: String, source: SourceSpecification)]
-  let sources: SourceOptions
+  let lists: [(name: String, source: SourceSpecification, options: SourceOptions)]
 
   init(_ words: Arguments) throws(LivelistError) {
     path = try words.socketPath()
@@ -131,8 +130,39 @@ struct ServeOptions {
       }
       lists.append((name, try SourceSpecification(String(parts[1]))))
     }
-    self.lists = lists
-    sources = try SourceOptions(words, followsPipes: true)
+    let keys = try ServeOptions.keys(words.values(.key), of: lists.map(\.name))
+    let sources = try SourceOptions(words, followsPipes: true)
+    self.lists = lists.map { name, source in
+      var options = sources
+      options.key = keys[name]
+      return (name, source, options)
+    }
+  }
+
+  /// Returns the key of each list, from texts of the form `NAME:FIELD`, or `FIELD` for all other lists.
+  private static func keys(
+    _ texts: [String], of names: [String]
+  ) throws(LivelistError) -> [String: String] {
+    var (own, common): ([String: String], String?) = ([:], nil)
+    for text in texts {
+      // The name of a member may contain a colon, too.
+      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, names.contains(String(parts[0])) else {
+        guard common == nil else {
+          throw .usage(
+            "--key occurs twice without the name of a list; use --key NAME:FIELD, where NAME is "
+              + names.joined(separator: " or "))
+        }
+        common = text
+        continue
+      }
+      guard own.updateValue(String(parts[1]), forKey: String(parts[0])) == nil else {
+        throw .usage("--key occurs twice for the list \(parts[0]); use it once")
+      }
+    }
+    var keys: [String: String] = [:]
+    for name in names { keys[name] = own[name] ?? common }
+    return keys
   }
 }
 

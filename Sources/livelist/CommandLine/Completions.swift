@@ -82,7 +82,8 @@ enum Completions {
   private static var zsh: String {
     let list = commands.map { "    '\($0.rawValue):\($0.summary)'" }
     let cases = commands.map { command in
-      let options = command.options.map(zshOption) + ["'--help[print the help]'"]
+      let options =
+        command.options.map { zshOption($0, of: command) } + ["'--help[print the help]'"]
       let operands =
         command == .completions ? "'1:shell:(bash zsh fish)'" : "'*:source:_livelist_source'"
       return "    \(command.rawValue))\n      _arguments -s \\\n        "
@@ -124,7 +125,7 @@ enum Completions {
       """
   }
 
-  private static func zshOption(_ option: Option) -> String {
+  private static func zshOption(_ option: Option, of command: CommandName) -> String {
     let names = [option.name, option.shortName].compactMap(\.self)
     let value =
       switch option.value {
@@ -134,7 +135,9 @@ enum Completions {
       }
     let text = "[\(option.summary)]\(value)'"
     // Only one of several names may be given, unless the option is repeatable.
-    if option.isRepeatable { return "'*\(option.name)\(text)" }
+    if option.isRepeatable(in: command) {
+      return names.map { "'*\($0)\(text)" }.joined(separator: " \\\n        ")
+    }
     if names.count == 1 { return "'\(option.name)\(text)" }
     return "'(\(names.joined(separator: " ")))'{\(names.joined(separator: ","))}'\(text)"
   }

@@ -23,7 +23,9 @@ enum Help {
   private static func usage(of command: CommandName) -> String {
     let required = command.requiredOptions
     var words = required.map(\.usage)
-    words += command.options.filter { !required.contains($0) }.map { "[\($0.usage)]" }
+    words += command.options.filter { !required.contains($0) }.map {
+      "[\($0.usage(in: command))]" + ($0 == .key && $0.isRepeatable(in: command) ? " …" : "")
+    }
     words.append(command.operands)
     return filled(words, first: "livelist \(command.rawValue) ", indent: 8)
       + "\n" + filled(command.help, indent: 4)

@@ -41,24 +41,42 @@ enum Option: String, CaseIterable {
     }
   }
 
-  /// Returns what to use in place of an option that other programs have, or `nil`.
-  static func advice(forOther word: String) -> String? {
+  /// Returns what to use in place of an option that other programs have, or `nil` if the command has nothing
+  /// like it.
+  static func advice(forOther word: String, of command: CommandName) -> String? {
+    let (needed, advice): (Option?, String)
     switch word {
-    case "--brief": "use --quiet, which prints nothing, and the exit status"
+    case "--brief":
+      (needed, advice) = (.quiet, "use --quiet, which prints nothing, and the exit status")
     case "--unified", "-u", "--color", "--colour":
-      "use --format text, which has colors on a terminal"
-    case "--reverse", "-r": "for descending order, use --sort 'FIELD desc'"
-    case "--select", "--filter", "-f": "use --where, for example --where 'stock < 10'"
+      (needed, advice) = (.format, "use --format text, which has colors on a terminal")
+    case "--reverse", "-r":
+      (needed, advice) = (.sort, "for descending order, use --sort 'FIELD desc'")
+    case "--select", "--filter", "-f":
+      (needed, advice) = (.where, "use --where, for example --where 'stock < 10'")
+    case "--tail": (needed, advice) = (.limit, "use --limit -N for the last N elements")
     case "--once", "-1":
-      "to print the contents once, use livelist view SOURCE | cat, or, as events, "
-        + "livelist watch --until-eof SOURCE </dev/null"
-    case "--columns", "-c": "use --fields, for example --fields id,title"
-    case "--follow", "-F": "watch and view always follow the source, also if it is rotated"
+      guard [.watch, .view].contains(command) else { return nil }
+      (needed, advice) = (
+        nil,
+        "to print the contents once, use livelist view SOURCE | cat, or, as events, "
+          + "livelist watch --until-eof SOURCE </dev/null"
+      )
+    case "--columns", "-c":
+      (needed, advice) = (.fields, "use --fields, for example --fields id,title")
+    case "--follow", "-F":
+      guard [.watch, .view].contains(command) else { return nil }
+      (needed, advice) = (
+        nil, "watch and view always follow the source, also if it is rotated"
+      )
     case "--ignore", "--ignore-fields", "--exclude", "-I":
-      "use --fields with the fields to compare or to print"
-    case "--json": "use --format json, which is the default"
-    default: nil
+      (needed, advice) = (.fields, "use --fields with the fields to compare or to print")
+    case "--json" where command == .view:
+      (needed, advice) = (nil, "to print events as JSON, use livelist watch")
+    case "--json": (needed, advice) = (.format, "use --format json, which is the default")
+    default: return nil
     }
+    return needed.map(command.options.contains) ?? true ? advice : nil
   }
 
   /// The option as it is written, for example `--key`.
@@ -79,7 +97,7 @@ enum Option: String, CaseIterable {
     switch self {
     case .key, .groupBy: .text("FIELD")
     case .where: .text("CONDITION")
-    case .sort: .text("FIELD")
+    case .sort: .text("FIELD,…")
     case .limit: .text("N")
     case .fields: .text("FIELD,…")
     case .format: .choice(["json", "text"])
@@ -112,19 +130,26 @@ enum Option: String, CaseIterable {
     "use \(usage)" + (example.map { ", for example \(name) \($0)" } ?? "")
   }
 
-  /// A Boolean value that indicates whether the option may occur several times.
-  var isRepeatable: Bool { self == .where }
+  /// Returns a Boolean value that indicates whether the option may occur several times.
+  func isRepeatable(in command: CommandName) -> Bool {
+    self == .where || self == .key && command == .serve
+  }
 
   /// The option and its value as the usage of a command shows them.
   var usage: String { ([name] + (value.map { [$0.name] } ?? [])).joined(separator: " ") }
+
+  /// Returns the option and its value as the usage of one command shows them.
+  func usage(in command: CommandName) -> String {
+    self == .key && command == .serve ? "\(name) [NAME:]FIELD" : usage
+  }
 
   /// What the option does, in a few words for completions.
   var summary: String {
     switch self {
     case .key: "the field that identifies elements"
     case .where: "only elements that meet a condition"
-    case .sort: "sort by a field"
-    case .limit: "only the first elements"
+    case .sort: "sort by fields"
+    case .limit: "only the first elements, or with -N the last"
     case .fields: "only these fields"
     case .format: "the output format"
     case .snapshot: "print the whole list for each change"
@@ -152,15 +177,19 @@ enum Option: String, CaseIterable {
     case .key:
       "The member or column that identifies elements, in every source. The default is the primary "
         + "key of a table, the first column of a query, the whole element of a file, and the key "
-        + "that the server names for a list that is served."
+        + "that the server names for a list that is served. serve accepts --key NAME:FIELD for one of "
+        + "its lists, beside or instead of --key FIELD for the others."
     case .where:
       "Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, "
         + "!=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or "
         + "a text. FIELD may be a path, such as request.status. With several --where, all must be "
         + "met."
     case .sort:
-      "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'."
-    case .limit: "Only the first N elements, after --where and --sort."
+      "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'. Several fields are "
+        + "separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price."
+    case .limit:
+      "Only the first N elements, after --where and --sort. With a minus sign, only the last: "
+        + "--limit -5."
     case .fields:
       "Only these members, in this order. FIELD may be a path. The member that identifies elements is "
         + "always kept. Changes of other members are no changes."

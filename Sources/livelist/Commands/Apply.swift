@@ -39,6 +39,6 @@ struct Apply {
     // The offsets of the events count all lines.
     var options = SourceOptions()
     options.hasStrictLines = true
-    return Array(try await old.open(options).loadedSnapshot())
+    return Array(try await old.open(options).completeSnapshot())
   }
 }

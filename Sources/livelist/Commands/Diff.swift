@@ -20,15 +20,18 @@ struct Diff {
 
   /// - Returns: A Boolean value that indicates whether the sources differ.
   private func printDifference() async throws(LivelistError) -> Bool {
-    let oldSource = options.selection.applied(to: try options.old.open(options.sources))
-    let newSource = options.selection.applied(to: try options.new.open(options.sources))
+    let wholeOld = try options.old.open(options.sources)
+    let wholeNew = try options.new.open(options.sources)
+    let oldSource = options.selection.applied(to: wholeOld)
+    let newSource = options.selection.applied(to: wholeNew)
     // Load both sources concurrently.
     oldSource.start()
     newSource.start()
-    let old = try await oldSource.loadedSnapshot()
-    let new = try await newSource.loadedSnapshot()
-    for source in [oldSource, newSource] { source.reportSkippedLines() }
-    options.selection.reportUnknownFields(in: new)
+    let isStrict = options.sources.hasStrictLines
+    let old = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
+    let new = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
+    try checkSkippedLines((options.old, wholeOld), (options.new, wholeNew))
+    options.selection.reportUnknownFields(in: wholeOld.snapshot, wholeNew.snapshot)
     warnOfDuplicates((options.old, oldSource, old), (options.new, newSource, new))
     let changeset = Changeset(from: old, to: new)
     if changeset.isEmpty { return false }
@@ -47,6 +50,22 @@ struct Diff {
     case .nothing: break
     }
     return true
+  }
+
+  /// Reports skipped lines. Throws an error if the comparison would be meaningless without them.
+  private func checkSkippedLines(
+    _ sides: (SourceSpecification, any DataSource<JSONElement>)...
+  ) throws(LivelistError) {
+    for (_, source) in sides { source.reportSkippedLines() }
+    for (specification, source) in sides where source.hasSkippedLines {
+      if source.snapshot.isEmpty {
+        throw .input("cannot compare \(specification.text): all of its lines are skipped")
+      }
+      if options.hasExitCode {
+        throw .input(
+          "cannot tell whether the sources differ: some lines of \(specification.text) are skipped")
+      }
+    }
   }
 
   private func warnOfDuplicates(

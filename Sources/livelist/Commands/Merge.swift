@@ -15,7 +15,7 @@ struct Merge {
     for source in opened { source.start() }
     var lists: [Snapshot<JSONElement>] = []
     for source in opened {
-      lists.append(try await source.loadedSnapshot())
+      lists.append(try await source.completeSnapshot())
     }
     var duplicates = DuplicateKeys()
     for ((specification, source), list) in zip(zip(sources, opened), lists) {

@@ -18,9 +18,9 @@ struct Serve {
       Program.end()
     }
     var lists: [String: ServedList] = [:]
-    for (name, source) in options.lists {
+    for (name, source, sourceOptions) in options.lists {
       do throws(LivelistError) {
-        lists[name] = try await ServedList(source, options.sources)
+        lists[name] = try await ServedList(source, sourceOptions)
       } catch {
         throw .input("cannot serve \(name)=\(source.text): \(error.message)")
       }

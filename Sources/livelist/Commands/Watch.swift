@@ -26,9 +26,12 @@ struct Watch {
     let refusals =
       [container.pendingChange.observe { printer.post(container.status, $0) }]
       + container.observeRefusals(of: source, printer)
-    if options.source.readsInput { endWithInput(container, shown, printer) }
+    let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)
+    if options.source.isPipe || options.source.readsInput {
+      endWithPipe(source, container, swaps, shown, printer)
+    }
     // Exiting the process frees the memory faster than releasing all objects.
-    if hasCommands { await performCommands(input, container, shown, printer) }
+    if hasCommands { await performCommands(input, container, swaps, shown, printer) }
     // Wait forever: a signal or a closed output ends the program.
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     withExtendedLifetime((events, statuses, refusals)) {}
@@ -86,11 +89,9 @@ struct Watch {
 
   /// Performs the commands on standard input until it ends. Ends the program after `quit`.
   private func performCommands(
-    _ input: CommandInput, _ container: SwappableContainer<JSONElement>,
-    _ shown: any DataSource<JSONElement>,
-    _ printer: EventPrinter
+    _ input: CommandInput, _ container: SwappableContainer<JSONElement>, _ swaps: SwapRequests,
+    _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
   ) async {
-    let swaps = SwapRequests(container, options.sources, guardedBy: options.changeGuard)
     // The refusals of the source that is shown, and of the one that is held.
     var refusals: [Disposable] = []
     var isEnding = false
@@ -122,10 +123,12 @@ struct Watch {
     withExtendedLifetime(refusals) {}
   }
 
-  /// Ends the program when standard input, which is the source, has ended or cannot be read.
-  private func endWithInput(
-    _ container: SwappableContainer<JSONElement>, _ shown: any DataSource<JSONElement>,
-    _ printer: EventPrinter
+  /// Ends the program when the pipe that is the source has ended or cannot be read.
+  ///
+  /// It continues if a command has swapped to another source.
+  private func endWithPipe(
+    _ source: any DataSource<JSONElement>, _ container: SwappableContainer<JSONElement>,
+    _ swaps: SwapRequests, _ shown: any DataSource<JSONElement>, _ printer: EventPrinter
   ) {
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let observation = container.observeStatus { status in
@@ -135,6 +138,13 @@ struct Watch {
     Task {
       for await _ in ends {}
       withExtendedLifetime(observation) {}
+      // A script may write its commands before it starts the program. Perform them first.
+      if hasCommands { try? await Task.sleep(for: .milliseconds(100)) }
+      await swaps.wait()
+      // A change that the guard has refused can still be accepted.
+      guard container.source === source, !hasCommands || container.refusedChange == nil else {
+        return
+      }
       await shown.flush()
       await printer.waitUntilPrinted()
       if let error = container.status.error { Program.end(with: LivelistError(cannotLoad: error)) }

@@ -63,7 +63,7 @@ struct ElementCondition: Sendable, Equatable {
         "\"\(condition)\" has several comparisons, but a condition has one; use --where for each, or "
           + "put the value in quotation marks")
     }
-    if let mistake = ElementCondition.mistake(in: line[place], value) {
+    if let mistake = ElementCondition.mistake(in: line[place], comparison, value) {
       throw .usage("\"\(condition)\" is not a condition; \(mistake)")
     }
     text = json?.string ?? value
@@ -72,10 +72,19 @@ struct ElementCondition: Sendable, Equatable {
   }
 
   /// Returns what to use in place of an operator or a quotation of other languages, or `nil`.
-  private static func mistake(in operation: Substring, _ value: String) -> String? {
+  private static func mistake(
+    in operation: Substring, _ comparison: Comparison, _ value: String
+  ) -> String? {
     // Without a space, the value may be a path such as `~/notes`.
     if operation == "=", value == "~" || value.hasPrefix("~ ") {
       return "to test whether a field contains a text, use ~ instead of =~"
+    }
+    for (wrong, right) in [("=>", ">="), ("=<", "<="), ("<>", "!="), ("><", "!=")]
+    where wrong.hasPrefix(operation) && value.hasPrefix(wrong.dropFirst(operation.count)) {
+      return "use \(right) instead of \(wrong), or put the value in quotation marks"
+    }
+    if value.isEmpty, [.less, .lessOrEqual, .greater, .greaterOrEqual].contains(comparison) {
+      return "a value is missing after \(operation); use FIELD\(operation)VALUE"
     }
     if value.count > 1, value.hasPrefix("'"), value.hasSuffix("'") {
       return "put the text in double quotation marks, or in none"

@@ -5,7 +5,8 @@ import ReactiveSignals
 /// The elements of a list, and their members, that a command uses.
 struct Selection: Sendable {
   private let conditions: [ElementCondition]
-  private let order: ViewOrder?
+  /// The orders. Elements that are equal in one order are sorted by the next one.
+  private let orders: [ViewOrder]
   private let limit: Int?
   private let fields: [String]?
 
@@ -16,23 +17,39 @@ struct Selection: Sendable {
     var conditions: [ElementCondition] = []
     for text in words.values(.where) { conditions.append(try ElementCondition(text)) }
     self.conditions = conditions
-    order = try words.value(.sort).map { (text) throws(LivelistError) in try Selection.order(text) }
+    orders =
+      try words.value(.sort).map { (text) throws(LivelistError) in
+        try Selection.orders(text)
+      } ?? []
     limit = try words.limit()
     fields = try words.value(.fields).map { (text) throws(LivelistError) in
       try Selection.fields(text)
     }
   }
 
-  /// Parses `FIELD`, `FIELD asc` or `FIELD desc`.
-  private static func order(_ text: String) throws(LivelistError) -> ViewOrder {
-    let words = text.split(separator: " ")
-    let direction = words.count > 1 ? words.last?.lowercased() : nil
-    guard !words.isEmpty else {
-      throw .usage("--sort has an empty field; use --sort FIELD or --sort 'FIELD desc'")
+  /// Parses `FIELD`, `FIELD asc` or `FIELD desc`, or several of these, separated by commas.
+  private static func orders(_ text: String) throws(LivelistError) -> [ViewOrder] {
+    var orders: [ViewOrder] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(separator: " ")
+      let direction = words.count > 1 ? words.last?.lowercased() : nil
+      guard !words.isEmpty else {
+        throw .usage("--sort has an empty field; use --sort FIELD or --sort 'FIELD desc'")
+      }
+      let isDescending = direction == "desc"
+      let names = isDescending || direction == "asc" ? words.dropLast() : words[...]
+      orders.append(
+        ViewOrder(column: names.joined(separator: " "), isDescending: isDescending))
     }
-    let isDescending = direction == "desc"
-    let names = isDescending || direction == "asc" ? words.dropLast() : words[...]
-    return ViewOrder(column: names.joined(separator: " "), isDescending: isDescending)
+    return orders
+  }
+
+  /// Returns a Boolean value that indicates whether a name looks like a field and a direction in the words of
+  /// another program.
+  private static func hasForeignDirection(_ name: String) -> Bool {
+    let last = name.split(separator: " ").dropFirst().last?.lowercased() ?? ""
+    return name.hasPrefix("-") || name.contains(":")
+      || ["de", "ds", "as", "rev"].contains(where: last.hasPrefix)
   }
 
   private static func fields(_ text: String) throws(LivelistError) -> [String] {
@@ -44,16 +61,17 @@ struct Selection: Sendable {
     return names
   }
 
-  /// Reports fields that no element has. A name may be misspelled.
-  func reportUnknownFields(in contents: Snapshot<JSONElement>) {
+  /// Reports fields that no element of some lists has. A name may be misspelled.
+  func reportUnknownFields(in lists: Snapshot<JSONElement>...) {
+    let contents = lists.lazy.joined()
     if contents.isEmpty { return }
-    let names = conditions.map(\.field) + (order.map { [$0.column] } ?? []) + (fields ?? [])
+    let names = conditions.map(\.field) + orders.map(\.column) + (fields ?? [])
     for name in names
     where !contents.contains(where: { ViewColumns.value(of: $0, in: name) != nil }) {
       var columns = ViewColumns()
       for element in contents.prefix(100) { columns.record(element) }
       let advice =
-        name == order?.column && (name.hasPrefix("-") || name.contains(":"))
+        orders.contains { $0.column == name } && Selection.hasForeignDirection(name)
         ? "; for descending order, use --sort 'FIELD desc'" : ""
       Program.report(
         "no element has the field \"\(name)\"; the fields are "
@@ -63,18 +81,29 @@ struct Selection: Sendable {
 
   /// Derives the selected list. Returns the source itself if everything is selected.
   func applied(to source: any DataSource<JSONElement>) -> any DataSource<JSONElement> {
+    let list = wholeElements(of: source)
+    return fields == nil ? list : list.map { keepingFields(of: $0) }
+  }
+
+  /// Returns an element with the selected members only.
+  func keepingFields(of element: JSONElement) -> JSONElement {
+    fields.map { ViewColumns.keeping($0, of: element) } ?? element
+  }
+
+  /// Derives the list of the selected elements, with all their members.
+  func wholeElements(of source: any DataSource<JSONElement>) -> any DataSource<JSONElement> {
     var list = source
     if !conditions.isEmpty {
       list = list.filter { [conditions] element in conditions.allSatisfy { $0.matches(element) } }
     }
-    if let order {
+    // Sorting is stable: the last order is applied first.
+    for order in orders.reversed() {
       let column = ViewSortColumn(order.column)
       list = list.map { ViewRow($0) }
         .sorted(by: order.isDescending ? column.order.reversed : column.order)
         .map { $0.element }
     }
-    if let limit { list = list.prefix(limit) }
-    if let fields { list = list.map { ViewColumns.keeping(fields, of: $0) } }
+    if let limit { list = limit < 0 ? list.suffix(-limit) : list.prefix(limit) }
     return list
   }
 }

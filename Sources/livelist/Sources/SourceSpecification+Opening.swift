@@ -1,4 +1,5 @@
 import FileSources
+import FileWatching
 import Foundation
 import ObservableCollections
 import PostgresSources
@@ -107,21 +108,41 @@ extension DataSource<JSONElement> {
     }
   }
 
+  /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
+  func completeSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
+    let contents = try await loadedSnapshot()
+    guard let remark = status.diagnostics.first(where: { $0.code == "incomplete-line" }) else {
+      return contents
+    }
+    throw .input(remark.message)
+  }
+
   /// Reports lines that were skipped. A command that reads only once has no status line for it.
   func reportSkippedLines() {
-    for remark in status.diagnostics where ["malformed-lines", "no-match"].contains(remark.code) {
+    let codes = ["malformed-lines", "incomplete-line", "no-match"]
+    for remark in status.diagnostics where codes.contains(remark.code) {
       Program.report(remark.message)
     }
     reportUnreadableText()
   }
 
-  /// Reports what helps if a text was read as JSON Lines, and all of its lines were skipped.
+  /// A Boolean value that indicates whether lines were skipped, also a last line whose end may follow later.
+  var hasSkippedLines: Bool {
+    status.diagnostics.contains { ["malformed-lines", "incomplete-line"].contains($0.code) }
+  }
+
+  /// Reports what helps if a text was read as JSON Lines, and no line was a JSON value.
   func reportUnreadableText() {
-    guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" })
+    guard snapshot.isEmpty, status.diagnostics.contains(where: { $0.code == "malformed-lines" }),
+      // A line without the key is a value. The remark on it says what helps.
+      !status.diagnostics.contains(where: {
+        $0.message.contains(", which is the key; ") || $0.message.contains(" as the key.")
+      })
     else { return }
     Program.report(
       "no line is a JSON value; for plain text, pipe the output of jq -Rc . FILE into this command "
-        + "and use the source -; for a value on several lines, use jq -c '.[]' FILE")
+        + "and use the source -; for values on several lines, use jq -c . FILE; for an array, use "
+        + "jq -c '.[]' FILE")
   }
 }
 
@@ -132,9 +153,15 @@ extension LivelistError {
     switch failure?.underlying {
     case let underlying as SQLiteError: self.init(underlying)
     case let underlying as PostgresError: self.init(underlying)
+    // The source would continue to wait for the file or the server, but the program does not.
     case let underlying? where failure?.code == "file-missing":
-      // The source would continue to wait for the file, but the program does not.
       self = .input("\(underlying); check the path, or create the file first")
+    case let underlying as FileError
+    where ["file-unstable", "file-unreadable"].contains(failure?.code):
+      self = .input("\(underlying)")
+    case let underlying as ConnectionFailure:
+      let hint = "; start the server, or check the path"
+      self = .input("\(underlying)\(underlying.isAtConnecting ? hint : "")")
     case _ where failure?.code == "json-notAnArray":
       self = .input("\(error); if each line is a value, use jsonl:PATH")
     default: self = .input("\(error)")

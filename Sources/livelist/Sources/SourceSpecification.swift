@@ -91,6 +91,9 @@ struct SourceSpecification: Sendable, Equatable {
     }
   }
 
+  /// A Boolean value that indicates whether the source is a single pipe, which ends.
+  var isPipe: Bool { if case .pipe = kind { true } else { false } }
+
   /// A Boolean value that indicates whether elements are identified without the option `--key`.
   var hasOwnKey: Bool {
     switch kind {

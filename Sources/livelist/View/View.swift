@@ -72,10 +72,13 @@ struct View {
 
   /// Prints the list once, for an output that is not a terminal.
   private func printOnce(_ source: any DataSource<JSONElement>) {
-    let shown = options.selection.applied(to: source)
+    let selection = options.selection
+    let selected = selection.wholeElements(of: source)
     var columns = ViewColumns()
-    for element in shown.snapshot { columns.record(element) }
-    let lines = ViewArrangement(shown, groupedBy: options.groupField).lines
+    for element in selected.snapshot { columns.record(selection.keepingFields(of: element)) }
+    let lines = ViewArrangement(
+      selected, groupedBy: options.groupField, showing: selection.keepingFields
+    ).lines
     var state = TerminalListState(columns: columns.columns(nil), header: ViewGroup.header)
     state.apply(.initial(lines.snapshot, revision: 0))
     output.line { line in state.writePlainLines { line.append($0 + "\n") } }

@@ -28,16 +28,23 @@ struct ViewArrangement: Sendable {
   /// - Parameters:
   ///   - source: The source of the elements.
   ///   - field: The field whose values are the groups in ascending order, or `nil` for a list without groups.
-  init(_ source: some DataSource<JSONElement>, groupedBy field: String? = nil) {
+  ///   - shown: A closure that returns the part of an element that is shown. The field that groups the list may
+  ///     be in another part.
+  init(
+    _ source: some DataSource<JSONElement>, groupedBy field: String? = nil,
+    showing shown: @escaping @Sendable (JSONElement) -> JSONElement = { $0 }
+  ) {
     rows =
       source
-      .map { ViewRow($0) }
+      .map { element in
+        ViewRow(shown(element), in: field.map { ViewGroup(of: element, by: $0) })
+      }
       .filter(by: filter, effect: { $0.effect(of: $1) }) { $1.matches($0.element) }
       .sorted(by: order)
     lines =
       if let field {
         rows.sections(
-          by: { ViewGroup(of: $0.element, by: field) },
+          by: { $0.group ?? ViewGroup(of: $0.element, by: field) },
           order: ElementOrder { ($0.key, $0.text) < ($1.key, $1.text) }
         ).rows()
       } else {

@@ -13,9 +13,12 @@ struct ViewColumns: Equatable {
   /// The names of the members whose values have been numbers only.
   private(set) var numeric: Set<String> = []
   private var hasValues = false
+  /// A Boolean value that indicates whether no element was recorded.
+  private var isEmpty = true
 
   /// Records the members of an element.
   mutating func record(_ element: JSONElement) {
+    isEmpty = false
     guard let members = element.members else {
       hasValues = true
       return
@@ -33,11 +36,14 @@ struct ViewColumns: Equatable {
 
   /// The titles in order, without duplicates.
   var titles: [String] {
-    guard hasValues || names.isEmpty else { return names }
+    guard hasValueColumn else { return names }
     return [Self.valueTitle] + names.filter { $0 != Self.valueTitle }
   }
 
-  /// Returns the columns of the list.
+  /// A Boolean value that indicates whether there is a column for values without members.
+  private var hasValueColumn: Bool { hasValues || names.isEmpty && !isEmpty }
+
+  /// Returns the columns of the list. An empty list has none.
   ///
   /// - Parameter order: The order of the list, which the heading of its column shows.
   func columns(_ order: ViewOrder?) -> [TerminalColumn<ViewRow>] {
@@ -55,7 +61,7 @@ struct ViewColumns: Equatable {
         row.element[name].map(ViewColumns.text) ?? ""
       }
     }
-    return (hasValues || names.isEmpty ? [value] : []) + members
+    return (hasValueColumn ? [value] : []) + members
   }
 
   /// Returns the text of a value: the characters of a string, and the JSON text of any other value.

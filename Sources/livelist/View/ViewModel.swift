@@ -52,6 +52,8 @@ struct ViewModel {
   private var history: [ViewPrompt.Kind: [String]] = [:]
   /// A message to show until the next key.
   var message: (text: String, isError: Bool)?
+  /// The failure of the source in the latest frame.
+  private var lastError: SourceError?
   /// The operations in progress, in the order in which they began.
   private(set) var activities: [Activity] = []
 
@@ -64,6 +66,12 @@ struct ViewModel {
   }
 
   mutating func end(_ activity: Activity) { activities.removeAll { $0 == activity } }
+
+  /// Follows the status of the source. A new failure replaces a message.
+  mutating func follow(_ status: SourceStatus) {
+    if let error = status.error, error != lastError { message = nil }
+    lastError = status.error
+  }
 
   /// Shows an error until the next key.
   mutating func showError(_ text: String) { message = (text, true) }

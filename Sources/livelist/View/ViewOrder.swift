@@ -54,14 +54,18 @@ final class ViewRow: Differentiable, @unchecked Sendable {
   /// The column of the key.
   @exclusivity(unchecked) private var column: ViewSortColumn?
   let element: JSONElement
+  /// The group of the row, or `nil` in a list without groups.
+  let group: ViewGroup?
 
-  init(_ element: JSONElement) {
-    self.element = element
+  init(_ element: JSONElement, in group: ViewGroup? = nil) {
+    (self.element, self.group) = (element, group)
   }
 
   var differenceIdentifier: JSONElement.Identifier { element.differenceIdentifier }
 
-  func isContentEqual(to source: ViewRow) -> Bool { element == source.element }
+  func isContentEqual(to source: ViewRow) -> Bool {
+    element == source.element && group == source.group
+  }
 
   /// Returns the sort key of the row in a column.
   fileprivate func key(in column: ViewSortColumn) -> ViewOrder.Key {

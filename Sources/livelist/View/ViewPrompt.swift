@@ -114,6 +114,7 @@ enum ViewCommand: Equatable {
       let column = String(rest.dropLast(ending.count))
       if titles.contains(column) { return ViewOrder(column: column, isDescending: isDescending) }
     }
+    guard !titles.isEmpty else { throw .usage("the list is empty and has no columns yet") }
     throw .usage(
       "there is no column \"\(rest)\"; the columns are \(titles.joined(separator: ", "))")
   }

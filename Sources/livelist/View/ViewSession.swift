@@ -14,7 +14,8 @@ final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
 
   private let container: SwappableContainer<JSONElement>
-  /// The elements of the container that the options select.
+  private let selection: Selection
+  /// The elements of the container that the options select, with all their members.
   private let elements: any DataSource<JSONElement>
   private let arrangement: ViewArrangement
   private let arranger: ViewArranger
@@ -41,8 +42,10 @@ final class ViewSession {
   ) {
     self.source = source
     container = SwappableContainer(source)
-    elements = options.selection.applied(to: container)
-    arrangement = ViewArrangement(elements, groupedBy: options.groupField)
+    selection = options.selection
+    elements = selection.wholeElements(of: container)
+    arrangement = ViewArrangement(
+      elements, groupedBy: options.groupField, showing: selection.keepingFields)
     arranger = ViewArranger(arrangement)
     self.sources = sources
     self.screen = screen
@@ -104,6 +107,7 @@ final class ViewSession {
 
   private func draw() {
     guard let list else { return }
+    model.follow(list.status)
     followDetail()
     let size = screen.size
     func room(status: Int) -> TerminalSize {
@@ -174,7 +178,9 @@ final class ViewSession {
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
     model.columns = ViewColumns()
-    for element in contents.prefix(100) { model.columns.record(element) }
+    for element in contents.prefix(100) {
+      model.columns.record(selection.keepingFields(of: element))
+    }
   }
 
   /// The source, and how it is kept in step.
