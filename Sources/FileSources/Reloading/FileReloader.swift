@@ -138,7 +138,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
       return state.hasStopped
     }
     if isStopped { return }
-    perform(machine.read())
+    perform([.read])
   }
 
   private func perform(_ actions: [ReloadMachine.Action]) {

@@ -359,7 +359,7 @@ extension Domain {
     let isInterrupted = pass.exits > 0
     pass.exits = 0
     if isInterrupted { meter?.pause() }
-    for node in changed { node.deliverToBoundaries(number) }
+    for node in changed where node.mustDeliver { node.boundaryObservers.deliver(number) }
     announceTickets()
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }

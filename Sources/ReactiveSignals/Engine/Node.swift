@@ -388,11 +388,6 @@ package final class Node: @unchecked Sendable {
     observers.finish(SignalEnd.shared, &state)
   }
 
-  /// Calls the observers in other domains.
-  func deliverToBoundaries(_ pass: UInt64) {
-    if mustDeliver { boundaryObservers.deliver(pass) }
-  }
-
   /// Reports commits that had no effect in the end to those who have read what one of them committed.
   func reportDroppedChange() {
     if !hasDroppedChange { return }
