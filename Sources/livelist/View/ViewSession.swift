@@ -20,8 +20,6 @@ final class ViewSession {
   private let arrangement: ViewArrangement
   private let arranger: ViewArranger
   private let sources: ViewSources
-  /// The source that the container has.
-  private var source: any DataSource<JSONElement>
   private let screen: TerminalScreen
   private var model: ViewModel
   private var list: TerminalListView<ViewLine>?
@@ -40,7 +38,6 @@ final class ViewSession {
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
     _ options: ViewOptions
   ) {
-    self.source = source
     container = SwappableContainer(source)
     selection = options.selection
     elements = selection.wholeElements(of: container)
@@ -185,7 +182,7 @@ final class ViewSession {
 
   /// The source, and how it is kept in step.
   private var sourceDescription: [String] {
-    let summary = source.explain().nodes.last?.summary ?? []
+    let summary = container.source?.explain().nodes.last?.summary ?? []
     // The last line of the screen may have too little room for these remarks.
     let remarks = list?.status.remarks.map(\.message) ?? []
     return remarks + summary
@@ -277,7 +274,6 @@ final class ViewSession {
       case .swapped, .unchanged:
         model.end(.swapping)
         model.source = text
-        self.source = source
         learnColumns(of: elements.snapshot)
       case .failed(let error):
         model.end(.swapping)
