@@ -121,10 +121,12 @@ import Testing
     }
   }
 
-  @Test func `the rest after a run is at most 100 ms`() {
-    var schedule = WorkSchedule(in: .running(since: Self.time(0), next: nil))
-    _ = schedule.handle(.finished(repeatAfter: nil), at: Self.time(60))
-    #expect(schedule.state == .idle(restUntil: Self.time(160)))
+  @Test(arguments: [100, 500])
+  func `the rest after a run has a limit`(longest: Int) {
+    var schedule = WorkSchedule(
+      in: .running(since: Self.time(0), next: nil), longestRest: .milliseconds(longest))
+    _ = schedule.handle(.finished(repeatAfter: nil), at: Self.time(longest - 10))
+    #expect(schedule.state == .idle(restUntil: Self.time(2 * longest - 10)))
   }
 
   @Test func `single commits are read at once, and a burst in pauses`() {

@@ -125,7 +125,9 @@ public final class PostgresDataSource<Element: Differentiable & Sendable>: DataS
     let isFirst = state.withLock { state in
       guard state.schedule.isStopped else { return false }
       state.request = .everything
-      state.schedule = WorkSchedule(in: .idle(restUntil: now))
+      // In a burst of changes, many processes read. A busy server has time for its writers between their reads.
+      state.schedule = WorkSchedule(
+        in: .idle(restUntil: now), longestRest: pool.monitor.intervals.polling)
       return true
     }
     guard isFirst else { return }

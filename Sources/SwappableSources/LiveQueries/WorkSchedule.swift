@@ -61,12 +61,13 @@ package struct WorkSchedule: Sendable {
 
   /// The rest after a run, as a multiple of the duration of the run.
   private static let restFactor = 8
-  private static let longestRest = Duration.milliseconds(100)
 
   package private(set) var state: State
+  private let longestRest: Duration
 
-  package init(in state: State = .stopped) {
+  package init(in state: State = .stopped, longestRest: Duration = .milliseconds(100)) {
     self.state = state
+    self.longestRest = longestRest
   }
 
   package var isStopped: Bool { state == .stopped }
@@ -103,7 +104,7 @@ package struct WorkSchedule: Sendable {
       state = .running(since: now, next: nil)
       return .run
     case (.running(let start, let next), .finished(let interval)):
-      let rest = min(start.duration(to: now) * Self.restFactor, Self.longestRest)
+      let rest = min(start.duration(to: now) * Self.restFactor, longestRest)
       return finish(next, restUntil: now.advanced(by: rest), repeatAfter: interval, at: now)
     case (.requested, .request), (.idle, .due), (.running, .due), (.running, .force),
       (.idle, .finished), (.waiting, .finished), (.requested, .finished):
