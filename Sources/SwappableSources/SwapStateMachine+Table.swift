@@ -4,6 +4,33 @@ import ReactiveSignals
 
 /// The table of transitions: one function for each kind of input, which handles it in all states.
 extension SwapStateMachine {
+  /// Moves to the next state.
+  package mutating func handle(_ input: Input) -> Decision {
+    // Move the old state out, so pending updates are appended in place.
+    var old = State.closed
+    Swift.swap(&old, &state)
+    var decision = Decision()
+    state =
+      switch input {
+      case .start(let first): started(old, with: first, &decision)
+      case .swap(let new, let isCycle): swapped(old, to: new, isCycle, &decision)
+      case .attached(let attachment, let contents, let isDerived):
+        attached(old, attachment, contents, isDerived, &decision)
+      case .update(let attachment, let update):
+        updated(consume old, attachment, update, &decision)
+      case .compared(let attachment, let difference, let reason):
+        compared(old, attachment, difference, reason, &decision)
+      case .compare(let attachment, let isAccepted):
+        requested(old, attachment, isAccepted, &decision)
+      case .commit(let attachment, let ticket): committed(old, attachment, ticket, &decision)
+      case .stepBack(let attachment): steppedBack(old, attachment, &decision)
+      case .abandon(let attachment, let outcome):
+        abandoned(old, attachment, outcome, &decision)
+      case .close: closed(old, &decision)
+      }
+    return decision
+  }
+
   func started(
     _ old: State, with first: SwapAttachment, _ decision: inout Decision
   ) -> State {

@@ -42,9 +42,7 @@ import Testing
             deleted.isDisjoint(with: change.inserted.map(\.description)), "seed \(seed)")
         }
       } else {
-        let first = try JSONDocument(bytes, key: "id")
-        elements = try first.elements(decoding)
-        document = first
+        (document, elements) = try JSONDocument.load(bytes, key: "id", decoding: decoding)
       }
       try #require(elements.map(\.description) == values, "seed \(seed)")
     }
@@ -60,15 +58,16 @@ import Testing
       (#"{"id":1,"n":[1,{"id":3}]}"#, [#"{"id":1,"n":[1,{"id":3}]}"#]),
       (#"{"id":[1]}"#, []), (#"{"id":1} {"id":2}"#, []), (#"{"id":1}]"#, []), (#"{"id":1},"#, []),
     ]
-    func make(_ text: String) -> JSONDocument? {
-      try? JSONDocument(Array(text.utf8), key: "id", allowsSingleValue: true)
-    }
     let decoding = ElementDecoding<JSONElement>()
+    func load(_ text: String) -> (document: JSONDocument, elements: [JSONElement])? {
+      try? JSONDocument.load(
+        Array(text.utf8), key: "id", allowsSingleValue: true, decoding: decoding)
+    }
     for (old, elements) in versions {
-      guard let first = make(old), let before = try? first.elements(decoding) else { continue }
+      guard let (first, before) = load(old) else { continue }
       #expect(before.map(\.description) == elements, "\(old)")
       for (new, after) in versions {
-        let isValid = (try? make(new)?.elements(decoding)) != nil
+        let isValid = load(new) != nil
         for isWhole in [true, false] {
           var document = first
           let difference = FileDifference(
@@ -112,8 +111,7 @@ import Testing
     })
     var values = (0..<1_000).map { "{\"id\":\($0)}" }
     func bytes() -> [UInt8] { Array(("[" + values.joined(separator: ",") + "]").utf8) }
-    var document = try JSONDocument(bytes(), key: "id")
-    let elements = try document.elements(decoding)
+    var (document, elements) = try JSONDocument.load(bytes(), key: "id", decoding: decoding)
     let old = document.bytes
     #expect(decoded.value.withLock { $0 } == 1_000)
     values[10] = "{\"id\":10,\"v\":1}"

@@ -215,14 +215,16 @@ extension JSONDocument {
     var updated: [Element] = []
   }
 
-  /// Decodes all elements.
-  func elements<Element>(_ decoding: ElementDecoding<Element>) throws(JSONElement.ParsingError)
-    -> [Element]
-  {
+  /// Parses a text and decodes all its elements.
+  static func load<Element>(
+    _ bytes: [UInt8], key: String?, allowsSingleValue: Bool = false,
+    decoding: ElementDecoding<Element>
+  ) throws(JSONElement.ParsingError) -> (document: JSONDocument, elements: [Element]) {
+    let document = try JSONDocument(bytes, key: key, allowsSingleValue: allowsSingleValue)
     do throws(ElementDecodingError) {
-      return try decoding.decode(values)
+      return (document, try decoding.decode(document.values))
     } catch {
-      throw self.error(error)
+      throw document.error(error)
     }
   }
 

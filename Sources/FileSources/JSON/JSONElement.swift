@@ -108,7 +108,7 @@ extension JSONElement {
   public static func elements(
     ofArray bytes: [UInt8], key: String? = nil
   ) throws(JSONElement.ParsingError) -> [JSONElement] {
-    try JSONDocument(bytes, key: key).elements(ElementDecoding())
+    try JSONDocument.load(bytes, key: key, decoding: ElementDecoding()).elements
   }
 
   /// Reads one element and finds its key.

@@ -150,10 +150,10 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
     _ difference: FileDifference, after old: Snapshot<Element>
   ) throws(JSONElement.ParsingError) -> LoadedContents<Element> {
     if case .whole(let bytes) = difference, document == nil {
-      let first = try JSONDocument(bytes, key: key, allowsSingleValue: allowsSingleValue)
-      let elements = try first.elements(decoding)
-      document = first
-      return .whole(elements)
+      let first = try JSONDocument.load(
+        bytes, key: key, allowsSingleValue: allowsSingleValue, decoding: decoding)
+      document = first.document
+      return .whole(first.elements)
     }
     guard var change = try document?.update(for: difference, decoding: decoding) else {
       return .same

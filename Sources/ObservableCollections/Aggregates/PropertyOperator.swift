@@ -110,10 +110,8 @@ final class PropertyOperatorRun<Operator: PropertyOperator> {
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
     guard let published = node.published else { return SignalValue(wrapped.start()) }
-    var (hasChange, isStatusStep) = (false, false)
-    for index in 0..<inputs.count {
-      inputs[index].addUpdate(to: &hasChange, &isStatusStep)
-    }
+    var hasChange = false
+    for index in 0..<inputs.count where inputs[index].hasChange { hasChange = true }
     // A step of the status alone changes no contents.
     if !hasChange { return nil }
     let value = wrapped.update()

@@ -233,7 +233,8 @@ final class OperatorRun<Operator: CollectionOperator> {
     let published = StateBox<Output>.read(state)
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
-      inputs[index].addUpdate(to: &hasChange, &isStatusStep)
+      hasChange = hasChange || inputs[index].hasChange
+      isStatusStep = isStatusStep || inputs[index].isStatusStep
     }
     var changeset: Changeset?
     if hasChange {

@@ -12,7 +12,7 @@ package import SwappablePrimitives
 /// thread also delivers the commits that an observer or another thread queues meanwhile.
 ///
 /// A commit takes this way: `Node.commit`, `deliver`, `takeNext`, `run`, `propagate` (which computes nodes by
-/// height, and then publishes them), `Node.deliver`, the observers.
+/// height, and then publishes them), `ObserverList.deliver`, the observers.
 @usableFromInline
 package final class Domain: Sendable {
   /// A closure that lets a test hold a thread, or `nil`.
@@ -365,7 +365,9 @@ extension Domain {
     for root in next.otherRoots { root.reportDroppedChange() }
     if isInterrupted { meter?.resume() }
     for node in changed where node.mustDeliver {
-      node.deliver(number)
+      node.reportChange()
+      node.observers.deliver(number)
+      node.statusObservers.deliver(number)
       meter?.countObservers(of: node)
     }
     meter?.endPass(changed: changed.count)

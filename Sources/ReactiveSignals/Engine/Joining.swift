@@ -117,16 +117,16 @@ package final class NodeInput: @unchecked Sendable {
     return node.update
   }
 
-  /// Adds to two flags whether the update of the node changes its value or contents, and whether it changes its status.
-  @inlinable
-  package func addUpdate(to hasChange: inout Bool, _ isStatusStep: inout Bool) {
-    if replay == nil {
-      hasChange = hasChange || node.hasChange
-      isStatusStep = isStatusStep || node.isStatusStep
-    } else if let update {
-      hasChange = hasChange || update.hasChange
-      isStatusStep = isStatusStep || update.isStatusStep
-    }
+  /// A Boolean value that indicates whether the update of the node changes its value or contents.
+  @inlinable package var hasChange: Bool {
+    if let replay { return replay.current.update?.hasChange == true }
+    return node.hasChange
+  }
+
+  /// A Boolean value that indicates whether the update of the node changes its status.
+  @inlinable package var isStatusStep: Bool {
+    if let replay { return replay.current.update?.isStatusStep == true }
+    return node.isStatusStep
   }
 
   /// The value of a signal in the current pass. For a new operator, this is the latest value.

@@ -393,19 +393,16 @@ package final class Node: @unchecked Sendable {
     if !hasDroppedChange { return }
     hasDroppedChange = false
     observers.tracking.hasChanged()
-    // Otherwise, `deliver(_:)` reports it.
+    // Otherwise, `reportChange()` reports it.
     if update == nil { tracking.hasChanged() }
   }
 
-  /// Calls the observers that were captured when the pass was published. Call it if `mustDeliver` is `true`.
-  func deliver(_ pass: UInt64) {
-    if update != nil {
-      if observers.tracking.isRead, hasChange { observers.tracking.hasChanged() }
-      if statusObservers.tracking.isRead, isStatusStep { statusObservers.tracking.hasChanged() }
-      tracking.hasChanged()
-    }
-    observers.deliver(pass)
-    statusObservers.deliver(pass)
+  /// Reports the update to those who have read what it changes.
+  func reportChange() {
+    if update == nil { return }
+    if observers.tracking.isRead, hasChange { observers.tracking.hasChanged() }
+    if statusObservers.tracking.isRead, isStatusStep { statusObservers.tracking.hasChanged() }
+    tracking.hasChanged()
   }
 
   /// Releases everything that belongs to the pass.
