@@ -45,6 +45,19 @@ import Testing
     #expect(result.errors.contains("is not known by its ending or contents; use the path"))
   }
 
+  @Test(arguments: [
+    ("a.csv", "sqlite3 -json :memory: '.import --csv FILE t'"), ("a.json.gz", "gzip -dc FILE |"),
+    ("a.YML", "yq -o json FILE"),
+  ])
+  func `a file that must be converted is refused with a command that does it`(
+    name: String, command: String
+  ) throws {
+    let result = try Livelist.run("watch", try save(name, "a,b\n"))
+    #expect(result.status == 2)
+    #expect(result.errors.contains("convert it, for example: \(command)"))
+    #expect(result.errors.contains("| livelist view -"))
+  }
+
   @Test func `a file with wildcards in its name is meant as it is`() throws {
     #expect(try initial(try save("a[1]*.json", "[1]")) == Self.line("[1]"))
     #expect(try initial("json:" + place("a[1]*.json")) == Self.line("[1]"))

@@ -142,6 +142,12 @@ import Testing
     try view.quit()
   }
 
+  @Test func `the sections cannot be chosen later, and the error says how they are`() throws {
+    let view = try LiveView(["--key", "id", list()], columns: 100)
+    try view.type(":group-by id\r", until: "are chosen when it starts")
+    try view.quit()
+  }
+
   @Test func `a long error takes several lines`() throws {
     let view = try LiveView(["--key", "id", list()])
     let name = Array(repeating: "part", count: 10).joined(separator: "-")

@@ -312,6 +312,58 @@ import Testing
     #expect(result.output == "id  name\n 1  a␛\n20  漢\n")
   }
 
+  @Test func `the list is printed once as JSON, with the selected elements and fields`() throws {
+    let source = try place.json("list.json", rows(0..<4))
+    let arguments = ["view", "--format", "json", "--sort", "id desc", "--fields", "id", "-n", "2"]
+    let result = try Livelist.run(arguments + [source])
+    #expect(result.status == 0 && result.errors.isEmpty)
+    #expect(result.output == "[\n{\"id\":3},\n{\"id\":2}\n]\n")
+    let again = try Livelist.run("view", "--format", "json", "-", input: result.output)
+    #expect(again.output == result.output)
+  }
+
+  @Test func `a pipe is read to its end before the list is printed`() throws {
+    let view = try Livelist("view", "-")
+    view.send("{\"id\":1}\n")
+    view.send("{\"id\":2}\n")
+    view.endInput()
+    #expect(try view.waitForExit() == 0)
+    #expect(try view.restOfOutput() == "id\n 1\n 2\n")
+  }
+
+  @Test func `a view follows the end until another row is selected`() throws {
+    let log = place("app.jsonl")
+    func append(_ ids: Range<Int>) throws {
+      let lines = ids.map { #"{"id":\#($0),"name":"row \#($0)"}"# + "\n" }.joined()
+      let file = try FileHandle(forWritingTo: URL(filePath: log))
+      try file.seekToEnd()
+      try file.write(contentsOf: Data(lines.utf8))
+      try file.close()
+    }
+    try "".write(toFile: log, atomically: true, encoding: .utf8)
+    try append(0..<30)
+    let program = try start(["--key", "id", log])
+    try terminal.type("F")
+    try expectStatus("30/30")
+    try append(30..<50)
+    try expectLine(10, "> 49  row 49")
+    #expect(terminal.display.lines[11].contains("following the end"))
+    // The details of a row stay while the list grows.
+    try terminal.type("\r")
+    try terminal.wait(until: "the details are shown") { $0.display.text.contains("q: back") }
+    try append(50..<51)
+    try terminal.wait(until: "the list has grown") { $0.display.text.contains("/51") }
+    #expect(terminal.display.text.contains("row 49"))
+    try terminal.type("q")
+    try expectStatus("51/51")
+    try terminal.type("k")
+    try expectStatus("50/51")
+    try append(51..<60)
+    try expectStatus("50/60")
+    #expect(!terminal.display.lines[11].contains("following"))
+    try quit(program)
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `a signal ends the view and restores the terminal`(signal: Int32) throws {
     let program = try start([place.json("list.json", rows(0..<3))])

@@ -230,12 +230,19 @@ struct ViewOptions {
   let selection: Selection
   /// The field whose values divide the list into sections, if there are sections.
   let groupField: String?
+  /// The format in which the list is printed once, or `nil` to show it in the terminal.
+  let format: OutputFormat?
 
   init(_ words: Arguments) throws(LivelistError) {
     source = try SourceSpecification(operands: words, allowing: .events)
     sources = try SourceOptions(words, followsPipes: true)
     selection = try Selection(words)
     groupField = words.value(.groupBy)
+    format = words.has(.format) ? words.format : nil
+    if let groupField, format == .json {
+      throw .usage(
+        "a JSON array has no sections; omit --group-by, or use --sort '\(groupField)' instead")
+    }
   }
 }
 

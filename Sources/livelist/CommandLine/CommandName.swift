@@ -19,7 +19,7 @@ enum CommandName: String, CaseIterable {
         .key, .where, .sort, .limit, .fields, .format, .snapshot, .changesOnly, .exec,
         .execInitial, .guard, .strictLines, .timeout, .trace, .untilEOF,
       ]
-    case .view: [.key, .where, .sort, .limit, .fields, .groupBy, .strictLines, .timeout]
+    case .view: [.key, .where, .sort, .limit, .fields, .format, .groupBy, .strictLines, .timeout]
     case .diff:
       [
         .key, .where, .sort, .limit, .fields, .format, .exitCode, .quiet, .stat, .strictLines,
@@ -78,8 +78,9 @@ enum CommandName: String, CaseIterable {
         + "the status whenever it changes. Several sources are one list, in their order."
     case .view:
       "Shows SOURCE as a live list in the terminal. The selected row stays on its line while the "
-        + "list changes. Press Enter for all fields of a row, f to filter, and ? for all keys. Without a terminal, the list is printed once. With "
-        + "--group-by, the list has a section for each value of the field."
+        + "list changes. Press Enter for all fields of a row, f to filter, F to follow the end, and ? for "
+        + "all keys. Without a terminal, or with --format, the list is printed once. With --group-by, "
+        + "the list has a section for each value of the field."
     case .diff:
       "Prints the difference between two sources as one change event, or nothing if they are equal. "
         + "The text format has one line for each element that was inserted (+), deleted (-), updated "

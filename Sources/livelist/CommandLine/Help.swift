@@ -58,7 +58,8 @@ enum Help {
       "jsonl:PATH",
       """
       a JSON Lines file with one element a line; appending a line to the file inserts an element \
-      at the end; PATH may be a pattern
+      at the end; PATH may be a pattern; no member names the file of an element, but jq can add \
+      one: jq -c --unbuffered '. + {file: input_filename}' *.jsonl | livelist view -
       """),
     entry(
       "sqlite:PATH#TABLE", "a table of a database; without a table, the error lists the tables"),

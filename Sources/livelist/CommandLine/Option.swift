@@ -49,6 +49,7 @@ enum Option: String, CaseIterable {
     case "--brief":
       (needed, advice) = (.quiet, "use --quiet, which prints nothing, and the exit status")
     case "--unified", "-u", "--color", "--colour":
+      guard command != .view else { return nil }
       (needed, advice) = (.format, "use --format text, which has colors on a terminal")
     case "--reverse", "-r":
       (needed, advice) = (.sort, "for descending order, use --sort 'FIELD desc'")
@@ -59,7 +60,7 @@ enum Option: String, CaseIterable {
       guard [.watch, .view].contains(command) else { return nil }
       (needed, advice) = (
         nil,
-        "to print the contents once, use livelist view SOURCE | cat, or, as events, "
+        "to print the contents once, use livelist view --format json SOURCE, or, as events, "
           + "livelist watch --until-eof SOURCE </dev/null"
       )
     case "--columns", "-c":
@@ -67,12 +68,16 @@ enum Option: String, CaseIterable {
     case "--follow", "-F":
       guard [.watch, .view].contains(command) else { return nil }
       (needed, advice) = (
-        nil, "watch and view always follow the source, also if it is rotated"
+        nil,
+        "watch and view always follow the source, also if it is rotated; in a view, F follows the end"
       )
     case "--ignore", "--ignore-fields", "--exclude", "-I":
       (needed, advice) = (.fields, "use --fields with the fields to compare or to print")
     case "--json" where command == .view:
-      (needed, advice) = (nil, "to print events as JSON, use livelist watch")
+      (needed, advice) = (
+        nil,
+        "to print the list once as JSON, use --format json; to print events, use livelist watch"
+      )
     case "--json": (needed, advice) = (.format, "use --format json, which is the default")
     default: return nil
     }
@@ -183,7 +188,8 @@ enum Option: String, CaseIterable {
       "Only elements that meet a condition, FIELD OP VALUE, for example 'stock < 10'. OP is =, "
         + "!=, <, <=, >, >=, ~ (contains, without regard to case) or !~. VALUE is a JSON scalar or "
         + "a text. FIELD may be a path, such as request.status. With several --where, all must be "
-        + "met."
+        + "met. For other conditions, put a filter in front: jq -c --unbuffered 'select(…)' FILE | "
+        + "livelist view -"
     case .sort:
       "Sorts by a field. Append \" desc\" for descending order: --sort 'price desc'. Several fields are "
         + "separated by commas: --sort 'kind,price desc' sorts elements of the same kind by price."
@@ -196,7 +202,8 @@ enum Option: String, CaseIterable {
     case .format:
       "The output format: json (the default, one event on a line; jsonl is the same), or text, for "
         + "people. On a terminal, text has short values, and colors unless the environment variable "
-        + "NO_COLOR is set."
+        + "NO_COLOR is set. view prints the list once: as a JSON array with one element a line, or as "
+        + "text."
     case .snapshot:
       "Prints an initial event with the whole list for each change, instead of the change."
     case .changesOnly: "Prints no initial event."

@@ -113,6 +113,21 @@ private struct SourceParser {
     + "a JSON value on each line, sqlite:PATH#TABLE or sqlite:PATH?SQL for rows, "
     + "postgres:CONNINFO?SQL for rows of a server, or live:unix:PATH#NAME for a list that another process serves"
 
+  /// Returns the advice for a file that another program must convert, or `nil` for other files.
+  static func conversion(ofFile path: String) -> String? {
+    let command: String
+    switch path.split(separator: ".").last?.lowercased() {
+    case "csv":
+      command = "sqlite3 -json :memory: '.import --csv FILE t' 'SELECT * FROM t'"
+    case "gz": command = "gzip -dc FILE"
+    case "xz": command = "xz -dc FILE"
+    case "zst": command = "zstd -dc FILE"
+    case "yaml", "yml": command = "yq -o json FILE"
+    default: return nil
+    }
+    return "convert it, for example: \(command) | livelist view -"
+  }
+
   func kind() throws(LivelistError) -> SourceSpecification.Kind {
     if text == "-" { return .pipe(path: SourceSpecification.standardInput, nil) }
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
@@ -256,7 +271,8 @@ private struct SourceParser {
     case .jsonLines: return .file(path: path, .jsonLines)
     case nil:
       throw .usage(
-        "the kind of \"\(path)\" is not known by its ending or contents; \(SourceParser.kindsHint)")
+        "the kind of \"\(path)\" is not known by its ending or contents; "
+          + (SourceParser.conversion(ofFile: path) ?? SourceParser.kindsHint))
     }
   }
 

@@ -11,14 +11,22 @@ struct View {
   let options: ViewOptions
   let output: Output
 
+  /// A Boolean value that indicates whether the list is printed once.
+  private var printsOnce: Bool {
+    options.format != nil || TerminalCapabilities.current == .none
+  }
+
   @MainActor
   func run() async throws(LivelistError) {
-    let sources = ViewSources(options.sources)
+    var sourceOptions = options.sources
+    // The whole pipe is read before the list is printed.
+    if printsOnce { sourceOptions.followsPipes = false }
+    let sources = ViewSources(sourceOptions)
     let source = try sources.open(options.source)
     let contents = try await load(source)
     options.selection.reportUnknownFields(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
-    guard TerminalCapabilities.current != .none else {
+    if printsOnce {
       source.reportSkippedLines()
       return printOnce(source)
     }
@@ -39,7 +47,7 @@ struct View {
   private func load(
     _ source: any DataSource<JSONElement>
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
-    guard TerminalCapabilities.current != .none else { return try await source.loadedSnapshot() }
+    if printsOnce { return try await source.loadedSnapshot() }
     let notice = Task { @MainActor in
       guard (try? await Task.sleep(for: .milliseconds(300))) != nil else { return false }
       output.line { $0.append("loading, Ctrl-C to stop") }
@@ -70,10 +78,13 @@ struct View {
       "no element of \(options.source.text) has the field \"\(field)\"; the fields are \(names)")
   }
 
-  /// Prints the list once, for an output that is not a terminal.
+  /// Prints the list once.
   private func printOnce(_ source: any DataSource<JSONElement>) {
     let selection = options.selection
     let selected = selection.wholeElements(of: source)
+    if options.format == .json {
+      return output.array(of: selected.snapshot.map(selection.keepingFields))
+    }
     var columns = ViewColumns()
     for element in selected.snapshot { columns.record(selection.keepingFields(of: element)) }
     let lines = ViewArrangement(

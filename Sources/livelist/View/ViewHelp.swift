@@ -6,8 +6,12 @@ enum ViewHelp {
     ("↑ ↓  k j", "select the row above or below"),
     ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F, Ctrl-U, Ctrl-D, Space"),
     ("Home End  g G", "select the first or last row"),
+    ("F", "follow the end: select the last row after each change, until you select another one"),
     ("← →  h l", "scroll by a column"),
-    ("Enter", "show all fields of the row; n and p go to the next and previous row, q returns"),
+    (
+      "Enter",
+      "show all fields of the row in full; n and p go to the next and previous row, q returns"
+    ),
     ("/ n N", "search for a text; find the next or the previous match"),
     ("f", "show only rows that match a filter as you type it; Esc undoes this"),
     ("< >", "sort by the previous or next column"),

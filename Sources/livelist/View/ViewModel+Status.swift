@@ -117,6 +117,7 @@ extension ViewModel {
     remarks += activities.map(\.rawValue)
     if let order { remarks.append("\(order.column) \(order.isDescending ? "▼" : "▲")") }
     if !filter.isEmpty { remarks.append("filter: \(filter)") }
+    if followsEnd { remarks.append("following the end") }
     if case .loading = status.state { remarks.append("loading") }
     if let remark = status.remarks.first { remarks.append(remark.message) }
     return remarks

@@ -48,6 +48,8 @@ struct ViewModel {
   /// The text of the filter. While the user types another one, this is the text to go back to.
   private(set) var filter = ""
   private(set) var lastSearch = ""
+  /// A Boolean value that indicates whether the last row is selected after each change, while the list is shown.
+  private(set) var followsEnd = false
   /// The lines that the user has entered in each kind of prompt.
   private var history: [ViewPrompt.Kind: [String]] = [:]
   /// A message to show until the next key.
@@ -102,6 +104,9 @@ struct ViewModel {
     }
   }
 
+  /// A Boolean value that indicates whether an element is shown in place of the list.
+  var isShowingDetail: Bool { if case .detail = mode { true } else { false } }
+
   /// A Boolean value that indicates whether the user is typing a filter.
   var isTypingFilter: Bool { typedFilter != nil }
 
@@ -120,6 +125,16 @@ struct ViewModel {
   ///
   /// - Returns: The action to perform, if any.
   mutating func press(_ key: TerminalKey) -> Action? {
+    let action = action(of: key)
+    switch action {
+    // These actions select another row.
+    case .select, .search, .step: followsEnd = false
+    default: break
+    }
+    return action
+  }
+
+  private mutating func action(of key: TerminalKey) -> Action? {
     switch mode {
     case .help:
       if let command = ViewModel.command(key), pager.perform(command) { return nil }
@@ -168,8 +183,14 @@ struct ViewModel {
   }
 
   private mutating func pressInList(_ key: TerminalKey) -> Action? {
-    if let command = ViewModel.command(key) { return .perform(command) }
+    if let command = ViewModel.command(key) {
+      if command != .left, command != .right { followsEnd = false }
+      return .perform(command)
+    }
     switch key {
+    case .character("F"):
+      followsEnd = true
+      return .perform(.end)
     case .enter: return .showDetail
     case .character("/"): mode = .prompt(ViewPrompt(.search))
     case .character("f"): mode = .prompt(ViewPrompt(.filter, text: filter))

@@ -94,6 +94,10 @@ enum ViewCommand: Equatable {
     case "info": self = .source
     case "help": self = .help
     case "q", "q!", "quit": self = .quit
+    case "group", "group-by":
+      throw .usage(
+        "the sections of a view are chosen when it starts; quit, and use livelist view --group-by "
+          + "FIELD SOURCE")
     default:
       guard let row = Int(name), row > 0, rest.isEmpty else {
         let shown = name.count > 30 ? name.prefix(30) + "…" : name

@@ -105,6 +105,7 @@ final class ViewSession {
   private func draw() {
     guard let list else { return }
     model.follow(list.status)
+    if model.followsEnd, !model.isShowingDetail { list.perform(.end) }
     followDetail()
     let size = screen.size
     func room(status: Int) -> TerminalSize {
