@@ -67,6 +67,7 @@ import Testing
       ("SELECT id FROM a WHERE at < CURRENT_TIMESTAMP", "may return another value"),
       ("SELECT id, name FROM a ORDER BY name COLLATE \"en-x-icu\"", "depends on a collation"),
       ("SELECT id, k FROM both_tables", "The query reads a view."),
+      ("SELECT 1 AS n", "The query reads no table, so no change of a table affects it."),
     ] {
       let found = try await explain(sql)
       #expect(found.mode == .refetch && found.wakeup == .notification, "\(sql): \(found)")

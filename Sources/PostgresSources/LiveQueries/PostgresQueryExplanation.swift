@@ -57,6 +57,9 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
         if plan.hasTies {
           sentences.append("The primary key orders rows that ORDER BY leaves in no order.")
         }
+      } else if analysis.relations.isEmpty {
+        mode = .refetch
+        sentences = ["The query reads no table, so no change of a table affects it."]
       } else {
         mode = .refetch
         sentences = ["Triggers notify of changes, and the whole result is read after each."]
@@ -81,8 +84,9 @@ public struct PostgresQueryExplanation: Sendable, Hashable {
 extension PostgresQueryExplanation: CustomStringConvertible {
   /// The mode, the reasons, the tables and the plan, on one line.
   public var description: String {
-    (["\(mode), \(wakeup): \(reason)", suggestion, "Reads \(relations.joined(separator: ", "))."]
-      .compactMap(\.self) + plan).joined(separator: " ")
+    let tables = relations.isEmpty ? nil : "Reads \(relations.joined(separator: ", "))."
+    return (["\(mode), \(wakeup): \(reason)", suggestion, tables].compactMap(\.self) + plan)
+      .joined(separator: " ")
   }
 }
 
