@@ -278,8 +278,9 @@ public final class PostgresConnection: Sendable {
   /// Listens to a channel.
   ///
   /// - Parameter channel: The name of the channel.
-  /// - Returns: The notifications of the channel. They end with an error when the connection is lost: notifications
-  ///   may then be missing. A pooler between client and server may not support notifications.
+  /// - Returns: The notifications of the channel. Those that the caller has not read yet are kept in memory. They end with
+  ///   an error when the connection is lost: notifications may then be missing. A pooler between client and server
+  ///   may not support notifications.
   public func listen(
     to channel: String
   ) async throws(PostgresError) -> AsyncThrowingStream<PostgresNotification, any Error> {
