@@ -159,11 +159,15 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
       before, revisionBefore, .empty, later.box, isStatusStep || later.isStatusStep, changes)
   }
 
+  @inlinable
+  package func continues(_ state: Event) -> Bool {
+    revisionBefore == StateBox<Element>.read(state).state.revision
+  }
+
   /// Returns an equal update that continues from a state with the same contents.
   @usableFromInline
   package func continued(from state: Event) -> any Update {
     let state = StateBox<Element>.read(state).state
-    if revisionBefore == state.revision { return self }
     if hasChange {
       return CollectionUpdate(
         state.snapshot, state.revision, changeset, box, isStatusStep, recorded)

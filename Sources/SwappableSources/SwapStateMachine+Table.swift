@@ -46,7 +46,7 @@ extension SwapStateMachine {
       decision.actions.append(.resolve(new, .cycle))
       return old
     }
-    if let staged = Self.staged(in: old), staged.isGrouped {
+    if let staged = old.staged, staged.isGrouped {
       // The group may be about to commit. It decides.
       decision.actions.append(.supersede(staged, by: new))
       return old
@@ -109,7 +109,7 @@ extension SwapStateMachine {
         of: attachment, latest, over: shown, mayWait: !isDerived, &decision)
     case .empty, .starting, .showing, .attaching, .loading, .diffing, .held, .agreed, .closed:
       // An attachment that is not attached now was left while it was being attached.
-      if attachment != Self.shown(in: old), attachment != Self.staged(in: old) {
+      if attachment != old.shown, attachment != old.staged {
         decision.actions.append(.endObservation(attachment))
       }
       return old
@@ -304,7 +304,7 @@ extension SwapStateMachine {
   }
 
   func closed(_ old: State, _ decision: inout Decision) -> State {
-    if let shown = Self.shown(in: old) { decision.actions.append(.leave(shown)) }
+    if let shown = old.shown { decision.actions.append(.leave(shown)) }
     switch old {
     case .empty, .showing, .closed:
       break
@@ -445,5 +445,29 @@ extension SwapStateMachine {
 
   private func resting(on shown: SwapAttachment?) -> State {
     shown.map { .showing($0) } ?? .empty
+  }
+}
+
+extension SwapStateMachine.State {
+  /// The source that is shown.
+  var shown: SwapAttachment? {
+    switch self {
+    case .empty, .starting, .closed: nil
+    case .showing(let shown): shown
+    case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _, _),
+      .held(let shown, _, _), .agreed(let shown, _, _, _, _, _):
+      shown
+    }
+  }
+
+  /// The source of the swap that is open.
+  var staged: SwapAttachment? {
+    switch self {
+    case .empty, .showing, .closed: nil
+    case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
+      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _),
+      .agreed(_, let staged, _, _, _, _):
+      staged
+    }
   }
 }

@@ -175,30 +175,10 @@ package struct SwapStateMachine {
   }
 
   /// The source that is shown.
-  package var shown: SwapAttachment? { Self.shown(in: state) }
+  package var shown: SwapAttachment? { state.shown }
 
   /// The source of the swap that is open.
-  package var staged: SwapAttachment? { Self.staged(in: state) }
-
-  static func shown(in state: State) -> SwapAttachment? {
-    switch state {
-    case .empty, .starting, .closed: nil
-    case .showing(let shown): shown
-    case .attaching(let shown, _, _), .loading(let shown, _), .diffing(let shown, _, _, _, _, _),
-      .held(let shown, _, _), .agreed(let shown, _, _, _, _, _):
-      shown
-    }
-  }
-
-  static func staged(in state: State) -> SwapAttachment? {
-    switch state {
-    case .empty, .showing, .closed: nil
-    case .starting(let staged, _), .attaching(_, let staged, _), .loading(_, let staged),
-      .diffing(_, let staged, _, _, _, _), .held(_, let staged, _),
-      .agreed(_, let staged, _, _, _, _):
-      staged
-    }
-  }
+  package var staged: SwapAttachment? { state.staged }
 }
 
 /// A source that is, or may be, attached to a container, without the type of its elements.

@@ -31,7 +31,9 @@ package protocol Update: AnyObject, Sendable {
   var isComposed: Bool { get }
   /// Completes a composed update, or returns `nil` if nothing has changed in the end.
   func resolved() -> (any Update)?
-  /// Returns an update with the same effect for a state to which earlier updates have brought nothing.
+  /// Returns whether the update continues a state. It does not if earlier updates have brought nothing in the end.
+  func continues(_ state: Event) -> Bool
+  /// Returns an update with the same effect for a state that it does not continue.
   func continued(from state: Event) -> any Update
 }
 
@@ -321,8 +323,7 @@ package final class Node: @unchecked Sendable {
     if let update {
       set(update.composed(with: commit))
     } else if let published {
-      // The commits before it may have had no effect in the end.
-      set(commit.continued(from: published))
+      set(commit.continues(published) ? commit : commit.continued(from: published))
     } else {
       set(commit)
     }

@@ -25,6 +25,7 @@ package final class SignalValue<Value: Sendable>: Update {
   @usableFromInline package func composed(with next: any Update) -> any Update { next }
   @usableFromInline package var isComposed: Bool { false }
   @usableFromInline package func resolved() -> (any Update)? { self }
+  @usableFromInline package func continues(_ state: Event) -> Bool { true }
   @usableFromInline package func continued(from state: Event) -> any Update { self }
 }
 

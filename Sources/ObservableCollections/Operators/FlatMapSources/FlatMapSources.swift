@@ -449,6 +449,9 @@ final class FollowedUpdates: Update, @unchecked Sendable {
   func resolved() -> (any Update)? { self }
 
   @usableFromInline
+  func continues(_ state: Event) -> Bool { true }
+
+  @usableFromInline
   func continued(from state: Event) -> any Update { self }
 
   /// An update of the root of a flat map, with its type.
