@@ -58,6 +58,7 @@ import Testing
     (["view", "--follow", "a.json"], "F follows the end"),
     (["view", "--format", "json", "--group-by", "a", "b.json"], "use --sort 'a' instead"),
     (["diff", "--json", "a.json", "b.json"], "use --format json, which is the default"),
+    (["view", "-f", "json", "a.json"], "use --where to select elements, and --format in full"),
     (["view", "--color", "a.json"], "this command takes --fields"),
     (["explain", "--select", "a.json"], "this command takes --key"),
     (["merge", "--once", "a.json"], "this command takes --key"),

@@ -77,7 +77,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("n =~ lamp", "use ~ instead of =~"), ("n='lamp'", "put the text in double quotation marks"),
+    ("n =~ lamp", "use ~ instead of =~"),
+    ("n=~^7", "put a value that begins with ~ in quotation marks"),
+    ("n='lamp'", "put the text in double quotation marks"),
     ("p => 3", "use >= instead of =>"), ("p=<3", "use <= instead of =<"),
     ("p <> 3", "use != instead of <>"), ("p >", "a value is missing after >"),
     ("p<= ", "a value is missing after <="),

@@ -53,7 +53,11 @@ enum Option: String, CaseIterable {
       (needed, advice) = (.format, "use --format text, which has colors on a terminal")
     case "--reverse", "-r":
       (needed, advice) = (.sort, "for descending order, use --sort 'FIELD desc'")
-    case "--select", "--filter", "-f":
+    case "-f":
+      (needed, advice) = (
+        .where, "use --where to select elements, and --format in full for the format"
+      )
+    case "--select", "--filter":
       (needed, advice) = (.where, "use --where, for example --where 'stock < 10'")
     case "--tail": (needed, advice) = (.limit, "use --limit -N for the last N elements")
     case "--once", "-1":

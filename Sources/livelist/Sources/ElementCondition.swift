@@ -75,9 +75,10 @@ struct ElementCondition: Sendable, Equatable {
   private static func mistake(
     in operation: Substring, _ comparison: Comparison, _ value: String
   ) -> String? {
-    // Without a space, the value may be a path such as `~/notes`.
-    if operation == "=", value == "~" || value.hasPrefix("~ ") {
-      return "to test whether a field contains a text, use ~ instead of =~"
+    if operation == "=", value.hasPrefix("~"), !value.hasPrefix("~/") {
+      return
+        "to test whether a field contains a text, use ~ instead of =~; put a value that begins "
+        + "with ~ in quotation marks"
     }
     for (wrong, right) in [("=>", ">="), ("=<", "<="), ("<>", "!="), ("><", "!=")]
     where wrong.hasPrefix(operation) && value.hasPrefix(wrong.dropFirst(operation.count)) {

@@ -170,7 +170,8 @@ class Page:
         self.send("Input.insertText", {"text": text})
 
     def click(self, selector):
-        x, y = self.value(f"""(() => {{
+        """Waits until an element is there, and clicks its center."""
+        x, y = self.wait(f"""(() => {{
             const box = document.querySelector({json.dumps(selector)}).getBoundingClientRect();
             return [box.x + box.width / 2, box.y + box.height / 2]; }})()""")
         for kind in ("mousePressed", "mouseReleased"):

@@ -52,10 +52,10 @@ class PageTests(unittest.TestCase):
         return self.enterContext(Service(self.program, rows, updated, options))
 
     def open(self, service, **options):
-        """Opens the page and waits until it is live."""
+        """Opens the page and waits until it is live and shows its rows."""
         page = self.browser.open(service.address, **options)
         self.addCleanup(page.close)
-        page.wait(LIVE)
+        page.wait(f"{LIVE} && !view.isScheduled")
         return page
 
     def shoot(self, page, name):
