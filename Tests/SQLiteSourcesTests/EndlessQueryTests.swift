@@ -19,19 +19,22 @@ import Testing
   ]
 
   private let database: TemporaryDatabase
-  /// A connection that does not wait for locks.
+  /// A connection that writes, and waits for the locks of short reads.
   private let writer: SQLiteConnection
+  /// A connection that does not wait for locks.
+  private let probe: SQLiteConnection
 
   init() throws {
     database = try TemporaryDatabase()
-    try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
-    writer = try SQLiteConnection(path: database.path, busyTimeout: .zero)
+    writer = try database.writer(.delete)
+    try writer.execute("INSERT INTO item VALUES (1, 'a')")
+    probe = try SQLiteConnection(path: database.path, busyTimeout: .zero)
   }
 
   /// A Boolean value that indicates whether a query reads the database now.
   private var isBeingRead: Bool {
     do {
-      try writer.transaction(.exclusive) {}
+      try probe.transaction(.exclusive) {}
       return false
     } catch {
       return true
@@ -42,9 +45,10 @@ import Testing
     try SQLiteDataSource(path: database.path, sql: sql) { TestRow($0) }
   }
 
-  /// Waits until no query reads the database, and no connection but the writer is open.
+  /// Waits until no query reads the database, and no connection but those of the test is open.
   private func waitUntilQueryHasEnded() async throws {
     while isBeingRead { await Task.yield() }
+    probe.close()
     writer.close()
     while try !openDescriptors(below: database.directory).isEmpty { await Task.yield() }
   }
