@@ -8,10 +8,21 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct RunQueueTests {
   private struct Cancelled: Error {}
 
+  private struct Status: Equatable, Sendable {
+    var isRunning = false
+    var idleCount = 0
+
+    mutating func change(_ isRunning: Bool) {
+      self.isRunning = isRunning
+      if !isRunning { idleCount += 1 }
+    }
+  }
+
   /// A queue with a log of runs, notifications and answers.
   private final class Subject: Sendable {
     let log = Log<String>([])
-    let status = Property("idle")
+    /// Whether a run is in progress, and how often the queue has become idle.
+    let status = Property(Status())
     let queue: RunQueue<Int>
 
     /// - Parameter body: A closure that each run calls with its number, beginning with 1.
@@ -24,7 +35,7 @@ import Testing
         },
         statusDidChange: { isRunning in
           log.append(isRunning ? "running" : "idle")
-          status.value = isRunning ? "running" : "idle"
+          status.modify { $0.change(isRunning) }
         },
         runDidEnd: { log.append("ended \(Subject.brief($0))") },
         run: {
@@ -52,7 +63,10 @@ import Testing
       }
     }
 
-    func waitUntilIdle() async { await ReadOnlyProperty(status).wait { $0 == "idle" } }
+    /// Waits until the queue has become idle a number of times, and is idle.
+    func waitUntilIdle(times: Int = 1) async {
+      await ReadOnlyProperty(status).wait { !$0.isRunning && $0.idleCount >= times }
+    }
   }
 
   @Test func `one request causes one run`() async {
@@ -229,7 +243,7 @@ import Testing
     await subject.waitUntilIdle()
     subject.queue.cancel()
     subject.ask("B")
-    await subject.waitUntilIdle()
+    await subject.waitUntilIdle(times: 2)
     #expect(
       subject.log.value == [
         "running", "run 1", "ended 1", "A: 1", "idle", "running", "run 2", "ended 2", "B: 2",
