@@ -36,7 +36,7 @@ extension CollectionDraft {
     checkOpen()
     checkElement(at: index)
     record.append(.removal(index..<index + 1))
-    let removed = working.remove(at: index)
+    let removed = removeOne(at: index)
     self.index?.remove([removed], at: index)
     return removed
   }
@@ -190,15 +190,15 @@ extension CollectionDraft {
     if let offset = changeset.insertions.first {
       let new = element(offset)
       record.append(.changeset(changeset))
-      working.insert(new, at: offset)
+      insertOne(new, at: offset)
       index?.insert([new], at: offset)
     } else if let offset = changeset.deletions.first {
       record.append(.changeset(changeset))
-      let removed = working.remove(at: offset)
+      let removed = removeOne(at: offset)
       index?.remove([removed], at: offset)
     } else if let move = changeset.moves.first, move.from != move.to {
       record.append(.changeset(changeset))
-      working.move(from: move.from, to: move.to)
+      moveOne(from: move.from, to: move.to)
       index?.move(from: move.from, to: move.to)
     } else {
       return false
@@ -209,13 +209,15 @@ extension CollectionDraft {
   /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
   @inlinable
   func applyUpdate(_ changeset: Changeset, at offset: Int, _ new: Element) {
-    let start = working
-    let isUnchanged = isSame(start[offset], new)
+    var start: PersistentArray? = working
+    let isUnchanged = isSame(working[offset], new)
     // Comparing the elements may have edited this draft.
-    if !record.isEmpty { reset(to: Snapshot(start)) }
+    if let start, !record.isEmpty { reset(to: Snapshot(start)) }
     if isUnchanged { return }
     record.begin(with: changeset)
-    let replaced = working.exchangeElement(at: offset, with: new)
+    // Otherwise, the tree would be copied.
+    start = nil
+    let replaced = exchangeOne(at: offset, with: new)
     index?.update(replaced, to: new, at: offset)
     withExtendedLifetime(replaced) {}
   }
@@ -264,8 +266,11 @@ extension CollectionDraft {
           Changeset(
             moves: [.init(from: source, to: destination)],
             updates: [.init(from: source, to: destination)])))
-      _ = working.remove(at: source)
-      working.insert(new, at: destination)
+      editOne {
+        let element = $0.remove(at: source)
+        $0.insert(new, at: destination)
+        return ElementEdit(removal: (source, element), insertion: destination)
+      }
       withExtendedLifetime(replaced) {}
     }
   }

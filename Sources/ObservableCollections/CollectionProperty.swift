@@ -171,6 +171,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let draft = CollectionDraft(collection.current.state.snapshot)
+    draft.node = .passUnretained(collection.node)
     (draft.index, index) = (index, nil)
     openDraft = draft
     if let transaction = context.transaction {

@@ -37,6 +37,7 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Returns this state with other contents.
+  @inlinable
   func with(_ snapshot: Snapshot<Element>, revision: Int) -> CollectionState {
     CollectionState(snapshot, revision: revision, condition)
   }
@@ -56,8 +57,10 @@ final class SourceCondition: Sendable {
 
 /// A state as an object, without the state before it.
 @usableFromInline
-package final class StateBox<Element: Differentiable & Sendable>: Sendable {
-  @usableFromInline package let state: CollectionState<Element>
+package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: `state` is written only by the owner of the only reference to the box, and equals itself afterwards.
+
+  @exclusivity(unchecked) @usableFromInline package private(set) var state: CollectionState<Element>
 
   @inlinable
   package init(_ state: CollectionState<Element>) {
@@ -70,6 +73,40 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   package static func read(_ state: Event?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
+  }
+
+  /// Edits contents and the state that has the same contents, if nothing else has the state or its tree.
+  ///
+  /// Nothing is copied: the tree is edited in place, and the state holds what it was before.
+  ///
+  /// - Parameters:
+  ///   - state: The state.
+  ///   - working: The contents, a long tree.
+  ///   - edit: An edit of one element.
+  /// - Returns: The edit, or `nil` if it did not take place.
+  @inlinable
+  static func edit(
+    _ state: inout Event?, _ working: inout PersistentArray<Element>,
+    _ edit: (inout PersistentArray<Element>) -> ElementEdit<Element>
+  ) -> ElementEdit<Element>? {
+    var box = state.take().map { unsafeDowncast($0, to: StateBox<Element>.self) }
+    defer { state = box }
+    guard isKnownUniquelyReferenced(&box), let box else { return nil }
+    return box.edit(&working, edit)
+  }
+
+  @inlinable
+  func edit(
+    _ working: inout PersistentArray<Element>,
+    _ edit: (inout PersistentArray<Element>) -> ElementEdit<Element>
+  ) -> ElementEdit<Element>? {
+    guard state.snapshot.storage.isIdentical(to: working) else { return nil }
+    // This may leave one reference to the tree.
+    state = state.with(Snapshot(), revision: state.revision)
+    let edit = working.isOnlyTree() ? edit(&working) : nil
+    let before = edit.map { PersistentArray(before: $0, in: working) } ?? working
+    state = state.with(Snapshot(before), revision: state.revision)
+    return edit
   }
 }
 

@@ -7,11 +7,22 @@ package enum PersistentArray<Element> {
   case flat([Element])
   /// The root of a tree. It has at least two children.
   case tree(TreeNode)
+  /// A list whose tree has been edited in place since.
+  case earlier(EarlierList<Element>)
 
   /// Creates a list that shares an array.
   @inlinable
   package init(_ elements: [Element]) {
     self = .flat(elements)
+  }
+
+  /// Creates the list before an edit of one element in a tree, which is edited in place.
+  @inlinable
+  init(before edit: ElementEdit<Element>, in list: PersistentArray) {
+    guard case .tree(let root) = list else {
+      preconditionFailure("an edit in place has made a tree an array")
+    }
+    self = .earlier(EarlierList(root: root, edit: edit))
   }
 
   /// The number of elements.
@@ -20,6 +31,7 @@ package enum PersistentArray<Element> {
     switch self {
     case .flat(let elements): elements.count
     case .tree(let root): root.count
+    case .earlier(let list): list.count
     }
   }
 
@@ -35,7 +47,18 @@ package enum PersistentArray<Element> {
       checkOffset(offset)
       var offset = offset
       return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
+    case .earlier(let list):
+      checkOffset(offset)
+      return list.element(at: offset)
     }
+  }
+
+  /// This list as an array or a tree.
+  ///
+  /// - Complexity: O(log *n*) if its tree has been edited in place since, otherwise O(1).
+  @inlinable
+  package var restored: PersistentArray {
+    if case .earlier(let list) = self { list.restored(.standard(for: Element.self)) } else { self }
   }
 
   /// All elements, if they are one array, or `nil`.
@@ -63,6 +86,8 @@ package enum PersistentArray<Element> {
       result.reserveCapacity(range.count)
       root.forEachLeaf(in: range) { result.append(contentsOf: $0) }
       return result
+    case .earlier:
+      return restored.elements(in: range)
     }
   }
 
@@ -86,6 +111,8 @@ package enum PersistentArray<Element> {
       return withExtendedLifetime(root) {
         body(leaf._withUnsafeGuaranteedRef { $0.buffer(Element.self) }, position)
       }
+    case .earlier:
+      return restored.withChunk(at: offset, body)
     }
   }
 
@@ -113,6 +140,7 @@ package enum PersistentArray<Element> {
     switch (self, other) {
     case (.flat(let mine), .flat(let theirs)): hasSameStorage(mine, theirs)
     case (.tree(let mine), .tree(let theirs)): mine === theirs
+    case (.earlier(let mine), .earlier(let theirs)): mine === theirs
     default: false
     }
   }
@@ -266,6 +294,21 @@ extension PersistentArray {
     return result
   }
 
+  /// A Boolean value that indicates whether the list is a tree, and stays one without one of its elements.
+  @inlinable var isLongTree: Bool {
+    guard case .tree(let root) = self else { return false }
+    return root.count > NodeLimits.standard(for: Element.self).flat
+  }
+
+  /// Returns whether this list is a tree that no other list has.
+  @inlinable
+  mutating func isOnlyTree() -> Bool {
+    guard case .tree(var root) = self else { return false }
+    self = .flat([])
+    defer { self = .tree(root) }
+    return isKnownUniquelyReferenced(&root)
+  }
+
   /// Takes the root out of the list to edit it.
   @inlinable
   mutating func takeRoot(_ limits: NodeLimits) -> TreeNode {
@@ -276,6 +319,9 @@ extension PersistentArray {
     case .tree(let root):
       self = .flat([])
       return root
+    case .earlier(let list):
+      self = list.restored(limits)
+      return takeRoot(limits)
     }
   }
 
@@ -313,6 +359,7 @@ extension PersistentArray {
     if case .flat(let elements) = self {
       return elements.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
+    if case .earlier = self { return restored.withContiguousElements(in: range, body) }
     var position = range.lowerBound
     if case .tree(let root) = self {
       let leaf = root.leaf(at: &position)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
