@@ -94,7 +94,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     // Reading lazy elements may read this draft, so read all of them before the edit.
     let elements = Array(elements)
     checkInsertion(at: index)
-    guard !elements.isEmpty else { return }
+    if elements.count <= 1 {
+      for element in elements { insert(element, at: index) }
+      return
+    }
     record.append(.insertion(index..<index + elements.count))
     working.replaceSubrange(index..<index, with: elements)
     self.index?.insert(elements, at: index)
@@ -110,7 +113,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     precondition(
       range.lowerBound >= 0 && range.upperBound <= working.count,
       "remove \(range), which is not within 0..<\(working.count)")
-    guard !range.isEmpty else { return }
+    if range.count <= 1 {
+      for offset in range { remove(at: offset) }
+      return
+    }
     record.append(.removal(range))
     // Release the removed elements after the edit: a deinitializer may read this draft.
     let removed = working.elements(in: range)
