@@ -36,7 +36,7 @@ extension CollectionDraft {
     checkOpen()
     checkElement(at: index)
     record.append(.removal(index..<index + 1))
-    let removed = removeOne(at: index)
+    let removed = exchangeElement(at: index, with: nil)
     self.index?.remove([removed], at: index)
     return removed
   }
@@ -190,15 +190,15 @@ extension CollectionDraft {
     if let offset = changeset.insertions.first {
       let new = element(offset)
       record.append(.changeset(changeset))
-      insertOne(new, at: offset)
+      editElement(ElementEdit(insertion: offset), new)
       index?.insert([new], at: offset)
     } else if let offset = changeset.deletions.first {
       record.append(.changeset(changeset))
-      let removed = removeOne(at: offset)
+      let removed = exchangeElement(at: offset, with: nil)
       index?.remove([removed], at: offset)
     } else if let move = changeset.moves.first, move.from != move.to {
       record.append(.changeset(changeset))
-      moveOne(from: move.from, to: move.to)
+      editElement(ElementEdit(removal: move.from, insertion: move.to))
       index?.move(from: move.from, to: move.to)
     } else {
       return false
@@ -217,7 +217,7 @@ extension CollectionDraft {
     record.begin(with: changeset)
     // Otherwise, the tree would be copied.
     start = nil
-    let replaced = exchangeOne(at: offset, with: new)
+    let replaced = exchangeElement(at: offset, with: new)
     index?.update(replaced, to: new, at: offset)
     withExtendedLifetime(replaced) {}
   }
@@ -266,11 +266,7 @@ extension CollectionDraft {
           Changeset(
             moves: [.init(from: source, to: destination)],
             updates: [.init(from: source, to: destination)])))
-      editOne {
-        let element = $0.remove(at: source)
-        $0.insert(new, at: destination)
-        return ElementEdit(removal: (source, element), insertion: destination)
-      }
+      editElement(ElementEdit(removal: source, insertion: destination), new)
       withExtendedLifetime(replaced) {}
     }
   }

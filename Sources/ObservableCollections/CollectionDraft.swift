@@ -78,7 +78,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkOpen()
     checkInsertion(at: index)
     record.append(.insertion(index..<index + 1))
-    insertOne(element, at: index)
+    editElement(ElementEdit(insertion: index), element)
     self.index?.insert([element], at: index)
   }
 
@@ -143,7 +143,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       // Comparing the elements may have edited this draft.
       checkElement(at: index)
       record.append(.update(index))
-      let replaced = exchangeOne(at: index, with: newValue)
+      let replaced = exchangeElement(at: index, with: newValue)
       self.index?.update(replaced, to: newValue, at: index)
       withExtendedLifetime(replaced) {}
     }
@@ -162,7 +162,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     checkElement(at: destination)
     guard source != destination else { return }
     record.append(.move(from: source, to: destination))
-    moveOne(from: source, to: destination)
+    editElement(ElementEdit(removal: source, insertion: destination))
     index?.move(from: source, to: destination)
   }
 
@@ -267,55 +267,38 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   // MARK: Edits of one element
 
+  /// Replaces an element, or removes it if there is no new one.
+  ///
+  /// - Returns: The replaced or removed element.
   @inlinable
-  func insertOne(_ element: Element, at offset: Int) {
-    editOne {
-      $0.insert(element, at: offset)
-      return ElementEdit(insertion: offset)
+  func exchangeElement(at offset: Int, with new: Element?) -> Element {
+    let edit = ElementEdit(removal: offset, insertion: new == nil ? nil : offset)
+    guard let removed = editElement(edit, new) else {
+      preconditionFailure("a removal returns no element")
     }
+    return removed
   }
 
-  @inlinable
-  func removeOne(at offset: Int) -> Element {
-    editOne { ElementEdit(removal: (offset, $0.remove(at: offset))) }.removedElement
-  }
-
-  @inlinable
-  func exchangeOne(at offset: Int, with new: Element) -> Element {
-    editOne {
-      ElementEdit(
-        removal: (offset, $0.exchangeElement(at: offset, with: new)), insertion: offset)
-    }.removedElement
-  }
-
-  @inlinable
-  func moveOne(from source: Int, to destination: Int) {
-    editOne {
-      let element = $0[source]
-      $0.move(from: source, to: destination)
-      return ElementEdit(removal: (source, element), insertion: destination)
-    }
-  }
-
-  /// Edits one element.
+  /// Removes an element, inserts one, or both.
   ///
   /// If nobody reads the published contents, the first edit of a long list takes place in their tree. Otherwise, it
   /// copies a path of the tree.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  /// - Returns: The removed element, if there is one.
   // Half of the time of an edit of a million rows (`PipelineBenchmarks`).
   @inlinable
   @discardableResult
-  func editOne(
-    _ edit: (inout PersistentArray<Element>) -> ElementEdit<Element>
-  ) -> ElementEdit<Element> {
-    if let node, working.isLongTree {
-      self.node = nil
-      var result: ElementEdit<Element>?
-      node._withUnsafeGuaranteedRef {
-        $0.changeState { result = StateBox.edit(&$0, &working, edit) }
-      }
-      if let result { return result }
+  func editElement(_ edit: ElementEdit, _ new: Element? = nil) -> Element? {
+    guard let node, working.isLongTree else { return working.edit(edit, new) }
+    self.node = nil
+    var element: Element?
+    node._withUnsafeGuaranteedRef {
+      $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
     }
-    return edit(&working)
+    return element ?? working.edit(edit, new)
   }
 
   // MARK: The end

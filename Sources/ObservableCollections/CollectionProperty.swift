@@ -179,8 +179,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       transaction.add(self)
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
-    context.transactionDepth += 1
-    context.openTransactions.append(self)
+    context.beginTransaction(of: self)
     // Releasing the draft may run code that edits this collection, so this happens after the gate
     // is left.
     defer { withExtendedLifetime(draft) {} }
@@ -188,13 +187,11 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     do {
       result = try body(draft)
     } catch {
-      context.openTransactions.removeLast()
-      context.transactionDepth -= 1
+      context.endTransaction()
       rollBack()
       throw error
     }
-    context.openTransactions.removeLast()
-    context.transactionDepth -= 1
+    context.endTransaction()
     let update = prepare()
     let released = update.map { collection.node.commit($0, tickets: []) }
     gate.leave(as: thread)

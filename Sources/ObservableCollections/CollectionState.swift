@@ -82,31 +82,34 @@ package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sen
   /// - Parameters:
   ///   - state: The state.
   ///   - working: The contents, a long tree.
-  ///   - edit: An edit of one element.
-  /// - Returns: The edit, or `nil` if it did not take place.
+  ///   - edit: The edit of one element.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
   @inlinable
   static func edit(
-    _ state: inout Event?, _ working: inout PersistentArray<Element>,
-    _ edit: (inout PersistentArray<Element>) -> ElementEdit<Element>
-  ) -> ElementEdit<Element>? {
+    _ state: inout Event?, _ working: inout PersistentArray<Element>, _ edit: ElementEdit,
+    _ new: Element?
+  ) -> Element? {
     var box = state.take().map { unsafeDowncast($0, to: StateBox<Element>.self) }
     defer { state = box }
     guard isKnownUniquelyReferenced(&box), let box else { return nil }
-    return box.edit(&working, edit)
+    return box.edit(&working, edit, new)
   }
 
   @inlinable
   func edit(
-    _ working: inout PersistentArray<Element>,
-    _ edit: (inout PersistentArray<Element>) -> ElementEdit<Element>
-  ) -> ElementEdit<Element>? {
+    _ working: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
+  ) -> Element? {
     guard state.snapshot.storage.isIdentical(to: working) else { return nil }
     // This may leave one reference to the tree.
     state = state.with(Snapshot(), revision: state.revision)
-    let edit = working.isOnlyTree() ? edit(&working) : nil
-    let before = edit.map { PersistentArray(before: $0, in: working) } ?? working
+    guard working.isOnlyTree(), let element = working.edit(edit, new) ?? new else {
+      state = state.with(Snapshot(working), revision: state.revision)
+      return nil
+    }
+    let before = PersistentArray(before: edit, of: element, in: working)
     state = state.with(Snapshot(before), revision: state.revision)
-    return edit
+    return element
   }
 }
 

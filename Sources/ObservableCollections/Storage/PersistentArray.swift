@@ -16,13 +16,18 @@ package enum PersistentArray<Element> {
     self = .flat(elements)
   }
 
-  /// Creates the list before an edit of one element in a tree, which is edited in place.
+  /// Creates the list before an edit of one element in a tree, which was edited in place.
+  ///
+  /// - Parameters:
+  ///   - edit: The edit.
+  ///   - element: The removed element, or the inserted one if there is none.
+  ///   - list: The list after the edit.
   @inlinable
-  init(before edit: ElementEdit<Element>, in list: PersistentArray) {
+  init(before edit: ElementEdit, of element: Element, in list: PersistentArray) {
     guard case .tree(let root) = list else {
       preconditionFailure("an edit in place has made a tree an array")
     }
-    self = .earlier(EarlierList(root: root, edit: edit))
+    self = .earlier(EarlierList(root, edit, element))
   }
 
   /// The number of elements.
@@ -230,6 +235,28 @@ extension PersistentArray {
     }
   }
 
+  /// Removes an element, inserts one, or both.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  ///   - limits: The sizes of nodes.
+  /// - Returns: The removed element.
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
+  @inlinable
+  mutating func edit(
+    _ edit: ElementEdit, _ new: Element?, limits: NodeLimits = .standard(for: Element.self)
+  ) -> Element? {
+    if let offset = edit.removal, offset == edit.insertion, let new {
+      return exchangeElement(at: offset, with: new, limits: limits)
+    }
+    let removed = edit.removal.map { remove(at: $0, limits: limits) }
+    if let offset = edit.insertion, let new = new ?? removed {
+      insert(new, at: offset, limits: limits)
+    }
+    return removed
+  }
+
   /// Replaces the elements in a range.
   ///
   /// - Parameters:
@@ -401,12 +428,14 @@ extension PersistentArray {
 package final class EarlierList<Element> {
   /// The root of the tree after the edit. It is not edited in place as long as this list exists.
   @usableFromInline let root: TreeNode
-  @usableFromInline let edit: ElementEdit<Element>
+  @usableFromInline let edit: ElementEdit
+  /// The removed or replaced element, or the inserted one if there is none.
+  // Not optional: the type of an optional element would be looked up whenever a list is released.
+  @usableFromInline let element: Element
 
   @inlinable
-  init(root: TreeNode, edit: ElementEdit<Element>) {
-    self.root = root
-    self.edit = edit
+  init(_ root: TreeNode, _ edit: ElementEdit, _ element: Element) {
+    (self.root, self.edit, self.element) = (root, edit, element)
   }
 
   /// The number of elements.
@@ -418,11 +447,11 @@ package final class EarlierList<Element> {
   @inlinable
   func element(at offset: Int) -> Element {
     var offset = offset
-    if let (removed, element) = edit.removal {
-      if offset == removed { return element }
-      if offset > removed { offset -= 1 }
+    if let removal = edit.removal, offset >= removal {
+      if offset == removal { return element }
+      offset -= 1
     }
-    if let inserted = edit.insertion, offset >= inserted { offset += 1 }
+    if let insertion = edit.insertion, offset >= insertion { offset += 1 }
     return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
   }
 
@@ -432,34 +461,22 @@ package final class EarlierList<Element> {
   @inlinable
   func restored(_ limits: NodeLimits) -> PersistentArray<Element> {
     var list = PersistentArray<Element>.tree(root)
-    switch (edit.removal, edit.insertion) {
-    case (let (offset, element)?, let inserted?) where offset == inserted:
-      _ = list.exchangeElement(at: offset, with: element, limits: limits)
-    case (let removal, let insertion):
-      if let insertion { _ = list.remove(at: insertion, limits: limits) }
-      if let (offset, element) = removal { list.insert(element, at: offset, limits: limits) }
-    }
+    let inverse = ElementEdit(removal: edit.insertion, insertion: edit.removal)
+    _ = list.edit(inverse, edit.removal == nil ? nil : element, limits: limits)
     return list
   }
 }
 
-/// An edit of one element: a removal, an insertion after it, or both.
+/// The offsets of an edit of one element: a removal, then an insertion, or both.
 @usableFromInline
-struct ElementEdit<Element> {
-  /// The removed or replaced element, with its offset.
-  @usableFromInline let removal: (offset: Int, element: Element)?
+struct ElementEdit {
+  /// The offset of the removed or replaced element.
+  @usableFromInline let removal: Int?
   /// The offset of the inserted element, or of the one that replaces another.
   @usableFromInline let insertion: Int?
 
   @inlinable
-  init(removal: (offset: Int, element: Element)? = nil, insertion: Int? = nil) {
-    self.removal = removal
-    self.insertion = insertion
-  }
-
-  /// The removed or replaced element.
-  @inlinable var removedElement: Element {
-    guard let removal else { preconditionFailure("an insertion removes no element") }
-    return removal.element
+  init(removal: Int? = nil, insertion: Int? = nil) {
+    (self.removal, self.insertion) = (removal, insertion)
   }
 }
