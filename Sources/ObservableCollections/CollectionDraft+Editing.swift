@@ -229,16 +229,17 @@ extension CollectionDraft {
     let (deletion, insertion) = (changeset.deletions[0], changeset.insertions[0])
     let new = element(insertion)
     guard record.isEmpty else { return apply(changeset, inserted: [new], updated: []) }
-    let start = working
-    let removed = start[deletion]
-    let isKept = sameIdentity(removed.differenceIdentifier, new.differenceIdentifier)
+    var start: Snapshot? = contents
+    let isKept = sameIdentity(
+      working[deletion].differenceIdentifier, new.differenceIdentifier)
     // Comparing the elements may have edited this draft.
-    reset(to: Snapshot(start))
+    if let start { reset(to: start) }
     if isKept { return apply(changeset, inserted: [new], updated: []) }
     record.append(.changeset(changeset))
-    _ = working.remove(at: deletion)
-    working.insert(new, at: insertion)
-    index?.follow(changeset, from: Snapshot(start), to: contents)
+    // Otherwise, the tree would be copied.
+    if index == nil { start = nil }
+    editElement(ElementEdit(removal: deletion, insertion: insertion), new)
+    if let start { index?.follow(changeset, from: start, to: contents) }
   }
 
   /// Moves one element, and replaces it, as one edit. Only drafts of operators, which have no index, are edited

@@ -56,10 +56,7 @@ struct InPlaceEditTests {
     let list = CollectionProperty((0..<400).map { Item($0, "a") })
     let evens = list.filter { $0.id.isMultiple(of: 2) }
     let sorted = evens.sorted { $0.label.text }
-    let models = Models()
-    let observations = [list.collection, evens, sorted].enumerated().map { index, source in
-      source.observe { models.follow($0, index) }
-    }
+    let folded = [list.collection, evens, sorted].map { FoldedList($0) }
     var held: [(snapshot: Snapshot<Item>, array: [Item])] = []
     var model = (0..<400).map { Item($0, "a") }
     for step in 0..<3_000 {
@@ -97,35 +94,8 @@ struct InPlaceEditTests {
       for (snapshot, array) in held { #expect(snapshot.elementsEqual(array)) }
     }
     #expect(Array(evens.snapshot) == model.filter { $0.id.isMultiple(of: 2) })
-    #expect(models.violations.withLock { $0 } == [])
-    withExtendedLifetime(observations) {}
-  }
-
-  /// Lists that follow events by their changesets.
-  private final class Models: Sendable {
-    let lists = Locked<[[Item]]>([[], [], []])
-    let violations = Locked<[String]>([])
-
-    func follow(_ event: CollectionEvent<Item>, _ index: Int) {
-      let message: String? = lists.withLock { lists in
-        guard case .change(let change) = event else {
-          lists[index] = Array(event.snapshot)
-          return nil
-        }
-        let (before, after) = (Array(change.before), Array(change.after))
-        defer { lists[index] = after }
-        if before != lists[index]
-          || (0..<before.count).contains(where: { change.before[$0] != before[$0] })
-        {
-          return "before in list \(index)"
-        }
-        let folded = change.changeset.applying(
-          to: before, inserted: change.inserted.map(\.element),
-          updated: change.updated.map(\.new))
-        return folded == after ? nil : "after in list \(index)"
-      }
-      if let message { violations.withLock { $0.append(message) } }
-    }
+    #expect(folded.allSatisfy { $0.problem == nil })
+    #expect(folded[0].elements == model && folded[2].elements == Array(sorted.snapshot))
   }
 
   @Test func `Threads read whole revisions while others edit`() {
