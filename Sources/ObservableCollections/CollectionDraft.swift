@@ -375,10 +375,11 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   package func outcome(from base: Snapshot<Element>) -> Changeset? {
     isOpen = false
     if record.isEmpty { return nil }
+    let single = record.single
     // The most frequent change of an operator always has an effect.
-    if let changeset = record.single, changeset.updatedOffset != nil { return changeset }
+    if let single, single.updatedOffset != nil { return single }
     let after = contents
-    let changeset = record.single ?? record.changeset.normalForm(from: base, to: after)
+    let changeset = single ?? record.changeset.normalForm(from: base, to: after)
     return changeset.hasNoEffect(from: base, to: after) ? nil : changeset
   }
 
