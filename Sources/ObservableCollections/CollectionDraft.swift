@@ -9,6 +9,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   // Access is not checked for exclusivity at run time: no code of the elements runs while one of these is
   // written, because replaced elements are released after the edit.
 
+  /// The contents: an array or a tree, never the list before an edit. Its last reference would release the elements of
+  /// the tree after the edit in the middle of an edit here.
   @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var record = EditRecord()
   /// The node whose state has the same contents, before the first edit of one element.
@@ -26,7 +28,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   @inlinable
   package init(_ base: Snapshot<Element>) {
-    working = base.storage
+    working = base.storage.restored
   }
 
   /// The current elements, as an array.
@@ -174,7 +176,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   public func replace(with elements: some Sequence<Element>) {
     checkOpen()
-    let new = PersistentArray(elements)
+    let new = PersistentArray(elements).restored
     write(new, over: savepoint) { Snapshot($0).changeset(to: Snapshot(new)) }
   }
 
@@ -240,6 +242,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     _ difference: (PersistentArray<Element>) -> Changeset
   ) {
     checkOpen()
+    let new = new.restored
     let changeset = difference(start.working)
     let replaced = working
     record = start.record
@@ -359,7 +362,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     if record.isEmpty { return }
     let dropped = working
     index?.invalidate()
-    (working, record) = (base.storage, EditRecord())
+    (working, record) = (base.storage.restored, EditRecord())
     withExtendedLifetime(dropped) {}
   }
 

@@ -221,9 +221,10 @@ extension CollectionProperty {
     guard let draft = openDraft else { return nil }
     openDraft = nil
     // Only the thread inside the gate commits.
-    let state = collection.current.state
+    var state = collection.current.state
     let changeset = draft.outcome(from: state.snapshot)
     draft.close()
+    if changeset == nil { state = collection.node.discardEdit(state) }
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
@@ -241,9 +242,9 @@ extension CollectionProperty {
     let draft = openDraft
     openDraft = nil
     draft?.close()
+    let state = collection.node.discardEdit(collection.current.state)
     // After edits, the next search creates another index.
-    if let draft, draft.contents.storage.isIdentical(to: collection.current.state.snapshot.storage)
-    {
+    if let draft, draft.contents.storage.isIdentical(to: state.snapshot.storage) {
       index = draft.index
     } else {
       draft?.index?.invalidate()

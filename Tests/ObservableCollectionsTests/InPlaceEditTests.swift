@@ -121,3 +121,168 @@ struct InPlaceEditTests {
     #expect(faults.withLock { $0 } == 0)
   }
 }
+
+/// Tests of what lists keep alive after edits that change their trees in place.
+struct InPlaceEditMemoryTests {
+  private final class Label: Sendable {
+    let action = Locked<(@Sendable () -> Void)?>(nil)
+
+    deinit { action.withLock { $0 }?() }
+  }
+
+  private struct Item: Identifiable, Differentiable, Sendable, Equatable {
+    let id: Int
+    var label: Label?
+
+    static func == (one: Item, other: Item) -> Bool {
+      one.id == other.id && one.label === other.label
+    }
+  }
+
+  private struct Failure: Error {}
+
+  private func makeTree() -> CollectionProperty<Item> {
+    let list = CollectionProperty((0..<1_500).map { Item(id: $0) })
+    list.move(from: 0, to: 1_000)
+    return list
+  }
+
+  /// Returns whether an element is released after a closure has used it.
+  private func isReleased(_ id: Int = 9_999, after body: (Item) -> Void) -> Bool {
+    func use() -> () -> Bool {
+      let label = Label()
+      body(Item(id: id, label: label))
+      weak let reference = label
+      return { reference == nil }
+    }
+    return use()()
+  }
+
+  @Test func `An edit that is rolled back releases its element`() {
+    let (list, other) = (makeTree(), makeTree())
+    let isInsertionReleased = isReleased { item in
+      #expect(throws: Failure.self) {
+        try list.transaction { (draft) throws(Failure) in
+          draft.insert(item, at: 5)
+          throw Failure()
+        }
+      }
+    }
+    let isUpdateReleased = isReleased(5) { item in
+      #expect(throws: Failure.self) {
+        try withTransaction {
+          list.transaction { $0[5] = item }
+          other.transaction { $0[5] = item }
+          throw Failure()
+        }
+      }
+    }
+    #expect(isInsertionReleased && isUpdateReleased)
+    #expect(list.snapshot.map(\.id) == Array(makeTree().snapshot.map(\.id)))
+  }
+
+  @Test func `Edits without effect release their elements`() {
+    let list = makeTree()
+    #expect(
+      isReleased { item in
+        list.transaction {
+          $0.insert(item, at: 5)
+          $0.remove(at: 5)
+        }
+      })
+    #expect(list.snapshot.map(\.id) == Array(makeTree().snapshot.map(\.id)))
+  }
+
+  /// Inserts an element and removes it again.
+  private struct Attempt: CollectionOperator {
+    let input: CollectionInput<Item>
+    let attempt: @Sendable () -> Item?
+
+    mutating func start(_ output: CollectionDraft<Item>) {
+      output.append(contentsOf: input.snapshot)
+      output.move(from: 0, to: 1_000)
+    }
+
+    mutating func update(_ output: CollectionDraft<Item>) {
+      guard let item = attempt() else { return output.move(from: 3, to: 900) }
+      output.insert(item, at: 5)
+      output.remove(at: 5)
+    }
+  }
+
+  @Test func `An operator without effect releases its elements`() {
+    let (list, next) = (makeTree(), Property<Item?>(nil))
+    let output = list.transformed { Attempt(input: $0) { next.value } }
+    let observation = output.observe { _ in }
+    list.move(from: 1, to: 2)
+    let ids = output.snapshot.map(\.id)
+    #expect(
+      isReleased { item in
+        next.value = item
+        list.move(from: 1, to: 2)
+        next.value = nil
+      })
+    #expect(output.snapshot.map(\.id) == ids)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `An edit that is rolled back does not keep its list alive`() {
+    final class Owner: Sendable {
+      let list: CollectionProperty<Owned>
+      init(_ list: CollectionProperty<Owned>) { self.list = list }
+    }
+    struct Owned: Identifiable, Differentiable, Sendable, Equatable {
+      let id: Int
+      var owner: Owner?
+      static func == (one: Owned, other: Owned) -> Bool { one.id == other.id }
+    }
+    func use() -> () -> Bool {
+      let list = CollectionProperty((0..<1_500).map { Owned(id: $0) })
+      list.move(from: 0, to: 1_000)
+      #expect(throws: Failure.self) {
+        try list.transaction { (draft) throws(Failure) in
+          draft.insert(Owned(id: -1, owner: Owner(list)), at: 0)
+          throw Failure()
+        }
+      }
+      weak let reference = list
+      return { reference == nil }
+    }
+    #expect(use()())
+  }
+
+  /// The elements of `before` include one that its tree alone still holds.
+  @Test func `No deinitializer runs in the middle of an edit`() {
+    let list = makeTree()
+    let before = Locked<Snapshot<Item>?>(nil)
+    let first = list.observe { event in
+      if case .change(let change) = event { before.withLock { $0 = change.before } }
+    }
+    func insert() -> () -> Label? {
+      let label = Label()
+      list.insert(Item(id: 9_999, label: label), at: 700)
+      weak let reference = label
+      return { reference }
+    }
+    let label = insert()
+    first.dispose()
+    list.remove(at: 700)
+    list.move(from: 5, to: 6)
+    let folded = FoldedList(list.collection)
+    let counts = Locked<[Int]>([])
+    list.transaction { draft in
+      draft.replace(with: before.withLock { $0 ?? Snapshot() })
+      label()?.action.withLock {
+        $0 = {
+          counts.withLock { $0.append(list.transaction { $0.count }) }
+          list.append(Item(id: 77_777))
+        }
+      }
+      before.withLock { $0.take() }.map { _ in }
+      draft.remove(at: 3)
+    }
+    #expect(counts.withLock { $0 } == [1_500])
+    #expect(list.snapshot.last?.id == 77_777 && list.count == 1_500)
+    #expect(folded.problem == nil && folded.elements == Array(list.snapshot))
+  }
+}

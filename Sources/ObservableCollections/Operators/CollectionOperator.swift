@@ -250,11 +250,14 @@ final class OperatorRun<Operator: CollectionOperator> {
       isStatusStep = isStatusStep || draft.isStatusSet
     }
     // Read after the edits, which copy a path of the tree if something else has the state.
-    let published = StateBox<Output>.read(node.published).state
+    var published = StateBox<Output>.read(node.published).state
     var changeset: Changeset?
     if hasChange {
       changeset = draft.outcome(from: published.snapshot)
-      if changeset == nil { draft.reset(to: published.snapshot) }
+      if changeset == nil {
+        published = node.discardEdit(published)
+        draft.reset(to: published.snapshot)
+      }
       draft.close()
     }
     if isStatusStep {

@@ -422,7 +422,7 @@ extension PersistentArray {
 /// The list before an edit of one element that has changed its tree in place.
 ///
 /// Reading one element costs as much as in the tree. Everything else restores the list first, which copies a path
-/// of the tree.
+/// of the tree. The list keeps the element that the edit has added.
 // Immutable, so several threads may read it.
 @usableFromInline
 package final class EarlierList<Element> {
