@@ -88,6 +88,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
+    if changeset.changeCount == 1, let move = changeset.moves.first { return followMove(move) }
     var moved: [Int: UInt32] = [:]
     for move in changeset.moves { moved[move.from] = source[move.from] }
     for offset in changeset.removals.reversed() {
@@ -121,6 +122,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         enter(row, element)
       }
     }
+  }
+
+  /// Follows the move of one row, which stays in its group.
+  @inlinable
+  mutating func followMove(_ move: Changeset.Move) {
+    let row = source.remove(at: move.from)
+    source.insert(row, at: move.to)
+    let group = groups[groupOfRow[row]]
+    let (draft, source) = (draft(of: group), source)
+    let start = sorted.offset(of: group.firstRow)
+    let from = sorted.remove(row) - start
+    let others = start..<start + draft.count - 1
+    let to = sorted.insert(row, in: others) { source.isBefore(row, $0) } - start
+    if from == 0 || to == 0 {
+      group.firstRow = sorted[start]
+      group.isDisplaced = true
+    }
+    draft.move(from: from, to: to)
   }
 
   /// Removes a row from its group.

@@ -83,7 +83,7 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
       let (block, new) = (lengths.block(at: update.to), children(after[update.to]))
       let start = block.lowerBound
       let difference = Changeset(from: output.working.elements(in: block), to: new)
-      lengths.setLength(new.count, at: update.to)
+      if new.count != block.count { lengths.setLength(new.count, at: update.to) }
       output.edit(
         difference.shifted(oldBy: start, newBy: start),
         inserted: difference.insertions.map { new[$0] },

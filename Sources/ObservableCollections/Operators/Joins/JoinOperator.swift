@@ -95,7 +95,7 @@ struct JoinOperator<
       } else {
         leftRows.setKey(of: row, to: key)
         let pairs = pairs(of: element, key, rights)
-        lengths.setLength(pairs.count, at: update.to)
+        if pairs.count != block.count { lengths.setLength(pairs.count, at: update.to) }
         let new = block.lowerBound..<block.lowerBound + pairs.count
         output.edit(
           Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs, updated: [])
