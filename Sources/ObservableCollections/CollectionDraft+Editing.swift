@@ -36,7 +36,7 @@ extension CollectionDraft {
     checkOpen()
     checkElement(at: index)
     record.append(.removal(index..<index + 1))
-    let removed = working.remove(at: index)
+    let removed = exchangeElement(at: index, with: nil)
     self.index?.remove([removed], at: index)
     return removed
   }
@@ -190,15 +190,15 @@ extension CollectionDraft {
     if let offset = changeset.insertions.first {
       let new = element(offset)
       record.append(.changeset(changeset))
-      working.insert(new, at: offset)
+      editElement(ElementEdit(insertion: offset), new)
       index?.insert([new], at: offset)
     } else if let offset = changeset.deletions.first {
       record.append(.changeset(changeset))
-      let removed = working.remove(at: offset)
+      let removed = exchangeElement(at: offset, with: nil)
       index?.remove([removed], at: offset)
     } else if let move = changeset.moves.first, move.from != move.to {
       record.append(.changeset(changeset))
-      working.move(from: move.from, to: move.to)
+      editElement(ElementEdit(removal: move.from, insertion: move.to))
       index?.move(from: move.from, to: move.to)
     } else {
       return false
@@ -209,13 +209,15 @@ extension CollectionDraft {
   /// Applies the first edit, which is one update. This is the most frequent edit of an operator.
   @inlinable
   func applyUpdate(_ changeset: Changeset, at offset: Int, _ new: Element) {
-    let start = working
-    let isUnchanged = isSame(start[offset], new)
+    var start: PersistentArray? = working
+    let isUnchanged = isSame(working[offset], new)
     // Comparing the elements may have edited this draft.
-    if !record.isEmpty { reset(to: Snapshot(start)) }
+    if let start, !record.isEmpty { reset(to: Snapshot(start)) }
     if isUnchanged { return }
     record.begin(with: changeset)
-    let replaced = working.exchangeElement(at: offset, with: new)
+    // Otherwise, the tree would be copied.
+    start = nil
+    let replaced = exchangeElement(at: offset, with: new)
     index?.update(replaced, to: new, at: offset)
     withExtendedLifetime(replaced) {}
   }
@@ -227,16 +229,17 @@ extension CollectionDraft {
     let (deletion, insertion) = (changeset.deletions[0], changeset.insertions[0])
     let new = element(insertion)
     guard record.isEmpty else { return apply(changeset, inserted: [new], updated: []) }
-    let start = working
-    let removed = start[deletion]
-    let isKept = sameIdentity(removed.differenceIdentifier, new.differenceIdentifier)
+    var start: Snapshot? = contents
+    let isKept = sameIdentity(
+      working[deletion].differenceIdentifier, new.differenceIdentifier)
     // Comparing the elements may have edited this draft.
-    reset(to: Snapshot(start))
+    if let start { reset(to: start) }
     if isKept { return apply(changeset, inserted: [new], updated: []) }
     record.append(.changeset(changeset))
-    _ = working.remove(at: deletion)
-    working.insert(new, at: insertion)
-    index?.follow(changeset, from: Snapshot(start), to: contents)
+    // Otherwise, the tree would be copied.
+    if index == nil { start = nil }
+    editElement(ElementEdit(removal: deletion, insertion: insertion), new)
+    if let start { index?.follow(changeset, from: start, to: contents) }
   }
 
   /// Moves one element, and replaces it, as one edit. Only drafts of operators, which have no index, are edited
@@ -264,8 +267,7 @@ extension CollectionDraft {
           Changeset(
             moves: [.init(from: source, to: destination)],
             updates: [.init(from: source, to: destination)])))
-      _ = working.remove(at: source)
-      working.insert(new, at: destination)
+      editElement(ElementEdit(removal: source, insertion: destination), new)
       withExtendedLifetime(replaced) {}
     }
   }

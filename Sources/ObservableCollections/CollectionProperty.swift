@@ -171,6 +171,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     _ body: (CollectionDraft<Element>) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let draft = CollectionDraft(collection.current.state.snapshot)
+    draft.node = .passUnretained(collection.node)
     (draft.index, index) = (index, nil)
     openDraft = draft
     if let transaction = context.transaction {
@@ -178,8 +179,7 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
       transaction.add(self)
       return try run(body, on: draft, canFail ? draft.savepoint : nil)
     }
-    context.transactionDepth += 1
-    context.openTransactions.append(self)
+    context.beginTransaction(of: self)
     // Releasing the draft may run code that edits this collection, so this happens after the gate
     // is left.
     defer { withExtendedLifetime(draft) {} }
@@ -187,13 +187,11 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     do {
       result = try body(draft)
     } catch {
-      context.openTransactions.removeLast()
-      context.transactionDepth -= 1
+      context.endTransaction()
       rollBack()
       throw error
     }
-    context.openTransactions.removeLast()
-    context.transactionDepth -= 1
+    context.endTransaction()
     let update = prepare()
     let released = update.map { collection.node.commit($0, tickets: []) }
     gate.leave(as: thread)
@@ -223,9 +221,10 @@ extension CollectionProperty {
     guard let draft = openDraft else { return nil }
     openDraft = nil
     // Only the thread inside the gate commits.
-    let state = collection.current.state
+    var state = collection.current.state
     let changeset = draft.outcome(from: state.snapshot)
     draft.close()
+    if changeset == nil { state = collection.node.discardEdit(state) }
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
@@ -243,9 +242,9 @@ extension CollectionProperty {
     let draft = openDraft
     openDraft = nil
     draft?.close()
+    let state = collection.node.discardEdit(collection.current.state)
     // After edits, the next search creates another index.
-    if let draft, draft.contents.storage.isIdentical(to: collection.current.state.snapshot.storage)
-    {
+    if let draft, draft.contents.storage.isIdentical(to: state.snapshot.storage) {
       index = draft.index
     } else {
       draft?.index?.invalidate()

@@ -37,6 +37,7 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
   }
 
   /// Returns this state with other contents.
+  @inlinable
   func with(_ snapshot: Snapshot<Element>, revision: Int) -> CollectionState {
     CollectionState(snapshot, revision: revision, condition)
   }
@@ -56,8 +57,10 @@ final class SourceCondition: Sendable {
 
 /// A state as an object, without the state before it.
 @usableFromInline
-package final class StateBox<Element: Differentiable & Sendable>: Sendable {
-  @usableFromInline package let state: CollectionState<Element>
+package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sendable {
+  // Sendable: `state` is written only by the owner of the only reference to the box, and equals itself afterwards.
+
+  @exclusivity(unchecked) @usableFromInline package private(set) var state: CollectionState<Element>
 
   @inlinable
   package init(_ state: CollectionState<Element>) {
@@ -70,6 +73,61 @@ package final class StateBox<Element: Differentiable & Sendable>: Sendable {
   package static func read(_ state: Event?) -> StateBox<Element> {
     guard let state else { preconditionFailure("the node of a collection has no state") }
     return unsafeDowncast(state, to: StateBox<Element>.self)
+  }
+
+  /// Edits contents and the state that has the same contents, if nothing else has the state or its tree.
+  ///
+  /// Nothing is copied: the tree is edited in place, and the state holds what it was before.
+  ///
+  /// - Parameters:
+  ///   - state: The state.
+  ///   - working: The contents, a long tree.
+  ///   - edit: The edit of one element.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
+  @inlinable
+  static func edit(
+    _ state: inout Event?, _ working: inout PersistentArray<Element>, _ edit: ElementEdit,
+    _ new: Element?
+  ) -> Element? {
+    var box = state.take().map { unsafeDowncast($0, to: StateBox<Element>.self) }
+    defer { state = box }
+    guard isKnownUniquelyReferenced(&box), let box else { return nil }
+    return box.edit(&working, edit, new)
+  }
+
+  @inlinable
+  func edit(
+    _ working: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
+  ) -> Element? {
+    guard state.snapshot.storage.isIdentical(to: working) else { return nil }
+    // This may leave one reference to the tree.
+    state = state.with(Snapshot(), revision: state.revision)
+    guard working.isOnlyTree(), let element = working.edit(edit, new) ?? new else {
+      state = state.with(Snapshot(working), revision: state.revision)
+      return nil
+    }
+    let before = PersistentArray(before: edit, of: element, in: working)
+    state = state.with(Snapshot(before), revision: state.revision)
+    return element
+  }
+}
+
+extension Node {
+  /// Restores the tree of the newest state after an edit in place that is not committed. Otherwise, the state would keep
+  /// the element that the edit has added.
+  ///
+  /// - Parameter state: The newest state. The caller is the only one that may replace it.
+  /// - Returns: The state with its tree.
+  @usableFromInline
+  func discardEdit<Element>(_ state: CollectionState<Element>) -> CollectionState<Element> {
+    guard case .earlier = state.snapshot.storage, let current else { return state }
+    let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
+    let box = StateBox(restored)
+    changeState { if $0 === current { $0 = box } }
+    // Released after the lock.
+    withExtendedLifetime(current) {}
+    return restored
   }
 }
 

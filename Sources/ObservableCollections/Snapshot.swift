@@ -40,8 +40,9 @@ public struct Snapshot<Element: Differentiable & Sendable>: Sendable {
   /// - Complexity: O(n).
   @inlinable
   public func firstIndex(identifiedBy identifier: Element.DifferenceIdentifier) -> Int? {
+    let storage = storage.restored
     var start = 0
-    while start < count {
+    while start < storage.count {
       let (index, end) = storage.withChunk(at: start) { chunk, _ in
         (chunk.firstIndex { $0.differenceIdentifier == identifier }, start + chunk.count)
       }
@@ -114,7 +115,7 @@ extension Snapshot: RandomAccessCollection {
 
     @inlinable
     init(_ storage: PersistentArray<Element>) {
-      self.storage = storage
+      self.storage = storage.restored
       array = storage.array ?? []
       length = array.count
       end = array.count

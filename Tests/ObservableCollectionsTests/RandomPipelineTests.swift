@@ -17,6 +17,15 @@ import Testing
     }
   }
 
+  /// If nobody keeps a list, its tree is edited in place.
+  @Test func `random pipelines whose lists nobody keeps equal what arrays give`() throws {
+    let first = TestRun.seed ?? 0
+    for seed in first..<first + (TestRun.isLong ? 20_000 : 60) {
+      var run = PipelineRun(seed: seed, size: 200 + Int(seed) * 37 % 500, editsPerStep: 1)
+      try run.performUnkept(40)
+    }
+  }
+
   @Test func `random pipelines over results that come later settle at what arrays give`()
     async throws
   {
@@ -37,14 +46,16 @@ private struct PipelineRun {
   /// Lists that follow the roots later, or `nil` if the pipeline begins with the roots.
   var laterInputs: [LiveCollection<TestElement>]?
 
-  init(seed: UInt64) {
+  init(seed: UInt64, size: Int? = nil, editsPerStep: Int? = nil) {
     self.seed = seed
     random = SeededGenerator(seed: seed &+ 5_000_000)
     let sizes = [3, 12, 40, 300]
     editors = (0..<2).map { _ in UInt64(0) }.indices.map { index in
       RandomEditor(
-        seed: seed &* 2 &+ UInt64(index), size: sizes[Int(seed / 3 + UInt64(index)) % sizes.count],
-        editsPerStep: seed.isMultiple(of: 7) ? 40 : 4, allowsDuplicates: seed.isMultiple(of: 2))
+        seed: seed &* 2 &+ UInt64(index),
+        size: size ?? sizes[Int(seed / 3 + UInt64(index)) % sizes.count],
+        editsPerStep: editsPerStep ?? (seed.isMultiple(of: 7) ? 40 : 4),
+        allowsDuplicates: seed.isMultiple(of: 2))
     }
     var made: [CollectionProperty<TestElement>] = []
     for index in editors.indices { made.append(CollectionProperty(editors[index].makeElements())) }
@@ -87,6 +98,30 @@ private struct PipelineRun {
     }
     for job in jobs.exchange([]) { job() }
     for recorder in [recorder, late, merged] { try recorder?.check(against: pipeline.source) }
+  }
+
+  /// Edits one root at a time. The observers keep no lists.
+  mutating func performUnkept(_ steps: Int) throws {
+    // Removing all elements would leave short lists.
+    for index in editors.indices {
+      editors[index].kinds = RandomEdit.allCases.filter { $0 != .removeAll && $0 != .replace }
+      while roots[index].count < editors[index].size / 2 {
+        roots[index].append(editors[index].makeElement())
+      }
+    }
+    let pipeline = makePipeline(depth: 1 + random.below(4))
+    let folded = roots.map { FoldedList($0) } + [FoldedList(pipeline.source.collection)]
+    for step in 0..<steps {
+      let index = random.below(roots.count)
+      try editors[index].step(roots[index])
+      if random.oneIn(6) { parameters[random.below(2)].value = random.below(5) }
+      let contents = world.roots + [pipeline.contents(world)]
+      for (list, expected) in zip(folded, contents) {
+        try #require(
+          list.problem == nil && list.elements == expected,
+          "seed \(seed), step \(step): \(pipeline.text): \(list.problem ?? "")")
+      }
+    }
   }
 
   /// Edits the roots of a pipeline that begins with asynchronous transforms, and waits for its last contents.

@@ -229,37 +229,44 @@ final class OperatorRun<Operator: CollectionOperator> {
   /// Computes the first state, or the update of the current pass.
   @inlinable
   func compute(_ node: Node) -> (any Update)? {
-    guard let state = node.published else { return start() }
-    let published = StateBox<Output>.read(state)
+    if node.published == nil { return start() }
     var (hasChange, isStatusStep) = (false, false)
     for index in 0..<inputs.count {
       hasChange = hasChange || inputs[index].hasChange
       isStatusStep = isStatusStep || inputs[index].isStatusStep
     }
-    var changeset: Changeset?
     if hasChange {
       if isKnownUniquelyReferenced(&draft) {
         draft.reopen()
       } else {
         // The operator has kept it.
         let status = draft.newStatus
-        draft = CollectionDraft(published.state.snapshot)
+        draft = CollectionDraft(StateBox<Output>.read(node.published).state.snapshot)
         draft.newStatus = status
       }
+      draft.node = .passUnretained(node)
       draft.isStatusSet = false
       wrapped.update(draft)
       isStatusStep = isStatusStep || draft.isStatusSet
-      changeset = draft.outcome(from: published.state.snapshot)
-      if changeset == nil { draft.reset(to: published.state.snapshot) }
+    }
+    // Read after the edits, which copy a path of the tree if something else has the state.
+    var published = StateBox<Output>.read(node.published).state
+    var changeset: Changeset?
+    if hasChange {
+      changeset = draft.outcome(from: published.snapshot)
+      if changeset == nil {
+        published = node.discardEdit(published)
+        draft.reset(to: published.snapshot)
+      }
       draft.close()
     }
     if isStatusStep {
       let (status, hasLoaded) = status
-      return published.state.advanced(
+      return published.advanced(
         to: changeset.map { (draft.contents, $0) }, status: status, hasLoaded: hasLoaded)
     }
     guard let changeset else { return nil }
-    return published.state.changed(to: draft.contents, by: changeset)
+    return published.changed(to: draft.contents, by: changeset)
   }
 
   @inlinable

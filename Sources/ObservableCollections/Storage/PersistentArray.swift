@@ -7,11 +7,27 @@ package enum PersistentArray<Element> {
   case flat([Element])
   /// The root of a tree. It has at least two children.
   case tree(TreeNode)
+  /// A list whose tree has been edited in place since.
+  case earlier(EarlierList<Element>)
 
   /// Creates a list that shares an array.
   @inlinable
   package init(_ elements: [Element]) {
     self = .flat(elements)
+  }
+
+  /// Creates the list before an edit of one element in a tree, which was edited in place.
+  ///
+  /// - Parameters:
+  ///   - edit: The edit.
+  ///   - element: The removed element, or the inserted one if there is none.
+  ///   - list: The list after the edit.
+  @inlinable
+  init(before edit: ElementEdit, of element: Element, in list: PersistentArray) {
+    guard case .tree(let root) = list else {
+      preconditionFailure("an edit in place has made a tree an array")
+    }
+    self = .earlier(EarlierList(root, edit, element))
   }
 
   /// The number of elements.
@@ -20,6 +36,7 @@ package enum PersistentArray<Element> {
     switch self {
     case .flat(let elements): elements.count
     case .tree(let root): root.count
+    case .earlier(let list): list.count
     }
   }
 
@@ -35,7 +52,18 @@ package enum PersistentArray<Element> {
       checkOffset(offset)
       var offset = offset
       return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
+    case .earlier(let list):
+      checkOffset(offset)
+      return list.element(at: offset)
     }
+  }
+
+  /// This list as an array or a tree.
+  ///
+  /// - Complexity: O(log *n*) if its tree has been edited in place since, otherwise O(1).
+  @inlinable
+  package var restored: PersistentArray {
+    if case .earlier(let list) = self { list.restored(.standard(for: Element.self)) } else { self }
   }
 
   /// All elements, if they are one array, or `nil`.
@@ -63,6 +91,8 @@ package enum PersistentArray<Element> {
       result.reserveCapacity(range.count)
       root.forEachLeaf(in: range) { result.append(contentsOf: $0) }
       return result
+    case .earlier:
+      return restored.elements(in: range)
     }
   }
 
@@ -86,6 +116,8 @@ package enum PersistentArray<Element> {
       return withExtendedLifetime(root) {
         body(leaf._withUnsafeGuaranteedRef { $0.buffer(Element.self) }, position)
       }
+    case .earlier:
+      return restored.withChunk(at: offset, body)
     }
   }
 
@@ -113,6 +145,7 @@ package enum PersistentArray<Element> {
     switch (self, other) {
     case (.flat(let mine), .flat(let theirs)): hasSameStorage(mine, theirs)
     case (.tree(let mine), .tree(let theirs)): mine === theirs
+    case (.earlier(let mine), .earlier(let theirs)): mine === theirs
     default: false
     }
   }
@@ -202,6 +235,28 @@ extension PersistentArray {
     }
   }
 
+  /// Removes an element, inserts one, or both.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  ///   - limits: The sizes of nodes.
+  /// - Returns: The removed element.
+  /// - Complexity: O(log *n*). The first edit of a list that is one long array takes O(*n*).
+  @inlinable
+  mutating func edit(
+    _ edit: ElementEdit, _ new: Element?, limits: NodeLimits = .standard(for: Element.self)
+  ) -> Element? {
+    if let offset = edit.removal, offset == edit.insertion, let new {
+      return exchangeElement(at: offset, with: new, limits: limits)
+    }
+    let removed = edit.removal.map { remove(at: $0, limits: limits) }
+    if let offset = edit.insertion, let new = new ?? removed {
+      insert(new, at: offset, limits: limits)
+    }
+    return removed
+  }
+
   /// Replaces the elements in a range.
   ///
   /// - Parameters:
@@ -266,6 +321,21 @@ extension PersistentArray {
     return result
   }
 
+  /// A Boolean value that indicates whether the list is a tree, and stays one without one of its elements.
+  @inlinable var isLongTree: Bool {
+    guard case .tree(let root) = self else { return false }
+    return root.count > NodeLimits.standard(for: Element.self).flat
+  }
+
+  /// Returns whether this list is a tree that no other list has.
+  @inlinable
+  mutating func isOnlyTree() -> Bool {
+    guard case .tree(var root) = self else { return false }
+    self = .flat([])
+    defer { self = .tree(root) }
+    return isKnownUniquelyReferenced(&root)
+  }
+
   /// Takes the root out of the list to edit it.
   @inlinable
   mutating func takeRoot(_ limits: NodeLimits) -> TreeNode {
@@ -276,6 +346,9 @@ extension PersistentArray {
     case .tree(let root):
       self = .flat([])
       return root
+    case .earlier(let list):
+      self = list.restored(limits)
+      return takeRoot(limits)
     }
   }
 
@@ -313,6 +386,7 @@ extension PersistentArray {
     if case .flat(let elements) = self {
       return elements.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
     }
+    if case .earlier = self { return restored.withContiguousElements(in: range, body) }
     var position = range.lowerBound
     if case .tree(let root) = self {
       let leaf = root.leaf(at: &position)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
@@ -342,5 +416,67 @@ extension PersistentArray {
     return withExtendedLifetime(root) {
       body(UnsafeBufferPointer(memory.bindMemory(to: Element.self)))
     }
+  }
+}
+
+/// The list before an edit of one element that has changed its tree in place.
+///
+/// Reading one element costs as much as in the tree. Everything else restores the list first, which copies a path
+/// of the tree. The list keeps the element that the edit has added.
+// Immutable, so several threads may read it.
+@usableFromInline
+package final class EarlierList<Element> {
+  /// The root of the tree after the edit. It is not edited in place as long as this list exists.
+  @usableFromInline let root: TreeNode
+  @usableFromInline let edit: ElementEdit
+  /// The removed or replaced element, or the inserted one if there is none.
+  // Not optional: the type of an optional element would be looked up whenever a list is released.
+  @usableFromInline let element: Element
+
+  @inlinable
+  init(_ root: TreeNode, _ edit: ElementEdit, _ element: Element) {
+    (self.root, self.edit, self.element) = (root, edit, element)
+  }
+
+  /// The number of elements.
+  @inlinable var count: Int {
+    root.count + (edit.removal == nil ? 0 : 1) - (edit.insertion == nil ? 0 : 1)
+  }
+
+  /// Returns the element at an offset, which is not checked.
+  @inlinable
+  func element(at offset: Int) -> Element {
+    var offset = offset
+    if let removal = edit.removal, offset >= removal {
+      if offset == removal { return element }
+      offset -= 1
+    }
+    if let insertion = edit.insertion, offset >= insertion { offset += 1 }
+    return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
+  }
+
+  /// Returns this list as an array or a tree.
+  ///
+  /// - Complexity: O(log *n*).
+  @inlinable
+  func restored(_ limits: NodeLimits) -> PersistentArray<Element> {
+    var list = PersistentArray<Element>.tree(root)
+    let inverse = ElementEdit(removal: edit.insertion, insertion: edit.removal)
+    _ = list.edit(inverse, edit.removal == nil ? nil : element, limits: limits)
+    return list
+  }
+}
+
+/// The offsets of an edit of one element: a removal, then an insertion, or both.
+@usableFromInline
+struct ElementEdit {
+  /// The offset of the removed or replaced element.
+  @usableFromInline let removal: Int?
+  /// The offset of the inserted element, or of the one that replaces another.
+  @usableFromInline let insertion: Int?
+
+  @inlinable
+  init(removal: Int? = nil, insertion: Int? = nil) {
+    (self.removal, self.insertion) = (removal, insertion)
   }
 }

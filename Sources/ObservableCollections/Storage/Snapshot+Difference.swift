@@ -14,12 +14,13 @@ extension Snapshot {
   package func changeset(to new: Snapshot) -> Changeset {
     if storage.isIdentical(to: new.storage) { return .empty }
     if let old = storage.array, let new = new.storage.array { return Changeset(from: old, to: new) }
-    return changeset(to: new, in: storage.gaps(to: new.storage))
+    let (old, new) = (Snapshot(storage.restored), Snapshot(new.storage.restored))
+    return old.changeset(to: new, in: old.storage.gaps(to: new.storage))
   }
 
   /// Returns the difference between these contents and new contents that differ only inside some gaps.
   package func changeset(to new: Snapshot, in gaps: [Gap]) -> Changeset {
-    let (old, new) = (storage, new.storage)
+    let (old, new) = (storage.restored, new.storage.restored)
     let parts = gaps.compactMap { gap in
       let gap = old.trimmed(gap, new)
       return gap.isEmpty ? nil : (gap, old.difference(to: new, in: gap))
@@ -36,7 +37,8 @@ extension Snapshot {
   public func hasSameContents(as other: Snapshot<Element>) -> Bool {
     guard count == other.count else { return false }
     if storage.isIdentical(to: other.storage) { return true }
-    if case .tree(let one) = storage, case .tree(let two) = other.storage {
+    let (storage, otherStorage) = (storage.restored, other.storage.restored)
+    if case .tree(let one) = storage, case .tree(let two) = otherStorage {
       return withExtendedLifetime((one, two)) {
         var pairs = ParallelLeaves(one, two)
         while let pair = pairs.next() {
@@ -52,7 +54,7 @@ extension Snapshot {
     var start = 0
     while start < count {
       let length = storage.withChunk(at: start) { mine, oneStart in
-        other.storage.withChunk(at: start) { theirs, otherStart in
+        otherStorage.withChunk(at: start) { theirs, otherStart in
           let length = Swift.min(mine.count - oneStart, theirs.count - otherStart)
           return areSame(mine, oneStart, theirs, otherStart, count: length) ? length : nil
         }

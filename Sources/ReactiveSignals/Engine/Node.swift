@@ -250,6 +250,26 @@ package final class Node: @unchecked Sendable {
   /// The published state, if no commit is pending that may replace it.
   package var settled: Event? { domain.lock.withLock { $0.isSettled ? published : nil } }
 
+  /// Calls a closure that may edit the published state in place, unless other threads may be reading it.
+  ///
+  /// For a derived node, the delivering thread calls this.
+  ///
+  /// - Parameter body: A closure that is called under the lock. If it has the only reference to the state, nobody can
+  ///   read the state.
+  @usableFromInline
+  package func changeState(_ body: (inout Event?) -> Void) {
+    // The sanitizer does not see the counts of references that order the reads before the edit.
+    if isThreadSanitized { return }
+    domain.lock.withLock { state in
+      if height > 0 { return body(&publishedState) }
+      // A delivering thread reads the states of roots without the lock.
+      guard state.deliveringThread == nil, committed === publishedState else { return }
+      committed = nil
+      body(&publishedState)
+      committed = publishedState
+    }
+  }
+
   /// Sets the first state of a root that cannot be observed yet.
   package func setFirst(_ first: Event) {
     let replaced = domain.lock.withLock { _ in

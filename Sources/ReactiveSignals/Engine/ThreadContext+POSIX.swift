@@ -12,20 +12,37 @@
 /// run beside an open transaction and not inside it.
 @usableFromInline
 package final class ThreadContext {
+  // Access is not checked for exclusivity at run time: only its thread uses it, and no code that reads a property
+  // runs while it is written.
+
   /// The number of deliveries that this thread is inside of.
-  package var deliveryDepth = 0
+  @exclusivity(unchecked) package var deliveryDepth = 0
 
   /// The number of transaction bodies that this thread is inside of.
-  @usableFromInline package var transactionDepth = 0
+  @exclusivity(unchecked) package var transactionDepth = 0
 
   /// The collections that have a transaction of their own open on this thread, the innermost last.
-  @usableFromInline package var openTransactions: [any TransactionParticipant] = []
+  @exclusivity(unchecked) private(set) var openTransactions: [any TransactionParticipant] = []
 
   /// The innermost `withTransaction` on this thread, unless it was set aside for a delivery.
-  @usableFromInline package var transaction: Transaction?
+  @exclusivity(unchecked) @usableFromInline package var transaction: Transaction?
 
   /// The transactions inside of which this thread delivers.
-  private(set) var transactionsSetAside: [Transaction] = []
+  @exclusivity(unchecked) private(set) var transactionsSetAside: [Transaction] = []
+
+  /// Records that a collection has a transaction of its own open on this thread.
+  @usableFromInline
+  package func beginTransaction(of participant: any TransactionParticipant) {
+    transactionDepth += 1
+    openTransactions.append(participant)
+  }
+
+  /// Records that the innermost transaction of a collection has ended.
+  @usableFromInline
+  package func endTransaction() {
+    openTransactions.removeLast()
+    transactionDepth -= 1
+  }
 
   /// Records that this thread calls observers or operators from here on.
   ///
@@ -50,7 +67,7 @@ package final class ThreadContext {
 
   /// The mailbox whose next turn this thread passes to its scheduler. A turn that the scheduler runs
   /// immediately removes it.
-  package var rescheduling: AnyObject?
+  @exclusivity(unchecked) package var rescheduling: AnyObject?
 
   /// The calling thread's context.
   @usableFromInline package static var current: ThreadContext {

@@ -88,6 +88,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
+    if changeset.changeCount == 1, let move = changeset.moves.first { return followMove(move) }
     var moved: [Int: UInt32] = [:]
     for move in changeset.moves { moved[move.from] = source[move.from] }
     for offset in changeset.removals.reversed() {
@@ -121,6 +122,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         enter(row, element)
       }
     }
+  }
+
+  /// Follows the move of one row, which stays in its group.
+  @inlinable
+  mutating func followMove(_ move: Changeset.Move) {
+    let row = source.remove(at: move.from)
+    source.insert(row, at: move.to)
+    let group = groups[groupOfRow[row]]
+    let (draft, source) = (draft(of: group), source)
+    let start = sorted.offset(of: group.firstRow)
+    let from = sorted.remove(row) - start
+    let others = start..<start + draft.count - 1
+    let to = sorted.insert(row, in: others) { source.isBefore(row, $0) } - start
+    if from == 0 || to == 0 {
+      group.firstRow = sorted[start]
+      group.isDisplaced = true
+    }
+    draft.move(from: from, to: to)
   }
 
   /// Removes a row from its group.
@@ -181,7 +200,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func draft(of group: Group) -> CollectionDraft<Element> {
     if let draft = group.draft { return draft }
-    let draft = CollectionDraft(group.section.elements)
+    let draft = CollectionDraft(group.newest.elements)
     group.draft = draft
     touched.append(group)
     return draft
@@ -196,6 +215,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     touched = []
     /// The groups that need another place.
     var displaced: [Group] = []
+    /// The groups that have changed, and stay at their places.
+    var changed: [Group] = []
     for group in edited {
       let isEmpty = group.draft?.count == 0
       let isNew = !sections.contains(group.number)
@@ -207,11 +228,27 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         if !isNew { removeSection(of: group, output) }
         displaced.append(group)
       } else if isChanged {
-        output[sections.offset(of: group.number)] = group.section
+        changed.append(group)
       }
       group.isDisplaced = false
     }
-    for group in displaced { output.insert(group.section, at: place(group)) }
+    update(changed, output)
+    for group in displaced { output.insert(group.newest, at: place(group)) }
+  }
+
+  /// Updates the sections of groups.
+  @inlinable
+  func update(_ changed: [Group], _ output: CollectionDraft<Output>) {
+    if let group = changed.first, changed.count == 1 {
+      output[sections.offset(of: group.number)] = group.newest
+    } else if changed.count > 1 {
+      // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
+      let sorted = changed.map { (offset: sections.offset(of: $0.number), section: $0.newest) }
+        .sorted { $0.offset < $1.offset }
+      let updates = sorted.map { Changeset.Update(from: $0.offset, to: $0.offset) }
+      output.apply(
+        Changeset(updates: updates), inserted: [], updated: sorted.map(\.section))
+    }
   }
 
   /// Ends the draft of a group, and returns whether its elements have changed.
@@ -219,9 +256,9 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   func endDraft(of group: Group) -> Bool {
     guard let draft = group.draft else { return false }
     group.draft = nil
-    let section = group.section
+    let section = group.newest
     guard let changeset = draft.outcome(from: section.elements) else { return false }
-    group.section = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
+    group.newest = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
     directory.parts.changed.append(group.followers)
     return true
   }
@@ -346,13 +383,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       groups.sort { order.precedes($0.key, $1.key) }
     }
     sections = RowTree(groups.map(\.number))
-    output.replace(with: groups.map(\.section))
+    output.replace(with: groups.map(\.newest))
   }
 
   /// Replaces the elements of a group by others.
   @inlinable
   func replaceElements(of group: Group, _ elements: [Element]) {
-    let draft = CollectionDraft(group.section.elements)
+    let draft = CollectionDraft(group.newest.elements)
     draft.replace(with: elements)
     group.draft = draft
     _ = endDraft(of: group)

@@ -9,8 +9,8 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `published` and `use` are locked. The operator owns `number`, `firstRow`, `draft` and `isDisplaced`. The
-  // rest never changes.
+  // Sendable: `published` and `use` are locked. The operator owns `newest`, `number`, `firstRow`, `draft` and
+  // `isDisplaced`. The rest never changes.
 
   @usableFromInline let key: Key
   /// The hash value of the key.
@@ -34,20 +34,23 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     self.key = key
     self.hash = hash
     followers = ChildList(parts)
-    published = Locked(ListSection(SectionVersion(ofGroupWith: key)))
+    newest = ListSection(SectionVersion(ofGroupWith: key))
+    published = Locked(newest)
   }
 
-  /// The newest elements, which are published already or by the current pass. Only the operator sets them.
-  @usableFromInline var section: ListSection<Key, Element> {
-    get { published.withLock { $0 } }
-    set {
+  /// The newest elements, which are published already or by the current pass. Only the operator uses them.
+  @exclusivity(unchecked) @usableFromInline var newest: ListSection<Key, Element> {
+    didSet {
       let replaced = published.withLock { section in
-        defer { section = newValue }
+        defer { section = newest }
         return section
       }
       withExtendedLifetime(replaced) {}
     }
   }
+
+  /// The newest elements, for other threads.
+  var section: ListSection<Key, Element> { published.withLock { $0 } }
 
   /// Returns the collection of this group, and creates it if nobody holds one.
   ///

@@ -68,8 +68,8 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
     if changeset.changeCount == 1, let move = changeset.moves.first {
       return output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
     }
-    let old = output.snapshot
-    let moved = changeset.moves.map { Array(old[lengths.block(at: $0.from)]) }
+    // No snapshot: the output would be copied.
+    let moved = changeset.moves.map { output.working.elements(in: lengths.block(at: $0.from)) }
     for offset in changeset.removals.reversed() {
       output.removeSubrange(lengths.block(at: offset))
       lengths.remove(at: offset)
@@ -82,8 +82,8 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
     for update in changeset.updates {
       let (block, new) = (lengths.block(at: update.to), children(after[update.to]))
       let start = block.lowerBound
-      let difference = Changeset(from: Array(output.snapshot[block]), to: new)
-      lengths.setLength(new.count, at: update.to)
+      let difference = Changeset(from: output.working.elements(in: block), to: new)
+      if new.count != block.count { lengths.setLength(new.count, at: update.to) }
       output.edit(
         difference.shifted(oldBy: start, newBy: start),
         inserted: difference.insertions.map { new[$0] },

@@ -88,14 +88,14 @@ struct JoinOperator<
       let (element, row) = (after[update.to], leftRows.order[update.to])
       let block = lengths.block(at: update.to)
       if leftRows.keys[row] == key {
-        let old = output.snapshot
+        // No snapshot: the output would be copied.
+        let pairs = block.map { Pair(left: element, right: output.working[$0].right) }
         output.edit(
-          Changeset(updates: block.map { .init(from: $0, to: $0) }), inserted: [],
-          updated: block.map { Pair(left: element, right: old[$0].right) })
+          Changeset(updates: block.map { .init(from: $0, to: $0) }), inserted: [], updated: pairs)
       } else {
         leftRows.setKey(of: row, to: key)
         let pairs = pairs(of: element, key, rights)
-        lengths.setLength(pairs.count, at: update.to)
+        if pairs.count != block.count { lengths.setLength(pairs.count, at: update.to) }
         let new = block.lowerBound..<block.lowerBound + pairs.count
         output.edit(
           Changeset(deletions: Array(block), insertions: Array(new)), inserted: pairs, updated: [])

@@ -12,6 +12,9 @@ struct Options {
   /// The number of edits of each kind in a round.
   var edits = 200
   var hasLongTitles = false
+  /// The speed of this machine, relative to the machine of the targets, or `nil` to take it from the list without
+  /// operators.
+  var scale: Double?
   /// The path of the library to compare with.
   var jar: String?
 
@@ -25,6 +28,7 @@ struct Options {
       case "--rounds": rounds = number()
       case "--edits": edits = number()
       case "--long-titles": hasLongTitles = true
+      case "--scale": scale = rest.popFirst().flatMap { Double($0) }
       case "--glazed-lists": jar = rest.popFirst()
       case "transaction": hasBatches = true
       default:

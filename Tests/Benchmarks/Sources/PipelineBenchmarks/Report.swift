@@ -109,9 +109,9 @@ struct Report {
     return table(lines)
   }
 
-  /// The speed of this machine: the time of an update without operators, relative to the machine of the targets.
+  /// The speed of this machine, relative to the machine of the targets.
   private var scale: Double? {
-    results.last?.pipelines[0].edits[.update].map { $0.time / Target.plain }
+    options.scale ?? results.last?.pipelines[0].edits[.update].map { $0.time / Target.plain }
   }
 
   private static func verdict(_ measured: Double, _ target: Double) -> String {

@@ -5,11 +5,12 @@ import Foundation
 //
 //     swift run -c release --package-path Tests/Benchmarks PipelineBenchmarks
 //       [SIZE…] [PIPELINE…] [update] [change] [insert] [delete] [move] [transaction]
-//       [--rounds N] [--edits N] [--long-titles] [--glazed-lists JAR]
+//       [--rounds N] [--edits N] [--scale N] [--long-titles] [--glazed-lists JAR]
 //
 // A size is a number of rows, such as 1k or 1M. If the Debian packages libglazedlists-java and default-jdk-headless
 // are installed, Glazed Lists is measured in the same run. The environment variable GLAZED_LISTS or the option sets the
-// path of its jar.
+// path of its jar. The scale is that of the targets. Without it, the targets are those of a machine on which the list
+// without operators is as fast as it is here.
 
 allocator_keep_freed_memory()
 let options = Options(Array(CommandLine.arguments.dropFirst()))
