@@ -15,6 +15,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var record = EditRecord()
   /// The node whose state has the same contents, before the first edit of one element.
   @exclusivity(unchecked) @usableFromInline var node: Unmanaged<Node>?
+  /// The state that was replaced when the edits were discarded. Releasing it may run code of the elements.
+  @exclusivity(unchecked) @usableFromInline var discarded: Event?
   @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
@@ -364,6 +366,25 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     index?.invalidate()
     (working, record) = (base.storage.restored, EditRecord())
     withExtendedLifetime(dropped) {}
+  }
+
+  /// Restores the tree of a node's newest state after an edit in place that is not committed. Otherwise, the state would
+  /// keep the element that the edit has added.
+  ///
+  /// - Parameters:
+  ///   - state: The newest state. The caller is the only one that may replace it.
+  ///   - node: The node.
+  /// - Returns: The state with its tree. The draft keeps the replaced one.
+  @usableFromInline
+  func discardEdit(
+    in state: CollectionState<Element>, of node: Node
+  ) -> CollectionState<Element> {
+    guard case .earlier = state.snapshot.storage, let current = node.current else { return state }
+    discarded = current
+    let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
+    let box = StateBox(restored)
+    node.changeState { if $0 === current { $0 = box } }
+    return restored
   }
 
   /// The current elements, also after `close()`.

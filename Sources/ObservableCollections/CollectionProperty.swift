@@ -224,7 +224,7 @@ extension CollectionProperty {
     var state = collection.current.state
     let changeset = draft.outcome(from: state.snapshot)
     draft.close()
-    if changeset == nil { state = collection.node.discardEdit(state) }
+    if changeset == nil { state = draft.discardEdit(in: state, of: collection.node) }
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
@@ -241,13 +241,15 @@ extension CollectionProperty {
   func rollBack() -> CollectionDraft<Element>? {
     let draft = openDraft
     openDraft = nil
-    draft?.close()
-    let state = collection.node.discardEdit(collection.current.state)
-    // After edits, the next search creates another index.
-    if let draft, draft.contents.storage.isIdentical(to: state.snapshot.storage) {
-      index = draft.index
-    } else {
-      draft?.index?.invalidate()
+    if let draft {
+      draft.close()
+      let state = draft.discardEdit(in: collection.current.state, of: collection.node)
+      // After edits, the next search creates another index.
+      if draft.contents.storage.isIdentical(to: state.snapshot.storage) {
+        index = draft.index
+      } else {
+        draft.index?.invalidate()
+      }
     }
     gate.leave(as: .current)
     return draft

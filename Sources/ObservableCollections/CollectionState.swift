@@ -113,24 +113,6 @@ package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sen
   }
 }
 
-extension Node {
-  /// Restores the tree of the newest state after an edit in place that is not committed. Otherwise, the state would keep
-  /// the element that the edit has added.
-  ///
-  /// - Parameter state: The newest state. The caller is the only one that may replace it.
-  /// - Returns: The state with its tree.
-  @usableFromInline
-  func discardEdit<Element>(_ state: CollectionState<Element>) -> CollectionState<Element> {
-    guard case .earlier = state.snapshot.storage, let current else { return state }
-    let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
-    let box = StateBox(restored)
-    changeState { if $0 === current { $0 = box } }
-    // Released after the lock.
-    withExtendedLifetime(current) {}
-    return restored
-  }
-}
-
 /// The update of a collection in one commit or pass: a change, a status step, or both.
 @usableFromInline
 package final class CollectionUpdate<Element: Differentiable & Sendable>: Update,
@@ -244,6 +226,7 @@ package final class CollectionUpdate<Element: Differentiable & Sendable>: Update
       return CollectionUpdate(before, revisionBefore, changeset, box, isStatusStep, nil)
     }
     guard isStatusStep else { return nil }
+    let before = Snapshot(before.storage.restored)
     let state = box.state.with(before, revision: revisionBefore)
     return CollectionUpdate(before, revisionBefore, .empty, StateBox(state), true, nil)
   }

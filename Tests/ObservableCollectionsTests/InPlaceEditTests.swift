@@ -193,6 +193,43 @@ struct InPlaceEditMemoryTests {
     #expect(list.snapshot.map(\.id) == Array(makeTree().snapshot.map(\.id)))
   }
 
+  /// The code edits the list, so it must not run before the transaction has ended.
+  @Test func `A deinitializer runs after a transaction without effect or with an error`() {
+    let (list, other) = (makeTree(), makeTree())
+    func bomb(_ id: Int, _ target: CollectionProperty<Item>) -> Item {
+      let label = Label()
+      label.action.withLock { $0 = { target.append(Item(id: id)) } }
+      return Item(id: 9_999, label: label)
+    }
+    list.transaction {
+      $0.insert(bomb(10_000, list), at: 5)
+      $0.remove(at: 5)
+    }
+    #expect(throws: Failure.self) {
+      try list.transaction { (draft) throws(Failure) in
+        draft.insert(bomb(10_001, list), at: 5)
+        draft.remove(at: 5)
+        throw Failure()
+      }
+    }
+    withTransaction {
+      other.move(from: 3, to: 4)
+      list.insert(bomb(10_002, other), at: 5)
+      list.remove(at: 5)
+    }
+    #expect(throws: Failure.self) {
+      try withTransaction {
+        other.transaction { $0.insert(bomb(10_003, list), at: 5) }
+        other.remove(at: 5)
+        list.append(Item(id: 20_000))
+        throw Failure()
+      }
+    }
+    // The last one may run inside the transaction that is rolled back.
+    #expect(list.snapshot.map(\.id).filter { $0 >= 10_000 && $0 != 10_003 } == [10_000, 10_001])
+    #expect(other.snapshot.last?.id == 10_002 && other.count == 1_501)
+  }
+
   /// Inserts an element and removes it again.
   private struct Attempt: CollectionOperator {
     let input: CollectionInput<Item>

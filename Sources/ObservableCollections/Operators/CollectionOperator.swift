@@ -255,8 +255,9 @@ final class OperatorRun<Operator: CollectionOperator> {
     if hasChange {
       changeset = draft.outcome(from: published.snapshot)
       if changeset == nil {
-        published = node.discardEdit(published)
+        published = draft.discardEdit(in: published, of: node)
         draft.reset(to: published.snapshot)
+        draft.discarded = nil
       }
       draft.close()
     }
