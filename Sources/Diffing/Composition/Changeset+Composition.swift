@@ -143,11 +143,13 @@ extension Changeset {
     // One update or move inside the part is frequent. The rest would take ten times as long
     // (`PipelineBenchmarks prefix move`).
     if changeCount == 1, old == new {
-      let updated = updates.first?.from
-      let isMoveInside = moves.first.map { old.contains($0.from) && old.contains($0.to) }
-      let isInside = updated.map(old.contains) ?? isMoveInside
-      if isInside == true { return shifted(oldBy: -old.lowerBound, newBy: -old.lowerBound) }
-      if updated != nil { return .empty }
+      let start = -old.lowerBound
+      if let update = updates.first {
+        return old.contains(update.from) ? shifted(oldBy: start, newBy: start) : .empty
+      }
+      if let move = moves.first, old.contains(move.from), old.contains(move.to) {
+        return shifted(oldBy: start, newBy: start)
+      }
     }
     let (removals, arrivals) = (removals, arrivals)
     // Elements that are neither removed nor moved are in the same order in both versions. Number them.

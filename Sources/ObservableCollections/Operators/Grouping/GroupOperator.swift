@@ -232,13 +232,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       }
       group.isDisplaced = false
     }
-    update(changed, output)
+    updateSections(of: changed, output)
     for group in displaced { output.insert(group.newest, at: place(group)) }
   }
 
   /// Updates the sections of groups.
   @inlinable
-  func update(_ changed: [Group], _ output: CollectionDraft<Output>) {
+  func updateSections(of changed: [Group], _ output: CollectionDraft<Output>) {
     if let group = changed.first, changed.count == 1 {
       output[sections.offset(of: group.number)] = group.newest
     } else if changed.count > 1 {
