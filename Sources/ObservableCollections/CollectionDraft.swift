@@ -286,14 +286,14 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Removes an element, inserts one, or both.
   ///
-  /// If nobody reads the published contents, the first edit of a long list takes place in their tree. Otherwise, it
+  /// If nothing else holds the published contents, the first edit of a long list takes place in their tree. Otherwise, it
   /// copies a path of the tree.
   ///
   /// - Parameters:
   ///   - edit: The offsets.
   ///   - new: The inserted element, or `nil` to insert the removed one.
-  /// - Returns: The removed element, if there is one.
-  // Half of the time of an edit of a million rows (`PipelineBenchmarks`).
+  /// - Returns: The removed element. An insertion may return the inserted one, or `nil`.
+  // Copying a path takes half of the time of an edit of a million rows (`PipelineBenchmarks`).
   @inlinable
   @discardableResult
   func editElement(_ edit: ElementEdit, _ new: Element? = nil) -> Element? {

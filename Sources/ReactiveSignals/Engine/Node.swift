@@ -55,7 +55,8 @@ package typealias Kernel = (Node) -> (any Update)?
 package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes`
   // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
-  // delivering thread writes. That thread reads them without the lock. The delivering thread owns `update`,
+  // delivering thread writes. That thread reads them without the lock. While no thread delivers, `changeState` may
+  // write the `publishedState` of a root, under the lock. The delivering thread owns `update`,
   // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and
   // `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is set
   // once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked
