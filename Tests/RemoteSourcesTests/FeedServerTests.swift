@@ -296,6 +296,14 @@ import Testing
 
   /// Opens files until there are no descriptors.
   private static func openAll() -> [Int32] {
+    // Dispatch opens a descriptor for each clock on a thread of its own, when a timer first uses the clock. It must not
+    // take those that a test frees. When the timers have fired, it has them.
+    let timers = DispatchGroup()
+    let queue = DispatchQueue.global()
+    for _ in 0..<2 { timers.enter() }
+    queue.asyncAfter(deadline: .now() + .milliseconds(1)) { timers.leave() }
+    queue.asyncAfter(wallDeadline: .now() + .milliseconds(1)) { timers.leave() }
+    timers.wait()
     var files: [Int32] = []
     while true {
       let file = open("/dev/null", O_RDONLY)
