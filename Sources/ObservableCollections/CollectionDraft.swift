@@ -13,8 +13,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   /// the tree after the edit in the middle of an edit here.
   @exclusivity(unchecked) @usableFromInline var working: PersistentArray<Element>
   @exclusivity(unchecked) @usableFromInline var record = EditRecord()
-  /// The node whose state has the same contents, before the first edit of one element.
+  /// The node whose state has the contents before the edits, while edits of one element may take place in its tree.
   @exclusivity(unchecked) @usableFromInline var node: Unmanaged<Node>?
+  /// The version of a group's elements before the edits, while edits of one element may take place in its tree.
+  @exclusivity(unchecked) @usableFromInline var version: SharedList<Element>?
   /// The state that was replaced when the edits were discarded. Releasing it may run code of the elements.
   @exclusivity(unchecked) @usableFromInline var discarded: Event?
   @exclusivity(unchecked) @usableFromInline var isOpen = true
@@ -31,6 +33,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   package init(_ base: Snapshot<Element>) {
     working = base.storage.restored
+  }
+
+  /// Creates a draft of the newest version of a group's elements.
+  @inlinable
+  init(_ version: SharedList<Element>) {
+    working = version.contents.restored
+    self.version = version
   }
 
   /// The current elements, as an array.
@@ -203,6 +212,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
+    if record.isEmpty, updated.count <= 4, changeset.changeCount == updated.count {
+      return applyUpdates(changeset.updates, updated)
+    }
     let start = savepoint
     func isEffective(_ position: Int) -> Bool {
       !isSame(start.working[changeset.updates[position].from], updated[position])
@@ -286,8 +298,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   /// Removes an element, inserts one, or both.
   ///
-  /// If nothing else holds the published contents, the first edit of a long list takes place in their tree. Otherwise, it
-  /// copies a path of the tree.
+  /// If nothing else holds the published contents, the first few edits of a long list take place in their tree. Other
+  /// edits copy a path of the tree.
   ///
   /// - Parameters:
   ///   - edit: The offsets.
@@ -297,13 +309,15 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @inlinable
   @discardableResult
   func editElement(_ edit: ElementEdit, _ new: Element? = nil) -> Element? {
-    guard let node, working.isLongTree else { return working.edit(edit, new) }
-    self.node = nil
+    guard working.isLongTree else { return working.edit(edit, new) }
     var element: Element?
-    node._withUnsafeGuaranteedRef {
+    node?._withUnsafeGuaranteedRef {
       $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
     }
-    return element ?? working.edit(edit, new)
+    if let version { element = version.editInPlace(&working, edit, new) }
+    if element != nil { return element }
+    (node, version) = (nil, nil)
+    return working.edit(edit, new)
   }
 
   // MARK: The end
@@ -421,9 +435,9 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
 
   @inlinable
   func checkUpdate(_ changeset: Changeset) {
-    if changeset.changeCount == 1, let update = changeset.updates.first {
+    if changeset.changeCount == changeset.updates.count {
       precondition(
-        update.from == update.to,
+        changeset.updates.allSatisfy { $0.from == $0.to },
         "\(changeset) has an update that changes the offset without a move")
     }
   }

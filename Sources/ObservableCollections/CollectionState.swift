@@ -100,16 +100,10 @@ package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sen
   func edit(
     _ working: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
   ) -> Element? {
-    guard state.snapshot.storage.isIdentical(to: working) else { return nil }
-    // This may leave one reference to the tree.
+    var contents = state.snapshot.storage
     state = state.with(Snapshot(), revision: state.revision)
-    guard working.isOnlyTree(), let element = working.edit(edit, new) ?? new else {
-      state = state.with(Snapshot(working), revision: state.revision)
-      return nil
-    }
-    let before = PersistentArray(before: edit, of: element, in: working)
-    state = state.with(Snapshot(before), revision: state.revision)
-    return element
+    defer { state = state.with(Snapshot(contents), revision: state.revision) }
+    return contents.editInPlace(&working, edit, new)
   }
 }
 

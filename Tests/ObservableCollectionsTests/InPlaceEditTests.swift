@@ -122,6 +122,208 @@ struct InPlaceEditTests {
   }
 }
 
+/// Tests of several edits in place, and of those in the elements of sections.
+struct InPlaceEditSequenceTests {
+  private struct Item: Identifiable, Differentiable, Sendable, Equatable {
+    let id: Int
+    var key: Int
+    var text = ""
+  }
+
+  private static func root<Element>(_ snapshot: Snapshot<Element>) -> ObjectIdentifier? {
+    if case .tree(let root) = snapshot.storage { ObjectIdentifier(root) } else { nil }
+  }
+
+  @Test(arguments: 1...6) func `The first edits of a transaction are made in place`(count: Int) {
+    let list = CollectionProperty((0..<1_500).map { Item(id: $0, key: 0) })
+    list.update(at: 1_000) { $0.text = "a" }
+    var model = Array(list.snapshot)
+    let folded = FoldedList(list.collection)
+    list.transaction { draft in
+      for step in 0..<count {
+        draft.update(at: 100 * step) { $0.text = "b" }
+        model[100 * step].text = "b"
+      }
+      #expect(draft.elements == model)
+      #expect(list.snapshot.allSatisfy { $0.text != "b" })
+      #expect(list.snapshot.count == 1_500 && list.snapshot[0].text == "")
+    }
+    #expect(Array(list.snapshot) == model && folded.elements == model && folded.problem == nil)
+    list.transaction { draft in
+      for step in 0..<count { draft.move(from: step, to: 700 + step) }
+    }
+    #expect(folded.elements == Array(list.snapshot) && folded.problem == nil)
+    let now = Self.root(list.snapshot)
+    list.transaction { draft in
+      for step in 0..<count { draft.update(at: 10 * step) { $0.text = "c" } }
+    }
+    #expect((Self.root(list.snapshot) == now) == (count <= 4 && !isThreadSanitized))
+    #expect(folded.elements == Array(list.snapshot) && folded.problem == nil)
+  }
+
+  @Test func `Transactions of a few edits are exact, also if they are rolled back`() {
+    struct Failure: Error {}
+    var random = SystemRandomNumberGenerator()
+    let list = CollectionProperty((0..<400).map { Item(id: $0, key: $0 % 3) })
+    let texts = list.map { Item(id: $0.id, key: 0, text: $0.text) }
+    let folded = [FoldedList(list.collection), FoldedList(texts)]
+    var (model, nextID) = (Array(list.snapshot), 1_000)
+    for step in 0..<2_000 {
+      var edited = model
+      let fails = Int.random(in: 0..<6, using: &random) == 0
+      try? list.transaction { draft in
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+          let offset = Int.random(in: 0..<edited.count, using: &random)
+          let target = Int.random(in: 0..<edited.count, using: &random)
+          switch Int.random(in: 0..<5, using: &random) {
+          case 0 where edited.count > 200:
+            draft.remove(at: offset)
+            edited.remove(at: offset)
+          case 1:
+            nextID += 1
+            draft.insert(Item(id: nextID, key: 1), at: offset)
+            edited.insert(Item(id: nextID, key: 1), at: offset)
+          case 2:
+            draft.move(from: offset, to: target)
+            edited.insert(edited.remove(at: offset), at: target)
+          default:
+            draft.update(at: offset) { $0.text = "\(step)" }
+            edited[offset].text = "\(step)"
+          }
+        }
+        if Int.random(in: 0..<4, using: &random) == 0 { #expect(list.snapshot[7] == model[7]) }
+        if fails { throw Failure() }
+      }
+      if !fails { model = edited }
+      #expect(list.snapshot.elementsEqual(model))
+    }
+    #expect(folded[0].elements == model && folded[1].elements.map(\.text) == model.map(\.text))
+    #expect(folded.allSatisfy { $0.problem == nil })
+  }
+
+  /// Returns the sections of a list, each of which is a long tree that has been edited.
+  private func makeSections() -> (
+    CollectionProperty<Item>, LiveCollection<ListSection<Int, Item>>
+  ) {
+    let list = CollectionProperty((0..<3_000).map { Item(id: $0, key: $0 % 2) })
+    let sections = list.sections(by: \.key)
+    return (list, sections)
+  }
+
+  @Test func `The elements of a section that nobody has are edited in place`() {
+    let (list, sections) = makeSections()
+    let observation = sections.observe { _ in }
+    for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
+    func roots() -> [ObjectIdentifier?] { sections.snapshot.map { Self.root($0.elements) } }
+    let before = roots()
+    list.update(at: 1_001) { $0.text = "b" }
+    list.insert(Item(id: 5_000, key: 0), at: 900)
+    list.remove(at: 1_003)
+    list.move(from: 4, to: 1_500)
+    list.update(at: 2_000) { $0.key = 1 - $0.key }
+    #expect(before.contains(nil) == false)
+    #expect((roots() == before) == !isThreadSanitized)
+    let held = sections.snapshot
+    let copy = held.map { Array($0.elements) }
+    for offset in 10..<14 { list.update(at: offset) { $0.text = "c" } }
+    list.remove(at: 20)
+    #expect(held.map { Array($0.elements) } == copy)
+    #expect(zip(roots(), before).allSatisfy { $0 != $1 })
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `Held sections and their changes stay exact`() {
+    var random = SystemRandomNumberGenerator()
+    let (list, sections) = makeSections()
+    let rows = FoldedList(sections.rows())
+    let group = FoldedList(list.indexed(by: \.key)[1])
+    let folded = FoldedList(sections)
+    let changes = Locked<[CollectionChange<ListSection<Int, Item>>]>([])
+    let observation = sections.observe { event in
+      if case .change(let change) = event { changes.withLock { $0.append(change) } }
+    }
+    var (model, nextID) = (Array(list.snapshot), 10_000)
+    func arrays(_ sections: Snapshot<ListSection<Int, Item>>) -> [[Item]] {
+      sections.map { Array($0.elements) }
+    }
+    for step in 0..<1_500 {
+      let expected = arrays(sections.snapshot)
+      list.transaction { draft in
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+          let offset = Int.random(in: 0..<model.count, using: &random)
+          let target = Int.random(in: 0..<model.count, using: &random)
+          switch Int.random(in: 0..<5, using: &random) {
+          case 0 where model.count > 2_500:
+            draft.remove(at: offset)
+            model.remove(at: offset)
+          case 1:
+            nextID += 1
+            draft.insert(Item(id: nextID, key: nextID % 2), at: offset)
+            model.insert(Item(id: nextID, key: nextID % 2), at: offset)
+          case 2:
+            draft.move(from: offset, to: target)
+            model.insert(model.remove(at: offset), at: target)
+          case 3:
+            draft.update(at: offset) { $0.key = 1 - $0.key }
+            model[offset].key = 1 - model[offset].key
+          default:
+            draft.update(at: offset) { $0.text = "\(step)" }
+            model[offset].text = "\(step)"
+          }
+        }
+      }
+      // Some changes are kept for a while, so the next edits copy paths.
+      let kept = changes.withLock { changes in
+        defer { if step % 7 < 4 { changes = [] } }
+        return changes
+      }
+      if let last = kept.last { #expect(arrays(last.before) == expected) }
+    }
+    for section in sections.snapshot {
+      #expect(section.elements.elementsEqual(model.filter { $0.key == section.key }))
+    }
+    #expect(group.elements == model.filter { $0.key == 1 })
+    #expect(folded.problem == nil && rows.problem == nil && group.problem == nil)
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test func `Threads read whole sections while their elements are edited`() {
+    let (list, sections) = makeSections()
+    let observation = sections.observe { _ in }
+    let done = Locked(false)
+    let faults = Locked(0)
+    DispatchQueue.concurrentPerform(iterations: 3) { thread in
+      if thread == 0 {
+        // Each change of a section increases the sum of its texts by 1.
+        for step in 1...3_000 {
+          list.update(at: (step * 7_919) % 3_000) { $0.text = "\((Int($0.text) ?? 0) + 1)" }
+        }
+        done.withLock { $0 = true }
+      } else {
+        var last = [0, 0]
+        while !done.withLock({ $0 }) {
+          let held = sections.snapshot
+          let sums = held.map { section in
+            section.elements.reduce(0) { $0 + (Int($1.text) ?? 0) }
+          }
+          let again = held.map { section in
+            section.elements.indices.reduce(0) { $0 + (Int(section.elements[$1].text) ?? 0) }
+          }
+          let isWhole = held.allSatisfy { section in
+            section.elements.count == 1_500 && section.elements.allSatisfy { $0.key == section.key }
+          }
+          let grows = zip(last, sums).allSatisfy { $0 <= $1 }
+          if sums != again || !isWhole || !grows { faults.withLock { $0 += 1 } }
+          last = sums
+        }
+      }
+    }
+    #expect(faults.withLock { $0 } == 0)
+    #expect(sections.snapshot.flatMap(\.elements).reduce(0) { $0 + (Int($1.text) ?? 0) } == 3_000)
+    withExtendedLifetime(observation) {}
+  }
+}
+
 /// Tests of what lists keep alive after edits that change their trees in place.
 struct InPlaceEditMemoryTests {
   private final class Label: Sendable {

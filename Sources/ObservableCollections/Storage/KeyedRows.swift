@@ -1,7 +1,8 @@
 /// The rows of an input in their order, and the rows of each key.
 ///
 /// Each element of the input has a row: a number that stays the same as long as the element is in the input. The rows
-/// that have one key are counted from 0 in the order of the input: this is the *index* of a row.
+/// that have one key are counted from 0 in the order of the input: this is the *index* of a row. An owner that needs no
+/// indices saves the time to find the place of a row among them.
 ///
 /// A table contains the row of each key that occurs once. The rows of a key that has occurred more than once are a group.
 /// With integers as keys, the list takes 40 to 60 bytes per row.
@@ -16,19 +17,24 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// The key of each row, or `nil` if the row has none.
   @exclusivity(unchecked) @usableFromInline var keys = RowValues<Key?>()
   @exclusivity(unchecked) @usableFromInline var table: [Key: KeyEntry] = [:]
-  /// The rows that are in groups. Those of one group are side by side, in the order of the input.
+  /// The rows that are in groups. Those of one group are side by side, in the order of the input if it is kept.
   @exclusivity(unchecked) @usableFromInline var grouped = RowTree()
   @exclusivity(unchecked) @usableFromInline var groups: [RowGroup] = []
   @exclusivity(unchecked) @usableFromInline var freeGroups: [UInt32] = []
   /// The number of the group of each row, or `noGroup`. The array is shorter if later rows are in no group.
   @exclusivity(unchecked) @usableFromInline var groupNumbers: [UInt32] = []
+  /// A Boolean value that indicates whether the rows of a key are in the order of the input.
+  @usableFromInline let keepsOrder: Bool
 
   /// Creates a list of rows from their keys in the order of the input. The rows are numbered from 0.
   ///
-  /// - Parameter keys: The keys. A row with `nil` has no key.
+  /// - Parameters:
+  ///   - keys: The keys. A row with `nil` has no key.
+  ///   - keepsOrder: Whether the rows of a key stay in the order of the input. Otherwise, they have no indices.
   /// - Complexity: O(*n*)
   @inlinable
-  init(_ keys: [Key?] = []) {
+  init(_ keys: [Key?] = [], keepsOrder: Bool = true) {
+    self.keepsOrder = keepsOrder
     replaceAll(with: keys)
   }
 
@@ -103,7 +109,7 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
     return entry.isGroup ? grouped[start(of: entry.number) + index] : entry.number
   }
 
-  /// Returns the rows that have a key, in the order of the input.
+  /// Returns the rows that have a key, in the order of the input if it is kept.
   @inlinable
   func rows(of entry: KeyEntry) -> [UInt32] {
     if !entry.isGroup { return [entry.number] }
@@ -191,6 +197,10 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
   /// - Complexity: O(log *n*)
   @inlinable
   func move(from source: Int, to destination: Int) {
+    if !keepsOrder {
+      order.insert(order.remove(at: source), at: destination)
+      return
+    }
     let row = order[source]
     let number = group(of: row)
     if number != KeyEntry.noGroup { take(row, from: number) }
@@ -268,13 +278,19 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
     }
   }
 
-  /// Inserts a row into a group, at its place in the order of the input.
+  /// Inserts a row into a group, at its place in the order of the input if it is kept, otherwise at the end.
   @inlinable
   func place(_ row: UInt32, in number: UInt32) {
     let count = Int(groups[Int(number)].count)
     // The rows of an empty group can be at any place.
     let start = count == 0 ? grouped.count : start(of: number)
-    let offset = grouped.insert(row, in: start..<start + count) { order.isBefore(row, $0) }
+    let end = start + count
+    var offset = end
+    if keepsOrder {
+      offset = grouped.insert(row, in: start..<end) { order.isBefore(row, $0) }
+    } else {
+      grouped.insert(row, at: end)
+    }
     setGroup(of: row, number)
     if offset == start { groups[Int(number)].first = row }
     groups[Int(number)].count += 1
@@ -301,9 +317,12 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
       expected[key, default: []].append(row)
     }
     if table.count != expected.count { return "the table has \(table.count) keys" }
-    for (key, rows) in expected where self.rows(of: entry(of: key)) != rows {
-      return "the rows of \(key) are \(self.rows(of: entry(of: key))), not \(rows)"
+    for (key, expected) in expected {
+      var rows = self.rows(of: entry(of: key))
+      if !keepsOrder { rows.sort { order.offset(of: $0) < order.offset(of: $1) } }
+      if rows != expected { return "the rows of \(key) are \(rows), not \(expected)" }
     }
+    if !keepsOrder { return nil }
     if zip(order.rows, indices).contains(where: { index(of: $0) != $1 })
       || self.indices() != indices
     {

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A list of elements whose versions share the memory of their common parts.
 ///
 /// A short list, and a list that was created from an array, is one array. The first edit of a long array
@@ -24,10 +26,7 @@ package enum PersistentArray<Element> {
   ///   - list: The list after the edit.
   @inlinable
   init(before edit: ElementEdit, of element: Element, in list: PersistentArray) {
-    guard case .tree(let root) = list else {
-      preconditionFailure("an edit in place has made a tree an array")
-    }
-    self = .earlier(EarlierList(root, edit, element))
+    self = .earlier(EarlierList(list, edit, element))
   }
 
   /// The number of elements.
@@ -54,7 +53,8 @@ package enum PersistentArray<Element> {
       return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
     case .earlier(let list):
       checkOffset(offset)
-      return list.element(at: offset)
+      guard let offset = list.offset(inBase: offset) else { return list.element }
+      return list.base[offset]
     }
   }
 
@@ -321,6 +321,36 @@ extension PersistentArray {
     return result
   }
 
+  /// Edits a long tree in place, if this list is equal to it, or is the one before a few such edits, and no third list
+  /// has the tree. Nothing is copied: this list becomes the one before the edit.
+  ///
+  /// - Parameters:
+  ///   - list: The list to edit.
+  ///   - edit: The edit of one element.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
+  @inlinable
+  mutating func editInPlace(
+    _ list: inout PersistentArray, _ edit: ElementEdit, _ new: Element?
+  ) -> Element? {
+    if case .earlier(var earlier) = self {
+      self = .flat([])
+      defer { self = .earlier(earlier) }
+      guard isKnownUniquelyReferenced(&earlier), earlier.editCount < EarlierList<Element>.limit
+      else { return nil }
+      return earlier.base.editInPlace(&list, edit, new)
+    }
+    guard isIdentical(to: list) else { return nil }
+    // This may leave one reference to the tree.
+    self = .flat([])
+    guard list.isOnlyTree(), let element = list.edit(edit, new) ?? new else {
+      self = list
+      return nil
+    }
+    self = PersistentArray(before: edit, of: element, in: list)
+    return element
+  }
+
   /// A Boolean value that indicates whether the list is a tree, and stays one without one of its elements.
   @inlinable var isLongTree: Bool {
     guard case .tree(let root) = self else { return false }
@@ -419,40 +449,110 @@ extension PersistentArray {
   }
 }
 
+/// A list that several threads read while its owner may edit the tree in place.
+@usableFromInline
+class SharedList<Element: Sendable>: @unchecked Sendable {
+  // Sendable: `list` is accessed under the lock. Without a lock, it never changes.
+
+  @exclusivity(unchecked) @usableFromInline final var list: PersistentArray<Element>
+  @usableFromInline final let lock: ListLock?
+
+  /// Creates a list.
+  ///
+  /// - Parameter lock: The lock, or `nil` if the tree is never edited in place.
+  @usableFromInline
+  init(_ list: PersistentArray<Element>, _ lock: ListLock?) {
+    (self.list, self.lock) = (list, lock)
+  }
+
+  /// The contents, which never change.
+  @inlinable final var contents: PersistentArray<Element> {
+    guard let lock else { return list }
+    var contents = PersistentArray<Element>.flat([])
+    lock.hold { contents = list }
+    return contents
+  }
+
+  /// Edits an equal list, a long tree, if no third list has the tree.
+  ///
+  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
+  @inlinable
+  final func editInPlace(
+    _ other: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
+  ) -> Element? {
+    guard let lock, lock.permitsEdits else { return nil }
+    var element: Element?
+    lock.hold { element = list.editInPlace(&other, edit, new) }
+    return element
+  }
+
+  /// Restores the tree after an edit that is discarded. Otherwise, the list would keep the element that it has added.
+  ///
+  /// - Returns: The replaced list. The caller releases it.
+  @inlinable
+  final func restore() -> PersistentArray<Element>? {
+    let edited = contents
+    guard case .earlier = edited, let lock else { return nil }
+    let restored = edited.restored
+    lock.hold { list = restored }
+    return edited
+  }
+}
+
+/// The lock of all versions of a list.
+@usableFromInline
+final class ListLock: Sendable {
+  private let lock = Locked(())
+  /// The sanitizer does not see the counts of references that order the reads before an edit.
+  @usableFromInline let permitsEdits = !isThreadSanitized
+
+  /// Calls a closure while the lock is held.
+  @usableFromInline
+  func hold(_ body: () -> Void) { lock.withLock { _ in body() } }
+}
+
 /// The list before an edit of one element that has changed its tree in place.
 ///
 /// Reading one element costs as much as in the tree. Everything else restores the list first, which copies a path
 /// of the tree. The list keeps the element that the edit has added.
-// Immutable, so several threads may read it.
+// Several threads may read it. It is changed only while one has it.
 @usableFromInline
 package final class EarlierList<Element> {
-  /// The root of the tree after the edit. It is not edited in place as long as this list exists.
-  @usableFromInline let root: TreeNode
+  /// The list after the edit: a tree, or the one before the next edit. The tree is edited in place only with this list.
+  @exclusivity(unchecked) @usableFromInline var base: PersistentArray<Element>
   @usableFromInline let edit: ElementEdit
   /// The removed or replaced element, or the inserted one if there is none.
   // Not optional: the type of an optional element would be looked up whenever a list is released.
   @usableFromInline let element: Element
 
   @inlinable
-  init(_ root: TreeNode, _ edit: ElementEdit, _ element: Element) {
-    (self.root, self.edit, self.element) = (root, edit, element)
+  init(_ base: PersistentArray<Element>, _ edit: ElementEdit, _ element: Element) {
+    (self.base, self.edit, self.element) = (base, edit, element)
+  }
+
+  /// The maximum number of edits of a tree in place, because each one makes reading the list before it slower.
+  @inlinable static var limit: Int { 4 }
+
+  /// The number of edits between this list and its tree.
+  @inlinable var editCount: Int {
+    if case .earlier(let next) = base { next.editCount + 1 } else { 1 }
   }
 
   /// The number of elements.
   @inlinable var count: Int {
-    root.count + (edit.removal == nil ? 0 : 1) - (edit.insertion == nil ? 0 : 1)
+    base.count + (edit.removal == nil ? 0 : 1) - (edit.insertion == nil ? 0 : 1)
   }
 
-  /// Returns the element at an offset, which is not checked.
+  /// Returns the offset in the list after the edit, or `nil` if the edit has removed or replaced the element.
   @inlinable
-  func element(at offset: Int) -> Element {
+  func offset(inBase offset: Int) -> Int? {
     var offset = offset
     if let removal = edit.removal, offset >= removal {
-      if offset == removal { return element }
+      if offset == removal { return nil }
       offset -= 1
     }
     if let insertion = edit.insertion, offset >= insertion { offset += 1 }
-    return root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.elements(Element.self)[offset] }
+    return offset
   }
 
   /// Returns this list as an array or a tree.
@@ -460,7 +560,7 @@ package final class EarlierList<Element> {
   /// - Complexity: O(log *n*).
   @inlinable
   func restored(_ limits: NodeLimits) -> PersistentArray<Element> {
-    var list = PersistentArray<Element>.tree(root)
+    var list = base.restored
     let inverse = ElementEdit(removal: edit.insertion, insertion: edit.removal)
     _ = list.edit(inverse, edit.removal == nil ? nil : element, limits: limits)
     return list

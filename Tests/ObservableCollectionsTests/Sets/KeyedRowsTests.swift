@@ -12,7 +12,7 @@ import Testing
     let keyCount = [2, 10, 100, 10_000][Int(seed % 4)]
     func key() -> Int? { random.oneIn(8) ? nil : random.below(keyCount) }
     var model = (0..<random.below(200)).map { _ in key() }
-    let rows = KeyedRows(model)
+    let rows = KeyedRows(model, keepsOrder: seed % 8 < 4)
     for _ in 0..<300 {
       let offset = random.below(model.count + 1)
       switch random.below(model.isEmpty ? 1 : 5) {

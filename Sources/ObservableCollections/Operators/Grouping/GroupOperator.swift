@@ -200,7 +200,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func draft(of group: Group) -> CollectionDraft<Element> {
     if let draft = group.draft { return draft }
-    let draft = CollectionDraft(group.newest.elements)
+    let draft = CollectionDraft(group.newest.version)
     group.draft = draft
     touched.append(group)
     return draft
@@ -257,7 +257,10 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     guard let draft = group.draft else { return false }
     group.draft = nil
     let section = group.newest
-    guard let changeset = draft.outcome(from: section.elements) else { return false }
+    guard let changeset = draft.outcome(from: section.elements) else {
+      withExtendedLifetime(section.version.restore()) {}
+      return false
+    }
     group.newest = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
     directory.parts.changed.append(group.followers)
     return true

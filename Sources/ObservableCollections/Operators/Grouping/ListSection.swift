@@ -1,5 +1,4 @@
 public import Diffing
-import Synchronization
 
 /// A section of a list: a key, and the elements that have it.
 ///
@@ -67,12 +66,13 @@ extension ListSection: CustomStringConvertible {
 ///
 /// A section is one reference, because a changed list copies its neighbors.
 @usableFromInline
-final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
+  SharedList<Element>, @unchecked Sendable
+{
+  // Sendable: everything of its own is constant.
+
   @usableFromInline let key: Key
-  @usableFromInline let elements: Snapshot<Element>
-  /// The number of the group that this is a version of, or 0 if no grouping has made it.
-  private let group: Int
-  /// The number among the versions of the group.
+  /// The number among the versions of a group. They have the same lock; a section that no grouping has made has none.
   private let number: Int
   /// The change from the version before it.
   @usableFromInline let changeset: Changeset
@@ -80,32 +80,30 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// Creates a version that belongs to no group.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
-    (self.key, self.elements) = (key, elements)
-    (group, number, changeset) = (0, 0, .empty)
+    (self.key, number, changeset) = (key, 0, .empty)
+    super.init(elements.storage, nil)
   }
 
   /// Creates the first version of a group, without elements.
   init(ofGroupWith key: Key) {
-    (self.key, elements) = (key, Snapshot())
-    group = lastGroup.add(1, ordering: .relaxed).newValue
-    (number, changeset) = (0, .empty)
+    (self.key, number, changeset) = (key, 0, .empty)
+    super.init(.flat([]), ListLock())
   }
 
   @usableFromInline
   init(after version: SectionVersion, _ elements: Snapshot<Element>, _ changeset: Changeset) {
-    (key, self.elements, self.changeset) = (version.key, elements, changeset)
-    (group, number) = (version.group, version.number + 1)
+    (key, number, self.changeset) = (version.key, version.number + 1, changeset)
+    super.init(elements.storage, version.lock)
   }
+
+  @inlinable var elements: Snapshot<Element> { Snapshot(contents) }
 
   /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
   func follows(_ other: SectionVersion) -> Bool {
-    group == other.group && number == other.number + 1
+    lock != nil && lock === other.lock && number == other.number + 1
   }
 }
-
-/// The number of groups that were ever made.
-private let lastGroup = Atomic(0)
 
 extension CollectionChange {
   /// The change of sections and of their elements.

@@ -18,7 +18,8 @@ struct JoinOperator<
   @usableFromInline let match: @Sendable (Right) -> Match
   /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
   @usableFromInline let missing: Match?
-  @usableFromInline let leftRows = KeyedRows<Key>()
+  /// The left elements of a key need no order, because it is found with their pairs.
+  @usableFromInline let leftRows = KeyedRows<Key>(keepsOrder: false)
   @usableFromInline let rightRows = KeyedRows<Key>()
   /// The number of pairs of each left element.
   @usableFromInline var lengths = BlockLengths(lengths: [])
@@ -160,8 +161,8 @@ struct JoinOperator<
   // All of them have that number, unless the equality of keys has changed.
   @inlinable
   func partners(of row: UInt32, minimumLength: Int) -> [Partner] {
-    leftRows.rows(of: leftRows.entry(of: rightRows.keys[row])).compactMap { row in
-      let offset = leftRows.order.offset(of: row)
+    let rows = leftRows.rows(of: leftRows.entry(of: rightRows.keys[row]))
+    return rows.map { leftRows.order.offset(of: $0) }.sorted().compactMap { offset in
       let block = lengths.block(at: offset)
       return block.count < minimumLength ? nil : Partner(offset: offset, block: block)
     }
