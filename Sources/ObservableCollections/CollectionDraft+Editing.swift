@@ -222,25 +222,27 @@ extension CollectionDraft {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Applies the first edit, which is a few updates.
+  /// Applies the first edit, which is a few updates, or returns `false` if some of them have no effect.
   // Edits in place copy nothing (`PipelineBenchmarks sections change`).
   @inlinable
-  func applyUpdates(_ updates: [Changeset.Update], _ new: [Element]) {
+  func applyUpdates(_ changeset: Changeset, _ new: [Element]) -> Bool {
+    let updates = changeset.updates
     var start: PersistentArray? = working
-    let effective = new.indices.filter { !isSame(working[updates[$0].to], new[$0]) }
+    let areEffective = new.indices.allSatisfy { !isSame(working[updates[$0].to], new[$0]) }
     // Comparing the elements may have edited this draft.
     if let start, !record.isEmpty { reset(to: Snapshot(start)) }
-    if effective.isEmpty { return }
-    record.begin(with: Changeset(updates: effective.map { updates[$0] }))
+    if !areEffective { return false }
+    record.begin(with: changeset)
     // Otherwise, the tree would be copied.
     start = nil
-    let replaced = effective.map { position in
+    let replaced = new.indices.map { position in
       let (offset, element) = (updates[position].to, new[position])
       let replaced = exchangeElement(at: offset, with: element)
       index?.update(replaced, to: element, at: offset)
       return replaced
     }
     withExtendedLifetime(replaced) {}
+    return true
   }
 
   /// Applies a changeset of one deletion and one insertion, which is the change of a range of fixed length.

@@ -212,8 +212,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    if record.isEmpty, updated.count <= 4, changeset.changeCount == updated.count {
-      return applyUpdates(changeset.updates, updated)
+    if record.isEmpty, updated.count <= 4, changeset.changeCount == updated.count,
+      applyUpdates(changeset, updated)
+    {
+      return
     }
     let start = savepoint
     func isEffective(_ position: Int) -> Bool {

@@ -243,11 +243,10 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       output[sections.offset(of: group.number)] = group.newest
     } else if changed.count > 1 {
       // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
-      let sorted = changed.map { (offset: sections.offset(of: $0.number), section: $0.newest) }
-        .sorted { $0.offset < $1.offset }
+      var sorted = changed.map { (offset: sections.offset(of: $0.number), section: $0.newest) }
+      sorted.sort { $0.offset < $1.offset }
       let updates = sorted.map { Changeset.Update(from: $0.offset, to: $0.offset) }
-      output.apply(
-        Changeset(updates: updates), inserted: [], updated: sorted.map(\.section))
+      output.apply(Changeset(updates: updates), inserted: [], updated: sorted.map(\.section))
     }
   }
 
