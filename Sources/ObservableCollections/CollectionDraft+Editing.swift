@@ -222,25 +222,24 @@ extension CollectionDraft {
     withExtendedLifetime(replaced) {}
   }
 
-  /// Applies the first edit, which is a few updates, or returns `false` if some of them have no effect.
+  /// Applies the first edit, which is a few updates, to a draft without an index of identities.
+  ///
+  /// - Returns: `false` if some of them have no effect. Then nothing is applied.
   // Edits in place copy nothing (`PipelineBenchmarks sections change`).
   @inlinable
   func applyUpdates(_ changeset: Changeset, _ new: [Element]) -> Bool {
     let updates = changeset.updates
     var start: PersistentArray? = working
-    let areEffective = new.indices.allSatisfy { !isSame(working[updates[$0].to], new[$0]) }
+    let areEffective = new.indices.allSatisfy { position in
+      start.map { !isSame($0[updates[position].to], new[position]) } ?? false
+    }
     // Comparing the elements may have edited this draft.
     if let start, !record.isEmpty { reset(to: Snapshot(start)) }
     if !areEffective { return false }
     record.begin(with: changeset)
     // Otherwise, the tree would be copied.
     start = nil
-    let replaced = new.indices.map { position in
-      let (offset, element) = (updates[position].to, new[position])
-      let replaced = exchangeElement(at: offset, with: element)
-      index?.update(replaced, to: element, at: offset)
-      return replaced
-    }
+    let replaced = new.indices.map { exchangeElement(at: updates[$0].to, with: new[$0]) }
     withExtendedLifetime(replaced) {}
     return true
   }

@@ -212,7 +212,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    if record.isEmpty, updated.count <= 4, changeset.changeCount == updated.count,
+    if record.isEmpty, index == nil, updated.count <= 4, changeset.changeCount == updated.count,
       applyUpdates(changeset, updated)
     {
       return

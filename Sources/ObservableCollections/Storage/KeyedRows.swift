@@ -119,9 +119,10 @@ final class KeyedRows<Key: Hashable>: @unchecked Sendable {
     return (start..<start + count).map { grouped[$0] }
   }
 
-  /// Returns the number of rows with the same key that are before a row.
+  /// Returns the number of rows with the same key that are before a row. The order must be kept.
   @inlinable
   func index(of row: UInt32) -> Int {
+    assert(keepsOrder, "rows without an order have no indices")
     let number = group(of: row)
     return number == KeyEntry.noGroup ? 0 : grouped.offset(of: row) - start(of: number)
   }
