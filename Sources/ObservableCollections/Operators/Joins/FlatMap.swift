@@ -18,7 +18,8 @@ extension DataSource {
   ///
   /// - Parameter children: A key path or closure that is called once for each inserted or updated element.
   /// - Complexity: O(k log n + m log n) for a change of k of n elements with m children. An update also takes the time of
-  ///   the difference of the old and the new children.
+  ///   the difference of the old and the new children. The first element that has another number of children than all
+  ///   others takes O(n), once.
   @inlinable
   public func flatMap<Children: Collection & SendableMetatype>(
     _ children: @escaping @Sendable (Element) -> Children

@@ -78,7 +78,8 @@ extension DataSource {
   ///   - key: A key path or closure that returns the key of an element of this collection. It is called once for each
   ///     inserted or updated element.
   ///   - otherKey: A key path or closure that returns the key of an element of the other collection.
-  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs. The first element of this
+  ///   collection that has another number of pairs than all others takes O(n), once.
   @inlinable
   public func joined<Other: Differentiable & Sendable, Key: Hashable & SendableMetatype>(
     with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
@@ -101,7 +102,8 @@ extension DataSource {
   ///   - other: The other collection.
   ///   - key: A key path or closure that returns an identity of the other collection, or `nil`. It is called once for each
   ///     inserted or updated element.
-  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs. The first element of this
+  ///   collection that has another number of pairs than all others takes O(n), once.
   @inlinable
   public func joined<Other: Differentiable & Sendable>(
     with other: some DataSource<Other>,
@@ -139,7 +141,8 @@ extension DataSource {
   ///   - key: A key path or closure that returns the key of an element of this collection. It is called once for each
   ///     inserted or updated element.
   ///   - otherKey: A key path or closure that returns the key of an element of the other collection.
-  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs. The first element of this
+  ///   collection that has another number of pairs than all others takes O(n), once.
   @inlinable
   public func leftJoined<Other: Differentiable & Sendable, Key: Hashable & SendableMetatype>(
     with other: some DataSource<Other>, on key: @escaping @Sendable (Element) -> Key?,
@@ -164,7 +167,8 @@ extension DataSource {
   ///   - other: The other collection.
   ///   - key: A key path or closure that returns an identity of the other collection, or `nil`. It is called once for each
   ///     inserted or updated element.
-  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs.
+  /// - Complexity: O(k log n + m log n) for a change of k of n elements, which are in m pairs. The first element of this
+  ///   collection that has another number of pairs than all others takes O(n), once.
   @inlinable
   public func leftJoined<Other: Differentiable & Sendable>(
     with other: some DataSource<Other>,
