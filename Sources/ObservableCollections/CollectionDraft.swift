@@ -212,8 +212,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
       \(inserted.count) inserted and \(updated.count) updated elements do not fit a changeset with \
       \(changeset.insertions.count) insertions and \(changeset.updates.count) updates
       """)
-    if record.isEmpty, index == nil, updated.count <= 4, changeset.changeCount == updated.count,
-      applyUpdates(changeset, updated)
+    if record.isEmpty, index == nil, updated.count <= EarlierList<Element>.limit,
+      changeset.changeCount == updated.count, applyUpdates(changeset, updated)
     {
       return
     }

@@ -480,9 +480,8 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
   final func editInPlace(
     _ other: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
   ) -> Element? {
-    guard let lock, lock.permitsEdits else { return nil }
     var element: Element?
-    lock.hold { element = list.editInPlace(&other, edit, new) }
+    lock?.holdToEdit { element = list.editInPlace(&other, edit, new) }
     return element
   }
 
@@ -503,12 +502,15 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
 @usableFromInline
 final class ListLock: Sendable {
   private let lock = Locked(())
-  /// The sanitizer does not see the counts of references that order the reads before an edit.
-  @usableFromInline let permitsEdits = !isThreadSanitized
 
   /// Calls a closure while the lock is held.
   @usableFromInline
   func hold(_ body: () -> Void) { lock.withLock { _ in body() } }
+
+  /// Calls a closure that may edit a tree in place, unless the sanitizer runs. It does not see the counts of references
+  /// that order the reads before the edit.
+  @usableFromInline
+  func holdToEdit(_ body: () -> Void) { if !isThreadSanitized { hold(body) } }
 }
 
 /// The list before an edit of one element that has changed its tree in place.

@@ -18,7 +18,7 @@ struct JoinOperator<
   @usableFromInline let match: @Sendable (Right) -> Match
   /// The right side of a pair for a left element without a match, or `nil` if there is no such pair.
   @usableFromInline let missing: Match?
-  /// The left elements of a key need no order, because it is found with their pairs.
+  // The rows of a key need no order: their offsets are sorted when a right element changes.
   @usableFromInline let leftRows = KeyedRows<Key>(keepsOrder: false)
   @usableFromInline let rightRows = KeyedRows<Key>()
   /// The number of pairs of each left element.
