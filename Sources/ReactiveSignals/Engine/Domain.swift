@@ -4,8 +4,8 @@ package import SwappablePrimitives
 /// The unit of ordering and delivery: one or more roots and everything derived from them.
 ///
 /// One lock guards the pending commits, the identity of the delivering thread, and the published state
-/// and observer lists of all nodes. No user code runs while the lock is held, and a thread never holds
-/// the locks of two domains.
+/// and observer lists of all nodes. No user code runs while the lock is held, and a thread that holds the lock never
+/// waits for that of another domain.
 ///
 /// Each thread calls `deliver()` after it has queued a commit. If no other thread delivers, it becomes the
 /// *delivering thread*. It runs one propagation pass after another until no commit is pending. The delivering

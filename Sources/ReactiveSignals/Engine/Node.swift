@@ -56,7 +56,7 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes`
   // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
   // delivering thread writes. That thread reads them without the lock. While no thread delivers, `changeState` may
-  // write the `publishedState` of a root, under the lock. The delivering thread owns `update`,
+  // write the `publishedState` of a root, under the lock, and those of its followers, under their locks as well. The delivering thread owns `update`,
   // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and
   // `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is set
   // once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked
@@ -256,19 +256,41 @@ package final class Node: @unchecked Sendable {
   /// For a derived node, the delivering thread calls this.
   ///
   /// - Parameter body: A closure that is called under the lock. If it has the only reference to the state, nobody can
-  ///   read the state.
+  ///   read the state. It may also set another state of the same contents.
   @usableFromInline
   package func changeState(_ body: (inout Event?) -> Void) {
     // The sanitizer does not see the counts of references that order the reads before the edit.
     if isThreadSanitized { return }
+    // Released after the locks.
+    var sharing: [Node] = []
     domain.lock.withLock { state in
-      if height > 0 { return body(&publishedState) }
-      // A delivering thread reads the states of roots without the lock.
-      guard state.deliveringThread == nil, committed === publishedState else { return }
-      committed = nil
-      body(&publishedState)
-      committed = publishedState
+      if height == 0 {
+        // A delivering thread reads the states of roots without the lock.
+        guard state.deliveringThread == nil, committed === publishedState else { return }
+        committed = nil
+      }
+      if !followers.isEmpty { sharing = followers.values.compactMap(\.node) }
+      changeState(sharedWith: sharing[...], body)
+      if height == 0 { committed = publishedState }
     }
+  }
+
+  /// Calls a closure that may edit the published state, while roots of other domains that have the same one have none.
+  ///
+  /// The roots have the new state afterwards.
+  // Otherwise, an edit of a list that is joined with one of another domain copies a path (`PipelineBenchmarks joined`).
+  private func changeState(sharedWith roots: ArraySlice<Node>, _ body: (inout Event?) -> Void) {
+    guard let root = roots.first else { return body(&publishedState) }
+    let isChanged = root.domain.lock.withLockIfAvailable { state in
+      guard state.deliveringThread == nil, root.publishedState === publishedState,
+        root.committed === publishedState
+      else { return false }
+      (root.publishedState, root.committed) = (nil, nil)
+      changeState(sharedWith: roots.dropFirst(), body)
+      (root.publishedState, root.committed) = (publishedState, publishedState)
+      return true
+    }
+    if isChanged != true { changeState(sharedWith: roots.dropFirst(), body) }
   }
 
   /// Sets the first state of a root that cannot be observed yet.
