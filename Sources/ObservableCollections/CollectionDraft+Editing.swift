@@ -244,6 +244,39 @@ extension CollectionDraft {
     return true
   }
 
+  /// Replaces elements by others of different content.
+  ///
+  /// - Parameter new: The new elements with their offsets, ascending.
+  @inlinable
+  func replaceDifferent(_ new: [(offset: Int, element: Element)]) {
+    let changeset = Changeset(updates: new.map { .init(from: $0.offset, to: $0.offset) })
+    guard record.isEmpty, index == nil else {
+      return apply(changeset, inserted: [], updated: new.map(\.element))
+    }
+    record.begin(with: changeset)
+    // The list before the edits has the replaced elements, so nothing is released here.
+    for (offset, element) in new { _ = exchangeElement(at: offset, with: element) }
+  }
+
+  /// Makes an edit of one element: an insertion, a removal, an update or a move.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets. If they are equal, the edit is an update.
+  ///   - new: The inserted or updated element, or `nil`.
+  @inlinable
+  func perform(_ edit: ElementEdit, _ new: Element?) {
+    guard let removal = edit.removal else {
+      if let new, let offset = edit.insertion { insert(new, at: offset) }
+      return
+    }
+    guard let insertion = edit.insertion else { return removeSubrange(removal..<removal + 1) }
+    if let new {
+      self[insertion] = new
+    } else {
+      move(from: removal, to: insertion)
+    }
+  }
+
   /// Applies a changeset of one deletion and one insertion, which is the change of a range of fixed length.
   // Faster than the normal form of any changeset (`PipelineBenchmarks window insert`).
   @inlinable

@@ -1,3 +1,4 @@
+public import Diffing
 import SwappablePrimitives
 
 /// A list of elements whose versions share the memory of their common parts.
@@ -485,6 +486,26 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
     return element
   }
 
+  /// Returns the list after an edit of one element. A long tree is edited in place if nothing else has it.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  @inlinable
+  final func edited(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element> {
+    var edited = PersistentArray<Element>.flat([])
+    var isDone = false
+    lock?.holdToEdit {
+      if !list.isLongTree { return }
+      edited = list
+      isDone = list.editInPlace(&edited, edit, new) != nil
+    }
+    if isDone { return edited }
+    edited = contents.restored
+    _ = edited.edit(edit, new)
+    return edited
+  }
+
   /// Restores the tree after an edit that is discarded. Otherwise, the list would keep the element that it has added.
   ///
   /// - Returns: The replaced list. The caller releases it.
@@ -498,7 +519,7 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
   }
 }
 
-/// The lock of all versions of a list.
+/// The lock of all versions of a list, or of several lists.
 @usableFromInline
 final class ListLock: Sendable {
   private let lock = Locked(())
@@ -580,5 +601,14 @@ struct ElementEdit {
   @inlinable
   init(removal: Int? = nil, insertion: Int? = nil) {
     (self.removal, self.insertion) = (removal, insertion)
+  }
+
+  /// The changeset of the edit. A removal and an insertion at different offsets are a move.
+  @inlinable var changeset: Changeset {
+    guard let removal else { return Changeset(insertions: insertion.map { [$0] } ?? []) }
+    guard let insertion else { return Changeset(deletions: [removal]) }
+    return removal == insertion
+      ? Changeset(updates: [.init(from: removal, to: insertion)])
+      : Changeset(moves: [.init(from: removal, to: insertion)])
   }
 }

@@ -22,10 +22,15 @@ struct RowNode {
     get { Int(words[0]) }
     nonmutating set { words[0] = Int32(truncatingIfNeeded: newValue) }
   }
-  /// The slot of the parent. It is undefined for the root.
+  /// The slot of the parent. For the root, see ``listNumber``.
   @inlinable var parent: Int {
     get { Int(words[1]) }
     nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
+  }
+  /// The number of the list whose root the node is, or `nil` if it has a parent.
+  var listNumber: UInt32? {
+    get { words[1] < 0 ? UInt32(bitPattern: ~words[1]) : nil }
+    nonmutating set { words[1] = ~Int32(bitPattern: newValue ?? 0) }
   }
   /// The rows of a leaf. The unused ones are ``noRow``.
   @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
@@ -153,6 +158,86 @@ struct RowNode {
     (starts[index], children[index]) = (Self.unused, Self.noRow)
     count -= 1
   }
+}
+
+/// The memory of one or more lists of rows that have no common rows. See ``RowTree``.
+@usableFromInline
+package final class RowStorage: @unchecked Sendable {
+  // Sendable: an operator owns the lists, and only one thread at a time calls an operator.
+
+  /// The nodes. See ``RowNode``.
+  @exclusivity(unchecked) @usableFromInline var nodes: NodeArena<Int32>
+  /// The slot of the leaf of each row, or -1.
+  @exclusivity(unchecked) @usableFromInline var leaves: UnsafeMutablePointer<Int32>
+  /// The number of rows that ``leaves`` has space for.
+  @exclusivity(unchecked) @usableFromInline var leavesCapacity: Int
+
+  /// Creates memory.
+  ///
+  /// - Parameters:
+  ///   - expectedCount: The number of rows to reserve memory for.
+  ///   - leafLimit: The maximum number of rows of a leaf.
+  ///   - fanLimit: The maximum number of children of an inner node.
+  ///   - listCount: The number of lists that share the memory.
+  @usableFromInline
+  package init(
+    expectedCount: Int = 0, leafLimit: Int = RowNode.rowCapacity,
+    fanLimit: Int = RowNode.childCapacity, listCount: Int = 1
+  ) {
+    let leafCount = expectedCount / RowTree.filled(leafLimit) + listCount
+    nodes = NodeArena(
+      stride: RowNode.stride,
+      capacity: leafCount
+        + innerNodeCount(above: leafCount, fan: RowTree.filled(fanLimit)))
+    leavesCapacity = max(expectedCount, 8)
+    leaves = .allocate(capacity: leavesCapacity)
+    leaves.initialize(repeating: -1, count: leavesCapacity)
+  }
+
+  deinit {
+    nodes.deallocate()
+    leaves.deallocate()
+  }
+
+  /// The node in a slot. The next allocation may invalidate it.
+  @inlinable
+  func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
+
+  /// Returns whether a row is in one of the lists.
+  func contains(_ row: UInt32) -> Bool {
+    Int(row) < leavesCapacity && leaves[Int(row)] >= 0
+  }
+
+  /// Returns the number of the list that has a row.
+  ///
+  /// - Complexity: O(log *n*)
+  @usableFromInline
+  package func listNumber(of row: UInt32) -> UInt32 {
+    precondition(contains(row), "row \(row) is in no list")
+    var node = node(Int(leaves[Int(row)]))
+    while true {
+      if let number = node.listNumber { return number }
+      node = self.node(node.parent)
+    }
+  }
+
+  /// Reserves memory for the leaf of a row that is in no list.
+  func reserve(_ row: UInt32) {
+    precondition(
+      row < RowTree.maximumCount, "row \(row) is out of range 0..<\(RowTree.maximumCount)")
+    if Int(row) >= leavesCapacity {
+      let newCapacity = max(Int(row) + 1, leavesCapacity + leavesCapacity / 2)
+      let new = UnsafeMutablePointer<Int32>.allocate(capacity: newCapacity)
+      new.initialize(from: leaves, count: leavesCapacity)
+      (new + leavesCapacity).initialize(repeating: -1, count: newCapacity - leavesCapacity)
+      leaves.deallocate()
+      (leaves, leavesCapacity) = (new, newCapacity)
+    }
+    precondition(leaves[Int(row)] < 0, "row \(row) is in the list already")
+  }
+
+  /// The number of bytes of memory that the lists take.
+  var byteCount: Int { (nodes.capacity * RowNode.stride + leavesCapacity) * 4 }
 }
 
 /// The values of rows: small numbers that the owner uses for elements, in any order.

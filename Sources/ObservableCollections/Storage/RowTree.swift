@@ -5,27 +5,25 @@
 /// list takes memory for all numbers up to the largest one.
 ///
 /// The list is a counted B+ tree with links to the parents. It has one owner, which must not copy it. A list takes about
-/// 12 bytes per row.
+/// 12 bytes per row. Several lists without common rows can share their memory.
 @usableFromInline
 package final class RowTree: @unchecked Sendable {
   // Sendable: an operator owns the tree, and only one thread at a time calls an operator.
   // Not checked for exclusivity: no other code runs while a method of the tree runs, except for the conditions of
   // searches, which have no access to the tree.
 
-  /// The nodes. See ``RowNode``.
-  @exclusivity(unchecked) @usableFromInline var nodes: NodeArena<Int32>
+  /// The memory of the list.
+  @usableFromInline let storage: RowStorage
   /// The slot of the root, which is a leaf if the height is 0.
   @exclusivity(unchecked) @usableFromInline var root: Int
   /// The number of levels above the leaves.
   @exclusivity(unchecked) @usableFromInline var height = 0
   /// The number of rows.
   @exclusivity(unchecked) @usableFromInline package internal(set) var count = 0
-  /// The slot of the leaf of each row, or -1.
-  @exclusivity(unchecked) var leaves: UnsafeMutablePointer<Int32>
-  /// The number of rows that ``leaves`` has space for.
-  @exclusivity(unchecked) var leavesCapacity: Int
   /// The numbers of the leaves, by slot, or nothing if they are not numbered. See ``isBefore(_:_:)``.
   @exclusivity(unchecked) var leafNumbers: [Int] = []
+  /// The number of the list among those that share the memory.
+  let number: UInt32
   /// The maximum number of rows of a leaf.
   let leafLimit: Int
   /// The maximum number of children of an inner node.
@@ -35,19 +33,17 @@ package final class RowTree: @unchecked Sendable {
   static var maximumCount: Int { Int(RowNode.unused) / 2 }
 
   /// Creates an empty list.
-  @usableFromInline
-  package convenience init() {
-    self.init(leafLimit: RowNode.rowCapacity, fanLimit: RowNode.childCapacity, expectedCount: 0)
-  }
-
-  /// Creates an empty list with limits on the sizes of nodes.
   ///
   /// - Parameters:
+  ///   - storage: The memory, which other lists may share.
+  ///   - number: A number that the owner chooses. See ``RowStorage/listNumber(of:)``.
   ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
   ///   - fanLimit: The maximum number of children of an inner node, in `4...16`.
-  ///   - expectedCount: The number of rows to reserve memory for.
   @usableFromInline
-  package init(leafLimit: Int, fanLimit: Int, expectedCount: Int) {
+  package init(
+    in storage: RowStorage = RowStorage(), number: UInt32 = 0, leafLimit: Int = RowNode.rowCapacity,
+    fanLimit: Int = RowNode.childCapacity
+  ) {
     precondition(
       (2...RowNode.rowCapacity).contains(leafLimit)
         && (4...RowNode.childCapacity).contains(fanLimit),
@@ -55,20 +51,11 @@ package final class RowTree: @unchecked Sendable {
         + "but are \(leafLimit) and \(fanLimit)")
     self.leafLimit = leafLimit
     self.fanLimit = fanLimit
-    let leafCount = expectedCount / Self.filled(leafLimit) + 1
-    nodes = NodeArena(
-      stride: RowNode.stride,
-      capacity: leafCount + innerNodeCount(above: leafCount, fan: Self.filled(fanLimit)))
-    leavesCapacity = max(expectedCount, 8)
-    leaves = .allocate(capacity: leavesCapacity)
-    leaves.initialize(repeating: -1, count: leavesCapacity)
-    root = nodes.allocate()
+    self.storage = storage
+    self.number = number
+    root = storage.nodes.allocate()
     node(root).clearRows(from: 0)
-  }
-
-  deinit {
-    nodes.deallocate()
-    leaves.deallocate()
+    node(root).listNumber = number
   }
 
   // MARK: Creation
@@ -79,17 +66,35 @@ package final class RowTree: @unchecked Sendable {
   /// - Complexity: O(*n*)
   @inlinable
   package convenience init(_ rows: some Collection<UInt32>) {
-    self.init(leafLimit: RowNode.rowCapacity, fanLimit: RowNode.childCapacity, rows)
+    self.init(in: RowStorage(expectedCount: rows.count), rows)
   }
 
-  /// Creates a list of rows with limits on the sizes of nodes.
+  /// Creates a list of rows that shares memory with other lists, which have none of the rows.
+  ///
+  /// - Parameters:
+  ///   - storage: The memory.
+  ///   - number: A number that the owner chooses.
+  ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
+  ///   - fanLimit: The maximum number of children of an inner node, in `4...16`.
+  ///   - rows: The rows in their order.
+  /// - Complexity: O(*n*)
   @inlinable
-  package convenience init(leafLimit: Int, fanLimit: Int, _ rows: some Collection<UInt32>) {
-    let count = rows.count
-    self.init(leafLimit: leafLimit, fanLimit: fanLimit, expectedCount: count)
-    var builder = RowTreeBuilder(self, count: count)
+  package convenience init(
+    in storage: RowStorage = RowStorage(), number: UInt32 = 0,
+    leafLimit: Int = RowNode.rowCapacity, fanLimit: Int = RowNode.childCapacity,
+    _ rows: some Collection<UInt32>
+  ) {
+    self.init(in: storage, number: number, leafLimit: leafLimit, fanLimit: fanLimit)
+    var builder = RowTreeBuilder(self, count: rows.count)
     for row in rows { builder.append(row) }
     builder.finish()
+  }
+
+  /// Frees the memory of an empty list that shares it with others. Do not use the list afterwards.
+  @usableFromInline
+  func free() {
+    precondition(count == 0, "a list of \(count) rows is freed")
+    storage.nodes.free(root)
   }
 
   /// The number of elements that a new node gets, which leaves space for insertions.
@@ -132,14 +137,12 @@ package final class RowTree: @unchecked Sendable {
 
   /// Returns whether a row is in the list.
   @usableFromInline
-  package func contains(_ row: UInt32) -> Bool {
-    Int(row) < leavesCapacity && leaves[Int(row)] >= 0
-  }
+  package func contains(_ row: UInt32) -> Bool { storage.contains(row) }
 
   /// Returns the slot of the leaf of a row.
   func leaf(of row: UInt32) -> Int {
     precondition(contains(row), "row \(row) is not in the list")
-    return Int(leaves[Int(row)])
+    return Int(storage.leaves[Int(row)])
   }
 
   func checkOffset(_ offset: Int) {
@@ -148,7 +151,7 @@ package final class RowTree: @unchecked Sendable {
 
   /// The node in a slot. The next allocation may invalidate it.
   @inlinable
-  func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
+  func node(_ slot: Int) -> RowNode { storage.node(slot) }
 
   // MARK: Searching
 
@@ -307,12 +310,12 @@ struct RowTreeBuilder {
   private let tree: RowTree
   private let count: Int
   private let leafCount: Int
-  private var leaf = -1
+  private var leaves: [Int] = []
   private var rows: UnsafeMutablePointer<Int32>
   private var position = 0
   private var end = 0
 
-  /// Creates a builder for an empty list that has reserved memory for a number of rows.
+  /// Creates a builder for an empty list.
   @usableFromInline
   init(_ tree: RowTree, count: Int) {
     precondition(
@@ -322,24 +325,25 @@ struct RowTreeBuilder {
     self.count = count
     let filled = RowTree.filled(tree.leafLimit)
     leafCount = max(1, (count + filled - 1) / filled)
-    rows = tree.node(0).rows
+    leaves.reserveCapacity(leafCount)
+    rows = tree.node(tree.root).rows
   }
 
   /// Appends a row.
   @usableFromInline
   mutating func append(_ row: UInt32) {
     if position == end { beginLeaf() }
-    tree.reserve(row)
-    tree.leaves[Int(row)] = Int32(truncatingIfNeeded: leaf)
+    tree.storage.reserve(row)
+    tree.storage.leaves[Int(row)] = Int32(truncatingIfNeeded: leaves[leaves.count - 1])
     rows[position] = Int32(bitPattern: row)
     position &+= 1
   }
 
   private mutating func beginLeaf() {
-    leaf += 1
-    if leaf > 0 { _ = tree.nodes.allocate() }
-    let node = tree.node(leaf)
-    node.clearRows(from: count * (leaf + 1) / leafCount - count * leaf / leafCount)
+    let number = leaves.count
+    leaves.append(number == 0 ? tree.root : tree.storage.nodes.allocate())
+    let node = tree.node(leaves[number])
+    node.clearRows(from: count * (number + 1) / leafCount - count * number / leafCount)
     (rows, position, end) = (node.rows, 0, node.count)
   }
 
@@ -347,16 +351,18 @@ struct RowTreeBuilder {
   @usableFromInline
   mutating func finish() {
     precondition(
-      position == end && leaf == (count == 0 ? -1 : leafCount - 1), "there are not \(count) rows")
+      position == end && leaves.count == (count == 0 ? 0 : leafCount), "there are not \(count) rows"
+    )
+    if count == 0 { return }
     tree.count = count
     let fan = RowTree.filled(tree.fanLimit)
-    var level = (0..<leafCount).map { leaf in
+    var level = leaves.map { leaf in
       (slot: leaf, count: tree.node(leaf).count, first: tree.node(leaf).rows[0])
     }
     while level.count > 1 {
       tree.height += 1
       level = evenParts(of: level.count, fan).map { range in
-        let slot = tree.nodes.allocate()
+        let slot = tree.storage.nodes.allocate()
         let node = tree.node(slot)
         node.clearChildren(from: 0)
         var count = 0
@@ -369,67 +375,30 @@ struct RowTreeBuilder {
       }
     }
     tree.root = level[0].slot
-  }
-}
-
-extension RowTree {
-  /// The distance between the numbers of two leaves after they were numbered.
-  private static var gap: Int { 1 << 32 }
-
-  /// Returns whether a row is before another one.
-  ///
-  /// The leaves have ascending numbers, so no node above them is read. A leaf that is split gets a number between those
-  /// of its neighbors. If there is none, all leaves are numbered again at the next call, which is rare: 32 leaves must be
-  /// split at the same place, or one of the list's leaves 32 times.
-  ///
-  /// - Parameters:
-  ///   - row: A row of the list.
-  ///   - other: Another row of the list.
-  /// - Complexity: O(1) in most cases
-  // A search among 1,000 of a million rows takes a third of the time that it takes with the offsets of the rows
-  // (`PipelineBenchmarks sections insert`).
-  @usableFromInline
-  package func isBefore(_ row: UInt32, _ other: UInt32) -> Bool {
-    let (leaf, otherLeaf) = (leaf(of: row), leaf(of: other))
-    if leaf == otherLeaf {
-      let node = node(leaf)
-      return node.position(of: row) < node.position(of: other)
-    }
-    if leafNumbers.isEmpty { numberLeaves() }
-    return leafNumbers[leaf] < leafNumbers[otherLeaf]
-  }
-
-  private func numberLeaves() {
-    leafNumbers = Array(repeating: 0, count: nodes.usedCount)
-    var (leaf, number) = (firstLeaf(below: root, height: height), 0)
-    while leaf >= 0 {
-      leafNumbers[leaf] = number
-      number += Self.gap
-      leaf = self.leaf(after: leaf)
-    }
-  }
-
-  /// Gives a number to a new leaf, which is the second half of another one.
-  func numberLeaf(_ new: Int, after old: Int) {
-    if leafNumbers.isEmpty { return }
-    let next = leaf(after: new)
-    let start = leafNumbers[old]
-    let end = next < 0 ? start + 2 * Self.gap : leafNumbers[next]
-    if end - start < 2 {
-      leafNumbers = []
-    } else {
-      if new >= leafNumbers.count {
-        leafNumbers += repeatElement(0, count: nodes.usedCount - leafNumbers.count)
-      }
-      leafNumbers[new] = start + (end - start) / 2
-    }
+    tree.node(tree.root).listNumber = tree.number
   }
 }
 
 extension RowTree {
   /// The first violated invariant, or `nil`. For tests.
-  package var violation: String? {
+  package var violation: String? { Self.violation(of: [self]) }
+
+  /// The first violated invariant of all lists that share memory, or `nil`. For tests.
+  package static func violation(of lists: [RowTree]) -> String? {
     var nodeCount = 0
+    for list in lists {
+      if let violation = list.violation(&nodeCount) { return violation }
+    }
+    guard let storage = lists.first?.storage else { return nil }
+    if nodeCount != storage.nodes.nodeCount {
+      return "\(storage.nodes.nodeCount) nodes are in use, not \(nodeCount)"
+    }
+    let placed = (0..<storage.leavesCapacity).count { storage.leaves[$0] >= 0 }
+    let count = lists.reduce(0) { $0 + $1.count }
+    return placed == count ? nil : "\(placed) rows have a leaf, not \(count)"
+  }
+
+  private func violation(_ nodeCount: inout Int) -> String? {
     func visit(_ slot: Int, level: Int) -> (count: Int, first: Int32, violation: String?) {
       nodeCount += 1
       let node = self.node(slot)
@@ -437,7 +406,8 @@ extension RowTree {
         if node.count > leafLimit || (height > 0 && node.count < leafMinimum) {
           return (0, 0, "a leaf has \(node.count) rows")
         }
-        for position in 0..<node.count where leaves[Int(node.rows[position])] != Int32(slot) {
+        for position in 0..<node.count where storage.leaves[Int(node.rows[position])] != Int32(slot)
+        {
           return (0, 0, "the leaf of row \(node.rows[position]) is wrong")
         }
         for position in node.count..<RowNode.rowCapacity where node.rows[position] != RowNode.noRow
@@ -475,14 +445,10 @@ extension RowTree {
     }
     let found = visit(root, level: height)
     if let violation = found.violation { return violation }
-    if found.count != count { return "the list counts \(count) rows, not \(found.count)" }
-    if nodeCount != nodes.nodeCount {
-      return "\(nodes.nodeCount) nodes are in use, not \(nodeCount)"
-    }
-    let placed = (0..<leavesCapacity).count { leaves[$0] >= 0 }
-    return placed == count ? nil : "\(placed) rows have a leaf, not \(count)"
+    if node(root).listNumber != number { return "the number of the list is not in its root" }
+    return found.count == count ? nil : "the list counts \(count) rows, not \(found.count)"
   }
 
   /// The number of bytes of memory that the list takes.
-  package var byteCount: Int { (nodes.capacity * RowNode.stride + leavesCapacity) * 4 }
+  package var byteCount: Int { storage.byteCount }
 }

@@ -3,8 +3,7 @@ public import ReactiveSignals
 
 /// An operator that divides its input into sections by a key.
 ///
-/// Each element of the input has a row. `sorted` has the rows of each group side by side, each group in the order of
-/// the input.
+/// Each element of the input has a row. Each group has the rows of its elements, in the order of the input.
 @usableFromInline
 struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   CollectionOperator
@@ -23,16 +22,18 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline let directory: GroupDirectory<Key, Element>
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowValues<Group>()
-  /// The group of each row.
-  @usableFromInline var groupOfRow = RowValues<UInt32>()
+  /// The rows that are in use.
+  @usableFromInline var rowNumbers = RowValues<Void>()
   /// The rows in the order of the input.
   @usableFromInline var source = RowTree()
-  /// The rows by group, and then in the order of the input.
-  @usableFromInline var sorted = RowTree()
+  /// The memory of the rows of all groups.
+  @usableFromInline var storage = RowStorage()
   /// The numbers of the groups in the order of the output.
   @usableFromInline var sections = RowTree()
   /// The groups that have elements, by the hash value of their keys. If several have the same one, one of them.
   @usableFromInline var groupOfHash: [Int: Group] = [:]
+  /// The number of versions of groups so far.
+  @usableFromInline var versionCount = 0
   /// The groups that are being edited.
   @usableFromInline var touched: [Group] = []
 
@@ -89,37 +90,42 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
     if changeset.changeCount == 1, let move = changeset.moves.first { return followMove(move) }
-    var moved: [Int: UInt32] = [:]
-    for move in changeset.moves { moved[move.from] = source[move.from] }
+    let origins = Set(changeset.moves.map(\.from))
+    var moved: [Int: (row: UInt32, group: Group)] = [:]
     for offset in changeset.removals.reversed() {
       let row = source.remove(at: offset)
-      leave(row)
-      if moved[offset] == nil { groupOfRow.remove(row) }
+      let group = leave(row)
+      if origins.contains(offset) {
+        moved[offset] = (row, group)
+      } else {
+        rowNumbers.remove(row)
+      }
     }
     var move = 0
-    func arrive(_ row: UInt32, at offset: Int) {
+    func arrive(_ row: UInt32, in group: Group, at offset: Int) {
       source.insert(row, at: offset)
-      enter(row, after[offset])
+      enter(row, group, after[offset], at: offset)
+    }
+    func arrive(_ move: Changeset.Move) {
+      if let (row, group) = moved[move.from] { arrive(row, in: group, at: move.to) }
     }
     for offset in changeset.insertions {
       while move < changeset.moves.count, changeset.moves[move].to < offset {
-        if let row = moved[changeset.moves[move].from] { arrive(row, at: changeset.moves[move].to) }
+        arrive(changeset.moves[move])
         move += 1
       }
-      arrive(groupOfRow.insert(group(for: key(after[offset])).number), at: offset)
+      arrive(rowNumbers.insert(()), in: group(for: key(after[offset])), at: offset)
     }
-    for move in changeset.moves[move...] {
-      if let row = moved[move.from] { arrive(row, at: move.to) }
-    }
+    for move in changeset.moves[move...] { arrive(move) }
     for update in changeset.updates {
       let (row, element) = (source[update.to], after[update.to])
-      let (old, newKey) = (groups[groupOfRow[row]], key(element))
+      let (old, newKey) = (group(of: row), key(element))
       if sameIdentity(old.key, newKey) {
-        draft(of: old)[rank(of: row, in: old)] = element
+        let offset = rows(of: old).offset(of: row)
+        edit(old, ElementEdit(removal: offset, insertion: offset), element)
       } else {
         leave(row)
-        groupOfRow[row] = group(for: newKey).number
-        enter(row, element)
+        enter(row, group(for: newKey), element, at: update.to)
       }
     }
   }
@@ -129,55 +135,49 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func followMove(_ move: Changeset.Move) {
     let row = source.remove(at: move.from)
     source.insert(row, at: move.to)
-    let group = groups[groupOfRow[row]]
-    let (draft, source) = (draft(of: group), source)
-    let start = sorted.offset(of: group.firstRow)
-    let from = sorted.remove(row) - start
-    let others = start..<start + draft.count - 1
-    let to = sorted.insert(row, in: others) { source.isBefore(row, $0) } - start
-    if from == 0 || to == 0 {
-      group.firstRow = sorted[start]
-      group.isDisplaced = true
-    }
-    draft.move(from: from, to: to)
+    let group = group(of: row)
+    let rows = rows(of: group)
+    let from = rows.remove(row)
+    let to = rows.insert(row, inOrderOf: source, at: move.to)
+    if from == 0 || to == 0 { group.isDisplaced = true }
+    if from != to { edit(group, ElementEdit(removal: from, insertion: to), nil) }
   }
 
-  /// Removes a row from its group.
+  /// Removes a row from its group, and returns the group.
   @inlinable
-  mutating func leave(_ row: UInt32) {
-    let group = groups[groupOfRow[row]]
-    let draft = draft(of: group)
-    if row == group.firstRow {
-      let start = sorted.remove(row)
-      draft.removeSubrange(0..<1)
-      group.firstRow = draft.count > 0 ? sorted[start] : .max
-      group.isDisplaced = true
-    } else {
-      let start = sorted.offset(of: group.firstRow)
-      let rank = sorted.remove(row) - start
-      draft.removeSubrange(rank..<rank + 1)
-    }
+  @discardableResult
+  mutating func leave(_ row: UInt32) -> Group {
+    let group = group(of: row)
+    let offset = rows(of: group).remove(row)
+    edit(group, ElementEdit(removal: offset), nil)
+    if offset == 0 { group.isDisplaced = true }
+    return group
   }
 
-  /// Inserts a row into its group, at its place in the order of the input.
+  /// Inserts a row into a group, at its place in the order of the input.
+  ///
+  /// - Parameters:
+  ///   - row: The row.
+  ///   - group: The group.
+  ///   - element: The element of the row.
+  ///   - offset: The offset of the row in the input.
   @inlinable
-  mutating func enter(_ row: UInt32, _ element: Element) {
-    let group = groups[groupOfRow[row]]
-    let (draft, source) = (draft(of: group), source)
-    // The rows of an empty group can be at any place.
-    let start = draft.count == 0 ? sorted.count : sorted.offset(of: group.firstRow)
-    let offset = sorted.insert(row, in: start..<start + draft.count) { source.isBefore(row, $0) }
-    if offset == start {
-      group.firstRow = row
-      group.isDisplaced = true
-    }
-    draft.insert(element, at: offset - start)
+  mutating func enter(_ row: UInt32, _ group: Group, _ element: Element, at offset: Int) {
+    if group.rows == nil { group.rows = RowTree(in: storage, number: group.number) }
+    let offset = rows(of: group).insert(row, inOrderOf: source, at: offset)
+    edit(group, ElementEdit(insertion: offset), element)
+    if offset == 0 { group.isDisplaced = true }
   }
 
-  /// The offset of a row in its group.
+  /// The group of a row.
   @inlinable
-  func rank(of row: UInt32, in group: Group) -> Int {
-    row == group.firstRow ? 0 : sorted.offset(of: row) - sorted.offset(of: group.firstRow)
+  func group(of row: UInt32) -> Group { groups[storage.listNumber(of: row)] }
+
+  /// The rows of a group that has elements.
+  @inlinable
+  func rows(of group: Group) -> RowTree {
+    guard let rows = group.rows else { preconditionFailure("a group without elements has no rows") }
+    return rows
   }
 
   /// Returns the group of a key, which has a number now.
@@ -196,14 +196,26 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     }
   }
 
-  /// The draft of a group.
+  /// Edits the elements of a group.
+  ///
+  /// - Parameters:
+  ///   - group: The group.
+  ///   - offsets: The offsets of the edit.
+  ///   - new: The inserted element or the one that replaces another, or `nil`.
+  // Most passes edit a group once. A draft takes a tenth of the time of such an edit (`PipelineBenchmarks sections`).
   @inlinable
-  mutating func draft(of group: Group) -> CollectionDraft<Element> {
-    if let draft = group.draft { return draft }
-    let draft = CollectionDraft(group.newest.version)
-    group.draft = draft
-    touched.append(group)
-    return draft
+  mutating func edit(_ group: Group, _ offsets: ElementEdit, _ new: Element?) {
+    if group.draft == nil {
+      guard let first = group.edit else {
+        group.edit = (offsets, new)
+        touched.append(group)
+        return
+      }
+      group.edit = nil
+      group.draft = CollectionDraft(group.newest.version)
+      group.draft?.perform(first.offsets, first.element)
+    }
+    group.draft?.perform(offsets, new)
   }
 
   // MARK: The output
@@ -211,16 +223,15 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// Edits the output after the groups have been edited.
   @inlinable
   mutating func publish(_ output: CollectionDraft<Output>) {
-    let edited = touched
-    touched = []
     /// The groups that need another place.
     var displaced: [Group] = []
-    /// The groups that have changed, and stay at their places.
-    var changed: [Group] = []
-    for group in edited {
-      let isEmpty = group.draft?.count == 0
+    /// The number of groups that have changed, and stay at their places. They are the first ones.
+    var changedCount = 0
+    for index in touched.indices {
+      let group = touched[index]
+      let isEmpty = group.rows?.count == 0
       let isNew = !sections.contains(group.number)
-      let isChanged = endDraft(of: group)
+      let isChanged = endEdits(of: group)
       if isEmpty {
         if !isNew { removeSection(of: group, output) }
         end(group)
@@ -228,41 +239,55 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         if !isNew { removeSection(of: group, output) }
         displaced.append(group)
       } else if isChanged {
-        changed.append(group)
+        touched[changedCount] = group
+        changedCount += 1
       }
       group.isDisplaced = false
     }
-    updateSections(of: changed, output)
+    updateSections(of: touched[..<changedCount], output)
+    touched.removeAll(keepingCapacity: true)
     for group in displaced { output.insert(group.newest, at: place(group)) }
   }
 
   /// Updates the sections of groups.
   @inlinable
-  func updateSections(of changed: [Group], _ output: CollectionDraft<Output>) {
+  func updateSections(of changed: ArraySlice<Group>, _ output: CollectionDraft<Output>) {
     if let group = changed.first, changed.count == 1 {
       output[sections.offset(of: group.number)] = group.newest
     } else if changed.count > 1 {
       // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
-      var sorted = changed.map { (offset: sections.offset(of: $0.number), section: $0.newest) }
-      sorted.sort { $0.offset < $1.offset }
-      let updates = sorted.map { Changeset.Update(from: $0.offset, to: $0.offset) }
-      output.apply(Changeset(updates: updates), inserted: [], updated: sorted.map(\.section))
+      var new = changed.map { (offset: sections.offset(of: $0.number), element: $0.newest) }
+      new.sort { $0.offset < $1.offset }
+      output.replaceDifferent(new)
     }
   }
 
-  /// Ends the draft of a group, and returns whether its elements have changed.
+  /// Ends the edits of a group, and returns whether its elements have changed.
   @inlinable
-  func endDraft(of group: Group) -> Bool {
-    guard let draft = group.draft else { return false }
-    group.draft = nil
+  mutating func endEdits(of group: Group) -> Bool {
     let section = group.newest
-    guard let changeset = draft.outcome(from: section.elements) else {
+    guard let (elements, changeset) = outcome(of: group, section) else {
       withExtendedLifetime(section.version.restore()) {}
       return false
     }
-    group.newest = ListSection(SectionVersion(after: section.version, draft.contents, changeset))
+    versionCount += 1
+    group.setNewest(
+      ListSection(SectionVersion(after: section.version, versionCount, elements, changeset)))
     directory.parts.changed.append(group.followers)
     return true
+  }
+
+  /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
+  @inlinable
+  func outcome(of group: Group, _ section: Output) -> (Snapshot<Element>, Changeset)? {
+    if let draft = group.draft.take() {
+      return draft.outcome(from: section.elements).map { (draft.contents, $0) }
+    }
+    guard let (offsets, new) = group.edit.take() else { return nil }
+    if let new, let offset = offsets.removal, isSame(section.elements[offset], new) { return nil }
+    let elements = Snapshot(section.version.edited(offsets, new))
+    let changeset = offsets.changeset
+    return changeset.hasNoEffect(from: section.elements, to: elements) ? nil : (elements, changeset)
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
@@ -278,6 +303,9 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   }
 
   @inlinable
+  func firstRow(of group: Group) -> UInt32 { rows(of: group)[0] }
+
+  @inlinable
   mutating func removeSection(of group: Group, _ output: CollectionDraft<Output>) {
     let offset = sections.remove(group.number)
     output.removeSubrange(offset..<offset + 1)
@@ -289,21 +317,23 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     groups.remove(group.number)
     if groupOfHash[group.hash] === group { groupOfHash[group.hash] = nil }
     group.number = .max
-    group.firstRow = .max
+    // If the group has rows, they are in memory that is not used any more.
+    if let rows = group.rows, rows.count == 0 { rows.free() }
+    group.rows = nil
     group.endUse()
   }
 
   /// Inserts a group at its place in the output, and returns its offset.
   @inlinable
   mutating func place(_ group: Group) -> Int {
-    let (groups, source) = (groups, source)
+    let (groups, source, first) = (groups, source, firstRow(of: group))
     return sections.insert(group.number) { other in
       let other = groups[other]
       if let order {
         if order.precedes(group.key, other.key) { return true }
         if order.precedes(other.key, group.key) { return false }
       }
-      return source.isBefore(group.firstRow, other.firstRow)
+      return source.isBefore(first, firstRow(of: other))
     }
   }
 
@@ -314,7 +344,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func rebuild(_ change: CollectionChange<Element>, _ output: CollectionDraft<Output>) {
     let (changeset, elements) = (change.changeset, change.after.array)
     let origins = changeset.origins(oldCount: source.count)
-    let old = source.rows.map { groups[groupOfRow[$0]] }
+    let old = source.rows.map(group(of:))
     var update = 0
     let groupOfElement = elements.indices.map { offset -> Group in
       let isUpdated =
@@ -350,13 +380,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       rows[ends[Int(group.number)]] = UInt32(offset)
       ends[Int(group.number)] += 1
     }
-    groupOfRow = RowValues(groupOfElement.map(\.number))
+    rowNumbers = RowValues(Array(repeating: (), count: elements.count))
     source = RowTree(0..<UInt32(elements.count))
-    sorted = RowTree(rows)
+    storage = RowStorage(expectedCount: elements.count, listCount: inUse.count)
     start = 0
     for group in inUse {
       let end = ends[Int(group.number)]
-      group.firstRow = rows[start]
+      group.rows = RowTree(in: storage, number: group.number, rows[start..<end])
       replaceElements(of: group, rows[start..<end].map { elements[Int($0)] })
       start = end
     }
@@ -371,9 +401,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// Follows a change of the order.
   @inlinable
   mutating func reorder(_ output: CollectionDraft<Output>) {
-    let (groups, source) = (groups, source)
     let inUse = sections.rows.map { groups[$0] }
-    arrange(inUse.sorted { source.isBefore($0.firstRow, $1.firstRow) }, output)
+    arrange(inUse.sorted { source.isBefore(firstRow(of: $0), firstRow(of: $1)) }, output)
   }
 
   /// Writes the sections of groups, which are in the order of their first elements.
@@ -390,11 +419,11 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Replaces the elements of a group by others.
   @inlinable
-  func replaceElements(of group: Group, _ elements: [Element]) {
+  mutating func replaceElements(of group: Group, _ elements: [Element]) {
     let draft = CollectionDraft(group.newest.elements)
     draft.replace(with: elements)
     group.draft = draft
-    _ = endDraft(of: group)
+    _ = endEdits(of: group)
     group.isDisplaced = false
   }
 }

@@ -9,7 +9,7 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `published` and `use` are locked. The operator owns `newest`, `number`, `firstRow`, `draft` and
+  // Sendable: `lock` guards `published`, and `use` is locked. The operator owns `newest`, `number`, `rows`, `edit`, `draft` and
   // `isDisplaced`. The rest never changes.
 
   @usableFromInline let key: Key
@@ -17,40 +17,50 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @usableFromInline let hash: Int
   /// The nodes that follow this group alone.
   @usableFromInline let followers: ChildList
-  private let published: Locked<ListSection<Key, Element>>
+  @usableFromInline let lock: ListLock
+  @exclusivity(unchecked) @usableFromInline var published: ListSection<Key, Element>
   private let use = Locked(GroupUse<Element>())
 
   /// The number of the group while it has elements.
   @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
-  /// The row of its first element.
-  @exclusivity(unchecked) @usableFromInline var firstRow: UInt32 = .max
-  /// The elements, while the group is being edited.
+  /// The rows of its elements, or `nil` if it has no elements.
+  @exclusivity(unchecked) @usableFromInline var rows: RowTree?
+  /// The only edit of the elements in a pass so far, which is not made yet.
+  @exclusivity(unchecked) @usableFromInline var edit: (offsets: ElementEdit, element: Element?)?
+  /// The elements after several edits in a pass.
   @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
   /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
   @exclusivity(unchecked) @usableFromInline var isDisplaced = false
 
   @usableFromInline
-  init(_ key: Key, _ hash: Int, _ parts: NodeParts) {
+  init(_ key: Key, _ hash: Int, _ parts: NodeParts, _ lock: ListLock) {
     self.key = key
     self.hash = hash
+    self.lock = lock
     followers = ChildList(parts)
-    newest = ListSection(SectionVersion(ofGroupWith: key))
-    published = Locked(newest)
+    newest = ListSection(SectionVersion(ofGroupWith: key, lock))
+    published = newest
   }
 
   /// The newest elements, which are published already or by the current pass. Only the operator uses them.
-  @exclusivity(unchecked) @usableFromInline var newest: ListSection<Key, Element> {
-    didSet {
-      let replaced = published.withLock { section in
-        defer { section = newest }
-        return section
-      }
-      withExtendedLifetime(replaced) {}
-    }
+  @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
+
+  /// Sets the newest elements.
+  // Inlined: otherwise, the type of the section would be looked up.
+  @inlinable
+  func setNewest(_ section: ListSection<Key, Element>) {
+    newest = section
+    // Released outside the lock.
+    var replaced = section
+    lock.hold { swap(&replaced, &published) }
   }
 
   /// The newest elements, for other threads.
-  var section: ListSection<Key, Element> { published.withLock { $0 } }
+  var section: ListSection<Key, Element> {
+    var section = ListSection<Key, Element>?.none
+    lock.hold { section = published }
+    return section ?? newest
+  }
 
   /// Returns the collection of this group, and creates it if nobody holds one.
   ///

@@ -72,27 +72,40 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   // Sendable: everything of its own is constant.
 
   @usableFromInline let key: Key
-  /// The number among the versions of a group. They have the same lock; a section that no grouping has made has none.
+  /// The numbers of this version and of the one before it among the versions of all groups of a grouping. Groups share
+  /// locks. A section that no grouping has made has no lock.
   private let number: Int
+  private let previousNumber: Int
   /// The change from the version before it.
   @usableFromInline let changeset: Changeset
 
   /// Creates a version that belongs to no group.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
-    (self.key, number, changeset) = (key, 0, .empty)
+    (self.key, number, previousNumber, changeset) = (key, 0, -1, .empty)
     super.init(elements.storage, nil)
   }
 
   /// Creates the first version of a group, without elements.
-  init(ofGroupWith key: Key) {
-    (self.key, number, changeset) = (key, 0, .empty)
-    super.init(.flat([]), ListLock())
+  init(ofGroupWith key: Key, _ lock: ListLock) {
+    (self.key, number, previousNumber, changeset) = (key, 0, -1, .empty)
+    super.init(.flat([]), lock)
   }
 
+  /// Creates a version.
+  ///
+  /// - Parameters:
+  ///   - version: The version before it.
+  ///   - number: A number that no version of the grouping has.
+  ///   - elements: The elements.
+  ///   - changeset: Their difference from those of the version before.
   @usableFromInline
-  init(after version: SectionVersion, _ elements: Snapshot<Element>, _ changeset: Changeset) {
-    (key, number, self.changeset) = (version.key, version.number + 1, changeset)
+  init(
+    after version: SectionVersion, _ number: Int, _ elements: Snapshot<Element>,
+    _ changeset: Changeset
+  ) {
+    (key, self.number, previousNumber) = (version.key, number, version.number)
+    self.changeset = changeset
     super.init(elements.storage, version.lock)
   }
 
@@ -101,7 +114,7 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
   func follows(_ other: SectionVersion) -> Bool {
-    lock != nil && lock === other.lock && number == other.number + 1
+    lock != nil && lock === other.lock && previousNumber == other.number
   }
 }
 
