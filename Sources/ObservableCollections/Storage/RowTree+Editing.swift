@@ -368,29 +368,24 @@ extension RowTree {
     return place.offset
   }
 
-  /// Returns the place of a row in the order of another list, if the row belongs to the leaf in which it is if the rows of
-  /// this list are spread evenly.
+  /// Returns the place of a row in the order of another list, or `nil` if it is far from where it is expected.
+  ///
+  /// The rows of this list are expected to be spread evenly over the other one.
   // Each row that is compared is at a random place of the memory, and three steps suffice here instead of ten
   // (`PipelineBenchmarks sections move`).
   private func estimatedPlace(of row: UInt32, in list: RowTree, at listOffset: Int) -> RowPlace? {
     if height == 0 || list.count <= count { return nil }
     let density = Double(count) / Double(list.count)
     let estimate = min(Int(Double(listOffset) * density), count - 1)
-    var (slot, position) = (root, Int32(truncatingIfNeeded: estimate))
-    for _ in 0..<height {
-      let node = self.node(slot)
-      let child = node.child(at: position)
-      position &-= node.starts[child]
-      slot = Int(node.children[child])
-    }
-    let (rows, end) = (node(slot).rows, node(slot).count)
+    // The distance from the row at this offset says where the other one is.
+    let correction = Int(list.distance(from: self[estimate], to: row) * density)
+    let offset = min(max(estimate &+ correction, 0), count - 1)
+    let (leaf, position) = leaf(at: offset)
+    let (rows, end) = (node(leaf).rows, node(leaf).count)
     func isBefore(_ position: Int) -> Bool {
       list.isBefore(UInt32(bitPattern: rows[position]), row)
     }
-    // The distance from this row says where the other one is.
-    let distance = list.distance(from: UInt32(bitPattern: rows[Int(position)]), to: row)
-    let middle = min(max(Int(position) &+ Int(distance * density), 0), end &- 1)
-    var (low, high) = (max(middle &- 4, 0), min(middle &+ 4, end &- 1))
+    var (low, high) = (max(position &- 4, 0), min(position &+ 4, end &- 1))
     let (isLowBefore, isHighBefore) = (isBefore(low), isBefore(high))
     if !isLowBefore {
       (low, high) = (0, low)
@@ -402,7 +397,7 @@ extension RowTree {
     let found = low &+ list.count(of: rows + low, high &- low, before: row)
     // At an end, the row may belong to another leaf.
     if found == 0 || found == end { return nil }
-    return RowPlace(leaf: slot, position: found, offset: estimate &- Int(position) &+ found)
+    return RowPlace(leaf: leaf, position: found, offset: offset &- position &+ found)
   }
 
   /// Returns about how many rows are between two rows.

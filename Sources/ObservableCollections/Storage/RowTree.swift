@@ -108,6 +108,12 @@ package final class RowTree: @unchecked Sendable {
   @usableFromInline
   package subscript(offset: Int) -> UInt32 {
     checkOffset(offset)
+    let (leaf, position) = leaf(at: offset)
+    return UInt32(bitPattern: node(leaf).rows[position])
+  }
+
+  /// Returns the slot of the leaf that has the row at an offset, and its position there.
+  func leaf(at offset: Int) -> (slot: Int, position: Int) {
     var (slot, rest) = (root, Int32(truncatingIfNeeded: offset))
     for _ in 0..<height {
       let node = self.node(slot)
@@ -115,7 +121,7 @@ package final class RowTree: @unchecked Sendable {
       rest &-= node.starts[child]
       slot = Int(node.children[child])
     }
-    return UInt32(bitPattern: node(slot).rows[Int(rest)])
+    return (slot, Int(rest))
   }
 
   /// Returns the offset of a row.

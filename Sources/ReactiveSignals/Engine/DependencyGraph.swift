@@ -274,19 +274,36 @@ package final class ChildList: @unchecked Sendable {
 /// A pass visits only the nodes of the parts that have changed, or of all parts after a step of the status.
 @usableFromInline
 package final class NodeParts: @unchecked Sendable {
-  // Sendable: the domain's lock guards `inUse`. The thread that calls the kernel of the node owns `changed`.
+  // Sendable: the domain's lock guards `inUse`. The thread that calls the kernel of the node owns `changed`. `hasNodes`
+  // is atomic.
 
   /// The parts from which a node is derived.
   @exclusivity(unchecked) fileprivate(set) var inUse: [ChildList] = []
+  private let hasNodes = Atomic(false)
   /// The parts that the latest update of the node has changed.
-  @exclusivity(unchecked) @usableFromInline package var changed: [ChildList] = []
+  @exclusivity(unchecked) private(set) var changed: [ChildList] = []
 
   @usableFromInline
   package init() {}
 
+  /// Marks all parts as unchanged, before the next update. The kernel of the node calls this.
+  @usableFromInline
+  package func beginUpdate() {
+    if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
+  }
+
+  /// Marks a part as changed. The kernel of the node calls this.
+  // A list without nodes is at a random place of the memory, and touching it takes as long as a tenth of an edit of a
+  // group. A node that becomes live during the pass is scheduled in any case.
+  @usableFromInline
+  package func markChanged(_ part: @autoclosure () -> ChildList) {
+    if hasNodes.load(ordering: .relaxed) { changed.append(part()) }
+  }
+
   fileprivate func use(_ part: ChildList) {
     part.position = inUse.count
     inUse.append(part)
+    hasNodes.store(true, ordering: .relaxed)
   }
 
   fileprivate func disuse(_ part: ChildList) {
@@ -296,5 +313,6 @@ package final class NodeParts: @unchecked Sendable {
       last.position = part.position
     }
     part.position = -1
+    hasNodes.store(!inUse.isEmpty, ordering: .relaxed)
   }
 }

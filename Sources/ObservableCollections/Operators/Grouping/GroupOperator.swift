@@ -61,7 +61,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
-    directory.parts.changed.removeAll(keepingCapacity: true)
+    directory.parts.beginUpdate()
     let newOrder = orderInput.flatMap { $0.isSet ? $0.value : nil }
     if let keyInput, keyInput.isSet {
       key = keyInput.value
@@ -273,7 +273,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     versionCount += 1
     group.setNewest(
       ListSection(SectionVersion(after: section.version, versionCount, elements, changeset)))
-    directory.parts.changed.append(group.followers)
+    directory.parts.markChanged(group.followers)
     return true
   }
 

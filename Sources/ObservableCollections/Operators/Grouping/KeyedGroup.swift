@@ -9,28 +9,33 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `lock` guards `published`, and `use` is locked. The operator owns `newest`, `number`, `rows`, `edit`, `draft` and
-  // `isDisplaced`. The rest never changes.
+  // Sendable: `lock` guards `published`, and `use` is locked. The operator owns `newest`, `number`, `rows`, `edit`,
+  // `draft` and `isDisplaced`. The rest never changes.
+
+  // The properties that each change of the group uses are next to each other.
 
   @usableFromInline let key: Key
+  @usableFromInline let lock: ListLock
+  /// The newest elements, for other threads.
+  @exclusivity(unchecked) @usableFromInline var published: ListSection<Key, Element>
+  /// The newest elements, which are published already or by the current pass. Only the operator uses them.
+  @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
+  /// The rows of its elements, or `nil` if it has no elements.
+  @exclusivity(unchecked) @usableFromInline var rows: RowTree?
+  /// The number of the group while it has elements.
+  @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
+  /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
+  @exclusivity(unchecked) @usableFromInline var isDisplaced = false
+  /// The elements after several edits in a pass.
+  @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
+  /// The only edit of the elements in a pass so far, which is not made yet.
+  @exclusivity(unchecked) @usableFromInline var edit: (offsets: ElementEdit, element: Element?)?
+
   /// The hash value of the key.
   @usableFromInline let hash: Int
   /// The nodes that follow this group alone.
   @usableFromInline let followers: ChildList
-  @usableFromInline let lock: ListLock
-  @exclusivity(unchecked) @usableFromInline var published: ListSection<Key, Element>
   private let use = Locked(GroupUse<Element>())
-
-  /// The number of the group while it has elements.
-  @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
-  /// The rows of its elements, or `nil` if it has no elements.
-  @exclusivity(unchecked) @usableFromInline var rows: RowTree?
-  /// The only edit of the elements in a pass so far, which is not made yet.
-  @exclusivity(unchecked) @usableFromInline var edit: (offsets: ElementEdit, element: Element?)?
-  /// The elements after several edits in a pass.
-  @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
-  /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
-  @exclusivity(unchecked) @usableFromInline var isDisplaced = false
 
   @usableFromInline
   init(_ key: Key, _ hash: Int, _ parts: NodeParts, _ lock: ListLock) {
@@ -41,9 +46,6 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     newest = ListSection(SectionVersion(ofGroupWith: key, lock))
     published = newest
   }
-
-  /// The newest elements, which are published already or by the current pass. Only the operator uses them.
-  @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
 
   /// Sets the newest elements.
   // Inlined: otherwise, the type of the section would be looked up.
@@ -57,9 +59,10 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
 
   /// The newest elements, for other threads.
   var section: ListSection<Key, Element> {
-    var section = ListSection<Key, Element>?.none
+    var section: ListSection<Key, Element>?
     lock.hold { section = published }
-    return section ?? newest
+    guard let section else { preconditionFailure("a group has no section") }
+    return section
   }
 
   /// Returns the collection of this group, and creates it if nobody holds one.
