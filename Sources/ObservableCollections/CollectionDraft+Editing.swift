@@ -149,6 +149,15 @@ extension CollectionDraft {
   func applyOperations(_ changeset: Changeset, _ element: (_ offset: Int) -> Element) {
     checkUpdate(changeset)
     if changeset.changeCount == 1, applySingle(changeset, element) { return }
+    let updates = changeset.updates
+    if updates.count == changeset.changeCount, updates.count <= EarlierList<Element>.limit,
+      record.isEmpty, index == nil, updates.last.map({ $0.to < working.count }) ?? false
+    {
+      let new = updates.map { element($0.to) }
+      // The closure may have edited this draft.
+      if record.isEmpty, applyUpdates(changeset, new) { return }
+      return apply(changeset, inserted: [], updated: new)
+    }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
     changeset.checkFits(working.count)
     apply(

@@ -184,6 +184,88 @@ import Testing
     #expect(Array(sorted.rows) == (0..<3_000).sorted { isAfter($1, $0) })
   }
 
+  /// The rows of a list that are in one of several lists, in the order of the first one.
+  @Test(arguments: [(2, 4), (7, 6), (62, 16)])
+  func `lists that share memory have their rows in the order of another list`(limits: (Int, Int)) {
+    for spread in [1, 40, 1_000] {
+      var random = SeededGenerator(seed: UInt64(spread))
+      let count = 4_000
+      let source = RowTree(leafLimit: limits.0, fanLimit: limits.1, 0..<UInt32(count))
+      var model = Array(0..<UInt32(count))
+      // Rows that are next to each other are in one list if the spread is large.
+      var listOfRow = (0..<count).map { $0 / spread % 5 }
+      let storage = RowStorage(expectedCount: count, listCount: 5)
+      var lists = (0..<5).map { number in
+        RowTree(
+          in: storage, number: UInt32(number), leafLimit: limits.0, fanLimit: limits.1,
+          (0..<UInt32(count)).filter { listOfRow[Int($0)] == number })
+      }
+      func check() {
+        #expect(RowTree.violation(of: lists) == nil)
+        for number in 0..<5 {
+          #expect(Array(lists[number].rows) == model.filter { listOfRow[Int($0)] == number })
+        }
+        for row in model.prefix(50) {
+          #expect(Int(storage.listNumber(of: row)) == listOfRow[Int(row)])
+        }
+      }
+      for step in 0..<3_000 {
+        // In the last third, one list loses its rows to the others.
+        let row =
+          step > 2_000 ? lists[2].rows.first { _ in true } ?? 0 : UInt32(random.below(count))
+        let old = Int(storage.listNumber(of: row))
+        #expect(old == listOfRow[Int(row)])
+        lists[old].remove(row)
+        let offset = source.remove(row)
+        model.remove(at: offset)
+        let target = random.oneIn(3) ? min(offset, model.count) : random.below(model.count + 1)
+        source.insert(row, at: target)
+        model.insert(row, at: target)
+        let new = step > 2_000 ? [0, 1, 3, 4][random.below(4)] : random.below(5)
+        listOfRow[Int(row)] = new
+        let rank = lists[new].insert(row, inOrderOf: source, at: target)
+        #expect(lists[new].offset(of: row) == rank)
+        if step % 500 == 0 { check() }
+      }
+      check()
+      while lists[2].count > 0 { lists[2].remove(at: 0) }
+      lists[2].free()
+      lists.remove(at: 2)
+      #expect(RowTree.violation(of: lists) == nil)
+    }
+  }
+
+  @Test func `a wrong offset in the other list costs time, and nothing else`() {
+    var random = SeededGenerator(seed: 2)
+    let source = RowTree(0..<20_000)
+    let list = RowTree((0..<20_000).filter { $0 % 10 == 0 })
+    for _ in 0..<2_000 {
+      let row = UInt32(random.below(2_000) * 10)
+      let rank = list.remove(row)
+      #expect(list.insert(row, inOrderOf: source, at: random.below(20_000)) == rank)
+    }
+    #expect(list.violation == nil)
+    #expect(Array(list.rows) == (0..<20_000).filter { $0 % 10 == 0 })
+  }
+
+  @Test func `a list that shares memory does not accept the rows of another one`() async {
+    await #expect(processExitsWith: .failure) {
+      let storage = RowStorage()
+      let lists = (0..<2).map { RowTree(in: storage, number: $0, [2 * $0, 2 * $0 + 1]) }
+      _ = lists[0].offset(of: 3)
+    }
+    await #expect(processExitsWith: .failure) {
+      let storage = RowStorage()
+      let lists = (0..<2).map { RowTree(in: storage, number: $0, [2 * $0, 2 * $0 + 1]) }
+      lists[0].remove(UInt32(2))
+    }
+    await #expect(processExitsWith: .failure) {
+      let storage = RowStorage()
+      let lists = (0..<2).map { RowTree(in: storage, number: $0, [2 * $0, 2 * $0 + 1]) }
+      lists[1].insert(0, at: 0)
+    }
+  }
+
   @Test func `a row that is missing or present twice is a programmer's error`() async {
     await #expect(processExitsWith: .failure) { RowTree(0..<3).insert(2, at: 0) }
     await #expect(processExitsWith: .failure) { _ = RowTree([1, 2, 1]) }

@@ -77,7 +77,7 @@ extension RowTree {
   private func addRows(_ added: Int32, above leaf: Int) -> Int {
     var (slot, offset) = (leaf, 0)
     while slot != root {
-      let parent = node(slot).parent
+      let parent = parent(of: slot)
       let node = self.node(parent)
       let position = node.position(ofChild: slot)
       offset &+= Int(node.starts[position])

@@ -92,7 +92,7 @@ package final class RowTree: @unchecked Sendable {
 
   /// Frees the memory of an empty list that shares it with others. Do not use the list afterwards.
   @usableFromInline
-  func free() {
+  package func free() {
     precondition(count == 0, "a list of \(count) rows is freed")
     storage.nodes.free(root)
   }
@@ -133,7 +133,7 @@ package final class RowTree: @unchecked Sendable {
     var slot = leaf(of: row)
     var offset = node(slot).position(of: row)
     while slot != root {
-      let parent = node(slot).parent
+      let parent = parent(of: slot)
       let node = self.node(parent)
       offset &+= Int(node.starts[node.position(ofChild: slot)])
       slot = parent
@@ -149,6 +149,13 @@ package final class RowTree: @unchecked Sendable {
   func leaf(of row: UInt32) -> Int {
     precondition(contains(row), "row \(row) is not in the list")
     return Int(storage.leaves[Int(row)])
+  }
+
+  /// Returns the slot of the parent of a node that is not the root.
+  func parent(of slot: Int) -> Int {
+    let parent = node(slot).parent
+    precondition(parent >= 0, "a row is in another list")
+    return parent
   }
 
   func checkOffset(_ offset: Int) {

@@ -34,7 +34,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline var groupOfHash: [Int: Group] = [:]
   /// The number of versions of groups so far.
   @usableFromInline var versionCount = 0
-  /// The groups that are being edited.
+  /// The groups that have edits, or whose first elements have moved.
   @usableFromInline var touched: [Group] = []
 
   @inlinable
@@ -140,7 +140,11 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     let from = rows.remove(row)
     let to = rows.insert(row, inOrderOf: source, at: move.to)
     if from == 0 || to == 0 { group.isDisplaced = true }
-    if from != to { edit(group, ElementEdit(removal: from, insertion: to), nil) }
+    if from != to {
+      edit(group, ElementEdit(removal: from, insertion: to), nil)
+    } else if group.isDisplaced {
+      touched.append(group)
+    }
   }
 
   /// Removes a row from its group, and returns the group.

@@ -1,4 +1,5 @@
 public import Diffing
+import SwappablePrimitives
 
 /// A section of a list: a key, and the elements that have it.
 ///
@@ -116,6 +117,90 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   func follows(_ other: SectionVersion) -> Bool {
     lock != nil && lock === other.lock && previousNumber == other.number
   }
+}
+
+/// A list that several threads read while its owner may edit the tree in place.
+@usableFromInline
+class SharedList<Element: Sendable>: @unchecked Sendable {
+  // Sendable: `list` is accessed under the lock. Without a lock, it never changes.
+
+  @exclusivity(unchecked) @usableFromInline final var list: PersistentArray<Element>
+  @usableFromInline final let lock: ListLock?
+
+  /// Creates a list.
+  ///
+  /// - Parameter lock: The lock, or `nil` if the tree is never edited in place.
+  @usableFromInline
+  init(_ list: PersistentArray<Element>, _ lock: ListLock?) {
+    (self.list, self.lock) = (list, lock)
+  }
+
+  /// The contents, which never change.
+  @inlinable final var contents: PersistentArray<Element> {
+    guard let lock else { return list }
+    var contents = PersistentArray<Element>.flat([])
+    lock.hold { contents = list }
+    return contents
+  }
+
+  /// Edits an equal list, a long tree, if no third list has the tree.
+  ///
+  /// - Returns: The removed element, or the inserted one if there is none; `nil` if the edit did not take place.
+  @inlinable
+  final func editInPlace(
+    _ other: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
+  ) -> Element? {
+    var element: Element?
+    lock?.holdToEdit { element = list.editInPlace(&other, edit, new) }
+    return element
+  }
+
+  /// Returns the list after an edit of one element. A long tree is edited in place if nothing else has it.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  @inlinable
+  final func edited(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element> {
+    var edited = PersistentArray<Element>.flat([])
+    var isDone = false
+    lock?.holdToEdit {
+      if !list.isLongTree { return }
+      edited = list
+      isDone = list.editInPlace(&edited, edit, new) != nil
+    }
+    if isDone { return edited }
+    edited = contents.restored
+    _ = edited.edit(edit, new)
+    return edited
+  }
+
+  /// Restores the tree after an edit that is discarded. Otherwise, the list would keep the element that it has added.
+  ///
+  /// - Returns: The replaced list. The caller releases it.
+  @inlinable
+  final func restore() -> PersistentArray<Element>? {
+    let edited = contents
+    guard case .earlier = edited, let lock else { return nil }
+    let restored = edited.restored
+    lock.hold { list = restored }
+    return edited
+  }
+}
+
+/// The lock of all versions of a list, or of several lists.
+@usableFromInline
+final class ListLock: Sendable {
+  private let lock = Locked(())
+
+  /// Calls a closure while the lock is held.
+  @usableFromInline
+  func hold(_ body: () -> Void) { lock.withLock { _ in body() } }
+
+  /// Calls a closure that may edit a tree in place, unless the sanitizer runs. It does not see the counts of references
+  /// that order the reads before the edit.
+  @usableFromInline
+  func holdToEdit(_ body: () -> Void) { if !isThreadSanitized { hold(body) } }
 }
 
 extension CollectionChange {
