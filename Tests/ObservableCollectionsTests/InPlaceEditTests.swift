@@ -398,7 +398,7 @@ struct InPlaceEditSequenceTests {
     DispatchQueue.concurrentPerform(iterations: 3) { thread in
       if thread == 0 {
         // Each change of a section increases the sum of its texts by 1.
-        for step in 1...400 {
+        for step in 1...3_000 {
           list.update(at: (step * 7_919) % 3_000) { $0.text = "\((Int($0.text) ?? 0) + 1)" }
         }
         done.withLock { $0 = true }
