@@ -291,7 +291,11 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     if let new, let offset = offsets.removal, isSame(section.elements[offset], new) { return nil }
     let elements = Snapshot(section.version.edited(offsets, new))
     let changeset = offsets.changeset
-    return changeset.hasNoEffect(from: section.elements, to: elements) ? nil : (elements, changeset)
+    // A move of equal elements has no effect.
+    if !changeset.moves.isEmpty, changeset.hasNoEffect(from: section.elements, to: elements) {
+      return nil
+    }
+    return (elements, changeset)
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.

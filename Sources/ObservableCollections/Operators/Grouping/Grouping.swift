@@ -21,7 +21,7 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// The groups: the keys, and the numbers of elements.
   @inlinable var groups: LiveCollection<LiveIndex<Key, Element>.Group> {
     let index = LiveIndex(self)
-    return sections.map { LiveIndex.Group(key: $0.key, count: $0.elements.count, index: index) }
+    return sections.map { LiveIndex.Group(key: $0.key, count: $0.version.count, index: index) }
   }
 
   /// Returns the live collection of a key, which may have no elements.

@@ -73,6 +73,8 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   // Sendable: everything of its own is constant.
 
   @usableFromInline let key: Key
+  /// The number of elements. Reading it from them would take the lock.
+  @usableFromInline let count: Int
   /// The numbers of this version and of the one before it among the versions of all groups of a grouping. Groups share
   /// locks. A section that no grouping has made has no lock.
   private let number: Int
@@ -83,13 +85,13 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// Creates a version that belongs to no group.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
-    (self.key, number, previousNumber, changeset) = (key, 0, -1, .empty)
+    (self.key, count, number, previousNumber, changeset) = (key, elements.count, 0, -1, .empty)
     super.init(elements.storage, nil)
   }
 
   /// Creates the first version of a group, without elements.
   init(ofGroupWith key: Key, _ lock: ListLock) {
-    (self.key, number, previousNumber, changeset) = (key, 0, -1, .empty)
+    (self.key, count, number, previousNumber, changeset) = (key, 0, 0, -1, .empty)
     super.init(.flat([]), lock)
   }
 
@@ -105,7 +107,8 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
     after version: SectionVersion, _ number: Int, _ elements: Snapshot<Element>,
     _ changeset: Changeset
   ) {
-    (key, self.number, previousNumber) = (version.key, number, version.number)
+    (key, count, self.number) = (version.key, elements.count, number)
+    previousNumber = version.number
     self.changeset = changeset
     super.init(elements.storage, version.lock)
   }
