@@ -56,12 +56,12 @@ package final class Node: @unchecked Sendable {
   // Sendable: the domain's lock guards `committed`, `isFinished`, `inputs`, `children`, `followers`, `type`, `notes`
   // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
   // delivering thread writes. That thread reads them without the lock. While no thread delivers, `changeState` may
-  // write the `publishedState` of a root, under the lock, and those of its followers, under their locks as well. The delivering thread owns `update`,
-  // `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`, `mark` and
-  // `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is set
-  // once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not checked
-  // for exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it is
-  // written (`EngineBenchmarks commit`).
+  // write the `publishedState` of a root, under the lock, and that of its followers, under their locks. The delivering
+  // thread owns `update`, `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`,
+  // `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is
+  // set once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not
+  // checked for exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it
+  // is written (`EngineBenchmarks commit`).
 
   @usableFromInline package let domain: Domain
   /// 0 for a root. A derived node is higher than each of its inputs.
