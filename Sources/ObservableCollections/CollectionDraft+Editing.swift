@@ -154,8 +154,8 @@ extension CollectionDraft {
       record.isEmpty, index == nil, updates.last.map({ $0.to < working.count }) ?? false
     {
       let new = updates.map { element($0.to) }
-      // The closure may have edited this draft.
-      if record.isEmpty, applyUpdates(changeset, new) { return }
+      // The closure may have edited or searched this draft.
+      if record.isEmpty, index == nil, applyUpdates(changeset, new) { return }
       return apply(changeset, inserted: [], updated: new)
     }
     if changeset.isReplacement { return applyReplacement(changeset, element) }
@@ -233,7 +233,8 @@ extension CollectionDraft {
 
   /// Applies the first edit, which is a few updates, to a draft without an index of identities.
   ///
-  /// - Returns: `false` if some of them have no effect. Then nothing is applied.
+  /// - Returns: `false` if some of them have no effect, or if comparing the elements has created an index. Then nothing
+  ///   is applied.
   // Edits in place copy nothing (`PipelineBenchmarks sections change`).
   @inlinable
   func applyUpdates(_ changeset: Changeset, _ new: [Element]) -> Bool {
@@ -244,7 +245,7 @@ extension CollectionDraft {
     }
     // Comparing the elements may have edited this draft.
     if let start, !record.isEmpty { reset(to: Snapshot(start)) }
-    if !areEffective { return false }
+    if !areEffective || index != nil { return false }
     record.begin(with: changeset)
     // Otherwise, the tree would be copied.
     start = nil

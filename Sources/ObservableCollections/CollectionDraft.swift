@@ -17,8 +17,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
   @exclusivity(unchecked) @usableFromInline var node: Unmanaged<Node>?
   /// The version of a group's elements before the edits, while edits of one element may take place in its tree.
   @exclusivity(unchecked) @usableFromInline var version: SharedList<Element>?
-  /// The state that was replaced when the edits were discarded. Releasing it may run code of the elements.
-  @exclusivity(unchecked) @usableFromInline var discarded: Event?
+  /// Objects that are released after the edits, because that may call observers, or code of the elements.
+  @exclusivity(unchecked) @usableFromInline var released: [Event] = []
   @exclusivity(unchecked) @usableFromInline var isOpen = true
   /// The index of identities, if elements of a long collection have been looked up.
   @exclusivity(unchecked) @usableFromInline var index: IdentityIndex<Element>?
@@ -314,7 +314,8 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     guard working.isLongTree else { return working.edit(edit, new) }
     var element: Element?
     node?._withUnsafeGuaranteedRef {
-      $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
+      let nodes = $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
+      if !nodes.isEmpty { released += nodes as [Event] }
     }
     if let version { element = version.editInPlace(&working, edit, new) }
     if element != nil { return element }
@@ -396,10 +397,10 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     in state: CollectionState<Element>, of node: Node
   ) -> CollectionState<Element> {
     guard case .earlier = state.snapshot.storage, let current = node.current else { return state }
-    discarded = current
+    released.append(current)
     let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
     let box = StateBox(restored)
-    node.changeState { if $0 === current { $0 = box } }
+    released += node.changeState { if $0 === current { $0 = box } } as [Event]
     return restored
   }
 

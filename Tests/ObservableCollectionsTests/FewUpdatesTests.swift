@@ -89,4 +89,41 @@ struct FewUpdatesTests {
     let updated = list.snapshot.filter { $0.content == 7 }.map(\.id)
     #expect(updated == (0..<count).map { 10 * $0 })
   }
+
+  @Test(arguments: [1, 2, 4, 5])
+  func `An index that the closure for the elements makes follows the updates`(count: Int) {
+    let hook = Hook()
+    let list = CollectionProperty((0..<1_000).map { Item(id: $0, hook: hook) })
+    list.transaction { draft in
+      draft.apply(Changeset(updates: (0..<count).map { .init(from: 3 * $0, to: 3 * $0) })) {
+        offset in
+        _ = draft.firstIndex(identifiedBy: Identity(id: 7, hook: hook))
+        return Item(id: 5_000 + offset, hook: hook)
+      }
+      for offset in (0..<count).map({ 3 * $0 }) {
+        #expect(draft.firstIndex(identifiedBy: Identity(id: 5_000 + offset, hook: hook)) == offset)
+        #expect(draft.firstIndex(identifiedBy: Identity(id: offset, hook: hook)) == nil)
+      }
+    }
+    #expect(list.snapshot[0].id == 5_000)
+  }
+
+  @Test(arguments: [2, 4, 5])
+  func `An index that a comparison makes follows the updates`(count: Int) {
+    let hook = Hook()
+    let list = CollectionProperty((0..<1_000).map { Item(id: $0, hook: hook) })
+    list.transaction { draft in
+      // Only the first update keeps the identity, so the content is compared.
+      let new = (0..<count).map { Item(id: $0 == 0 ? 0 : 5_000 + $0, content: 1, hook: hook) }
+      hook.arm(after: 0) {
+        list.transaction { _ = $0.firstIndex(identifiedBy: Identity(id: 7, hook: hook)) }
+      }
+      draft.apply(Changeset(updates: (0..<count).map { .init(from: $0, to: $0) })) { new[$0] }
+      for offset in 1..<count {
+        #expect(draft.firstIndex(identifiedBy: Identity(id: 5_000 + offset, hook: hook)) == offset)
+        #expect(draft.firstIndex(identifiedBy: Identity(id: offset, hook: hook)) == nil)
+      }
+    }
+    #expect(list.snapshot[0].content == 1)
+  }
 }

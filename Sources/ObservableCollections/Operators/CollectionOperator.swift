@@ -257,9 +257,9 @@ final class OperatorRun<Operator: CollectionOperator> {
       if changeset == nil {
         published = draft.discardEdit(in: published, of: node)
         draft.reset(to: published.snapshot)
-        draft.discarded = nil
       }
       draft.close()
+      if !draft.released.isEmpty { draft.released = [] }
     }
     if isStatusStep {
       let (status, hasLoaded) = status

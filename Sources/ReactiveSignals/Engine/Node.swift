@@ -257,11 +257,11 @@ package final class Node: @unchecked Sendable {
   ///
   /// - Parameter body: A closure that is called under the lock. If it has the only reference to the state, nobody can
   ///   read the state. It may also set another state of the same contents.
+  /// - Returns: Nodes that the caller releases after its edit. If these are the last references, observers may be called.
   @usableFromInline
-  package func changeState(_ body: (inout Event?) -> Void) {
+  package func changeState(_ body: (inout Event?) -> Void) -> [Node] {
     // The sanitizer does not see the counts of references that order the reads before the edit.
-    if isThreadSanitized { return }
-    // Released after the locks.
+    if isThreadSanitized { return [] }
     var sharing: [Node] = []
     domain.lock.withLock { state in
       if height == 0 {
@@ -273,6 +273,7 @@ package final class Node: @unchecked Sendable {
       changeState(sharedWith: sharing[...], body)
       if height == 0 { committed = publishedState }
     }
+    return sharing
   }
 
   /// Calls a closure that may edit the published state, while roots of other domains that have the same one have none.
