@@ -270,7 +270,7 @@ package final class Node: @unchecked Sendable {
         committed = nil
       }
       if !followers.isEmpty { sharing = followers.values.compactMap(\.node) }
-      changeState(sharedWith: sharing[...], body)
+      sharing.isEmpty ? body(&publishedState) : changeState(sharedWith: sharing[...], body)
       if height == 0 { committed = publishedState }
     }
     return sharing
@@ -543,8 +543,7 @@ package final class Node: @unchecked Sendable {
   /// - Parameters:
   ///   - domain: The other domain.
   ///   - joinsTransactions: A Boolean value that indicates whether updates of one transaction that enter the
-  ///     domain through several boundaries arrive in one pass. Otherwise, each has a pass of its own, and the
-  ///     boundary is new.
+  ///     domain through several boundaries arrive in one pass. Otherwise, each has its own, and the boundary is new.
   package func makeBoundary(in domain: Domain, joinsTransactions: Bool = true) -> Node {
     let entrance = Entrance([self])
     let key = ObjectIdentifier(domain)
