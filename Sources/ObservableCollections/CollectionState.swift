@@ -90,20 +90,27 @@ package final class StateBox<Element: Differentiable & Sendable>: @unchecked Sen
     _ state: inout Event?, _ working: inout PersistentArray<Element>, _ edit: ElementEdit,
     _ new: Element?
   ) -> Element? {
+    changeContents(of: &state) { $0.editInPlace(&working, edit, new) } ?? nil
+  }
+
+  /// Calls a closure with the contents of a state, if nothing else has the state.
+  ///
+  /// - Parameters:
+  ///   - state: The state.
+  ///   - body: A closure that may replace the contents by others that are equal.
+  /// - Returns: The result of the closure, or `nil`.
+  @inlinable
+  static func changeContents<Result>(
+    of state: inout Event?, _ body: (inout PersistentArray<Element>) -> Result
+  ) -> Result? {
     var box = state.take().map { unsafeDowncast($0, to: StateBox<Element>.self) }
     defer { state = box }
     guard isKnownUniquelyReferenced(&box), let box else { return nil }
-    return box.edit(&working, edit, new)
-  }
-
-  @inlinable
-  func edit(
-    _ working: inout PersistentArray<Element>, _ edit: ElementEdit, _ new: Element?
-  ) -> Element? {
-    var contents = state.snapshot.storage
-    state = state.with(Snapshot(), revision: state.revision)
-    defer { state = state.with(Snapshot(contents), revision: state.revision) }
-    return contents.editInPlace(&working, edit, new)
+    let revision = box.state.revision
+    var contents = box.state.snapshot.storage
+    box.state = box.state.with(Snapshot(), revision: revision)
+    defer { box.state = box.state.with(Snapshot(contents), revision: revision) }
+    return body(&contents)
   }
 }
 

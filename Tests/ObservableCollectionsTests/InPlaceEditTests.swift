@@ -335,6 +335,38 @@ struct InPlaceEditSequenceTests {
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `The elements of a group whose collection is observed are edited in place`() {
+    let (list, sections) = makeSections()
+    let index = list.indexed(by: \.key)
+    let (groups, even) = ((0..<2).map { index[$0] }, index[0].filter { $0.id.isMultiple(of: 2) })
+    // A list of another domain follows one of the groups.
+    let union = index[1].union(CollectionProperty([Item(id: -1, key: 0)]))
+    let observation = groups[0].observe { _ in }
+    for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
+    let before = groups.map { Self.root($0.snapshot) }
+    list.update(at: 1_001) { $0.text = "b" }
+    list.insert(Item(id: 5_000, key: 0), at: 900)
+    list.remove(at: 1_003)
+    list.move(from: 4, to: 1_500)
+    list.update(at: 2_000) { $0.key = 1 - $0.key }
+    #expect(before.contains(nil) == false)
+    #expect((groups.map { Self.root($0.snapshot) } == before) == !isThreadSanitized)
+    let held = groups.map(\.snapshot)
+    let copies = held.map { Array($0) }
+    for offset in 10..<14 { list.update(at: offset) { $0.text = "c" } }
+    list.remove(at: 20)
+    #expect(held.map { Array($0) } == copies)
+    for key in 0..<2 {
+      let expected = list.snapshot.filter { $0.key == key }
+      #expect(Array(groups[key].snapshot) == expected)
+      #expect(
+        Array(sections.snapshot[sections.snapshot[0].key == key ? 0 : 1].elements) == expected)
+    }
+    #expect(Array(even.snapshot) == groups[0].snapshot.filter { $0.id.isMultiple(of: 2) })
+    #expect(Array(union.snapshot.dropLast()) == Array(groups[1].snapshot))
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func `Held sections and their changes stay exact`() {
     var random = SystemRandomNumberGenerator()
     let (list, sections) = makeSections()

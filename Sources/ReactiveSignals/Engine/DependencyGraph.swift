@@ -248,6 +248,14 @@ package final class ChildList: @unchecked Sendable {
 
   var isEmpty: Bool { slots.count == vacant }
 
+  /// The first of the nodes, if there is one.
+  ///
+  /// - Parameter domain: The domain of the nodes.
+  @usableFromInline
+  package func firstNode(in domain: Domain) -> Node? {
+    domain.lock.withLock { _ in slots.lazy.compactMap { $0?.node }.first }
+  }
+
   /// Adds a derived node.
   func add(_ child: Node, through input: NodeInput) {
     if isEmpty { parts?.use(self) }
@@ -292,12 +300,16 @@ package final class NodeParts: @unchecked Sendable {
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
-  /// Marks a part as changed. The kernel of the node calls this.
+  /// A Boolean value that indicates whether a node is derived from a part. A node that becomes live during the pass may
+  /// be missing, and is scheduled in any case.
   // A list without nodes is at a random place of the memory, and touching it takes as long as a tenth of an edit of a
-  // group. A node that becomes live during the pass is scheduled in any case.
+  // group.
+  @usableFromInline package var areInUse: Bool { hasNodes.load(ordering: .relaxed) }
+
+  /// Marks a part as changed. The kernel of the node calls this.
   @usableFromInline
   package func markChanged(_ part: @autoclosure () -> ChildList) {
-    if hasNodes.load(ordering: .relaxed) { changed.append(part()) }
+    if areInUse { changed.append(part()) }
   }
 
   fileprivate func use(_ part: ChildList) {

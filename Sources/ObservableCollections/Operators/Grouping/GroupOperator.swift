@@ -235,7 +235,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       let group = touched[index]
       let isEmpty = group.rows?.count == 0
       let isNew = !sections.contains(group.number)
-      let isChanged = endEdits(of: group)
+      let isChanged = endEdits(of: group, output)
       if isEmpty {
         if !isNew { removeSection(of: group, output) }
         end(group)
@@ -268,9 +268,9 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Ends the edits of a group, and returns whether its elements have changed.
   @inlinable
-  mutating func endEdits(of group: Group) -> Bool {
+  mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
     let section = group.newest
-    guard let (elements, changeset) = outcome(of: group, section) else {
+    guard let (elements, changeset) = outcome(of: group, section, output) else {
       withExtendedLifetime(section.version.restore()) {}
       return false
     }
@@ -283,19 +283,45 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
   @inlinable
-  func outcome(of group: Group, _ section: Output) -> (Snapshot<Element>, Changeset)? {
+  func outcome(
+    of group: Group, _ section: Output, _ output: CollectionDraft<Output>
+  ) -> (Snapshot<Element>, Changeset)? {
     if let draft = group.draft.take() {
       return draft.outcome(from: section.elements).map { (draft.contents, $0) }
     }
     guard let (offsets, new) = group.edit.take() else { return nil }
     if let new, let offset = offsets.removal, isSame(section.elements[offset], new) { return nil }
-    let elements = Snapshot(section.version.edited(offsets, new))
+    let elements = Snapshot(self.elements(of: group, after: offsets, new, output))
     let changeset = offsets.changeset
     // A move of equal elements has no effect.
     if !changeset.moves.isEmpty, changeset.hasNoEffect(from: section.elements, to: elements) {
       return nil
     }
     return (elements, changeset)
+  }
+
+  /// Returns the elements of a group after an edit.
+  ///
+  /// If the live collection of the group has the same tree, and nothing else has it, the tree is edited in place.
+  @inlinable
+  func elements(
+    of group: Group, after edit: ElementEdit, _ new: Element?, _ output: CollectionDraft<Output>
+  ) -> PersistentArray<Element> {
+    let version = group.newest.version
+    guard directory.parts.areInUse,
+      let node = group.followers.firstNode(in: input.input.node.domain)
+    else { return version.edited(edit, new) }
+    var elements: PersistentArray<Element>?
+    let nodes = node.changeState { state in
+      StateBox<Element>.changeContents(of: &state) { contents in
+        guard contents.isIdentical(to: version.contents) else { return }
+        contents = .flat([])
+        elements = version.edited(edit, new)
+        contents = version.contents
+      }
+    }
+    output.released += nodes + [node] as [Event]
+    return elements ?? version.edited(edit, new)
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
@@ -395,12 +421,12 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     for group in inUse {
       let end = ends[Int(group.number)]
       group.rows = RowTree(in: storage, number: group.number, rows[start..<end])
-      replaceElements(of: group, rows[start..<end].map { elements[Int($0)] })
+      replaceElements(of: group, rows[start..<end].map { elements[Int($0)] }, output)
       start = end
     }
     for number in before where ends[Int(number)] == 0 {
       let group = groups[number]
-      replaceElements(of: group, [])
+      replaceElements(of: group, [], output)
       end(group)
     }
     arrange(inUse, output)
@@ -427,11 +453,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Replaces the elements of a group by others.
   @inlinable
-  mutating func replaceElements(of group: Group, _ elements: [Element]) {
+  mutating func replaceElements(
+    of group: Group, _ elements: [Element], _ output: CollectionDraft<Output>
+  ) {
     let draft = CollectionDraft(group.newest.elements)
     draft.replace(with: elements)
     group.draft = draft
-    _ = endEdits(of: group)
+    _ = endEdits(of: group, output)
     group.isDisplaced = false
   }
 }
