@@ -315,7 +315,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     var element: Element?
     node?._withUnsafeGuaranteedRef {
       let nodes = $0.changeState { element = StateBox.edit(&$0, &working, edit, new) }
-      if !nodes.isEmpty { released += nodes as [Event] }
+      for node in nodes { released.append(node) }
     }
     if let version { element = version.editInPlace(&working, edit, new) }
     if element != nil { return element }
@@ -400,7 +400,7 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     released.append(current)
     let restored = state.with(Snapshot(state.snapshot.storage.restored), revision: state.revision)
     let box = StateBox(restored)
-    released += node.changeState { if $0 === current { $0 = box } } as [Event]
+    for node in node.changeState({ if $0 === current { $0 = box } }) { released.append(node) }
     return restored
   }
 

@@ -320,7 +320,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         contents = version.contents
       }
     }
-    output.released += nodes + [node] as [Event]
+    for node in nodes { output.released.append(node) }
+    output.released.append(node)
     return elements ?? version.edited(edit, new)
   }
 
