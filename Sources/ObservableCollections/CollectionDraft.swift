@@ -369,6 +369,13 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     if !record.isEmpty { record = EditRecord() }
   }
 
+  /// Takes the objects that are released after the edits out of the draft, which the closure may have kept.
+  @usableFromInline
+  func takeReleased() -> [Event] {
+    defer { released = [] }
+    return released
+  }
+
   /// Opens the draft again, with the contents that it had when it was closed.
   @inlinable
   func reopen() {

@@ -181,8 +181,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
     }
     context.beginTransaction(of: self)
     // Releasing the draft may run code that edits this collection, so this happens after the gate
-    // is left.
-    defer { withExtendedLifetime(draft) {} }
+    // is left. The closure may have kept the draft.
+    defer { if !draft.released.isEmpty { draft.released = [] } }
     let result: Result
     do {
       result = try body(draft)
@@ -272,12 +272,13 @@ extension CollectionProperty: TransactionParticipant {
     (prepared, preparedDraft) = (nil, nil)
     let released = update.map { collection.node.commit($0, tickets: tickets) }
     gate.leave(as: .current)
-    return (draft, released)
+    return (draft?.takeReleased(), draft, released)
   }
 
   @usableFromInline
   package func rollBackTransaction() -> Any {
-    rollBack() as Any
+    let draft = rollBack()
+    return (draft?.takeReleased(), draft)
   }
 
   @usableFromInline

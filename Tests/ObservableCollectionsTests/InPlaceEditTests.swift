@@ -192,6 +192,26 @@ struct SharedStateTests {
     #expect(folded.problem == nil && folded.elements == Array(list.snapshot))
   }
 
+  @Test(arguments: [true, false]) func `A draft that is kept does not keep lists of other domains`(
+    isJoint: Bool
+  ) {
+    let list = Self.list()
+    var union: LiveCollection<Item>? = list.union(CollectionProperty([]))
+    var kept: CollectionDraft<Item>?
+    func edit() {
+      list.transaction { draft in
+        draft.update(at: 3) { $0.value = 9 }
+        kept = draft
+      }
+    }
+    if isJoint { withTransaction { edit() } } else { edit() }
+    #expect(union?.snapshot[3].value == 9)
+    #expect(list.collection.node.isFollowed)
+    union = nil
+    #expect(!list.collection.node.isFollowed)
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func `Threads edit and read lists of two domains and what is derived from both`() {
     let (left, right) = (Self.list(), CollectionProperty((2_000..<4_000).map { Item(id: $0) }))
     let union = left.union(right)

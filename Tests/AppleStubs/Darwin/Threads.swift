@@ -7,6 +7,7 @@ public typealias os_unfair_lock_t = UnsafeMutablePointer<os_unfair_lock_s>
 
 public func os_unfair_lock_lock(_ lock: os_unfair_lock_t) { stub() }
 public func os_unfair_lock_unlock(_ lock: os_unfair_lock_t) { stub() }
+public func os_unfair_lock_trylock(_ lock: os_unfair_lock_t) -> Bool { stub() }
 
 // MARK: POSIX threads
 

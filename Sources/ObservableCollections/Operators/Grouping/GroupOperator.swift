@@ -314,9 +314,9 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     var elements: PersistentArray<Element>?
     let nodes = node.changeState { state in
       StateBox<Element>.changeContents(of: &state) { contents in
-        guard contents.isIdentical(to: version.contents) else { return }
+        guard contents.isLongTree, contents.isIdentical(to: version.contents) else { return }
         contents = .flat([])
-        elements = version.edited(edit, new)
+        elements = version.editedInPlace(edit, new)
         contents = version.contents
       }
     }

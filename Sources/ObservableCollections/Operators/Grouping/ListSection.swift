@@ -165,16 +165,21 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
   ///   - new: The inserted element, or `nil` to insert the removed one.
   @inlinable
   final func edited(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element> {
-    var edited = PersistentArray<Element>.flat([])
-    var isDone = false
+    if let edited = editedInPlace(edit, new) { return edited }
+    var edited = contents.restored
+    _ = edited.edit(edit, new)
+    return edited
+  }
+
+  /// Returns the list after an edit of one element, if it is a long tree that nothing else has.
+  @inlinable
+  final func editedInPlace(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element>? {
+    var edited: PersistentArray<Element>?
     lock?.holdToEdit {
       if !list.isLongTree { return }
-      edited = list
-      isDone = list.editInPlace(&edited, edit, new) != nil
+      var next = list
+      if list.editInPlace(&next, edit, new) != nil { edited = next }
     }
-    if isDone { return edited }
-    edited = contents.restored
-    _ = edited.edit(edit, new)
     return edited
   }
 
