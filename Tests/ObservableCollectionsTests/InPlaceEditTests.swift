@@ -333,17 +333,22 @@ struct InPlaceEditSequenceTests {
     return (list, sections)
   }
 
+  /// Makes an edit of each kind, the last of which changes a key.
+  private static func editInEachWay(_ list: CollectionProperty<Item>) {
+    list.update(at: 1_001) { $0.text = "b" }
+    list.insert(Item(id: 5_000, key: 0), at: 900)
+    list.remove(at: 1_003)
+    list.move(from: 4, to: 1_500)
+    list.update(at: 2_000) { $0.key = 1 - $0.key }
+  }
+
   @Test func `The elements of a section that nobody has are edited in place`() {
     let (list, sections) = makeSections()
     let observation = sections.observe { _ in }
     for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
     func roots() -> [ObjectIdentifier?] { sections.snapshot.map { Self.root($0.elements) } }
     let before = roots()
-    list.update(at: 1_001) { $0.text = "b" }
-    list.insert(Item(id: 5_000, key: 0), at: 900)
-    list.remove(at: 1_003)
-    list.move(from: 4, to: 1_500)
-    list.update(at: 2_000) { $0.key = 1 - $0.key }
+    Self.editInEachWay(list)
     #expect(before.contains(nil) == false)
     #expect((roots() == before) == !isThreadSanitized)
     let held = sections.snapshot
@@ -364,11 +369,7 @@ struct InPlaceEditSequenceTests {
     let observation = groups[0].observe { _ in }
     for offset in 0..<2 { list.update(at: offset) { $0.text = "a" } }
     let before = groups.map { Self.root($0.snapshot) }
-    list.update(at: 1_001) { $0.text = "b" }
-    list.insert(Item(id: 5_000, key: 0), at: 900)
-    list.remove(at: 1_003)
-    list.move(from: 4, to: 1_500)
-    list.update(at: 2_000) { $0.key = 1 - $0.key }
+    Self.editInEachWay(list)
     #expect(before.contains(nil) == false)
     #expect((groups.map { Self.root($0.snapshot) } == before) == !isThreadSanitized)
     let held = groups.map(\.snapshot)

@@ -28,10 +28,7 @@ struct RowNode {
     nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
   }
   /// The number of the list whose root the node is, or `nil` if it has a parent.
-  var listNumber: UInt32? {
-    get { words[1] < 0 ? UInt32(bitPattern: ~words[1]) : nil }
-    nonmutating set { words[1] = ~Int32(bitPattern: newValue ?? 0) }
-  }
+  var listNumber: UInt32? { words[1] < 0 ? UInt32(bitPattern: ~words[1]) : nil }
   /// The rows of a leaf. The unused ones are ``noRow``.
   @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
   /// The number of rows in the children before each child. The unused ones are ``unused``.
@@ -45,6 +42,9 @@ struct RowNode {
   static var unused: Int32 { 1 << 30 }
   /// A number that no row and no child has.
   static var noRow: Int32 { .max }
+
+  /// Makes the node the root of a list.
+  func becomeRoot(ofListWith number: UInt32) { words[1] = ~Int32(bitPattern: number) }
 
   /// Removes the rows of a leaf from a position.
   func clearRows(from position: Int) {
@@ -164,6 +164,8 @@ struct RowNode {
 @usableFromInline
 package final class RowStorage: @unchecked Sendable {
   // Sendable: an operator owns the lists, and only one thread at a time calls an operator.
+  // Not checked for exclusivity: no other code runs while a method of a list runs, except for the conditions of
+  // searches, which have no access to the lists.
 
   /// The nodes. See ``RowNode``.
   @exclusivity(unchecked) @usableFromInline var nodes: NodeArena<Int32>
@@ -176,19 +178,13 @@ package final class RowStorage: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - expectedCount: The number of rows to reserve memory for.
-  ///   - leafLimit: The maximum number of rows of a leaf.
-  ///   - fanLimit: The maximum number of children of an inner node.
   ///   - listCount: The number of lists that share the memory.
   @usableFromInline
-  package init(
-    expectedCount: Int = 0, leafLimit: Int = RowNode.rowCapacity,
-    fanLimit: Int = RowNode.childCapacity, listCount: Int = 1
-  ) {
-    let leafCount = expectedCount / RowTree.filled(leafLimit) + listCount
+  package init(expectedCount: Int = 0, listCount: Int = 1) {
+    let leafCount = expectedCount / RowTree.filled(RowNode.rowCapacity) + listCount
+    let fan = RowTree.filled(RowNode.childCapacity)
     nodes = NodeArena(
-      stride: RowNode.stride,
-      capacity: leafCount
-        + innerNodeCount(above: leafCount, fan: RowTree.filled(fanLimit)))
+      stride: RowNode.stride, capacity: leafCount + innerNodeCount(above: leafCount, fan: fan))
     leavesCapacity = max(expectedCount, 8)
     leaves = .allocate(capacity: leavesCapacity)
     leaves.initialize(repeating: -1, count: leavesCapacity)

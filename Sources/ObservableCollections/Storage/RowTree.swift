@@ -55,7 +55,7 @@ package final class RowTree: @unchecked Sendable {
     self.number = number
     root = storage.nodes.allocate()
     node(root).clearRows(from: 0)
-    node(root).listNumber = number
+    node(root).becomeRoot(ofListWith: number)
   }
 
   // MARK: Creation
@@ -388,7 +388,7 @@ struct RowTreeBuilder {
       }
     }
     tree.root = level[0].slot
-    tree.node(tree.root).listNumber = tree.number
+    tree.node(tree.root).becomeRoot(ofListWith: tree.number)
   }
 }
 
