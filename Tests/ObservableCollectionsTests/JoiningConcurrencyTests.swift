@@ -162,6 +162,32 @@ import Testing
     try recorder.check(against: derived)
   }
 
+  @Test(arguments: [PausePoint.committed, .computed, .published, .delivered])
+  func `the collection of a group joins while its index changes without showing it`(
+    point: PausePoint
+  ) throws {
+    let (items, control) = (items, control)
+    let index = items.indexed { $0.content }
+    let made = Shared<LiveCollection<TestElement>?>(nil)
+    let joining = control.arm(.caughtUp)
+    let maker = Worker { made.value = index[7] }
+    try joining.waitUntilReached()
+    items.append(TestElement(2, 7))
+    let held = control.arm(point)
+    let deliverer = Worker { items.append(TestElement(3, 7)) }
+    try held.waitUntilReached()
+    joining.release()
+    try maker.join()
+    let group = try #require(made.value)
+    let recorder = RecordingObserver(group)
+    held.release()
+    try deliverer.join()
+    #expect(group.snapshot.map(\.id) == [2, 3])
+    items.append(TestElement(4, 7))
+    #expect(group.snapshot.map(\.id) == [2, 3, 4])
+    try recorder.check(against: group)
+  }
+
   @Test func roundsThatCompleteWhileAnOperatorCatchesUpAreMadeUpFor() throws {
     let (items, control) = (items, control)
     let made = Shared<LiveCollection<TestElement>?>(nil)

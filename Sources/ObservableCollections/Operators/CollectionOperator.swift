@@ -103,6 +103,8 @@ public final class OperatorInputs {
   /// The inputs that are collections.
   @usableFromInline var collections: [StatusInput] = []
   @usableFromInline var sources: [any AnyObject & Sendable] = []
+  /// The parts of the output that change by themselves, or `nil`.
+  @usableFromInline var parts: NodeParts?
 
   @inlinable
   init() {}
@@ -171,7 +173,8 @@ public final class OperatorInputs {
     connect()
     let run = OperatorRun(wrapped, inputs, collections)
     let node = Node(
-      over: inputs, remembers: true, composesSteps: true, type: Operator.self, run.compute)
+      over: inputs, remembers: true, composesSteps: true, type: Operator.self, parts: parts,
+      run.compute)
     return (node, sources)
   }
 }

@@ -248,12 +248,14 @@ package final class ChildList: @unchecked Sendable {
 
   var isEmpty: Bool { slots.count == vacant }
 
-  /// The first of the nodes, if there is one.
+  /// Calls a closure that may edit the state of the first node in place, if there is one. See ``Node/changeState(_:)``.
   ///
   /// - Parameter domain: The domain of the nodes.
   @usableFromInline
-  package func firstNode(in domain: Domain) -> Node? {
-    domain.lock.withLock { _ in slots.lazy.compactMap { $0?.node }.first }
+  package func changeFirstState(in domain: Domain, _ body: (inout Event?) -> Void) -> [Node] {
+    domain.lock.withLock { state in
+      slots.first { $0 != nil }??.node.changeState(body, &state) ?? []
+    }
   }
 
   /// Adds a derived node.
@@ -282,21 +284,23 @@ package final class ChildList: @unchecked Sendable {
 /// A pass visits only the nodes of the parts that have changed, or of all parts after a step of the status.
 @usableFromInline
 package final class NodeParts: @unchecked Sendable {
-  // Sendable: the domain's lock guards `inUse`. The thread that calls the kernel of the node owns `changed`. `hasNodes`
-  // is atomic.
+  // Sendable: the domain's lock guards `inUse`. The thread that calls the kernel of the node owns `changed` and
+  // `areChanged`. `hasNodes` is atomic.
 
   /// The parts from which a node is derived.
   @exclusivity(unchecked) fileprivate(set) var inUse: [ChildList] = []
   private let hasNodes = Atomic(false)
-  /// The parts that the latest update of the node has changed.
+  /// The parts in use that have changed since the kernel of the node was called last.
   @exclusivity(unchecked) private(set) var changed: [ChildList] = []
+  /// A Boolean value that indicates whether a part has changed since then, in use or not.
+  @exclusivity(unchecked) private(set) var areChanged = false
 
   @usableFromInline
   package init() {}
 
-  /// Marks all parts as unchanged, before the next update. The kernel of the node calls this.
-  @usableFromInline
-  package func beginUpdate() {
+  /// Marks all parts as unchanged, before the kernel of the node is called.
+  func beginUpdate() {
+    areChanged = false
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
@@ -309,6 +313,7 @@ package final class NodeParts: @unchecked Sendable {
   /// Marks a part as changed. The kernel of the node calls this.
   @usableFromInline
   package func markChanged(_ part: @autoclosure () -> ChildList) {
+    areChanged = true
     if areInUse { changed.append(part()) }
   }
 

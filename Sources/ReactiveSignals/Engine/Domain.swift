@@ -359,15 +359,17 @@ extension Domain {
     let isInterrupted = pass.exits > 0
     pass.exits = 0
     if isInterrupted { meter?.pause() }
-    for node in changed where node.mustDeliver { node.boundaryObservers.deliver(number) }
+    for node in changed where node.receivers.contains(.otherDomains) {
+      node.boundaryObservers?.deliver(number)
+    }
     announceTickets()
     root.reportDroppedChange()
     for root in next.otherRoots { root.reportDroppedChange() }
     if isInterrupted { meter?.resume() }
-    for node in changed where node.mustDeliver {
+    for node in changed where !node.receivers.isEmpty {
       node.reportChange()
-      node.observers.deliver(number)
-      node.statusObservers.deliver(number)
+      if node.receivers.contains(.observers) { node.observers.deliver(number) }
+      if node.receivers.contains(.statusObservers) { node.statusObservers.deliver(number) }
       meter?.countObservers(of: node)
     }
     meter?.endPass(changed: changed.count)
@@ -430,12 +432,12 @@ extension Domain {
   ) {
     node.compute()
     meter?.count(node)
-    guard node.isChanged else { return }
+    guard node.isChanged || node.hasChangedParts else { return }
     lock.withLock { scheduleChildren(of: node, mark, &$0) }
-    changed.append(node)
+    if node.isChanged { changed.append(node) }
   }
 
-  /// Schedules the nodes that are derived from a changed node, under the lock.
+  /// Schedules the nodes that are derived from a changed node or from its changed parts, under the lock.
   ///
   /// Nodes that became live meanwhile are scheduled as well, because a child may be derived from one of them: both
   /// became live in this order.
@@ -444,7 +446,7 @@ extension Domain {
       scheduleLate(state.turnedLive, mark)
       state.turnedLive = []
     }
-    schedule(node.children, mark)
+    if node.isChanged, let children = node.children { schedule(children, mark) }
     guard let parts = node.parts else { return }
     for part in node.isStatusStep ? parts.inUse : parts.changed { schedule(part, mark) }
   }

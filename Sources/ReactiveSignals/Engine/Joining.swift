@@ -58,7 +58,7 @@ extension Node {
   /// Records the updates of the inputs of this node in the current pass, under the lock. The node still
   /// joins.
   func recordInputs() {
-    guard inputs.contains(where: { $0.node.isChanged }) else { return }
+    guard inputs.contains(where: { $0.node.isChanged || $0.node.hasChangedParts }) else { return }
     for input in inputs { input.recordUpdate() }
   }
 
@@ -104,12 +104,15 @@ package final class NodeInput: @unchecked Sendable {
   }
 
   /// The list in which a node that follows this input is a child.
-  var children: ChildList { part ?? node.children }
+  var children: ChildList { part ?? node.childList }
 
   /// Connects the input to a node of a domain: the node itself, or a boundary to it.
   package func connect(in domain: Domain) {
     if node.domain !== domain { node = node.makeBoundary(in: domain) }
   }
+
+  /// A Boolean value that indicates whether the derived node is live.
+  @inlinable package var isLive: Bool { replay == nil }
 
   /// The update of the node in the current pass.
   @inlinable package var update: (any Update)? {

@@ -1,42 +1,6 @@
 import SwappablePrimitives
 import Synchronization
 
-/// A state or an update on its way to observers.
-///
-/// Only the typed ends of the graph know the class of the object. The engine is not generic, because
-/// generic code that is not specialized looks types up at every step (`EngineBenchmarks commit`
-/// without observers: 2.9 µs if it is generic, 1.1 µs otherwise).
-@usableFromInline
-package typealias Event = any AnyObject & Sendable
-
-/// A step of a node: the next value of a signal (`SignalValue`), or the next change or status of a
-/// collection (`CollectionUpdate`). A commit adds one to a root, and a pass computes one for each derived node.
-@usableFromInline
-package protocol Update: AnyObject, Sendable {
-  /// The state after the update, which a new observer receives first.
-  var state: Event { get }
-  /// A Boolean value that indicates whether observers of the value or the contents receive the update.
-  var hasChange: Bool { get }
-  /// A Boolean value that indicates whether observers of the status receive the update.
-  var isStatusStep: Bool { get }
-  /// The number of elements that the update changes.
-  var changeCount: Int { get }
-  /// The number of elements that the update changes, and the number of changed elements that may be pending
-  /// before updates are composed.
-  var size: (changes: Int, limit: Int) { get }
-
-  /// Composes the update with the next one. It is called under a lock, so it must not call code of the user.
-  func composed(with next: any Update) -> any Update
-  /// A Boolean value that indicates whether the update was composed, so `resolved()` has work to do.
-  var isComposed: Bool { get }
-  /// Completes a composed update, or returns `nil` if nothing has changed in the end.
-  func resolved() -> (any Update)?
-  /// Returns whether the update continues a state. It does not if earlier updates have brought nothing in the end.
-  func continues(_ state: Event) -> Bool
-  /// Returns an update with the same effect for a state that it does not continue.
-  func continued(from state: Event) -> any Update
-}
-
 /// Computes the update of a derived node, or returns `nil` if there is none.
 ///
 /// The first call computes the first state. The delivering thread calls it without a lock.
@@ -57,7 +21,7 @@ package final class Node: @unchecked Sendable {
   // and the counts of pending commits. It also guards `publishedState`, `hasEnded` and `work`, which only the
   // delivering thread writes. That thread reads them without the lock. While no thread delivers, `changeState` may
   // write the `publishedState` of a root, under the lock, and that of its followers, under their locks. The delivering
-  // thread owns `update`, `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `mustDeliver`, `kernel`,
+  // thread owns `update`, `hasChange`, `isStatusStep`, `ends`, `previous`, `hasDroppedChange`, `receivers`, `kernel`,
   // `mark` and `nextScheduled`. The creator of a derived node owns all of them until the node is live. `observation` is
   // set once, by the creator or by `onStart`, which only the thread that sets `isStarted` accesses. Access is not
   // checked for exclusivity at run time, which would be a tenth of a commit: no code that reads a property runs while it
@@ -72,8 +36,9 @@ package final class Node: @unchecked Sendable {
   /// node that joins, may become one.
   let composesCommits: Bool
 
-  /// Observers in other domains. They receive each update, before all other observers.
-  let boundaryObservers: ObserverList
+  /// Observers in other domains, if there were any. They receive each update, before all other observers. The domain's
+  /// lock guards the first one.
+  @exclusivity(unchecked) private(set) var boundaryObservers: ObserverList?
   /// Observers of the value or the contents.
   package let observers: ObserverList
   /// Observers of the status. They are called after the observers of the contents.
@@ -107,8 +72,8 @@ package final class Node: @unchecked Sendable {
   /// A Boolean value that indicates whether commits with changes had no effect in the end. A reader may have read
   /// what one of them committed.
   @exclusivity(unchecked) private var hasDroppedChange = false
-  /// A Boolean value that indicates whether something receives the update of the current pass.
-  @exclusivity(unchecked) private(set) var mustDeliver = false
+  /// Who receives the update of the current pass.
+  @exclusivity(unchecked) private(set) var receivers: Receivers = []
   /// The pass that scheduled this node last.
   @exclusivity(unchecked) var mark: UInt64 = 0
   /// The node of the same height that is computed after this one.
@@ -116,10 +81,10 @@ package final class Node: @unchecked Sendable {
 
   /// The connections to the nodes that this node is derived from. They are released after the end.
   @exclusivity(unchecked) private(set) var inputs: [NodeInput]
-  /// The nodes that are derived from this one.
-  let children = ChildList()
-  /// The nodes that are derived from a part of this one, if it has parts that change by themselves.
-  @exclusivity(unchecked) private(set) var parts: NodeParts?
+  /// The nodes that are derived from this one, if there were any.
+  @exclusivity(unchecked) private(set) var children: ChildList?
+  /// The parts of this node that change by themselves, if it has some.
+  let parts: NodeParts?
 
   /// The number of pending commits of this root, the elements that they change, and the position of the
   /// latest.
@@ -180,9 +145,8 @@ package final class Node: @unchecked Sendable {
     self.onStart = onStart
     composesCommits = remembers
     (publishedState, committed) = (state, state)
-    (height, inputs) = (0, [])
+    (height, inputs, parts) = (0, [], nil)
     observers = ObserverList(domain: domain)
-    boundaryObservers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
   }
 
@@ -194,31 +158,25 @@ package final class Node: @unchecked Sendable {
   ///   - composesSteps: A Boolean value that indicates whether updates of the inputs that are published while
   ///     the node joins may become one.
   ///   - type: The type of the operator, for explanations.
+  ///   - parts: The parts of the node that change by themselves, or `nil`.
   ///   - kernel: The computation of the node.
   @usableFromInline
   package init(
     over inputs: [NodeInput], remembers: Bool, composesSteps: Bool, type: Any.Type? = nil,
-    _ kernel: @escaping Kernel
+    parts: NodeParts? = nil, _ kernel: @escaping Kernel
   ) {
     domain = inputs[0].node.domain
     height = inputs.reduce(0) { max($0, $1.node.height + 1) }
     self.inputs = inputs
     self.remembers = remembers
     self.type = type
+    self.parts = parts
     self.kernel = kernel
     composesCommits = composesSteps
     entrance = nil
     observers = ObserverList(domain: domain)
-    boundaryObservers = ObserverList(domain: domain)
     statusObservers = ObserverList(domain: domain)
     join()
-  }
-
-  /// Sets the parts that change by themselves. The creator of the node does so before nodes are derived from a part.
-  // Under the lock, because the node may be live, and another thread may compute it.
-  @usableFromInline
-  package func divide(into parts: NodeParts) {
-    domain.lock.withLock { _ in self.parts = parts }
   }
 
   // The domains that waited for this entrance may continue, so observers may be called.
@@ -260,19 +218,21 @@ package final class Node: @unchecked Sendable {
   /// - Returns: Nodes that the caller releases after its edit. If these are the last references, observers may be called.
   @usableFromInline
   package func changeState(_ body: (inout Event?) -> Void) -> [Node] {
+    domain.lock.withLock { changeState(body, &$0) }
+  }
+
+  /// Calls a closure that may edit the published state in place, under the lock. See ``changeState(_:)``.
+  func changeState(_ body: (inout Event?) -> Void, _ state: inout Domain.State) -> [Node] {
     // The sanitizer does not see the counts of references that order the reads before the edit.
     if isThreadSanitized { return [] }
-    var sharing: [Node] = []
-    domain.lock.withLock { state in
-      if height == 0 {
-        // A delivering thread reads the states of roots without the lock.
-        guard state.deliveringThread == nil, committed === publishedState else { return }
-        committed = nil
-      }
-      if !followers.isEmpty { sharing = followers.values.compactMap(\.node) }
-      sharing.isEmpty ? body(&publishedState) : changeState(sharedWith: sharing[...], body)
-      if height == 0 { committed = publishedState }
+    if height == 0 {
+      // A delivering thread reads the states of roots without the lock.
+      guard state.deliveringThread == nil, committed === publishedState else { return [] }
+      committed = nil
     }
+    let sharing = followers.isEmpty ? [] : followers.values.compactMap(\.node)
+    sharing.isEmpty ? body(&publishedState) : changeState(sharedWith: sharing[...], body)
+    if height == 0 { committed = publishedState }
     return sharing
   }
 
@@ -377,9 +337,13 @@ package final class Node: @unchecked Sendable {
   /// A Boolean value that indicates whether the current pass has an update or the end.
   var isChanged: Bool { update != nil || ends }
 
+  /// A Boolean value that indicates whether parts of the node have changed in the current pass.
+  var hasChangedParts: Bool { parts?.areChanged == true }
+
   /// Computes the update of the current pass, without the lock.
   func compute() {
     if let kernel {
+      parts?.beginUpdate()
       set(kernel(self))
       if ends { self.kernel = nil }
     } else if let composed = update {
@@ -408,28 +372,29 @@ package final class Node: @unchecked Sendable {
   /// Applies the update to the state, and captures the observers that receive it, under the lock.
   func publish(_ state: inout Domain.State) {
     if update != nil {
-      // Most nodes of a long chain have no observers.
-      mustDeliver = tracking.isRead
-      if boundaryObservers.isInUse, let update {
+      // A list is touched only if it may receive something: each is at another place of the memory.
+      if tracking.isRead { receivers.insert(.readers) }
+      if let boundaryObservers, boundaryObservers.isInUse, let update {
         boundaryObservers.capture(for: update, &state)
-        mustDeliver = true
+        receivers.insert(.otherDomains)
         domain.pass.exits += boundaryObservers.count
       }
-      if observers.isInUse, hasChange, let update {
+      if hasChange, observers.isInUse, let update {
         observers.capture(for: update, &state)
-        mustDeliver = true
+        receivers.insert(.observers)
       }
-      if statusObservers.isInUse, isStatusStep, let update {
+      if isStatusStep, statusObservers.isInUse, let update {
         statusObservers.capture(for: update, &state)
-        mustDeliver = true
+        receivers.insert(.statusObservers)
       }
     }
     settle(&state)
   }
 
   private func publishEnd(_ state: inout Domain.State) {
-    (hasEnded, mustDeliver) = (true, true)
-    boundaryObservers.finish(SignalEnd.shared, &state)
+    hasEnded = true
+    receivers.formUnion([.otherDomains, .observers])
+    boundaryObservers?.finish(SignalEnd.shared, &state)
     observers.finish(SignalEnd.shared, &state)
   }
 
@@ -446,18 +411,16 @@ package final class Node: @unchecked Sendable {
   func reportChange() {
     if update == nil { return }
     if observers.tracking.isRead, hasChange { observers.tracking.hasChanged() }
-    if statusObservers.tracking.isRead, isStatusStep { statusObservers.tracking.hasChanged() }
+    if isStatusStep, statusObservers.tracking.isRead { statusObservers.tracking.hasChanged() }
     tracking.hasChanged()
   }
 
   /// Releases everything that belongs to the pass.
   func endPass() {
-    if mustDeliver {
-      boundaryObservers.endPass()
-      observers.endPass()
-      statusObservers.endPass()
-      mustDeliver = false
-    }
+    if receivers.contains(.otherDomains) { boundaryObservers?.endPass() }
+    if receivers.contains(.observers) { observers.endPass() }
+    if receivers.contains(.statusObservers) { statusObservers.endPass() }
+    receivers = []
     if ends {
       if height > 0 { releaseInputs() }
       ends = false
@@ -503,13 +466,20 @@ package final class Node: @unchecked Sendable {
   var inputNodes: [Node] { domain.lock.withLock { _ in inputs }.map(\.node) }
 
   /// A Boolean value that indicates whether a node is derived from this one, under the lock.
-  var hasChildren: Bool { !children.isEmpty || parts?.inUse.isEmpty == false }
+  var hasChildren: Bool { children?.isEmpty == false || parts?.inUse.isEmpty == false }
 
   /// A Boolean value that indicates whether a node is derived from this one.
   package var hasLiveChildren: Bool { domain.lock.withLock { _ in hasChildren } }
 
   /// A Boolean value that indicates whether a root of another domain follows this node.
-  package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers.isInUse } }
+  package var isFollowed: Bool { domain.lock.withLock { _ in boundaryObservers?.isInUse == true } }
+
+  /// The list in which nodes that are derived from this one are children, under the lock.
+  var childList: ChildList {
+    let list = children ?? ChildList()
+    children = list
+    return list
+  }
 
   /// Removes a derived node from its domain. A pass in progress still holds it.
   package func leave() {
@@ -555,7 +525,7 @@ package final class Node: @unchecked Sendable {
       if joinsTransactions {
         followers[key] = Follower(follower)
       }
-      let observation = boundaryObservers.attach(
+      let observation = attachBoundary(
         { [weak follower, unowned self] event in
           if event === SignalEnd.shared {
             follower?.finish()
@@ -579,11 +549,19 @@ package final class Node: @unchecked Sendable {
     _ handler: @escaping @Sendable (Event, [Ticket]) -> Void
   ) -> (state: Event?, observation: Disposable) {
     let (state, observation) = domain.lock.withLock { state in
-      let observation = boundaryObservers.attach(
+      let observation = attachBoundary(
         { [unowned domain] event in handler(event, domain.ticketsOfPass) }, &state)
       return (published, observation)
     }
     return (state, Disposable(observation, keeping: nil))
+  }
+
+  private func attachBoundary(
+    _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
+  ) -> Observation {
+    let list = boundaryObservers ?? ObserverList(domain: domain)
+    boundaryObservers = list
+    return list.attach(handler, &state)
   }
 
   /// Registers the entrance with the domain. The creator of a root that has one calls this.

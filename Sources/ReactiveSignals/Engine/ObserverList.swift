@@ -210,6 +210,17 @@ package final class ObserverList: @unchecked Sendable {
   }
 }
 
+/// Those who receive the update of a node.
+struct Receivers: OptionSet {
+  let rawValue: UInt8
+
+  /// Readers of the value or the contents together with the status.
+  static let readers = Receivers(rawValue: 1)
+  static let otherDomains = Receivers(rawValue: 2)
+  static let observers = Receivers(rawValue: 4)
+  static let statusObservers = Receivers(rawValue: 8)
+}
+
 /// One observer and its progress.
 ///
 /// Only its list holds it, until it is disposed of or has received the end.

@@ -1,3 +1,39 @@
+/// A state or an update on its way to observers.
+///
+/// Only the typed ends of the graph know the class of the object. The engine is not generic, because
+/// generic code that is not specialized looks types up at every step (`EngineBenchmarks commit`
+/// without observers: 2.9 µs if it is generic, 1.1 µs otherwise).
+@usableFromInline
+package typealias Event = any AnyObject & Sendable
+
+/// A step of a node: the next value of a signal (`SignalValue`), or the next change or status of a
+/// collection (`CollectionUpdate`). A commit adds one to a root, and a pass computes one for each derived node.
+@usableFromInline
+package protocol Update: AnyObject, Sendable {
+  /// The state after the update, which a new observer receives first.
+  var state: Event { get }
+  /// A Boolean value that indicates whether observers of the value or the contents receive the update.
+  var hasChange: Bool { get }
+  /// A Boolean value that indicates whether observers of the status receive the update.
+  var isStatusStep: Bool { get }
+  /// The number of elements that the update changes.
+  var changeCount: Int { get }
+  /// The number of elements that the update changes, and the number of changed elements that may be pending
+  /// before updates are composed.
+  var size: (changes: Int, limit: Int) { get }
+
+  /// Composes the update with the next one. It is called under a lock, so it must not call code of the user.
+  func composed(with next: any Update) -> any Update
+  /// A Boolean value that indicates whether the update was composed, so `resolved()` has work to do.
+  var isComposed: Bool { get }
+  /// Completes a composed update, or returns `nil` if nothing has changed in the end.
+  func resolved() -> (any Update)?
+  /// Returns whether the update continues a state. It does not if earlier updates have brought nothing in the end.
+  func continues(_ state: Event) -> Bool
+  /// Returns an update with the same effect for a state that it does not continue.
+  func continued(from state: Event) -> any Update
+}
+
 /// The commits of a domain that wait for their pass, oldest first.
 ///
 /// Commits to one root keep their order. A commit that carries a ticket is taken together with all other

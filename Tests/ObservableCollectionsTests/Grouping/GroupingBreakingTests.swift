@@ -171,6 +171,60 @@ import Testing
     #expect(!items.collection.node.isFollowed)
   }
 
+  @Test func `groups do not keep their list alive, and their elements are live without it`() throws
+  {
+    let items = Items((0..<20).map { TestElement($0, $0 % 4) })
+    var groups: LiveCollection<Index.Group>? = items.grouped { $0.content }
+    weak let list = groups
+    let held = try #require(groups?.snapshot)
+    groups = nil
+    #expect(list == nil)
+    let domain = items.collection.node.domain
+    func visits(_ edit: () -> Void) -> Int {
+      let before = domain.visits
+      edit()
+      return domain.visits - before
+    }
+    // Nothing follows the source now.
+    #expect(visits { items.append(TestElement(20, 0)) } == 0)
+    let (first, second) = (held[0].elements, held[1].elements)
+    #expect(first.snapshot.map(\.id) == [0, 4, 8, 12, 16, 20])
+    #expect(held[0].elements === first && held[1].elements === second)
+    // One index for both, and the group that changes.
+    #expect(visits { items.append(TestElement(21, 1)) } == 2)
+    #expect(first.count == 6 && second.count == 6)
+  }
+
+  @Test func `a group stays equal while its number of elements does, and its elements change`()
+    throws
+  {
+    let items = Items((0..<20).map { TestElement($0, $0 % 4) })
+    let groups = items.grouped { $0.content }
+    let recorder = RecordingObserver(groups)
+    let elements = try #require(groups.snapshot.first).elements
+    let elementRecorder = RecordingObserver(elements)
+    let followers = groups.map { TestElement($0.key, $0.count) }
+    let domain = items.collection.node.domain
+    let before = domain.visits
+    items.transaction { draft in
+      draft.remove(at: 0)
+      draft.insert(TestElement(30, 0), at: 0)
+    }
+    items.move(from: 0, to: 1)
+    #expect(elements.snapshot.map(\.id) == [30, 4, 8, 12, 16])
+    // The list of the groups, and the elements of the first one. Then the list, and what follows it: the move changes
+    // only the order of the groups.
+    #expect(domain.visits - before == 4)
+    #expect(recorder.eventCount == 2 && followers.count == 4)
+    items.transaction { draft in
+      draft[0].content = 2
+      draft[1].content = 1
+    }
+    #expect(groups.snapshot.map(\.count) == [6, 5, 5, 4])
+    try elementRecorder.check(against: elements)
+    try recorder.check(against: groups)
+  }
+
   @Test func `a group that was released is found again with its elements`() {
     let items = Items((0..<300).map { TestElement($0, $0) })
     let index = items.indexed { $0.content }

@@ -28,7 +28,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
   }
 
   /// Divides this collection into sections by a key, in an order that may change.
@@ -48,7 +48,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
   }
 
   /// Divides this collection into sections by a key that may change.
@@ -68,7 +68,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
   }
 
   /// Groups the elements of this collection by a key.
@@ -94,7 +94,8 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
+      .makeIndex(showsGroups: true).groups
   }
 
   /// Groups the elements of this collection by a key, in an order that may change.
@@ -108,7 +109,8 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
+      .makeIndex(showsGroups: true).groups
   }
 
   /// Groups the elements of this collection by a key that may change.
@@ -122,7 +124,8 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
+      .makeIndex(showsGroups: true).groups
   }
 
   /// Finds the elements of this collection by a key.
@@ -139,53 +142,55 @@ extension DataSource {
   public func indexed<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveIndex<Key, Element> {
-    LiveIndex(grouping(by: key, order: nil))
+    Grouping { self.groupOperator($0, by: key, order: nil, $1, $2) }
+      .makeIndex(showsGroups: false)
   }
 
   @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      GroupOperator(
-        input: inputs.collection(self), key: key, order: order, directory: directory)
-    }
+  func groupOperator<Key: Hashable & Sendable, Output>(
+    _ inputs: OperatorInputs, by key: @escaping @Sendable (Element) -> Key,
+    order: ElementOrder<Key>?, _ directory: GroupDirectory<Key, Element>,
+    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
+  ) -> GroupOperator<Key, Element, Output> {
+    GroupOperator(
+      input: inputs.collection(self), key: key, order: order, directory: directory, show: show)
   }
 
   @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      let order = inputs.property(order)
-      return GroupOperator(
-        input: inputs.collection(self), key: key, order: order.value, orderInput: order,
-        directory: directory)
-    }
+  func groupOperator<Key: Hashable & Sendable, Output>(
+    _ inputs: OperatorInputs, by key: @escaping @Sendable (Element) -> Key,
+    order: some PropertySource<ElementOrder<Key>>, _ directory: GroupDirectory<Key, Element>,
+    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
+  ) -> GroupOperator<Key, Element, Output> {
+    let order = inputs.property(order)
+    return GroupOperator(
+      input: inputs.collection(self), key: key, order: order.value, orderInput: order,
+      directory: directory, show: show)
   }
 
   @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>?
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      let key = inputs.property(key)
-      return GroupOperator(
-        input: inputs.collection(self), key: key.value, keyInput: key, order: order,
-        directory: directory)
-    }
+  func groupOperator<Key: Hashable & Sendable, Output>(
+    _ inputs: OperatorInputs, by key: some PropertySource<@Sendable (Element) -> Key>,
+    order: ElementOrder<Key>?, _ directory: GroupDirectory<Key, Element>,
+    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
+  ) -> GroupOperator<Key, Element, Output> {
+    let key = inputs.property(key)
+    return GroupOperator(
+      input: inputs.collection(self), key: key.value, keyInput: key, order: order,
+      directory: directory, show: show)
   }
 }
-
 /// The live collections of the elements with each key.
 ///
 /// ``DataSource/indexed(by:)`` creates an index.
 public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
-  private let grouping: Grouping<Key, Element>
+  /// The groups. Their operator divides the elements, even if it shows no groups.
+  @usableFromInline let groups: LiveCollection<Group>
+  @usableFromInline let directory: GroupDirectory<Key, Element>
 
-  @usableFromInline
-  init(_ grouping: Grouping<Key, Element>) {
-    self.grouping = grouping
+  @inlinable
+  init(_ groups: LiveCollection<Group>, _ directory: GroupDirectory<Key, Element>) {
+    (self.groups, self.directory) = (groups, directory)
   }
 
   /// The elements with a key, in the order of the source.
@@ -194,7 +199,14 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
   /// it. It can be asked for on any thread.
   ///
   /// - Complexity: O(log g) for g keys.
-  public subscript(key: Key) -> LiveCollection<Element> { grouping.collection(for: key) }
+  @inlinable
+  public subscript(key: Key) -> LiveCollection<Element> {
+    while true {
+      if let collection = directory.group(for: key, key.hashValue).collection(of: groups) {
+        return collection
+      }
+    }
+  }
 
   /// A group of elements with the same key.
   ///
@@ -204,24 +216,23 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
     public let key: Key
     /// The number of elements.
     public let count: Int
-    private let index: LiveIndex<Key, Element>
+    @usableFromInline let grouping: Grouping<Key, Element>
 
-    @usableFromInline
-    init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
-      self.key = key
-      self.count = count
-      self.index = index
+    @inlinable
+    init(_ section: ListSection<Key, Element>, of grouping: Grouping<Key, Element>) {
+      (key, count, self.grouping) = (section.key, section.version.count, grouping)
     }
 
     /// The elements, in the order of the source. The collection is made when somebody asks for it.
     ///
     /// It stays live if all elements leave the group, and is filled again if others with the key come.
-    public var elements: LiveCollection<Element> { index[key] }
+    @inlinable public var elements: LiveCollection<Element> { grouping.index[key] }
 
     /// The key.
-    public var differenceIdentifier: Key { key }
+    @inlinable public var differenceIdentifier: Key { key }
 
     /// Returns whether both groups have the same number of elements.
+    @inlinable
     public func isContentEqual(to source: Group) -> Bool { count == source.count }
   }
 }

@@ -1,14 +1,14 @@
 public import Diffing
 public import ReactiveSignals
 
-/// An operator that divides its input into sections by a key.
+/// An operator that divides its input into groups by a key.
 ///
 /// Each element of the input has a row. Each group has the rows of its elements, in the order of the input.
 @usableFromInline
-struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
-  CollectionOperator
-{
-  @usableFromInline typealias Output = ListSection<Key, Element>
+struct GroupOperator<
+  Key: Hashable & Sendable, Element: Differentiable & Sendable, Output: Differentiable & Sendable
+>: CollectionOperator {
+  @usableFromInline typealias Section = ListSection<Key, Element>
   @usableFromInline typealias Group = KeyedGroup<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
@@ -20,6 +20,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// The parameter that the order is the value of.
   @usableFromInline let orderInput: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let directory: GroupDirectory<Key, Element>
+  /// Returns what the output shows of a group, or `nil` if the output shows nothing.
+  @usableFromInline let show: (@Sendable (Section) -> Output)?
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowValues<Group>()
   /// The rows that are in use.
@@ -28,7 +30,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @usableFromInline var source = RowTree()
   /// The memory of the rows of all groups.
   @usableFromInline var storage = RowStorage()
-  /// The numbers of the groups in the order of the output.
+  /// The numbers of the groups in the order of the output. If it shows nothing, they have any order.
   @usableFromInline var sections = RowTree()
   /// The groups that have elements, by the hash value of their keys. If several have the same one, one of them.
   @usableFromInline var groupOfHash: [Int: Group] = [:]
@@ -41,7 +43,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   init(
     input: CollectionInput<Element>, key: @escaping @Sendable (Element) -> Key,
     keyInput: PropertyInput<@Sendable (Element) -> Key>? = nil, order: ElementOrder<Key>?,
-    orderInput: PropertyInput<ElementOrder<Key>>? = nil, directory: GroupDirectory<Key, Element>
+    orderInput: PropertyInput<ElementOrder<Key>>? = nil, directory: GroupDirectory<Key, Element>,
+    show: (@Sendable (Section) -> Output)?
   ) {
     self.input = input
     self.key = key
@@ -49,6 +52,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     self.order = order
     self.orderInput = orderInput
     self.directory = directory
+    self.show = show
   }
 
   @inlinable
@@ -61,7 +65,6 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   @inlinable
   mutating func update(_ output: CollectionDraft<Output>) {
-    directory.parts.beginUpdate()
     let newOrder = orderInput.flatMap { $0.isSet ? $0.value : nil }
     if let keyInput, keyInput.isSet {
       key = keyInput.value
@@ -229,7 +232,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func publish(_ output: CollectionDraft<Output>) {
     /// The groups that need another place.
     var displaced: [Group] = []
-    /// The number of groups that have changed, and stay at their places. They are the first ones.
+    /// The number of groups that the output shows differently at the same places. They are the first ones.
     var changedCount = 0
     for index in touched.indices {
       let group = touched[index]
@@ -250,23 +253,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     }
     updateSections(of: touched[..<changedCount], output)
     touched.removeAll(keepingCapacity: true)
-    for group in displaced { output.insert(group.newest, at: place(group)) }
+    for group in displaced { insertSection(of: group, output) }
   }
 
-  /// Updates the sections of groups.
+  /// Updates the sections of groups, which the output shows differently.
   @inlinable
   func updateSections(of changed: ArraySlice<Group>, _ output: CollectionDraft<Output>) {
+    guard let show else { return }
     if let group = changed.first, changed.count == 1 {
-      output[sections.offset(of: group.number)] = group.newest
+      output[sections.offset(of: group.number)] = show(group.newest)
     } else if changed.count > 1 {
       // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
-      var new = changed.map { (offset: sections.offset(of: $0.number), element: $0.newest) }
-      new.sort { $0.offset < $1.offset }
+      var new = changed.map { (sections.offset(of: $0.number), show($0.newest)) }
+      new.sort { $0.0 < $1.0 }
       output.replaceDifferent(new)
     }
   }
 
-  /// Ends the edits of a group, and returns whether its elements have changed.
+  /// Ends the edits of a group, and returns whether the output shows it differently.
   @inlinable
   mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
     let section = group.newest
@@ -275,16 +279,18 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       return false
     }
     versionCount += 1
-    group.setNewest(
-      ListSection(SectionVersion(after: section.version, versionCount, elements, changeset)))
+    let new = ListSection(SectionVersion(after: section.version, versionCount, elements, changeset))
+    group.setNewest(new)
     directory.parts.markChanged(group.followers)
-    return true
+    // Otherwise, the output shows the numbers of elements.
+    let showsElements = Output.self == Section.self
+    return showsElements || show != nil && elements.count != section.version.count
   }
 
   /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
   @inlinable
   func outcome(
-    of group: Group, _ section: Output, _ output: CollectionDraft<Output>
+    of group: Group, _ section: Section, _ output: CollectionDraft<Output>
   ) -> (Snapshot<Element>, Changeset)? {
     if let draft = group.draft.take() {
       return draft.outcome(from: section.elements).map { (draft.contents, $0) }
@@ -308,26 +314,23 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     of group: Group, after edit: ElementEdit, _ new: Element?, _ output: CollectionDraft<Output>
   ) -> PersistentArray<Element> {
     let version = group.newest.version
-    guard directory.parts.areInUse,
-      let node = group.followers.firstNode(in: input.input.node.domain)
-    else { return version.edited(edit, new) }
-    var elements: PersistentArray<Element>?
-    let nodes = node.changeState { state in
-      StateBox<Element>.changeContents(of: &state) { contents in
-        guard contents.isLongTree, contents.isIdentical(to: version.contents) else { return }
-        contents = .flat([])
-        elements = version.editedInPlace(edit, new)
-        contents = version.contents
+    if directory.parts.areInUse {
+      var elements: PersistentArray<Element>?
+      let nodes = group.followers.changeFirstState(in: input.input.node.domain) { state in
+        StateBox<Element>.changeContents(of: &state) {
+          elements = version.editedInPlace(edit, new, sharedWith: &$0)
+        }
       }
+      for node in nodes { output.released.append(node) }
+      if let elements { return elements }
     }
-    for node in nodes { output.released.append(node) }
-    output.released.append(node)
-    return elements ?? version.edited(edit, new)
+    return version.edited(edit, new)
   }
 
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
   @inlinable
   func dependsOnFirstElement(_ group: Group) -> Bool {
+    if show == nil { return false }
     guard let order else { return true }
     let offset = sections.offset(of: group.number)
     return [offset - 1, offset + 1].contains { neighbor in
@@ -343,7 +346,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func removeSection(of group: Group, _ output: CollectionDraft<Output>) {
     let offset = sections.remove(group.number)
-    output.removeSubrange(offset..<offset + 1)
+    if show != nil { output.removeSubrange(offset..<offset + 1) }
+  }
+
+  @inlinable
+  mutating func insertSection(of group: Group, _ output: CollectionDraft<Output>) {
+    guard let show else { return sections.insert(group.number, at: sections.count) }
+    output.insert(show(group.newest), at: place(group))
   }
 
   /// Ends the use of a group that has no elements any more.
@@ -449,7 +458,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       groups.sort { order.precedes($0.key, $1.key) }
     }
     sections = RowTree(groups.map(\.number))
-    output.replace(with: groups.map(\.newest))
+    if let show { output.replace(with: groups.map { show($0.newest) }) }
   }
 
   /// Replaces the elements of a group by others.

@@ -9,16 +9,14 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `lock` guards `published`, and `use` is locked. The operator owns `newest`, `number`, `rows`, `edit`,
-  // `draft` and `isDisplaced`. The rest never changes.
+  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `edit`, `draft` and
+  // `isDisplaced`. It alone sets `newest`, so it reads `newest` without the lock. The rest never changes.
 
   // The properties that each change of the group uses are next to each other.
 
   @usableFromInline let key: Key
   @usableFromInline let lock: ListLock
-  /// The newest elements, for other threads.
-  @exclusivity(unchecked) @usableFromInline var published: ListSection<Key, Element>
-  /// The newest elements, which are published already or by the current pass. Only the operator uses them.
+  /// The newest elements, which are published already or by the current pass.
   @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
   /// The rows of its elements, or `nil` if it has no elements.
   @exclusivity(unchecked) @usableFromInline var rows: RowTree?
@@ -44,41 +42,52 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     self.lock = lock
     followers = ChildList(parts)
     newest = ListSection(SectionVersion(ofGroupWith: key, lock))
-    published = newest
   }
 
   /// Sets the newest elements.
   // Inlined: otherwise, the type of the section would be looked up.
   @inlinable
-  func setNewest(_ section: ListSection<Key, Element>) {
-    newest = section
-    // Released outside the lock.
-    var replaced = section
-    lock.hold { swap(&replaced, &published) }
+  func setNewest(_ section: consuming ListSection<Key, Element>) {
+    // The replaced ones are released outside the lock.
+    var section = section
+    lock.hold { swap(&section, &newest) }
   }
 
   /// The newest elements, for other threads.
-  var section: ListSection<Key, Element> {
+  @inlinable var section: ListSection<Key, Element> {
     var section: ListSection<Key, Element>?
-    lock.hold { section = published }
+    lock.hold { section = newest }
     guard let section else { preconditionFailure("a group has no section") }
     return section
   }
 
   /// Returns the collection of this group, and creates it if nobody holds one.
   ///
+  /// - Parameter groups: The groups, whose operator divides the elements.
   /// - Returns: `nil` if the group is no longer in the directory.
-  func collection(of grouping: Grouping<Key, Element>) -> LiveCollection<Element>? {
-    let (held, isRemoved) = use.withLock { ($0.collection, $0.isRemoved) }
-    if held != nil || isRemoved { return held }
-    let base = grouping.sections
-    let input = NodeInput(base.node, part: followers)
+  @inlinable
+  func collection(
+    of groups: LiveCollection<LiveIndex<Key, Element>.Group>
+  ) -> LiveCollection<Element>? {
+    if let held = heldCollection { return held }
+    let input = NodeInput(groups.node, part: followers)
     let run = GroupRun(self, input)
     let node = Node(
       over: [input], remembers: true, composesSteps: true, type: Self.self, run.compute)
-    let new = LiveCollection<Element>(node, upstream: [grouping])
-    // Another thread may have been faster. Then its collection is used, and this one is released outside the lock.
-    return use.withLock { use in
+    return hold(LiveCollection<Element>(node, upstream: [groups]))
+  }
+
+  /// The collection of this group, if somebody holds it.
+  @usableFromInline var heldCollection: LiveCollection<Element>? {
+    use.withLock { $0.isRemoved ? nil : $0.collection }
+  }
+
+  /// Remembers a new collection, unless another thread has been faster. Then its collection is used.
+  ///
+  /// - Returns: The collection of this group, or `nil` if the group is no longer in the directory.
+  @usableFromInline
+  func hold(_ new: LiveCollection<Element>) -> LiveCollection<Element>? {
+    use.withLock { use in
       if use.isRemoved { return nil }
       if let held = use.collection { return held }
       use.collection = new
@@ -127,36 +136,46 @@ private struct GroupUse<Element: Differentiable & Sendable>: Sendable {
 }
 
 /// Computes the collection of one group.
-private final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendable> {
-  let group: KeyedGroup<Key, Element>
-  let input: NodeInput
+@usableFromInline
+final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendable> {
+  @usableFromInline let group: KeyedGroup<Key, Element>
+  @usableFromInline let input: NodeInput
   /// The section that the collection shows.
-  var shown: ListSection<Key, Element>
+  @exclusivity(unchecked) @usableFromInline var shown: ListSection<Key, Element>
 
+  @inlinable
   init(_ group: KeyedGroup<Key, Element>, _ input: NodeInput) {
     self.group = group
     self.input = input
     shown = group.section
   }
 
+  @inlinable
   func compute(_ node: Node) -> (any Update)? {
-    let base = StateBox<ListSection<Key, Element>>.read(input.state).state
+    // The thread that computes a live node has called the operator, so it needs no lock.
+    let isLive = input.isLive
+    let new = isLive ? group.newest : group.section
+    let elements = Snapshot(isLive ? new.version.list : new.version.contents)
     guard let state = node.published else {
-      shown = group.section
+      shown = new
       return CollectionUpdate(
         before: Snapshot(), revisionBefore: 0, changeset: .empty,
         state: CollectionState(
-          shown.elements, revision: 0, status: base.status, hasLoaded: base.hasLoaded),
+          elements, revision: 0, status: groups.status, hasLoaded: groups.hasLoaded),
         isStatusStep: false)
     }
-    let published = StateBox<Element>.read(state).state
-    let (old, new) = (shown, group.section)
-    let changeset = old.isContentEqual(to: new) ? nil : old.changeset(to: new)
+    let changeset = shown.isContentEqual(to: new) ? nil : shown.changeset(to: new)
     shown = new
-    if input.update?.isStatusStep == true {
-      return published.advanced(
-        to: changeset.map { (new.elements, $0) }, status: base.status, hasLoaded: base.hasLoaded)
+    if input.isStatusStep {
+      return StateBox<Element>.read(state).state.advanced(
+        to: changeset.map { (elements, $0) }, status: groups.status, hasLoaded: groups.hasLoaded)
     }
-    return changeset.map { published.changed(to: new.elements, by: $0) }
+    guard let changeset else { return nil }
+    return StateBox<Element>.read(state).state.changed(to: elements, by: changeset)
+  }
+
+  /// The state of the groups.
+  @inlinable var groups: CollectionState<LiveIndex<Key, Element>.Group> {
+    StateBox<LiveIndex<Key, Element>.Group>.read(input.state).state
   }
 }

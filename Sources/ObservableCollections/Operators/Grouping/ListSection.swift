@@ -165,20 +165,31 @@ class SharedList<Element: Sendable>: @unchecked Sendable {
   ///   - new: The inserted element, or `nil` to insert the removed one.
   @inlinable
   final func edited(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element> {
-    if let edited = editedInPlace(edit, new) { return edited }
+    var nothing = PersistentArray<Element>.flat([])
+    if let edited = editedInPlace(edit, new, sharedWith: &nothing) { return edited }
     var edited = contents.restored
     _ = edited.edit(edit, new)
     return edited
   }
 
-  /// Returns the list after an edit of one element, if it is a long tree that nothing else has.
+  /// Returns the list after an edit of one element, if it is a long tree that at most one other list has.
+  ///
+  /// - Parameters:
+  ///   - edit: The offsets.
+  ///   - new: The inserted element, or `nil` to insert the removed one.
+  ///   - other: The other list, or an empty one.
   @inlinable
-  final func editedInPlace(_ edit: ElementEdit, _ new: Element?) -> PersistentArray<Element>? {
+  final func editedInPlace(
+    _ edit: ElementEdit, _ new: Element?, sharedWith other: inout PersistentArray<Element>
+  ) -> PersistentArray<Element>? {
     var edited: PersistentArray<Element>?
     lock?.holdToEdit {
       if !list.isLongTree { return }
+      let isShared = other.isIdentical(to: list)
+      if isShared { other = .flat([]) }
       var next = list
       if list.editInPlace(&next, edit, new) != nil { edited = next }
+      if isShared { other = list }
     }
     return edited
   }
