@@ -21,11 +21,12 @@ final class Contest {
   private let options: Options
   private let count: Int
   private let subjects: [Subject]
+  private let reference: Reference
   private var edits: EditGenerator
   private var results: [Result]
 
-  init(_ count: Int, _ options: Options) {
-    (self.count, self.options) = (count, options)
+  init(_ count: Int, _ options: Options, _ reference: Reference) {
+    (self.count, self.options, self.reference) = (count, options, reference)
     var generator = RowGenerator(hasLongTitles: options.hasLongTitles)
     let rows = (0..<count).map { _ in generator.row() }
     edits = EditGenerator(rows, generator)
@@ -70,6 +71,7 @@ final class Contest {
     var times = subjects.map { _ in [Edit.Kind: [Double]]() }
     var batches = subjects.map { _ in [Double]() }
     for round in 0..<options.rounds {
+      reference.measure(updates: options.edits)
       for kind in options.kinds {
         let some = edits.edits(kind, count: options.edits)
         forEachSubject(in: round) { index, subject in

@@ -9,20 +9,21 @@ import Foundation
 //
 // A size is a number of rows, such as 1k or 1M. If the Debian packages libglazedlists-java and default-jdk-headless
 // are installed, Glazed Lists is measured in the same run. The environment variable GLAZED_LISTS or the option sets the
-// path of its jar. The scale is that of the targets. Without it, the targets are those of a machine on which the list
-// without operators is as fast as it is here.
+// path of its jar. The scale is that of the targets. Without it, the `Reference` tells the speed of this machine.
 
 allocator_keep_freed_memory()
 let options = Options(Array(CommandLine.arguments.dropFirst()))
 let glazedLists = GlazedLists(options)
+let reference = Reference()
 let results = options.sizes.map { count in
-  let results = Contest(count, options).run()
+  let results = Contest(count, options, reference).run()
   print("## \(number(Double(count))) rows\n\n\(Report.sizeTable(results, options))\n")
   if let table = glazedLists?.table(count, results) { print("\(table)\n") }
   fflush(nil)
   return (count: count, pipelines: results)
 }
-let report = Report(options: options, results: results)
+let scale = options.scale ?? reference.time.map { $0 / Target.reference } ?? 1
+let report = Report(options: options, results: results, scale: scale)
 let tables = [
   report.parameterTable, report.growthTable, report.editTargetTable, report.targetTable,
 ]
