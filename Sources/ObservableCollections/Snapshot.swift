@@ -127,7 +127,7 @@ extension Snapshot: RandomAccessCollection {
       if position == length {
         guard case .tree(let root) = storage, end < root.count else { return nil }
         var offset = end
-        let elements = root.leaf(at: &offset)._withUnsafeGuaranteedRef { $0.buffer(Element.self) }
+        let elements = root.leafChild(at: &offset).buffer(Element.self)
         leaf = elements.baseAddress
         length = elements.count
         position = 0

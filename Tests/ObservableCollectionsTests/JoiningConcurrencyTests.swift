@@ -188,6 +188,50 @@ import Testing
     try recorder.check(against: group)
   }
 
+  @Test func `lists of other domains follow and leave while passes deliver to them`() throws {
+    let items = Items((0..<20).map { TestElement($0, $0) })
+    let mapped = items.map { $0 }
+    let base = mapped.concatenated(with: Items([TestElement(-1)]))
+    let recorder = RecordingObserver(base)
+    let editor = Worker { for step in 0..<500 { items[step % 20].content = step + 20 } }
+    let makers = (0..<2).map { _ in
+      Worker {
+        for _ in 0..<100 {
+          let other = mapped.concatenated(with: Items([TestElement(-2)]))
+          other.observe { _ in }.dispose()
+        }
+      }
+    }
+    for worker in [editor] + makers { try worker.join() }
+    base.flushAndWait()
+    try recorder.check(against: base)
+    #expect(recorder.snapshot.first == TestElement(0, 500))
+  }
+
+  @Test func `signals of other domains follow while a signal ends`() throws {
+    for _ in 0..<100 {
+      let (signal, ended) = (SignalInput<Int>(), SignalInput<Int>())
+      ended.finish()
+      let mapped = signal.signal.map { $0 }
+      let kept = mapped.observe { _ in }
+      let ends = Shared(0)
+      let observations = Shared<[Disposable]>([])
+      let makers = (0..<2).map { _ in
+        Worker {
+          let merged = mapped.merge(with: ended.signal)
+          let observation = merged.observe(
+            { _ in }, onCompletion: { ends.modify { $0 += 1 } })
+          observations.modify { $0.append(observation) }
+        }
+      }
+      signal.send(1)
+      signal.finish()
+      for worker in makers { try worker.join() }
+      #expect(ends.value == 2)
+      withExtendedLifetime((kept, observations)) {}
+    }
+  }
+
   @Test func roundsThatCompleteWhileAnOperatorCatchesUpAreMadeUpFor() throws {
     let (items, control) = (items, control)
     let made = Shared<LiveCollection<TestElement>?>(nil)

@@ -111,11 +111,9 @@ package enum PersistentArray<Element> {
       return elements.withUnsafeBufferPointer { body($0, offset) }
     case .tree(let root):
       var position = offset
-      let leaf = root.leaf(at: &position)
+      let leaf = root.leafChild(at: &position)
       // The closure may release this list.
-      return withExtendedLifetime(root) {
-        body(leaf._withUnsafeGuaranteedRef { $0.buffer(Element.self) }, position)
-      }
+      return withExtendedLifetime(root) { body(leaf.buffer(Element.self), position) }
     case .earlier:
       return restored.withChunk(at: offset, body)
     }

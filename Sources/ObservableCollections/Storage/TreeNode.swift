@@ -113,6 +113,17 @@ package struct TreeChild {
     self.node = node
   }
 
+  /// The elements of a leaf, which are valid as long as the leaf is neither edited nor released.
+  ///
+  /// The leaf itself is not read.
+  // If its count were read, the processor would have to wait for each leaf before it could read the next one (a list of a
+  // million rows beside another one, `EngineBenchmarks "nothing shared"`: 18 ms instead of 11).
+  @inlinable
+  func buffer<Element>(_: Element.Type) -> UnsafeBufferPointer<Element> {
+    UnsafeBufferPointer(
+      start: node._withUnsafeGuaranteedRef { $0.elements(Element.self) }, count: count)
+  }
+
   package var identifier: ObjectIdentifier {
     node._withUnsafeGuaranteedRef { ObjectIdentifier($0) }
   }
@@ -224,15 +235,21 @@ extension TreeNode {
 
   /// Returns the leaf that contains an offset, and makes the offset relative to that leaf.
   @inlinable
-  final func leaf(at offset: inout Int) -> Unmanaged<TreeNode> {
+  final func leaf(at offset: inout Int) -> Unmanaged<TreeNode> { leafChild(at: &offset).node }
+
+  /// Returns the leaf that contains an offset, with its number of elements, and makes the offset relative to that leaf.
+  ///
+  /// The leaf itself is not read.
+  @inlinable
+  final func leafChild(at offset: inout Int) -> TreeChild {
     var node = Unmanaged.passUnretained(self)
     // Nothing is retained on the way, because the root keeps all nodes alive.
     while true {
       let (child, isLeaf) = node._withUnsafeGuaranteedRef {
-        ($0.children[$0.position(of: &offset)].node, $0.height == 1)
+        ($0.children[$0.position(of: &offset)], $0.height == 1)
       }
       if isLeaf { return child }
-      node = child
+      node = child.node
     }
   }
 

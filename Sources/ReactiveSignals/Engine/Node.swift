@@ -36,8 +36,8 @@ package final class Node: @unchecked Sendable {
   /// node that joins, may become one.
   let composesCommits: Bool
 
-  /// Observers in other domains, if there were any. They receive each update, before all other observers. The domain's
-  /// lock guards the first one.
+  /// Observers in other domains, if there were any. They receive each update, before all other observers. It is set once,
+  /// under the domain's lock. The delivering thread reads it without the lock if `receivers` says that it was set before.
   @exclusivity(unchecked) private(set) var boundaryObservers: ObserverList?
   /// Observers of the value or the contents.
   package let observers: ObserverList
@@ -393,8 +393,11 @@ package final class Node: @unchecked Sendable {
 
   private func publishEnd(_ state: inout Domain.State) {
     hasEnded = true
-    receivers.formUnion([.otherDomains, .observers])
-    boundaryObservers?.finish(SignalEnd.shared, &state)
+    receivers.insert(.observers)
+    if let boundaryObservers {
+      receivers.insert(.otherDomains)
+      boundaryObservers.finish(SignalEnd.shared, &state)
+    }
     observers.finish(SignalEnd.shared, &state)
   }
 
@@ -476,7 +479,8 @@ package final class Node: @unchecked Sendable {
 
   /// The list in which nodes that are derived from this one are children, under the lock.
   var childList: ChildList {
-    let list = children ?? ChildList()
+    if let children { return children }
+    let list = ChildList()
     children = list
     return list
   }
@@ -559,7 +563,9 @@ package final class Node: @unchecked Sendable {
   private func attachBoundary(
     _ handler: @escaping @Sendable (Event) -> Void, _ state: inout Domain.State
   ) -> Observation {
-    let list = boundaryObservers ?? ObserverList(domain: domain)
+    if let boundaryObservers { return boundaryObservers.attach(handler, &state) }
+    let list = ObserverList(domain: domain)
+    if hasEnded { list.finish(SignalEnd.shared, &state) }
     boundaryObservers = list
     return list.attach(handler, &state)
   }

@@ -28,7 +28,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
+    grouping(by: key, order: order).sections
   }
 
   /// Divides this collection into sections by a key, in an order that may change.
@@ -48,7 +48,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<ListSection<Key, Element>> {
-    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
+    grouping(by: key, order: order).sections
   }
 
   /// Divides this collection into sections by a key that may change.
@@ -68,7 +68,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    LiveCollection { groupOperator($0, by: key, order: order, GroupDirectory()) { $0 } }
+    grouping(by: key, order: order).sections
   }
 
   /// Groups the elements of this collection by a key.
@@ -94,8 +94,7 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
-      .makeIndex(showsGroups: true).groups
+    grouping(by: key, order: order).groups
   }
 
   /// Groups the elements of this collection by a key, in an order that may change.
@@ -109,8 +108,7 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
-      .makeIndex(showsGroups: true).groups
+    grouping(by: key, order: order).groups
   }
 
   /// Groups the elements of this collection by a key that may change.
@@ -124,8 +122,7 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    Grouping { self.groupOperator($0, by: key, order: order, $1, $2) }
-      .makeIndex(showsGroups: true).groups
+    grouping(by: key, order: order).groups
   }
 
   /// Finds the elements of this collection by a key.
@@ -142,55 +139,58 @@ extension DataSource {
   public func indexed<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveIndex<Key, Element> {
-    Grouping { self.groupOperator($0, by: key, order: nil, $1, $2) }
-      .makeIndex(showsGroups: false)
+    LiveIndex(
+      Grouping { inputs, directory in
+        GroupOperator(
+          input: inputs.collection(self), key: key, order: nil, directory: directory,
+          showsSections: false)
+      })
   }
 
   @inlinable
-  func groupOperator<Key: Hashable & Sendable, Output>(
-    _ inputs: OperatorInputs, by key: @escaping @Sendable (Element) -> Key,
-    order: ElementOrder<Key>?, _ directory: GroupDirectory<Key, Element>,
-    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
-  ) -> GroupOperator<Key, Element, Output> {
-    GroupOperator(
-      input: inputs.collection(self), key: key, order: order, directory: directory, show: show)
+  func grouping<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      GroupOperator(
+        input: inputs.collection(self), key: key, order: order, directory: directory)
+    }
   }
 
   @inlinable
-  func groupOperator<Key: Hashable & Sendable, Output>(
-    _ inputs: OperatorInputs, by key: @escaping @Sendable (Element) -> Key,
-    order: some PropertySource<ElementOrder<Key>>, _ directory: GroupDirectory<Key, Element>,
-    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
-  ) -> GroupOperator<Key, Element, Output> {
-    let order = inputs.property(order)
-    return GroupOperator(
-      input: inputs.collection(self), key: key, order: order.value, orderInput: order,
-      directory: directory, show: show)
+  func grouping<Key: Hashable & Sendable>(
+    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      let order = inputs.property(order)
+      return GroupOperator(
+        input: inputs.collection(self), key: key, order: order.value, orderInput: order,
+        directory: directory)
+    }
   }
 
   @inlinable
-  func groupOperator<Key: Hashable & Sendable, Output>(
-    _ inputs: OperatorInputs, by key: some PropertySource<@Sendable (Element) -> Key>,
-    order: ElementOrder<Key>?, _ directory: GroupDirectory<Key, Element>,
-    _ show: (@Sendable (ListSection<Key, Element>) -> Output)?
-  ) -> GroupOperator<Key, Element, Output> {
-    let key = inputs.property(key)
-    return GroupOperator(
-      input: inputs.collection(self), key: key.value, keyInput: key, order: order,
-      directory: directory, show: show)
+  func grouping<Key: Hashable & Sendable>(
+    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>?
+  ) -> Grouping<Key, Element> {
+    Grouping { inputs, directory in
+      let key = inputs.property(key)
+      return GroupOperator(
+        input: inputs.collection(self), key: key.value, keyInput: key, order: order,
+        directory: directory)
+    }
   }
 }
+
 /// The live collections of the elements with each key.
 ///
 /// ``DataSource/indexed(by:)`` creates an index.
 public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
-  /// The groups. Their operator divides the elements, even if it shows no groups.
-  @usableFromInline let groups: LiveCollection<Group>
-  @usableFromInline let directory: GroupDirectory<Key, Element>
+  @usableFromInline let grouping: Grouping<Key, Element>
 
   @inlinable
-  init(_ groups: LiveCollection<Group>, _ directory: GroupDirectory<Key, Element>) {
-    (self.groups, self.directory) = (groups, directory)
+  init(_ grouping: Grouping<Key, Element>) {
+    self.grouping = grouping
   }
 
   /// The elements with a key, in the order of the source.
@@ -199,14 +199,7 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
   /// it. It can be asked for on any thread.
   ///
   /// - Complexity: O(log g) for g keys.
-  @inlinable
-  public subscript(key: Key) -> LiveCollection<Element> {
-    while true {
-      if let collection = directory.group(for: key, key.hashValue).collection(of: groups) {
-        return collection
-      }
-    }
-  }
+  @inlinable public subscript(key: Key) -> LiveCollection<Element> { grouping.collection(for: key) }
 
   /// A group of elements with the same key.
   ///
@@ -216,17 +209,19 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
     public let key: Key
     /// The number of elements.
     public let count: Int
-    @usableFromInline let grouping: Grouping<Key, Element>
+    @usableFromInline let index: LiveIndex<Key, Element>
 
     @inlinable
-    init(_ section: ListSection<Key, Element>, of grouping: Grouping<Key, Element>) {
-      (key, count, self.grouping) = (section.key, section.version.count, grouping)
+    init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
+      self.key = key
+      self.count = count
+      self.index = index
     }
 
     /// The elements, in the order of the source. The collection is made when somebody asks for it.
     ///
     /// It stays live if all elements leave the group, and is filled again if others with the key come.
-    @inlinable public var elements: LiveCollection<Element> { grouping.index[key] }
+    @inlinable public var elements: LiveCollection<Element> { index[key] }
 
     /// The key.
     @inlinable public var differenceIdentifier: Key { key }

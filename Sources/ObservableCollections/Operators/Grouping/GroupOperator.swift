@@ -5,10 +5,10 @@ public import ReactiveSignals
 ///
 /// Each element of the input has a row. Each group has the rows of its elements, in the order of the input.
 @usableFromInline
-struct GroupOperator<
-  Key: Hashable & Sendable, Element: Differentiable & Sendable, Output: Differentiable & Sendable
->: CollectionOperator {
-  @usableFromInline typealias Section = ListSection<Key, Element>
+struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
+  CollectionOperator
+{
+  @usableFromInline typealias Output = ListSection<Key, Element>
   @usableFromInline typealias Group = KeyedGroup<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
@@ -20,8 +20,8 @@ struct GroupOperator<
   /// The parameter that the order is the value of.
   @usableFromInline let orderInput: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let directory: GroupDirectory<Key, Element>
-  /// Returns what the output shows of a group, or `nil` if the output shows nothing.
-  @usableFromInline let show: (@Sendable (Section) -> Output)?
+  /// A Boolean value that indicates whether the output shows the groups. Otherwise, it stays empty.
+  @usableFromInline let showsSections: Bool
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowValues<Group>()
   /// The rows that are in use.
@@ -30,7 +30,7 @@ struct GroupOperator<
   @usableFromInline var source = RowTree()
   /// The memory of the rows of all groups.
   @usableFromInline var storage = RowStorage()
-  /// The numbers of the groups in the order of the output. If it shows nothing, they have any order.
+  /// The numbers of the groups in the order of the output. If it stays empty, they have any order.
   @usableFromInline var sections = RowTree()
   /// The groups that have elements, by the hash value of their keys. If several have the same one, one of them.
   @usableFromInline var groupOfHash: [Int: Group] = [:]
@@ -44,7 +44,7 @@ struct GroupOperator<
     input: CollectionInput<Element>, key: @escaping @Sendable (Element) -> Key,
     keyInput: PropertyInput<@Sendable (Element) -> Key>? = nil, order: ElementOrder<Key>?,
     orderInput: PropertyInput<ElementOrder<Key>>? = nil, directory: GroupDirectory<Key, Element>,
-    show: (@Sendable (Section) -> Output)?
+    showsSections: Bool = true
   ) {
     self.input = input
     self.key = key
@@ -52,7 +52,7 @@ struct GroupOperator<
     self.order = order
     self.orderInput = orderInput
     self.directory = directory
-    self.show = show
+    self.showsSections = showsSections
   }
 
   @inlinable
@@ -232,7 +232,7 @@ struct GroupOperator<
   mutating func publish(_ output: CollectionDraft<Output>) {
     /// The groups that need another place.
     var displaced: [Group] = []
-    /// The number of groups that the output shows differently at the same places. They are the first ones.
+    /// The number of groups that have changed, and stay at their places. They are the first ones.
     var changedCount = 0
     for index in touched.indices {
       let group = touched[index]
@@ -256,21 +256,21 @@ struct GroupOperator<
     for group in displaced { insertSection(of: group, output) }
   }
 
-  /// Updates the sections of groups, which the output shows differently.
+  /// Updates the sections of groups.
   @inlinable
   func updateSections(of changed: ArraySlice<Group>, _ output: CollectionDraft<Output>) {
-    guard let show else { return }
+    guard showsSections else { return }
     if let group = changed.first, changed.count == 1 {
-      output[sections.offset(of: group.number)] = show(group.newest)
+      output[sections.offset(of: group.number)] = group.newest
     } else if changed.count > 1 {
       // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
-      var new = changed.map { (sections.offset(of: $0.number), show($0.newest)) }
-      new.sort { $0.0 < $1.0 }
+      var new = changed.map { (offset: sections.offset(of: $0.number), element: $0.newest) }
+      new.sort { $0.offset < $1.offset }
       output.replaceDifferent(new)
     }
   }
 
-  /// Ends the edits of a group, and returns whether the output shows it differently.
+  /// Ends the edits of a group, and returns whether its elements have changed.
   @inlinable
   mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
     let section = group.newest
@@ -279,18 +279,16 @@ struct GroupOperator<
       return false
     }
     versionCount += 1
-    let new = ListSection(SectionVersion(after: section.version, versionCount, elements, changeset))
-    group.setNewest(new)
+    group.setNewest(
+      ListSection(SectionVersion(after: section.version, versionCount, elements, changeset)))
     directory.parts.markChanged(group.followers)
-    // Otherwise, the output shows the numbers of elements.
-    let showsElements = Output.self == Section.self
-    return showsElements || show != nil && elements.count != section.version.count
+    return true
   }
 
   /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
   @inlinable
   func outcome(
-    of group: Group, _ section: Section, _ output: CollectionDraft<Output>
+    of group: Group, _ section: Output, _ output: CollectionDraft<Output>
   ) -> (Snapshot<Element>, Changeset)? {
     if let draft = group.draft.take() {
       return draft.outcome(from: section.elements).map { (draft.contents, $0) }
@@ -330,7 +328,7 @@ struct GroupOperator<
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
   @inlinable
   func dependsOnFirstElement(_ group: Group) -> Bool {
-    if show == nil { return false }
+    if !showsSections { return false }
     guard let order else { return true }
     let offset = sections.offset(of: group.number)
     return [offset - 1, offset + 1].contains { neighbor in
@@ -346,13 +344,16 @@ struct GroupOperator<
   @inlinable
   mutating func removeSection(of group: Group, _ output: CollectionDraft<Output>) {
     let offset = sections.remove(group.number)
-    if show != nil { output.removeSubrange(offset..<offset + 1) }
+    if showsSections { output.removeSubrange(offset..<offset + 1) }
   }
 
   @inlinable
   mutating func insertSection(of group: Group, _ output: CollectionDraft<Output>) {
-    guard let show else { return sections.insert(group.number, at: sections.count) }
-    output.insert(show(group.newest), at: place(group))
+    if showsSections {
+      output.insert(group.newest, at: place(group))
+    } else {
+      sections.insert(group.number, at: sections.count)
+    }
   }
 
   /// Ends the use of a group that has no elements any more.
@@ -458,7 +459,7 @@ struct GroupOperator<
       groups.sort { order.precedes($0.key, $1.key) }
     }
     sections = RowTree(groups.map(\.number))
-    if let show { output.replace(with: groups.map { show($0.newest) }) }
+    if showsSections { output.replace(with: groups.map(\.newest)) }
   }
 
   /// Replaces the elements of a group by others.

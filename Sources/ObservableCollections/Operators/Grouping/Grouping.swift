@@ -2,64 +2,38 @@ public import Diffing
 public import ReactiveSignals
 import SwappablePrimitives
 
-/// Divides a collection into groups, and finds the live collection of each group.
-///
-/// Each group that a collection shows has its grouping, which therefore does not keep that collection alive.
+/// The groups of a collection: its sections, if they are shown, and the live collection of each key.
 @usableFromInline
 final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
-  @usableFromInline typealias Group = LiveIndex<Key, Element>.Group
-  @usableFromInline typealias Directory = GroupDirectory<Key, Element>
-  @usableFromInline typealias MakeOperator =
-    @Sendable (
-      OperatorInputs, Directory, _ show: (@Sendable (ListSection<Key, Element>) -> Group)?
-    ) -> GroupOperator<Key, Element, Group>
-
-  @usableFromInline let makeOperator: MakeOperator
-  private let newest = Locked<WeakIndex?>(nil)
-
-  /// The groups of an index, and the directory of the groups.
-  private struct WeakIndex: Sendable {
-    weak var groups: LiveCollection<Group>?
-    let directory: Directory
-  }
+  @usableFromInline let sections: LiveCollection<ListSection<Key, Element>>
+  @usableFromInline let directory: GroupDirectory<Key, Element>
 
   @inlinable
-  init(_ makeOperator: @escaping MakeOperator) {
-    self.makeOperator = makeOperator
-  }
-
-  /// The newest index, or a new one if nobody holds it any more.
-  @inlinable var index: LiveIndex<Key, Element> { heldIndex ?? makeIndex(showsGroups: false) }
-
-  /// The newest index, if somebody holds it.
-  @usableFromInline var heldIndex: LiveIndex<Key, Element>? {
-    newest.withLock { index -> LiveIndex<Key, Element>? in
-      guard let index, let groups = index.groups else { return nil }
-      return LiveIndex(groups, index.directory)
-    }
-  }
-
-  /// Creates an index.
-  ///
-  /// - Parameter showsGroups: A Boolean value that indicates whether the collection of the groups shows them. Otherwise,
-  ///   it is empty.
-  @inlinable
-  func makeIndex(showsGroups: Bool) -> LiveIndex<Key, Element> {
-    let directory = Directory()
-    let show: @Sendable (ListSection<Key, Element>) -> Group = { Group($0, of: self) }
-    let groups = LiveCollection<Group> { inputs in
+  init(
+    _ makeOperator: (OperatorInputs, GroupDirectory<Key, Element>) -> GroupOperator<Key, Element>
+  ) {
+    let directory = GroupDirectory<Key, Element>()
+    self.directory = directory
+    sections = LiveCollection { inputs in
       inputs.parts = directory.parts
-      return makeOperator(inputs, directory, showsGroups ? show : nil)
+      return makeOperator(inputs, directory)
     }
-    hold(groups, directory)
-    return LiveIndex(groups, directory)
   }
 
-  @usableFromInline
-  func hold(_ groups: LiveCollection<Group>, _ directory: Directory) {
-    // Released outside the lock.
-    var replaced: WeakIndex? = WeakIndex(groups: groups, directory: directory)
-    newest.withLock { swap(&$0, &replaced) }
+  /// The groups: the keys, and the numbers of elements.
+  @inlinable var groups: LiveCollection<LiveIndex<Key, Element>.Group> {
+    let index = LiveIndex(self)
+    return sections.map { LiveIndex.Group(key: $0.key, count: $0.version.count, index: index) }
+  }
+
+  /// Returns the live collection of a key, which may have no elements.
+  @inlinable
+  func collection(for key: Key) -> LiveCollection<Element> {
+    while true {
+      if let collection = directory.group(for: key, key.hashValue).collection(of: self) {
+        return collection
+      }
+    }
   }
 }
 

@@ -63,18 +63,15 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
 
   /// Returns the collection of this group, and creates it if nobody holds one.
   ///
-  /// - Parameter groups: The groups, whose operator divides the elements.
   /// - Returns: `nil` if the group is no longer in the directory.
   @inlinable
-  func collection(
-    of groups: LiveCollection<LiveIndex<Key, Element>.Group>
-  ) -> LiveCollection<Element>? {
+  func collection(of grouping: Grouping<Key, Element>) -> LiveCollection<Element>? {
     if let held = heldCollection { return held }
-    let input = NodeInput(groups.node, part: followers)
+    let input = NodeInput(grouping.sections.node, part: followers)
     let run = GroupRun(self, input)
     let node = Node(
       over: [input], remembers: true, composesSteps: true, type: Self.self, run.compute)
-    return hold(LiveCollection<Element>(node, upstream: [groups]))
+    return hold(LiveCollection<Element>(node, upstream: [grouping]))
   }
 
   /// The collection of this group, if somebody holds it.
@@ -161,21 +158,21 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       return CollectionUpdate(
         before: Snapshot(), revisionBefore: 0, changeset: .empty,
         state: CollectionState(
-          elements, revision: 0, status: groups.status, hasLoaded: groups.hasLoaded),
+          elements, revision: 0, status: base.status, hasLoaded: base.hasLoaded),
         isStatusStep: false)
     }
     let changeset = shown.isContentEqual(to: new) ? nil : shown.changeset(to: new)
     shown = new
     if input.isStatusStep {
       return StateBox<Element>.read(state).state.advanced(
-        to: changeset.map { (elements, $0) }, status: groups.status, hasLoaded: groups.hasLoaded)
+        to: changeset.map { (elements, $0) }, status: base.status, hasLoaded: base.hasLoaded)
     }
     guard let changeset else { return nil }
     return StateBox<Element>.read(state).state.changed(to: elements, by: changeset)
   }
 
-  /// The state of the groups.
-  @inlinable var groups: CollectionState<LiveIndex<Key, Element>.Group> {
-    StateBox<LiveIndex<Key, Element>.Group>.read(input.state).state
+  /// The state of the sections, which has the status.
+  @inlinable var base: CollectionState<ListSection<Key, Element>> {
+    StateBox<ListSection<Key, Element>>.read(input.state).state
   }
 }
