@@ -505,7 +505,7 @@ package final class EarlierList<Element> {
 
 /// The offsets of an edit of one element: a removal, then an insertion, or both.
 @usableFromInline
-struct ElementEdit {
+struct ElementEdit: Sendable {
   /// The offset of the removed or replaced element.
   @usableFromInline let removal: Int?
   /// The offset of the inserted element, or of the one that replaces another.
@@ -515,6 +515,9 @@ struct ElementEdit {
   init(removal: Int? = nil, insertion: Int? = nil) {
     (self.removal, self.insertion) = (removal, insertion)
   }
+
+  /// A Boolean value that indicates whether the edit removes and inserts at different offsets.
+  @inlinable var isMove: Bool { removal != insertion && removal != nil && insertion != nil }
 
   /// The changeset of the edit. A removal and an insertion at different offsets are a move.
   @inlinable var changeset: Changeset {

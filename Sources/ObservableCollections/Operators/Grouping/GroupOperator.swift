@@ -274,13 +274,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
     let section = group.newest
-    guard let (elements, changeset) = outcome(of: group, section, output) else {
+    guard let (elements, change) = outcome(of: group, section, output) else {
       withExtendedLifetime(section.version.restore()) {}
       return false
     }
     versionCount += 1
     group.setNewest(
-      ListSection(SectionVersion(after: section.version, versionCount, elements, changeset)))
+      ListSection(SectionVersion(after: section.version, versionCount, elements, change)))
     directory.parts.markChanged(group.followers)
     return true
   }
@@ -289,19 +289,18 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   func outcome(
     of group: Group, _ section: Output, _ output: CollectionDraft<Output>
-  ) -> (Snapshot<Element>, Changeset)? {
+  ) -> (Snapshot<Element>, SectionChange)? {
     if let draft = group.draft.take() {
-      return draft.outcome(from: section.elements).map { (draft.contents, $0) }
+      return draft.outcome(from: section.elements).map { (draft.contents, .changeset($0)) }
     }
     guard let (offsets, new) = group.edit.take() else { return nil }
     if let new, let offset = offsets.removal, isSame(section.elements[offset], new) { return nil }
     let elements = Snapshot(self.elements(of: group, after: offsets, new, output))
-    let changeset = offsets.changeset
     // A move of equal elements has no effect.
-    if !changeset.moves.isEmpty, changeset.hasNoEffect(from: section.elements, to: elements) {
+    if offsets.isMove, offsets.changeset.hasNoEffect(from: section.elements, to: elements) {
       return nil
     }
-    return (elements, changeset)
+    return (elements, .edit(offsets))
   }
 
   /// Returns the elements of a group after an edit.

@@ -79,19 +79,20 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   /// locks. A section that no grouping has made has no lock.
   private let number: Int
   private let previousNumber: Int
-  /// The change from the version before it.
-  @usableFromInline let changeset: Changeset
+  private let change: SectionChange
 
   /// Creates a version that belongs to no group.
   @usableFromInline
   init(_ key: Key, _ elements: Snapshot<Element>) {
-    (self.key, count, number, previousNumber, changeset) = (key, elements.count, 0, -1, .empty)
+    (self.key, count, number, previousNumber) = (key, elements.count, 0, -1)
+    change = .changeset(.empty)
     super.init(elements.storage, nil)
   }
 
   /// Creates the first version of a group, without elements.
   init(ofGroupWith key: Key, _ lock: ListLock) {
-    (self.key, count, number, previousNumber, changeset) = (key, 0, 0, -1, .empty)
+    (self.key, count, number, previousNumber) = (key, 0, 0, -1)
+    change = .changeset(.empty)
     super.init(.flat([]), lock)
   }
 
@@ -101,24 +102,44 @@ final class SectionVersion<Key: Hashable & Sendable, Element: Differentiable & S
   ///   - version: The version before it.
   ///   - number: A number that no version of the grouping has.
   ///   - elements: The elements.
-  ///   - changeset: Their difference from those of the version before.
+  ///   - change: Their difference from those of the version before.
   @usableFromInline
   init(
     after version: SectionVersion, _ number: Int, _ elements: Snapshot<Element>,
-    _ changeset: Changeset
+    _ change: SectionChange
   ) {
     (key, count, self.number) = (version.key, elements.count, number)
     previousNumber = version.number
-    self.changeset = changeset
+    self.change = change
     super.init(elements.storage, version.lock)
   }
 
   @inlinable var elements: Snapshot<Element> { Snapshot(contents) }
 
+  /// The change from the version before it.
+  @usableFromInline var changeset: Changeset { change.changeset }
+
   /// Returns whether this is the version after another one. The contents are different then.
   @usableFromInline
   func follows(_ other: SectionVersion) -> Bool {
     lock != nil && lock === other.lock && previousNumber == other.number
+  }
+}
+
+/// The change from one version of a section to the next.
+// A changeset is three objects. If each version had one, the next edit of the group, long afterwards, would have to fetch
+// them from the memory to release them.
+@usableFromInline
+enum SectionChange: Sendable {
+  case edit(ElementEdit)
+  case changeset(Changeset)
+
+  /// The change as a changeset.
+  @usableFromInline var changeset: Changeset {
+    switch self {
+    case .edit(let edit): edit.changeset
+    case .changeset(let changeset): changeset
+    }
   }
 }
 
