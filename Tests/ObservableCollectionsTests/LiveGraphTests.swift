@@ -110,6 +110,18 @@ import Testing
     withExtendedLifetime(again) {}
   }
 
+  @Test func `the elements of a group count the changes that they follow`() throws {
+    let group = source.indexed { $0.content }[7]
+    let work = group.countWork()
+    source.append(TestElement(4, 7))
+    source.append(TestElement(5, 8))
+    source[source.count - 1].content = 7
+    let counts = try #require(group.explain().nodes.last?.work)
+    #expect(counts.passCount == 2 && counts.changesIn == 2 && counts.elementsIn == 2)
+    #expect(counts.changesOut == 2 && counts.elementsOut == 2)
+    withExtendedLifetime(work) {}
+  }
+
   @Test func `two handles count together`() {
     let first = source.countWork()
     source.append(4)

@@ -432,7 +432,7 @@ extension Domain {
   ) {
     node.compute()
     meter?.count(node)
-    guard node.isChanged || node.hasChangedParts else { return }
+    guard node.isChanged || node.hasChangedParts(in: mark) else { return }
     lock.withLock { scheduleChildren(of: node, mark, &$0) }
     if node.isChanged { changed.append(node) }
   }
@@ -469,7 +469,7 @@ extension Domain {
   private func endPublishing(_ commits: UInt64, _ state: inout State) -> UInt64 {
     state.passNumber += 1
     state.published += commits
-    for node in state.joining { node.recordInputs() }
+    for node in state.joining { node.recordInputs(in: state.passesBegun) }
     return state.passNumber
   }
 

@@ -57,8 +57,11 @@ extension Node {
 
   /// Records the updates of the inputs of this node in the current pass, under the lock. The node still
   /// joins.
-  func recordInputs() {
-    guard inputs.contains(where: { $0.node.isChanged || $0.node.hasChangedParts }) else { return }
+  ///
+  /// - Parameter pass: The number of the pass.
+  func recordInputs(in pass: UInt64) {
+    guard inputs.contains(where: { $0.node.isChanged || $0.node.hasChangedParts(in: pass) })
+    else { return }
     for input in inputs { input.recordUpdate() }
   }
 
@@ -102,6 +105,9 @@ package final class NodeInput: @unchecked Sendable {
     self.owner = owner
     self.part = part
   }
+
+  /// A Boolean value that indicates whether the input follows a part of the node.
+  var isPart: Bool { part != nil }
 
   /// The list in which a node that follows this input is a child.
   var children: ChildList { part ?? node.childList }

@@ -129,10 +129,16 @@ package final class NodeWork: Sendable {
   fileprivate func count(_ node: Node, time spent: UInt64) {
     passes.increase(by: 1)
     time.increase(by: Int(spent))
-    for index in node.inputs.indices {
-      guard let update = node.inputs[index].update, update.hasChange else { continue }
-      changesIn.increase(by: 1)
-      elementsIn.increase(by: update.changeCount)
+    for input in node.inputs {
+      if let update = input.update {
+        guard update.hasChange else { continue }
+        changesIn.increase(by: 1)
+        elementsIn.increase(by: update.changeCount)
+      } else if input.isPart {
+        // The part has changed, and the node that it belongs to shows nothing of it.
+        changesIn.increase(by: 1)
+        elementsIn.increase(by: node.update?.changeCount ?? 0)
+      }
     }
     if let update = node.update, update.hasChange {
       changesOut.increase(by: 1)

@@ -337,8 +337,8 @@ package final class Node: @unchecked Sendable {
   /// A Boolean value that indicates whether the current pass has an update or the end.
   var isChanged: Bool { update != nil || ends }
 
-  /// A Boolean value that indicates whether parts of the node have changed in the current pass.
-  var hasChangedParts: Bool { parts?.areChanged == true }
+  /// Returns whether parts of the node have changed in a pass.
+  func hasChangedParts(in pass: UInt64) -> Bool { mark == pass && parts?.areChanged == true }
 
   /// Computes the update of the current pass, without the lock.
   func compute() {

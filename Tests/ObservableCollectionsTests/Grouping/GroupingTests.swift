@@ -161,10 +161,10 @@ import Testing
     let domain = items.collection.node.domain
     let before = domain.visits
     items[500].content = 999
-    // The sections alone.
+    // The index alone.
     #expect(domain.visits - before == 1)
     items[7].content = 8
-    // The sections, and the groups that the element has left and entered.
+    // The index, and the groups that the element has left and entered.
     #expect(domain.visits - before == 4)
     #expect(counts.value == [0, 0, 0, 0, 0, 0, 0, 1, 1, 0])
     for observation in observations { observation.dispose() }

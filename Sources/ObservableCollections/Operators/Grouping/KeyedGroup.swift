@@ -10,7 +10,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @unchecked Sendable
 {
   // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `edit`, `draft` and
-  // `isDisplaced`. It alone sets `newest`, so it reads `newest` without the lock. The rest never changes.
+  // `isDisplaced`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
+  // changes.
 
   // The properties that each change of the group uses are next to each other.
 
@@ -66,7 +67,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   /// - Returns: `nil` if the group is no longer in the directory.
   @inlinable
   func collection(of grouping: Grouping<Key, Element>) -> LiveCollection<Element>? {
-    if let held = heldCollection { return held }
+    let (held, isRemoved) = held
+    if held != nil || isRemoved { return held }
     let input = NodeInput(grouping.sections.node, part: followers)
     let run = GroupRun(self, input)
     let node = Node(
@@ -74,9 +76,9 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     return hold(LiveCollection<Element>(node, upstream: [grouping]))
   }
 
-  /// The collection of this group, if somebody holds it.
-  @usableFromInline var heldCollection: LiveCollection<Element>? {
-    use.withLock { $0.isRemoved ? nil : $0.collection }
+  /// The collection of this group, if somebody holds it, and whether the group is no longer in the directory.
+  @usableFromInline var held: (collection: LiveCollection<Element>?, isRemoved: Bool) {
+    use.withLock { ($0.collection, $0.isRemoved) }
   }
 
   /// Remembers a new collection, unless another thread has been faster. Then its collection is used.

@@ -146,7 +146,8 @@ enum SectionChange: Sendable {
 /// A list that several threads read while its owner may edit the tree in place.
 @usableFromInline
 class SharedList<Element: Sendable>: @unchecked Sendable {
-  // Sendable: `list` is accessed under the lock. Without a lock, it never changes.
+  // Sendable: `list` is accessed under the lock. Only the delivering thread writes it, so this thread may read it without
+  // the lock. If there is no lock, it never changes.
 
   @exclusivity(unchecked) @usableFromInline final var list: PersistentArray<Element>
   @usableFromInline final let lock: ListLock?

@@ -25,7 +25,7 @@ struct Options {
     while let word = rest.popFirst() {
       switch word {
       case "--rounds": rounds = number()
-      case "--edits": edits = number()
+      case "--edits": edits = max(1, number())
       case "--long-titles": hasLongTitles = true
       case "--scale": scale = rest.popFirst().flatMap { Double($0) }
       case "--glazed-lists": jar = rest.popFirst()
