@@ -12,7 +12,8 @@ struct Options {
   /// The number of edits of each kind in a round.
   var edits = 200
   var hasLongTitles = false
-  /// How much longer this machine takes than that of the targets, or `nil` to measure it.
+  /// The speed of this machine, relative to the machine of the targets, or `nil` to take it from the list without
+  /// operators.
   var scale: Double?
   /// The path of the library to compare with.
   var jar: String?

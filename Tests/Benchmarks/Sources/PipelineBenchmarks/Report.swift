@@ -6,8 +6,8 @@ struct Report {
   let options: Options
   /// The results for each size, in ascending order of the sizes.
   let results: [(count: Int, pipelines: [Result])]
-  /// How much longer this machine takes than that of the targets.
-  let scale: Double
+  /// How much longer this machine takes than that of the targets, by the `Reference`, or `nil` if it was not measured.
+  let machineScale: Double?
 
   /// The table of one size.
   static func sizeTable(_ results: [Result], _ options: Options) -> String {
@@ -58,10 +58,33 @@ struct Report {
 
   /// The comparison of edits of the largest size with the targets, which are scaled to this machine.
   var editTargetTable: String? {
-    guard let last = results.last, !options.kinds.isEmpty else { return nil }
+    guard let last = results.last, let scale else { return nil }
     var lines = [
       ["target", "to change"] + options.kinds.map(\.rawValue)
-        + ["µs in all, \(text(count: last.count)), scale \(number(scale))"]
+        + ["µs more than plain, \(text(count: last.count)), scale \(number(scale))"]
+    ]
+    for result in last.pipelines {
+      guard let target = result.pipeline.target else { continue }
+      let cells = options.kinds.map { kind in
+        Self.verdict(
+          result.edits[kind]?.extra ?? 0, (kind == .change ? target.change : target.edit) * scale)
+      }
+      lines.append(
+        [number(target.edit * scale), number(target.change * scale)] + cells
+          + [result.pipeline.name])
+    }
+    return table(lines)
+  }
+
+  /// The comparison of total times of edits of the largest size with the targets of a list as it was when they were
+  /// written, on this machine.
+  var totalTargetTable: String? {
+    guard let last = results.last, let scale = machineScale, !options.kinds.isEmpty else {
+      return nil
+    }
+    var lines = [
+      ["target", "to change"] + options.kinds.map(\.rawValue)
+        + ["µs in all, \(text(count: last.count)), machine \(number(scale))"]
     ]
     for result in last.pipelines {
       guard let target = result.pipeline.target else { continue }
@@ -77,7 +100,7 @@ struct Report {
 
   /// The comparison of the rest with the targets, which are scaled to this machine.
   var targetTable: String? {
-    guard let last = results.last else { return nil }
+    guard let last = results.last, let scale else { return nil }
     let size = text(count: last.count)
     var lines = [["measured", "target", "scale \(number(scale))"]]
     func add(_ measured: Double, _ target: Double, _ what: String) {
@@ -108,6 +131,11 @@ struct Report {
       add(change.time / 1e3, target * scale / 1e3, "\(change.name), \(size), ms")
     }
     return table(lines)
+  }
+
+  /// The speed of this machine, relative to the machine of the targets.
+  private var scale: Double? {
+    options.scale ?? results.last?.pipelines[0].edits[.update].map { $0.time / Target.plain }
   }
 
   private static func verdict(_ measured: Double, _ target: Double) -> String {
