@@ -1,6 +1,7 @@
 /// A node of a ``RowTree``: a leaf, which has rows, or an inner node, which has children.
 ///
 /// For each child, an inner node has the number of rows in the children before it, and the first row below it.
+// The children, their counts and their first rows have a cache line each.
 @usableFromInline
 struct RowNode {
   @usableFromInline let words: UnsafeMutablePointer<Int32>
@@ -13,38 +14,38 @@ struct RowNode {
   /// The number of words of a node.
   @inlinable static var stride: Int { 64 }
   /// The maximum number of rows of a leaf.
-  @inlinable static var rowCapacity: Int { 62 }
+  @inlinable static var rowCapacity: Int { 61 }
   /// The maximum number of children of an inner node.
-  @inlinable static var childCapacity: Int { 16 }
+  @inlinable static var childCapacity: Int { 14 }
 
   /// The number of rows or children.
   @inlinable var count: Int {
     get { Int(words[0]) }
     nonmutating set { words[0] = Int32(truncatingIfNeeded: newValue) }
   }
-  /// The slot of the parent. For the root, see ``listNumber``.
+  /// The slot of the parent, or -1 for the root.
   @inlinable var parent: Int {
     get { Int(words[1]) }
     nonmutating set { words[1] = Int32(truncatingIfNeeded: newValue) }
   }
-  /// The number of the list whose root the node is, or `nil` if it has a parent.
-  var listNumber: UInt32? { words[1] < 0 ? UInt32(bitPattern: ~words[1]) : nil }
+  /// The number of the list that a leaf belongs to.
+  var listNumber: UInt32 {
+    get { UInt32(bitPattern: words[2]) }
+    nonmutating set { words[2] = Int32(bitPattern: newValue) }
+  }
   /// The rows of a leaf. The unused ones are ``noRow``.
-  @inlinable var rows: UnsafeMutablePointer<Int32> { words + 2 }
+  @inlinable var rows: UnsafeMutablePointer<Int32> { words + 3 }
   /// The number of rows in the children before each child. The unused ones are ``unused``.
-  @inlinable var starts: UnsafeMutablePointer<Int32> { words + 16 }
+  @inlinable var starts: UnsafeMutablePointer<Int32> { words + 2 }
   /// The slots of the children. The unused ones are ``noRow``.
-  @inlinable var children: UnsafeMutablePointer<Int32> { words + 32 }
+  @inlinable var children: UnsafeMutablePointer<Int32> { words + 16 }
   /// The first row below each child.
-  @inlinable var firsts: UnsafeMutablePointer<Int32> { words + 48 }
+  @inlinable var firsts: UnsafeMutablePointer<Int32> { words + 32 }
 
   /// The value of counts that are not in use. A list has at most half as many rows.
   static var unused: Int32 { 1 << 30 }
   /// A number that no row and no child has.
   static var noRow: Int32 { .max }
-
-  /// Makes the node the root of a list.
-  func becomeRoot(ofListWith number: UInt32) { words[1] = ~Int32(bitPattern: number) }
 
   /// Removes the rows of a leaf from a position.
   func clearRows(from position: Int) {
@@ -65,8 +66,30 @@ struct RowNode {
   /// Returns the position of the child that has the row at an offset, or -1 for a negative offset.
   func child(at offset: Int32) -> Int {
     var (position, index): (Int32, Int) = (-1, 0)
-    while index < 16 {
+    while index < Self.childCapacity {
       position &-= (starts[index] &- offset &- 1) &>> 31
+      index &+= 1
+    }
+    return Int(position)
+  }
+
+  /// Returns the position of the last child whose first row has a lower number than a row, or else of the first child.
+  func child(byNumberOf row: UInt32) -> Int {
+    let (row, used) = (Int32(bitPattern: row), words[0])
+    var (position, index): (Int32, Int32) = (0, 1)
+    while index < Int32(Self.childCapacity) {
+      position &-= (firsts[Int(index)] &- row) &>> 31 & (index &- used) &>> 31
+      index &+= 1
+    }
+    return Int(position)
+  }
+
+  /// Returns the number of rows of a leaf that have a lower number than another one.
+  func position(byNumberOf row: UInt32) -> Int {
+    let row = Int32(bitPattern: row)
+    var (position, index): (Int32, Int) = (0, 0)
+    while index < Self.rowCapacity {
+      position &-= (rows[index] &- row) &>> 31
       index &+= 1
     }
     return Int(position)
@@ -76,7 +99,7 @@ struct RowNode {
   func position(ofChild slot: Int) -> Int {
     let child = Int32(truncatingIfNeeded: slot)
     var (position, index): (Int32, Int32) = (0, 0)
-    while index < 16 {
+    while index < Int32(Self.childCapacity) {
       position |= ((children[Int(index)] ^ child) &- 1) &>> 31 & index
       index &+= 1
     }
@@ -86,7 +109,7 @@ struct RowNode {
   /// Returns the position of a row of a leaf.
   func position(of row: UInt32) -> Int {
     let row = Int32(bitPattern: row)
-    var (found, index): (Int32, Int32) = (0, 2)
+    var (found, index): (Int32, Int32) = (0, 3)
     while index < 16 {
       found |= ((words[Int(index)] ^ row) &- 1) &>> 31 & index
       index &+= 1
@@ -100,7 +123,7 @@ struct RowNode {
         index &+= 1
       }
     }
-    return Int(found) &- 2
+    return Int(found) &- 3
   }
 
   /// Adds to the number of rows of the child at a position.
@@ -109,7 +132,7 @@ struct RowNode {
   func add(_ count: Int32, at position: Int) {
     let (position, used) = (Int32(truncatingIfNeeded: position), words[0])
     var index: Int32 = 0
-    while index < 16 {
+    while index < Int32(Self.childCapacity) {
       starts[Int(index)] &+= count & (position &- index) &>> 31 & (index &- used) &>> 31
       index &+= 1
     }
@@ -199,22 +222,24 @@ package final class RowStorage: @unchecked Sendable {
   @inlinable
   func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
 
+  /// Returns the slot of a new leaf. The caller sets its rows and its parent.
+  func addLeaf(toListWith number: UInt32, count: Int) -> Int {
+    let slot = nodes.allocate()
+    node(slot).clearRows(from: count)
+    node(slot).listNumber = number
+    return slot
+  }
+
   /// Returns whether a row is in one of the lists.
   func contains(_ row: UInt32) -> Bool {
     Int(row) < leavesCapacity && leaves[Int(row)] >= 0
   }
 
   /// Returns the number of the list that has a row.
-  ///
-  /// - Complexity: O(log *n*)
   @usableFromInline
   package func listNumber(of row: UInt32) -> UInt32 {
     precondition(contains(row), "row \(row) is in no list")
-    var node = node(Int(leaves[Int(row)]))
-    while true {
-      if let number = node.listNumber { return number }
-      node = self.node(node.parent)
-    }
+    return node(Int(leaves[Int(row)])).listNumber
   }
 
   /// Reserves memory for the leaf of a row that is in no list.

@@ -76,15 +76,20 @@ extension RowTree {
   @discardableResult
   private func addRows(_ added: Int32, above leaf: Int) -> Int {
     var (slot, offset) = (leaf, 0)
-    while slot != root {
-      let parent = parent(of: slot)
-      let node = self.node(parent)
-      let position = node.position(ofChild: slot)
-      offset &+= Int(node.starts[position])
-      node.add(added, at: position)
-      slot = parent
-    }
+    while slot != root { offset &+= addRows(added, toParentOf: &slot) }
     return offset
+  }
+
+  /// Adds to the number of rows of a node in its parent, and makes the slot that of the parent.
+  ///
+  /// - Returns: The number of rows before the node in the parent.
+  private func addRows(_ added: Int32, toParentOf slot: inout Int) -> Int {
+    let parent = parent(of: slot)
+    let node = self.node(parent)
+    let position = node.position(ofChild: slot)
+    node.add(added, at: position)
+    slot = parent
+    return Int(node.starts[position])
   }
 
   /// Removes a row whose leaf has been counted down.
@@ -115,10 +120,9 @@ extension RowTree {
 
   /// Splits a full leaf, and inserts a row.
   private func insertSplitting(_ row: UInt32, _ place: RowPlace) {
-    let next = storage.nodes.allocate()
+    let split = splitPoint(node(place.leaf).count, insertingAt: place.position, leafLimit / 4)
+    let next = storage.addLeaf(toListWith: number, count: node(place.leaf).count - split)
     let (left, right) = (node(place.leaf), node(next))
-    let split = splitPoint(left.count, insertingAt: place.position, leafLimit / 4)
-    right.clearRows(from: left.count - split)
     right.rows.update(from: left.rows + split, count: right.count)
     left.clearRows(from: split)
     if place.position <= split {
@@ -158,7 +162,7 @@ extension RowTree {
       node.insertChild(old, start: 0, first: firstRow(of: old, level: level - 1), at: 0)
       node.insertChild(new, start: start, first: first, at: 1)
       setParent(slot, ofChildrenFrom: 0)
-      node.becomeRoot(ofListWith: number)
+      node.parent = -1
       (root, height) = (slot, level)
       return
     }
@@ -255,7 +259,7 @@ extension RowTree {
     if slot == root {
       guard node.count == 1 else { return }
       root = Int(node.children[0])
-      self.node(root).becomeRoot(ofListWith: number)
+      self.node(root).parent = -1
       height -= 1
       storage.nodes.free(slot)
       return
@@ -363,41 +367,136 @@ extension RowTree {
   @usableFromInline
   @discardableResult
   package func insert(_ row: UInt32, inOrderOf list: RowTree, at listOffset: Int) -> Int {
-    let place = estimatedPlace(of: row, in: list, at: listOffset) ?? place(of: row, in: list)
+    var search = NumberSearch(list.rowWithTypicalNumber(near: listOffset), root)
+    for _ in 0..<height { search.descend(in: self) }
+    let place = place(of: row, in: list, at: listOffset, search)
     insert(row, at: place)
     return place.offset
   }
 
-  /// Returns the place of a row in the order of another list, or `nil` if it is far from where it is expected.
+  /// Moves a row from another list, which shares the memory, to its place here in the order of a third list.
   ///
-  /// The rows of this list are expected to be spread evenly over the other one.
-  // Each row that is compared is at a random place of the memory, and three steps suffice here instead of ten
-  // (`PipelineBenchmarks sections move`).
-  private func estimatedPlace(of row: UInt32, in list: RowTree, at listOffset: Int) -> RowPlace? {
-    if height == 0 || list.count <= count { return nil }
+  /// - Parameters:
+  ///   - row: A row of the other list.
+  ///   - other: The other list.
+  ///   - list: A list that has the row and all rows of this list, in the same order.
+  ///   - listOffset: The offset of the row in the third list.
+  /// - Returns: The offset that the row had in the other list, and the one that it has here.
+  /// - Complexity: O(log *n*)
+  // Both lists are at random places of the memory. One is walked up and the other down at the same time, so the
+  // processor fetches the nodes of both together (`PipelineBenchmarks sections change`).
+  @usableFromInline
+  package func take(
+    _ row: UInt32, from other: RowTree, inOrderOf list: RowTree, at listOffset: Int
+  ) -> (from: Int, to: Int) {
+    precondition(
+      other !== self && other.storage === storage && storage.listNumber(of: row) == other.number,
+      "row \(row) is not in the other list")
+    let leaf = leaf(of: row)
+    var (upper, from) = (leaf, 0)
+    var search = NumberSearch(list.rowWithTypicalNumber(near: listOffset), root)
+    for level in 0..<max(height, other.height) {
+      if level < height { search.descend(in: self) }
+      if level < other.height { from &+= other.addRows(-1, toParentOf: &upper) }
+    }
+    let place = self.place(of: row, in: list, at: listOffset, search)
+    let position = node(leaf).position(of: row)
+    other.remove(row, from: leaf, at: position)
+    insert(row, at: place)
+    return (from &+ position, place.offset)
+  }
+
+  /// Returns the place of a row in the order of another list.
+  ///
+  /// - Parameter search: The search for its number, which has arrived at a leaf.
+  // Each row that is compared is at a random place of the memory. A search in a list of a thousand rows would compare ten
+  // of them one after the other, and the number of the row mostly leaves two (`PipelineBenchmarks sections`).
+  private func place(
+    of row: UInt32, in list: RowTree, at listOffset: Int, _ search: NumberSearch
+  ) -> RowPlace {
+    if height > 0 {
+      let position = node(search.slot).position(byNumberOf: search.row)
+      let offset = search.offset &+ position
+      if let place = place(of: row, in: list, near: position, of: search.slot, at: offset)
+        ?? placeByDensity(of: row, in: list, at: listOffset)
+      {
+        return place
+      }
+    }
+    return place(of: row, in: list)
+  }
+
+  /// Returns one of three neighbors at an offset whose number is between those of the others.
+  private func rowWithTypicalNumber(near offset: Int) -> UInt32 {
+    checkOffset(offset)
+    let (leaf, position) = leaf(at: offset)
+    let (rows, count) = (node(leaf).rows, node(leaf).count)
+    if count < 3 { return UInt32(bitPattern: rows[position]) }
+    let first = min(max(position &- 1, 0), count &- 3)
+    let (one, two, three) = (rows[first], rows[first &+ 1], rows[first &+ 2])
+    return UInt32(bitPattern: max(min(one, two), min(max(one, two), three)))
+  }
+
+  /// A search for the place that a row has if the rows near it are in the order of their numbers.
+  ///
+  /// Most rows of a list that was created at once are. Only the nodes on the path to the place are read.
+  private struct NumberSearch {
+    let row: UInt32
+    /// The slot of the node, and the number of rows before it.
+    var (slot, offset): (Int, Int)
+
+    init(_ row: UInt32, _ root: Int) {
+      (self.row, slot, offset) = (row, root, 0)
+    }
+
+    mutating func descend(in tree: RowTree) {
+      let node = tree.node(slot)
+      let child = node.child(byNumberOf: row)
+      offset &+= Int(node.starts[child])
+      slot = Int(node.children[child])
+    }
+  }
+
+  /// Returns the place that a row has if the rows of this list are spread evenly over another one.
+  private func placeByDensity(of row: UInt32, in list: RowTree, at listOffset: Int) -> RowPlace? {
     let density = Double(count) / Double(list.count)
     let estimate = min(Int(Double(listOffset) * density), count - 1)
     // The distance from the row at this offset says where the other one is.
     let correction = Int(list.distance(from: self[estimate], to: row) * density)
     let offset = min(max(estimate &+ correction, 0), count - 1)
     let (leaf, position) = leaf(at: offset)
+    return place(of: row, in: list, near: position, of: leaf, at: offset)
+  }
+
+  /// Returns the place of a row in the order of another list, or `nil` if it may be in another leaf.
+  ///
+  /// - Parameters:
+  ///   - position: Where the row is expected in the leaf.
+  ///   - leaf: The slot of the leaf.
+  ///   - offset: The offset of the position in this list.
+  private func place(
+    of row: UInt32, in list: RowTree, near position: Int, of leaf: Int, at offset: Int
+  ) -> RowPlace? {
     let (rows, end) = (node(leaf).rows, node(leaf).count)
-    func isBefore(_ position: Int) -> Bool {
-      list.isBefore(UInt32(bitPattern: rows[position]), row)
-    }
-    var (low, high) = (max(position &- 4, 0), min(position &+ 4, end &- 1))
-    let (isLowBefore, isHighBefore) = (isBefore(low), isBefore(high))
-    if !isLowBefore {
-      (low, high) = (0, low)
-    } else if isHighBefore {
-      (low, high) = (high &+ 1, end)
-    } else {
+    // The processor reads both rows at the same time, and if they do not enclose the place, up to seven next to them.
+    let first = max(position &- 1, 0)
+    let last = min(first &+ 1, end &- 1)
+    let isFirstBefore = list.isBefore(UInt32(bitPattern: rows[first]), row)
+    let isLastBefore = list.isBefore(UInt32(bitPattern: rows[last]), row)
+    var low = last
+    if isLastBefore {
       low &+= 1
+      let near = list.count(of: rows + low, min(7, end &- low), before: row)
+      low &+= near
+      if near == 7 { low &+= list.count(of: rows + low, end &- low, before: row) }
+    } else if !isFirstBefore {
+      low = max(first &- 7, 0)
+      let near = list.count(of: rows + low, first &- low, before: row)
+      low = near > 0 ? low &+ near : list.count(of: rows, low, before: row)
     }
-    let found = low &+ list.count(of: rows + low, high &- low, before: row)
     // At an end, the row may belong to another leaf.
-    if found == 0 || found == end { return nil }
-    return RowPlace(leaf: leaf, position: found, offset: offset &- position &+ found)
+    if low == 0 || low == end { return nil }
+    return RowPlace(leaf: leaf, position: low, offset: offset &- position &+ low)
   }
 
   /// Returns about how many rows are between two rows.

@@ -37,8 +37,8 @@ package final class RowTree: @unchecked Sendable {
   /// - Parameters:
   ///   - storage: The memory, which other lists may share.
   ///   - number: A number that the owner chooses. See ``RowStorage/listNumber(of:)``.
-  ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
-  ///   - fanLimit: The maximum number of children of an inner node, in `4...16`.
+  ///   - leafLimit: The maximum number of rows of a leaf, in `2...61`.
+  ///   - fanLimit: The maximum number of children of an inner node, in `4...14`.
   @usableFromInline
   package init(
     in storage: RowStorage = RowStorage(), number: UInt32 = 0, leafLimit: Int = RowNode.rowCapacity,
@@ -53,9 +53,8 @@ package final class RowTree: @unchecked Sendable {
     self.fanLimit = fanLimit
     self.storage = storage
     self.number = number
-    root = storage.nodes.allocate()
-    node(root).clearRows(from: 0)
-    node(root).becomeRoot(ofListWith: number)
+    root = storage.addLeaf(toListWith: number, count: 0)
+    node(root).parent = -1
   }
 
   // MARK: Creation
@@ -74,8 +73,8 @@ package final class RowTree: @unchecked Sendable {
   /// - Parameters:
   ///   - storage: The memory.
   ///   - number: A number that the owner chooses.
-  ///   - leafLimit: The maximum number of rows of a leaf, in `2...62`.
-  ///   - fanLimit: The maximum number of children of an inner node, in `4...16`.
+  ///   - leafLimit: The maximum number of rows of a leaf, in `2...61`.
+  ///   - fanLimit: The maximum number of children of an inner node, in `4...14`.
   ///   - rows: The rows in their order.
   /// - Complexity: O(*n*)
   @inlinable
@@ -354,9 +353,11 @@ struct RowTreeBuilder {
 
   private mutating func beginLeaf() {
     let number = leaves.count
-    leaves.append(number == 0 ? tree.root : tree.storage.nodes.allocate())
+    let leafEnd = count * (number + 1) / leafCount - count * number / leafCount
+    leaves.append(
+      number == 0 ? tree.root : tree.storage.addLeaf(toListWith: tree.number, count: leafEnd))
     let node = tree.node(leaves[number])
-    node.clearRows(from: count * (number + 1) / leafCount - count * number / leafCount)
+    node.count = leafEnd
     (rows, position, end) = (node.rows, 0, node.count)
   }
 
@@ -388,7 +389,7 @@ struct RowTreeBuilder {
       }
     }
     tree.root = level[0].slot
-    tree.node(tree.root).becomeRoot(ofListWith: tree.number)
+    tree.node(tree.root).parent = -1
   }
 }
 
@@ -423,6 +424,7 @@ extension RowTree {
         {
           return (0, 0, "the leaf of row \(node.rows[position]) is wrong")
         }
+        if node.listNumber != number { return (0, 0, "a leaf has the number of another list") }
         for position in node.count..<RowNode.rowCapacity where node.rows[position] != RowNode.noRow
         {
           return (0, 0, "a leaf has rows behind its end")
@@ -458,7 +460,7 @@ extension RowTree {
     }
     let found = visit(root, level: height)
     if let violation = found.violation { return violation }
-    if node(root).listNumber != number { return "the number of the list is not in its root" }
+    if node(root).parent != -1 { return "the root has a parent" }
     return found.count == count ? nil : "the list counts \(count) rows, not \(found.count)"
   }
 
