@@ -249,23 +249,29 @@ extension CollectionDraft {
     record.begin(with: changeset)
     // Otherwise, the tree would be copied.
     start = nil
-    let replaced = new.indices.map { exchangeElement(at: updates[$0].to, with: new[$0]) }
+    let replaced = replaceElements(updates) { new[$0] }
     withExtendedLifetime(replaced) {}
     return true
   }
 
-  /// Replaces elements by others of different content.
+  /// Replaces a few elements by others of different content.
   ///
-  /// - Parameter new: The new elements with their offsets, ascending.
+  /// - Parameters:
+  ///   - updates: The offsets, in any order.
+  ///   - new: A closure that returns the new element of the update at a position.
   @inlinable
-  func replaceDifferent(_ new: [(offset: Int, element: Element)]) {
-    let changeset = Changeset(updates: new.map { .init(from: $0.offset, to: $0.offset) })
+  func replaceDifferent(
+    _ updates: consuming [Changeset.Update], _ new: (_ position: Int) -> Element
+  ) {
     guard record.isEmpty, index == nil else {
-      return apply(changeset, inserted: [], updated: new.map(\.element))
+      // Combined with the edits before, one by one. This is rare.
+      for (position, update) in updates.enumerated() { self[update.to] = new(position) }
+      return
     }
-    record.begin(with: changeset)
-    // The list before the edits has the replaced elements, so nothing is released here.
-    for (offset, element) in new { _ = exchangeElement(at: offset, with: element) }
+    let replaced = replaceElements(updates, new)
+    updates.sort { $0.to < $1.to }
+    record.begin(with: Changeset(updates: updates))
+    withExtendedLifetime(replaced) {}
   }
 
   /// Makes an edit of one element: an insertion, a removal, an update or a move.

@@ -323,6 +323,40 @@ public final class CollectionDraft<Element: Differentiable & Sendable> {
     return working.edit(edit, new)
   }
 
+  /// Replaces a few elements, like several calls of ``editElement(_:_:)``.
+  ///
+  /// - Parameters:
+  ///   - updates: The offsets, in any order.
+  ///   - new: A closure that returns the new element of the update at a position. It is called under a lock, and may be
+  ///     called twice for one position, so it only reads a value.
+  /// - Returns: The elements that nothing else holds, to be released after the edit. The list before the edit holds the
+  ///   others.
+  // One call for all of them, because it takes the lock of the domain (`PipelineBenchmarks sections change`).
+  @inlinable
+  func replaceElements(_ updates: [Changeset.Update], _ new: (_ position: Int) -> Element)
+    -> [Element]
+  {
+    var count = 0
+    if working.isLongTree {
+      node?._withUnsafeGuaranteedRef {
+        let nodes = $0.changeState { state in
+          StateBox<Element>.changeContents(of: &state) { contents in
+            while count < updates.count {
+              let offset = updates[count].to
+              let edit = ElementEdit(removal: offset, insertion: offset)
+              if contents.editInPlace(&working, edit, new(count)) == nil { return }
+              count += 1
+            }
+          }
+        }
+        for node in nodes { released.append(node) }
+      }
+    }
+    return (count..<updates.count).map {
+      exchangeElement(at: updates[$0].to, with: new($0))
+    }
+  }
+
   // MARK: The end
 
   /// A state of a draft, which can be restored, or compared with later contents.

@@ -233,4 +233,52 @@ import Testing
     #expect(last.sections.deletions == [0] && last.sections.insertions == [1])
     observation.dispose()
   }
+
+  /// A group of equal elements with one other, long enough to be edited in place or short.
+  @Test(arguments: [6, 400])
+  func `a move within equal elements of a group is no change of it`(count: Int) throws {
+    let other = count / 2
+    // The elements of two groups take turns.
+    let items = Items(
+      (0..<2 * count).map { offset in
+        offset % 2 == 0
+          ? TestElement(offset == 2 * other ? 1 : 0, 0) : TestElement(100 + offset, 1)
+      })
+    let index = items.indexed(by: \.content)
+    let recorder = RecordingObserver(index[0])
+    let sections = RecordingObserver(items.sections(by: \.content, order: .ascending(\.self)))
+    // Past an equal element, forwards and backwards.
+    items.move(from: 0, to: 3)
+    items.move(from: 2 * count - 2, to: 2 * other + 2)
+    #expect(recorder.changes.isEmpty)
+    // Past the other element, from a place next to an equal one.
+    let from = try #require(items.snapshot.firstIndex { $0.content == 0 })
+    items.move(from: from, to: 2 * count - 1)
+    #expect(recorder.changes.count == 1)
+    items.move(from: 2 * count - 1, to: 0)
+    #expect(recorder.changes.count == 2)
+    #expect(recorder.snapshot.elementsEqual(items.snapshot.filter { $0.content == 0 }))
+    #expect(recorder.violations.isEmpty && sections.violations.isEmpty)
+    #expect(sections.eventCount == 3)
+  }
+
+  @Test func `one pass removes a section, and changes several others in any order`() {
+    // Sections of long lists, which are edited in place, in the order of their keys.
+    let items = Items((0..<4_000).map { TestElement($0, $0 % 50) } + [TestElement(4_000, 60)])
+    let sections = items.sections(by: \.content, order: .descending(\.self))
+    let recorder = RecordingObserver(sections, keeps: 3)
+    for step in 0..<60 {
+      items.transaction { draft in
+        // Up to six sections change, and in two of three steps, the section 60 comes or goes.
+        for offset in 0..<step % 4 {
+          draft[(step * 7 + offset * 13) % 4_000].content = offset * 11 % 50
+        }
+        if step % 3 < 2 { draft[4_000].content = step % 3 == 0 ? 5 : 60 }
+      }
+      let expected = GroupingTests.sections(Array(items.snapshot), ordered: true, \.content)
+        .reversed()
+      #expect(sections.snapshot.elementsEqual(expected))
+    }
+    #expect(recorder.violations.isEmpty)
+  }
 }

@@ -139,21 +139,18 @@ extension DataSource {
   public func indexed<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveIndex<Key, Element> {
-    LiveIndex(
-      Grouping { inputs, directory in
-        GroupOperator(
-          input: inputs.collection(self), key: key, order: nil, directory: directory,
-          showsSections: false)
-      })
+    LiveIndex(grouping(by: key, order: nil, showsSections: false))
   }
 
   @inlinable
   func grouping<Key: Hashable & Sendable>(
-    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?
+    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?,
+    showsSections: Bool = true
   ) -> Grouping<Key, Element> {
     Grouping { inputs, directory in
       GroupOperator(
-        input: inputs.collection(self), key: key, order: order, directory: directory)
+        input: inputs.collection(self), key: key, order: order, directory: directory,
+        showsSections: showsSections)
     }
   }
 

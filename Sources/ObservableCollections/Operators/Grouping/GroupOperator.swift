@@ -123,12 +123,16 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     for update in changeset.updates {
       let (row, element) = (source[update.to], after[update.to])
       let (old, newKey) = (group(of: row), key(element))
-      if sameIdentity(old.key, newKey) {
+      // Keys whose `==` lies may find the same group.
+      let new = sameIdentity(old.key, newKey) ? old : group(for: newKey)
+      if new === old {
         let offset = rows(of: old).offset(of: row)
         edit(old, ElementEdit(removal: offset, insertion: offset), element)
       } else {
-        leave(row)
-        enter(row, group(for: newKey), element, at: update.to)
+        let offsets = enterableRows(of: new).take(
+          row, from: rows(of: old), inOrderOf: source, at: update.to)
+        didLeave(old, offsets.from)
+        didEnter(new, offsets.to, element)
       }
     }
   }
@@ -152,13 +156,17 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Removes a row from its group, and returns the group.
   @inlinable
-  @discardableResult
   mutating func leave(_ row: UInt32) -> Group {
     let group = group(of: row)
-    let offset = rows(of: group).remove(row)
+    didLeave(group, rows(of: group).remove(row))
+    return group
+  }
+
+  /// Removes the element of a group whose row had an offset in it.
+  @inlinable
+  mutating func didLeave(_ group: Group, _ offset: Int) {
     edit(group, ElementEdit(removal: offset), nil)
     if offset == 0 { group.isDisplaced = true }
-    return group
   }
 
   /// Inserts a row into a group, at its place in the order of the input.
@@ -170,10 +178,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   ///   - offset: The offset of the row in the input.
   @inlinable
   mutating func enter(_ row: UInt32, _ group: Group, _ element: Element, at offset: Int) {
-    if group.rows == nil { group.rows = RowTree(in: storage, number: group.number) }
-    let offset = rows(of: group).insert(row, inOrderOf: source, at: offset)
+    let offset = enterableRows(of: group).insert(row, inOrderOf: source, at: offset)
+    didEnter(group, offset, element)
+  }
+
+  /// Inserts the element of a row that has an offset in a group now.
+  @inlinable
+  mutating func didEnter(_ group: Group, _ offset: Int, _ element: Element) {
     edit(group, ElementEdit(insertion: offset), element)
     if offset == 0 { group.isDisplaced = true }
+  }
+
+  /// The rows of a group, which may have no elements yet.
+  @inlinable
+  func enterableRows(of group: Group) -> RowTree {
+    if let rows = group.rows { return rows }
+    let rows = RowTree(in: storage, number: group.number)
+    group.rows = rows
+    return rows
   }
 
   /// The group of a row.
@@ -251,23 +273,31 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       }
       group.isDisplaced = false
     }
-    updateSections(of: touched[..<changedCount], output)
+    updateSections(count: changedCount, output)
     touched.removeAll(keepingCapacity: true)
     for group in displaced { insertSection(of: group, output) }
   }
 
-  /// Updates the sections of groups.
+  /// Updates the sections of the first groups of those that were touched.
   @inlinable
-  func updateSections(of changed: ArraySlice<Group>, _ output: CollectionDraft<Output>) {
-    guard showsSections else { return }
-    if let group = changed.first, changed.count == 1 {
+  func updateSections(count: Int, _ output: CollectionDraft<Output>) {
+    guard showsSections, count > 0 else { return }
+    if count == 1 {
+      let group = touched[0]
       output[sections.offset(of: group.number)] = group.newest
-    } else if changed.count > 1 {
-      // One edit, because combining several takes longer than the edits (`PipelineBenchmarks sections change`).
-      var new = changed.map { (offset: sections.offset(of: $0.number), element: $0.newest) }
-      new.sort { $0.offset < $1.offset }
-      output.replaceDifferent(new)
+      return
     }
+    // One edit, unless the output has edits: combining several takes longer than they do (`PipelineBenchmarks sections
+    // change`).
+    var updates: [Changeset.Update] = []
+    updates.reserveCapacity(count)
+    for index in 0..<count {
+      let offset = sections.offset(of: touched[index].number)
+      updates.append(.init(from: offset, to: offset))
+    }
+    // A closure that captured the operator would copy it.
+    let touched = touched
+    output.replaceDifferent(updates) { touched[$0].newest }
   }
 
   /// Ends the edits of a group, and returns whether its elements have changed.
@@ -294,13 +324,24 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       return draft.outcome(from: section.elements).map { (draft.contents, .changeset($0)) }
     }
     guard let (offsets, new) = group.edit.take() else { return nil }
-    if let new, let offset = offsets.removal, isSame(section.elements[offset], new) { return nil }
+    // The list is not kept: otherwise, its tree could not be edited in place.
+    if let new, let offset = offsets.removal, isSame(section.version.list[offset], new) {
+      return nil
+    }
+    let isAmongEqual = offsets.isMove && isMoveAmongEqual(offsets, section)
     let elements = Snapshot(self.elements(of: group, after: offsets, new, output))
     // A move of equal elements has no effect.
-    if offsets.isMove, offsets.changeset.hasNoEffect(from: section.elements, to: elements) {
+    if isAmongEqual, offsets.changeset.hasNoEffect(from: section.elements, to: elements) {
       return nil
     }
     return (elements, .edit(offsets))
+  }
+
+  /// Returns whether a move begins next to an element that is equal to the moved one. Otherwise, it has an effect.
+  @inlinable
+  func isMoveAmongEqual(_ move: ElementEdit, _ section: Output) -> Bool {
+    guard let from = move.removal, let to = move.insertion else { return false }
+    return isSame(section.version.list[from], section.version.list[from < to ? from + 1 : from - 1])
   }
 
   /// Returns the elements of a group after an edit.
