@@ -75,6 +75,51 @@ import Testing
     #expect(output.snapshot.map(\.id) == [2, 3])
   }
 
+  @Test
+  func `an element whose key changes stays in its place, if the new key is not shown before it`()
+    throws
+  {
+    let items = Items([TestElement(1, 0), TestElement(2, 1), TestElement(3, 0)])
+    let output = items.distinct(by: \.content)
+    let update = Changeset.Update(from: 0, to: 0)
+    let alone = try changes(of: output) { items[0].content = 7 }
+    #expect(alone == [Changeset(insertions: [2], updates: [update])])
+    #expect(output.snapshot.map(\.id) == [1, 2, 3])
+    let first = try changes(of: output) { items[0].content = 1 }
+    #expect(first == [Changeset(deletions: [1], updates: [update])])
+    #expect(output.snapshot.map(\.id) == [1, 3])
+    let second = try changes(of: output) { items[2].content = 1 }
+    #expect(second == [Changeset(deletions: [1])])
+    let both = try changes(of: output) {
+      items.transaction { draft in
+        (draft[0].content, draft[1].content, draft[2].content) = (4, 5, 4)
+      }
+    }
+    #expect(both == [Changeset(insertions: [1], updates: [update])])
+    #expect(output.snapshot.map(\.id) == [1, 2] && output.snapshot.map(\.content) == [4, 5])
+  }
+
+  @Test func `elements of one key are included by rank, whatever keys they had before`() throws {
+    let first = Items([TestElement(1), TestElement(2), TestElement(1), TestElement(2)])
+    let second = Items([TestElement(1), TestElement(2)])
+    let outputs = [first.subtracting(second), first.intersection(second), first.union(second)]
+    let recorders = outputs.map { RecordingObserver($0) }
+    var random = SeededGenerator(seed: 1)
+    for step in 0..<500 {
+      let items = step % 3 == 0 ? second : first
+      items.transaction { draft in
+        for _ in 0..<1 + step % 2 {
+          draft[random.below(draft.count)] = TestElement(random.below(4), random.below(2))
+        }
+      }
+      let (one, other) = (Array(first.snapshot), Array(second.snapshot))
+      #expect(outputs[0].snapshot.map(\.id) == SetOracle.subtraction(one, other).map(\.id))
+      #expect(outputs[1].snapshot.map(\.id) == SetOracle.intersection(one, other).map(\.id))
+      #expect(outputs[2].snapshot.map(\.id) == SetOracle.union(one, other).map(\.id))
+    }
+    for (recorder, output) in zip(recorders, outputs) { try recorder.check(against: output) }
+  }
+
   @Test func `keys that are not equal to themselves differ from all others`() throws {
     let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 4)])
     let output = items.distinct(by: { $0.content == 0 ? Double.nan : Double($0.content) })

@@ -49,6 +49,7 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
       if let change { follow(change, of: number, &touched, output) }
     }
     for (key, old) in touched.ranges { include(key, instead: old, output) }
+    for element in touched.kept { replaceKept(element, output) }
     for part in parts { part.rows.renumberIfSparse() }
   }
 
@@ -74,8 +75,8 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
 
   /// Follows a change of one input.
   ///
-  /// Included elements leave the output and updated ones are replaced. Of the other elements, only the ones between two
-  /// included ones of the same key enter the output: ``include(_:instead:_:)`` does the rest.
+  /// Included elements leave the output, but updated ones stay there. Of the other elements, only the ones between two
+  /// included ones of the same key enter the output: ``include(_:instead:_:)`` and ``replaceKept(_:_:)`` do the rest.
   @inlinable
   func follow(
     _ change: KeyChange<Element, Key>, of number: Int, _ touched: inout TouchedKeys<Key>,
@@ -89,7 +90,8 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     }
     let moved = changeset.moves.map { rows.keys[rows.order[$0.from]] }
     for offset in changeset.removals.reversed() {
-      leave(at: offset, of: number, &touched, output)
+      leave(at: offset, of: number, &touched)
+      exclude(at: offset, of: number, output)
       rows.remove(at: offset)
       parts[number].included.remove(at: offset)
     }
@@ -103,10 +105,16 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
           output[rank(of: update.to, in: number)] = after[update.to]
         }
       } else {
-        leave(at: update.to, of: number, &touched, output)
+        let isKept = parts[number].included[update.to]
+        leave(at: update.to, of: number, &touched)
         touch(key, &touched)
         rows.setKey(of: row, to: key)
-        enter(after[update.to], at: update.to, of: number, &touched, output)
+        let isInside = isInside(at: update.to, of: number, &touched)
+        if isKept {
+          touched.kept.append((number, update.to))
+        } else if isInside {
+          include(after[update.to], at: update.to, of: number, output)
+        }
       }
     }
   }
@@ -132,7 +140,9 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     touch(key, &touched)
     parts[number].rows.insert(key, at: offset)
     parts[number].included.insert(false, at: offset)
-    enter(element, at: offset, of: number, &touched, output)
+    if isInside(at: offset, of: number, &touched) {
+      include(element, at: offset, of: number, output)
+    }
   }
 
   /// Stores the ranges of a key before its first change.
@@ -143,36 +153,42 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     }
   }
 
-  /// Removes an element from the output before its row or its key is removed.
+  /// Removes an element from the ranges before its row or its key is removed.
   @inlinable
-  func leave(
-    at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>,
-    _ output: CollectionDraft<Element>
-  ) {
+  func leave(at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>) {
     let part = parts[number]
     let row = part.rows.order[offset]
     if let key = part.rows.keys[row] {
       touch(key, &touched)
       touched.remove(part.rows.index(of: row), key, of: number)
     }
-    exclude(at: offset, of: number, output)
   }
 
-  /// Inserts an element into the output if it is between included elements of its key, or has no key.
+  /// Adds an element to the ranges, and returns whether it is between included elements of its key, or needs none.
   @inlinable
-  func enter(
-    _ element: Element, at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>,
-    _ output: CollectionDraft<Element>
-  ) {
-    let part = parts[number]
-    let row = part.rows.order[offset]
+  func isInside(at offset: Int, of number: Int, _ touched: inout TouchedKeys<Key>) -> Bool {
+    let rows = parts[number].rows
+    let row = rows.order[offset]
+    guard let key = rows.keys[row] else { return includesUnmatched(of: number) }
+    return touched.insert(rows.index(of: row), key, of: number)
+  }
+
+  /// Replaces an element that has another key now, or removes it from the output.
+  @inlinable
+  func replaceKept(_ element: (number: Int, offset: Int), _ output: CollectionDraft<Element>) {
+    let (number, offset) = element
+    let (rows, row) = (parts[number].rows, parts[number].rows.order[offset])
     let isIncluded =
-      if let key = part.rows.keys[row] {
-        touched.insert(part.rows.index(of: row), key, of: number)
+      if let key = rows.keys[row] {
+        included(key, of: number).contains(rows.index(of: row))
       } else {
         includesUnmatched(of: number)
       }
-    if isIncluded { include(element, at: offset, of: number, output) }
+    if !isIncluded {
+      exclude(at: offset, of: number, output)
+    } else if parts[number].included[offset] {
+      output[rank(of: offset, in: number)] = inputs[number].snapshot[offset]
+    }
   }
 
   @inlinable
@@ -245,6 +261,8 @@ final class SetPart<Key: Hashable>: @unchecked Sendable {
 struct TouchedKeys<Key: Hashable> {
   /// The range of each input: indices among the elements of the input that have the key.
   @usableFromInline var ranges: [Key: [Range<Int>]] = [:]
+  /// The elements that have another key now, and stay in the output for the time being.
+  @usableFromInline var kept: [(number: Int, offset: Int)] = []
 
   @inlinable
   init() {}
