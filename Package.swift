@@ -44,13 +44,16 @@ let package = Package(
   targets: [
     // The framework. A module imports only modules above it.
     module("SwappablePrimitives"),
-    module("ReactiveSignals", ["SwappablePrimitives"]),
+    .systemLibrary(name: "SwappablePrefetch"),
+    module("ReactiveSignals", ["SwappablePrimitives", "SwappablePrefetch"]),
     module("Diffing", ["SwappablePrimitives"]),
     module("FileWatching", ["SwappablePrimitives"]),
     .systemLibrary(
       name: "SwappableSQLite3", pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
-    module("ObservableCollections", ["SwappablePrimitives", "ReactiveSignals", "Diffing"]),
+    module(
+      "ObservableCollections",
+      ["SwappablePrimitives", "SwappablePrefetch", "ReactiveSignals", "Diffing"]),
     module(
       "SwappableSources",
       ["SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections"]),

@@ -257,11 +257,11 @@ extension CollectionDraft {
   /// Replaces a few elements by others of different content.
   ///
   /// - Parameters:
-  ///   - updates: The offsets, in any order.
+  ///   - updates: The ascending offsets.
   ///   - new: A closure that returns the new element of the update at a position.
   @inlinable
   func replaceDifferent(
-    _ updates: consuming [Changeset.Update], _ new: (_ position: Int) -> Element
+    _ updates: [Changeset.Update], _ new: (_ position: Int) -> Element
   ) {
     guard record.isEmpty, index == nil else {
       // Combined with the edits before, one by one. This is rare.
@@ -269,7 +269,6 @@ extension CollectionDraft {
       return
     }
     let replaced = replaceElements(updates, new)
-    updates.sort { $0.to < $1.to }
     record.begin(with: Changeset(updates: updates))
     withExtendedLifetime(replaced) {}
   }

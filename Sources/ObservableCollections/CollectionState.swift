@@ -46,8 +46,8 @@ public struct CollectionState<Element: Differentiable & Sendable>: Sendable {
 /// A status, and whether the source has ever held good contents.
 @usableFromInline
 final class SourceCondition: Sendable {
-  let status: SourceStatus
-  let hasLoaded: Bool
+  @usableFromInline let status: SourceStatus
+  @usableFromInline let hasLoaded: Bool
 
   init(_ status: SourceStatus, hasLoaded: Bool) {
     self.status = status

@@ -95,6 +95,24 @@ public final class PropertyInput<Value: Sendable>: Sendable {
   @inlinable public var isSet: Bool { input.update != nil }
 }
 
+/// A parameter of an operator: a value, or a property whose value may change.
+@usableFromInline
+enum OperatorParameter<Value: Sendable>: Sendable {
+  case constant(Value)
+  case property(ReadOnlyProperty<Value>)
+
+  /// Returns the value, and the input if it may change.
+  @inlinable
+  func read(_ inputs: OperatorInputs) -> (Value, PropertyInput<Value>?) {
+    switch self {
+    case .constant(let value): return (value, nil)
+    case .property(let property):
+      let input = inputs.property(property)
+      return (input.value, input)
+    }
+  }
+}
+
 /// The inputs of an operator: collections and properties of any type.
 ///
 /// ``LiveCollection/init(_:)`` passes an instance to a closure that creates an operator.

@@ -119,6 +119,23 @@ package enum PersistentArray<Element> {
     }
   }
 
+  /// The address of the root of a tree, for prefetching.
+  @inlinable package var rootAddress: UnsafeRawPointer? {
+    guard case .tree(let root) = self else { return nil }
+    return UnsafeRawPointer(Unmanaged.passUnretained(root).toOpaque())
+  }
+
+  /// Prefetches one node on the path to an offset. The nodes above it are read.
+  ///
+  /// - Parameters:
+  ///   - level: The number of levels above the node.
+  ///   - offset: The offset of an element or of an insertion.
+  @inlinable
+  package func prefetchNode(_ level: Int, at offset: Int) {
+    guard case .tree(let root) = self else { return }
+    Unmanaged.passUnretained(root).prefetchNode(level, at: offset, Element.self)
+  }
+
   // Nodes do not check offsets.
 
   @inlinable

@@ -1,3 +1,5 @@
+internal import SwappablePrefetch
+
 /// A node of a ``RowTree``: a leaf, which has rows, or an inner node, which has children.
 ///
 /// For each child, an inner node has the number of rows in the children before it, and the first row below it.
@@ -221,6 +223,21 @@ package final class RowStorage: @unchecked Sendable {
   /// The node in a slot. The next allocation may invalidate it.
   @inlinable
   func node(_ slot: Int) -> RowNode { RowNode(words: nodes.words + slot &* RowNode.stride) }
+
+  /// Prefetches the node in a slot.
+  func prefetch(_ slot: Int) { swappable_prefetch(node(slot).words, RowNode.stride * 4) }
+
+  /// Prefetches the slots of the leaves of rows with about a number.
+  @usableFromInline
+  func prefetchSlots(near row: Int) {
+    swappable_prefetch(leaves + max(min(row, leavesCapacity) &- 16, 0), 32 * 4)
+  }
+
+  /// Prefetches the leaf of a row.
+  @usableFromInline
+  func prefetchLeaf(of row: UInt32) {
+    if contains(row) { prefetch(Int(leaves[Int(row)])) }
+  }
 
   /// Returns the slot of a new leaf. The caller sets its rows and its parent.
   func addLeaf(toListWith number: UInt32, count: Int) -> Int {

@@ -1,3 +1,5 @@
+internal import SwappablePrefetch
+
 extension RowTree {
   /// Inserts a row.
   ///
@@ -367,57 +369,61 @@ extension RowTree {
   @usableFromInline
   @discardableResult
   package func insert(_ row: UInt32, inOrderOf list: RowTree, at listOffset: Int) -> Int {
-    var search = NumberSearch(list.rowWithTypicalNumber(near: listOffset), root)
-    for _ in 0..<height { search.descend(in: self) }
+    insert(row, inOrderOf: list, at: listOffset, search(list.typicalRow(near: listOffset)))
+  }
+
+  /// Inserts a row at its place in the order of another list, and returns its offset.
+  ///
+  /// - Parameter search: The search for the number of a row near it, after which this list has not been edited.
+  @usableFromInline
+  package func insert(
+    _ row: UInt32, inOrderOf list: RowTree, at listOffset: Int, _ search: RowSearch
+  ) -> Int {
     let place = place(of: row, in: list, at: listOffset, search)
     insert(row, at: place)
     return place.offset
   }
 
-  /// Moves a row from another list, which shares the memory, to its place here in the order of a third list.
+  /// Searches the place that a row has if the rows near it are in the order of their numbers, and prefetches the leaf.
   ///
-  /// - Parameters:
-  ///   - row: A row of the other list.
-  ///   - other: The other list.
-  ///   - list: A list that has the row and all rows of this list, in the same order.
-  ///   - listOffset: The offset of the row in the third list.
-  /// - Returns: The offset that the row had in the other list, and the one that it has here.
-  /// - Complexity: O(log *n*)
-  // Both lists are at random places of the memory. One is walked up and the other down at the same time, so the
-  // processor fetches the nodes of both together (`PipelineBenchmarks sections change`).
+  /// Most rows of a list that was created at once are. Only the nodes on the path to the place are read.
   @usableFromInline
-  package func take(
-    _ row: UInt32, from other: RowTree, inOrderOf list: RowTree, at listOffset: Int
-  ) -> (from: Int, to: Int) {
-    precondition(
-      other !== self && other.storage === storage && storage.listNumber(of: row) == other.number,
-      "row \(row) is not in the other list")
-    let leaf = leaf(of: row)
-    var (upper, from) = (leaf, 0)
-    var search = NumberSearch(list.rowWithTypicalNumber(near: listOffset), root)
-    for level in 0..<max(height, other.height) {
-      if level < height { search.descend(in: self) }
-      if level < other.height { from &+= other.addRows(-1, toParentOf: &upper) }
+  package func search(_ row: UInt32) -> RowSearch {
+    var (slot, offset) = (root, 0)
+    for _ in 0..<height {
+      let node = self.node(slot)
+      let child = node.child(byNumberOf: row)
+      offset &+= Int(node.starts[child])
+      slot = Int(node.children[child])
     }
-    let place = self.place(of: row, in: list, at: listOffset, search)
-    let position = node(leaf).position(of: row)
-    other.remove(row, from: leaf, at: position)
-    insert(row, at: place)
-    return (from &+ position, place.offset)
+    storage.prefetch(slot)
+    return RowSearch(row: row, leaf: slot, offset: offset)
+  }
+
+  /// Prefetches what says the order of the rows at a place.
+  ///
+  /// - Parameter list: The list that has the order.
+  @usableFromInline
+  package func prefetchOrder(at search: RowSearch, in list: RowTree) {
+    let leaf = node(search.leaf)
+    let position = leaf.position(byNumberOf: search.row)
+    for position in max(position &- 1, 0)..<min(position &+ 1, leaf.count) {
+      swappable_prefetch(list.storage.leaves + Int(leaf.rows[position]), 4)
+    }
   }
 
   /// Returns the place of a row in the order of another list.
   ///
-  /// - Parameter search: The search for its number, which has arrived at a leaf.
+  /// - Parameter search: The search for the number of a row near it.
   // Each row that is compared is at a random place of the memory. A search in a list of a thousand rows would compare ten
   // of them one after the other, and the number of the row mostly leaves two (`PipelineBenchmarks sections`).
   private func place(
-    of row: UInt32, in list: RowTree, at listOffset: Int, _ search: NumberSearch
+    of row: UInt32, in list: RowTree, at listOffset: Int, _ search: RowSearch
   ) -> RowPlace {
     if height > 0 {
-      let position = node(search.slot).position(byNumberOf: search.row)
+      let position = node(search.leaf).position(byNumberOf: search.row)
       let offset = search.offset &+ position
-      if let place = place(of: row, in: list, near: position, of: search.slot, at: offset)
+      if let place = place(of: row, in: list, near: position, of: search.leaf, at: offset)
         ?? placeByDensity(of: row, in: list, at: listOffset)
       {
         return place
@@ -427,34 +433,20 @@ extension RowTree {
   }
 
   /// Returns one of three neighbors at an offset whose number is between those of the others.
-  private func rowWithTypicalNumber(near offset: Int) -> UInt32 {
+  @usableFromInline
+  package func typicalRow(near offset: Int) -> UInt32 { rowAndTypicalRow(at: offset).typical }
+
+  /// Returns the row at an offset, and one of three neighbors whose number is between those of the others.
+  @usableFromInline
+  package func rowAndTypicalRow(at offset: Int) -> (row: UInt32, typical: UInt32) {
     checkOffset(offset)
     let (leaf, position) = leaf(at: offset)
     let (rows, count) = (node(leaf).rows, node(leaf).count)
-    if count < 3 { return UInt32(bitPattern: rows[position]) }
+    let row = UInt32(bitPattern: rows[position])
+    if count < 3 { return (row, row) }
     let first = min(max(position &- 1, 0), count &- 3)
     let (one, two, three) = (rows[first], rows[first &+ 1], rows[first &+ 2])
-    return UInt32(bitPattern: max(min(one, two), min(max(one, two), three)))
-  }
-
-  /// A search for the place that a row has if the rows near it are in the order of their numbers.
-  ///
-  /// Most rows of a list that was created at once are. Only the nodes on the path to the place are read.
-  private struct NumberSearch {
-    let row: UInt32
-    /// The slot of the node, and the number of rows before it.
-    var (slot, offset): (Int, Int)
-
-    init(_ row: UInt32, _ root: Int) {
-      (self.row, slot, offset) = (row, root, 0)
-    }
-
-    mutating func descend(in tree: RowTree) {
-      let node = tree.node(slot)
-      let child = node.child(byNumberOf: row)
-      offset &+= Int(node.starts[child])
-      slot = Int(node.children[child])
-    }
+    return (row, UInt32(bitPattern: max(min(one, two), min(max(one, two), three))))
   }
 
   /// Returns the place that a row has if the rows of this list are spread evenly over another one.
@@ -552,4 +544,14 @@ extension RowTree {
       return low
     }
   }
+}
+
+/// A search for the number of a row in a ``RowTree``, which has arrived at a leaf.
+@usableFromInline
+package struct RowSearch {
+  let row: UInt32
+  /// The slot of the leaf.
+  let leaf: Int
+  /// The number of rows before the leaf.
+  let offset: Int
 }

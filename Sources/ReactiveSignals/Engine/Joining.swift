@@ -85,7 +85,9 @@ package final class NodeInput: @unchecked Sendable {
   // thread from then on.
 
   /// The node upstream, which is in the domain of the derived node.
-  @exclusivity(unchecked) @usableFromInline package private(set) var node: Node
+  // A stored property would be checked for exclusivity where another module reads it.
+  @inlinable package var node: Node { upstream }
+  @exclusivity(unchecked) @usableFromInline private(set) var upstream: Node
   /// An object that the input keeps alive, because it follows a boundary.
   private let owner: AnyObject?
   /// The part of the node that the input follows, or `nil` for the whole.
@@ -101,7 +103,7 @@ package final class NodeInput: @unchecked Sendable {
   ///   - part: The part of the node that the input follows, or `nil` for the whole.
   @usableFromInline
   package init(_ node: Node, keeping owner: AnyObject? = nil, part: ChildList? = nil) {
-    self.node = node
+    upstream = node
     self.owner = owner
     self.part = part
   }
@@ -114,7 +116,7 @@ package final class NodeInput: @unchecked Sendable {
 
   /// Connects the input to a node of a domain: the node itself, or a boundary to it.
   package func connect(in domain: Domain) {
-    if node.domain !== domain { node = node.makeBoundary(in: domain) }
+    if node.domain !== domain { upstream = node.makeBoundary(in: domain) }
   }
 
   /// A Boolean value that indicates whether the derived node is live.

@@ -1,3 +1,4 @@
+import SwappablePrefetch
 import SwappablePrimitives
 import Synchronization
 
@@ -261,6 +262,16 @@ package final class Node: @unchecked Sendable {
       return (publishedState, committed)
     }
     withExtendedLifetime(replaced) {}
+  }
+
+  /// About the number of bytes of an instance.
+  static let byteCount = 448
+
+  /// Prefetches the published state and the list of observers, under the lock.
+  func prefetchState() {
+    // The address of the object, which is not retained: that would wait for it.
+    swappable_prefetch(unsafeBitCast(publishedState, to: UnsafeRawPointer?.self), 64)
+    swappable_prefetch(Unmanaged.passUnretained(observers).toOpaque(), 128)
   }
 
   // MARK: The way of a commit, in the order of the calls

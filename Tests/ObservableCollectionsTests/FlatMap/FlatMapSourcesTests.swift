@@ -353,14 +353,14 @@ struct TodoList: Differentiable, Sendable {
       group.key < 0 ? others[-group.key % 3] : group.elements
     }
     let root = try #require(flat.node.upstream.first)
-    // The groups and their list are made from the same sections.
-    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 1)
+    // The groups are made from their list, and the list from the items.
+    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 2)
     items.transaction { draft in
       for index in 0..<6 { draft[index].content = -1 - index }
     }
-    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 4)
+    #expect(root.entrance?.sources.count == 101 && root.entrance?.originCount == 5)
     items.removeSubrange(0..<4)
-    #expect(root.entrance?.originCount == 3)
+    #expect(root.entrance?.originCount == 4)
     items.removeAll()
     #expect(root.entrance?.sources.count == 1 && root.entrance?.originCount == 1)
   }

@@ -146,6 +146,31 @@ import Testing
     for worker in editors + makers { try worker.join() }
   }
 
+  @Test func `threads ask for the groups of a released list, and receive the same collections`()
+    throws
+  {
+    let items = Items((0..<40).map { TestElement($0, $0 % 4) })
+    for _ in 0..<50 {
+      let groups = Array(items.grouped(by: \.content).snapshot)
+      let asked = Shared<[[LiveCollection<TestElement>]]>([])
+      let workers = (0..<3).map { _ in
+        Worker {
+          let collections = groups.map(\.elements)
+          asked.modify { $0.append(collections) }
+        }
+      }
+      let editor = Worker { for step in 0..<5 { items[step].content = step % 4 } }
+      for worker in workers + [editor] { try worker.join() }
+      for collections in asked.value {
+        for (group, collection) in zip(groups, collections) {
+          #expect(collection === group.elements)
+          #expect(
+            collection.snapshot.elementsEqual(items.snapshot.filter { $0.content == group.key }))
+        }
+      }
+    }
+  }
+
   @Test func `parameters and joins of two lists follow while threads edit both`() throws {
     let (orders, customers) = (
       Items((0..<40).map { TestElement($0, $0 % 10) }), Items((0..<10).map { TestElement($0, 0) })

@@ -196,6 +196,26 @@ import Testing
     #expect(one.count == 1 && two.isEmpty)
   }
 
+  @Test func `a list of groups and its elements follow the status, with and without a change`()
+    throws
+  {
+    let error = SourceError(code: "gone", message: "it is gone")
+    let items = Items([TestElement(1, 1), TestElement(2, 1)], status: .loading)
+    let groups = items.grouped(by: \.content)
+    let elements = try #require(groups.snapshot.first).elements
+    let steps = Shared<[SourceStatus]>([])
+    let observation = elements.observeStatus { status in steps.modify { $0.append(status) } }
+    #expect(groups.status == .loading && elements.status == .loading && elements.count == 2)
+    items.publish([TestElement(1, 1), TestElement(2, 1), TestElement(3, 1)], status: .loaded)
+    #expect(groups.status == .loaded && groups.snapshot.map(\.count) == [3] && elements.count == 3)
+    items.setStatus(.failed(error))
+    #expect(groups.status == .failed(error) && elements.status == .failed(error))
+    items.removeAll()
+    #expect(groups.isEmpty && elements.isEmpty && elements.state.hasLoaded)
+    #expect(steps.value == [.loading, .loaded, .failed(error)])
+    observation.dispose()
+  }
+
   @Test func `equal keys that are not equal to themselves are one section`() {
     let items = Items((0..<6).map { TestElement($0, $0) })
     let sections = items.sections { $0.content % 2 == 0 ? Double.nan : Double($0.content) }

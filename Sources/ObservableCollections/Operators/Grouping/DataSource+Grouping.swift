@@ -28,7 +28,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    GroupingRule(self, key: .constant(key), order: order.map { .constant($0) }).sections
   }
 
   /// Divides this collection into sections by a key, in an order that may change.
@@ -48,7 +48,7 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    GroupingRule(self, key: .constant(key), order: .property(order.readOnly)).sections
   }
 
   /// Divides this collection into sections by a key that may change.
@@ -68,7 +68,8 @@ extension DataSource {
   public func sections<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<ListSection<Key, Element>> {
-    grouping(by: key, order: order).sections
+    GroupingRule(self, key: .property(key.readOnly), order: order.map { .constant($0) })
+      .sections
   }
 
   /// Groups the elements of this collection by a key.
@@ -94,7 +95,7 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    GroupingRule(self, key: .constant(key), order: order.map { .constant($0) }).groups
   }
 
   /// Groups the elements of this collection by a key, in an order that may change.
@@ -108,7 +109,7 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    GroupingRule(self, key: .constant(key), order: .property(order.readOnly)).groups
   }
 
   /// Groups the elements of this collection by a key that may change.
@@ -122,7 +123,8 @@ extension DataSource {
   public func grouped<Key: Hashable & Sendable>(
     by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>? = nil
   ) -> LiveCollection<LiveIndex<Key, Element>.Group> {
-    grouping(by: key, order: order).groups
+    GroupingRule(self, key: .property(key.readOnly), order: order.map { .constant($0) })
+      .groups
   }
 
   /// Finds the elements of this collection by a key.
@@ -139,43 +141,7 @@ extension DataSource {
   public func indexed<Key: Hashable & Sendable>(
     by key: @escaping @Sendable (Element) -> Key
   ) -> LiveIndex<Key, Element> {
-    LiveIndex(grouping(by: key, order: nil, showsSections: false))
-  }
-
-  @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: @escaping @Sendable (Element) -> Key, order: ElementOrder<Key>?,
-    showsSections: Bool = true
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      GroupOperator(
-        input: inputs.collection(self), key: key, order: order, directory: directory,
-        showsSections: showsSections)
-    }
-  }
-
-  @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: @escaping @Sendable (Element) -> Key, order: some PropertySource<ElementOrder<Key>>
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      let order = inputs.property(order)
-      return GroupOperator(
-        input: inputs.collection(self), key: key, order: order.value, orderInput: order,
-        directory: directory)
-    }
-  }
-
-  @inlinable
-  func grouping<Key: Hashable & Sendable>(
-    by key: some PropertySource<@Sendable (Element) -> Key>, order: ElementOrder<Key>?
-  ) -> Grouping<Key, Element> {
-    Grouping { inputs, directory in
-      let key = inputs.property(key)
-      return GroupOperator(
-        input: inputs.collection(self), key: key.value, keyInput: key, order: order,
-        directory: directory)
-    }
+    GroupingRule(self, key: .constant(key), order: nil).index
   }
 }
 
@@ -206,19 +172,20 @@ public struct LiveIndex<Key: Hashable & Sendable, Element: Differentiable & Send
     public let key: Key
     /// The number of elements.
     public let count: Int
-    @usableFromInline let index: LiveIndex<Key, Element>
+    @usableFromInline let origin: GroupOrigin<Key, Element>
 
     @inlinable
-    init(key: Key, count: Int, index: LiveIndex<Key, Element>) {
+    init(key: Key, count: Int, origin: GroupOrigin<Key, Element>) {
       self.key = key
       self.count = count
-      self.index = index
+      self.origin = origin
     }
 
     /// The elements, in the order of the source. The collection is made when somebody asks for it.
     ///
-    /// It stays live if all elements leave the group, and is filled again if others with the key come.
-    @inlinable public var elements: LiveCollection<Element> { index[key] }
+    /// It stays live if all elements leave the group, and is filled again if others with the key come. If the list of
+    /// groups has been released, the elements of the source are grouped again, once for all groups of that list.
+    @inlinable public var elements: LiveCollection<Element> { origin.grouping.collection(for: key) }
 
     /// The key.
     @inlinable public var differenceIdentifier: Key { key }

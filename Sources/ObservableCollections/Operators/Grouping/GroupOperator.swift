@@ -5,10 +5,10 @@ public import ReactiveSignals
 ///
 /// Each element of the input has a row. Each group has the rows of its elements, in the order of the input.
 @usableFromInline
-struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
-  CollectionOperator
-{
-  @usableFromInline typealias Output = ListSection<Key, Element>
+struct GroupOperator<
+  Key: Hashable & Sendable, Element: Differentiable & Sendable,
+  Output: Differentiable & Sendable
+>: CollectionOperator {
   @usableFromInline typealias Group = KeyedGroup<Key, Element>
 
   @usableFromInline let input: CollectionInput<Element>
@@ -20,8 +20,8 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// The parameter that the order is the value of.
   @usableFromInline let orderInput: PropertyInput<ElementOrder<Key>>?
   @usableFromInline let directory: GroupDirectory<Key, Element>
-  /// A Boolean value that indicates whether the output shows the groups. Otherwise, it stays empty.
-  @usableFromInline let showsSections: Bool
+  /// What the output shows, or `nil` if it stays empty.
+  @usableFromInline let view: GroupView<Key, Element, Output>?
   /// The groups that have elements, by number.
   @usableFromInline var groups = RowValues<Group>()
   /// The rows that are in use.
@@ -41,18 +41,14 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   @inlinable
   init(
-    input: CollectionInput<Element>, key: @escaping @Sendable (Element) -> Key,
-    keyInput: PropertyInput<@Sendable (Element) -> Key>? = nil, order: ElementOrder<Key>?,
-    orderInput: PropertyInput<ElementOrder<Key>>? = nil, directory: GroupDirectory<Key, Element>,
-    showsSections: Bool = true
+    _ rule: GroupingRule<Key, Element>, _ inputs: OperatorInputs,
+    _ directory: GroupDirectory<Key, Element>, _ view: GroupView<Key, Element, Output>?
   ) {
-    self.input = input
-    self.key = key
-    self.keyInput = keyInput
-    self.order = order
-    self.orderInput = orderInput
+    input = inputs.collection(rule.source)
+    (key, keyInput) = rule.key.read(inputs)
+    (order, orderInput) = rule.order?.read(inputs) ?? (nil, nil)
     self.directory = directory
-    self.showsSections = showsSections
+    self.view = view
   }
 
   @inlinable
@@ -93,6 +89,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
     if changeset.changeCount == 1, let move = changeset.moves.first { return followMove(move) }
+    if changeset.updates.count < changeset.changeCount { followOffsets(changeset, after) }
+    for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
+  }
+
+  /// Follows deletions, insertions and moves.
+  @inlinable
+  mutating func followOffsets(_ changeset: Changeset, _ after: Snapshot<Element>) {
     let origins = Set(changeset.moves.map(\.from))
     var moved: [Int: (row: UInt32, group: Group)] = [:]
     for offset in changeset.removals.reversed() {
@@ -120,32 +123,59 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       arrive(rowNumbers.insert(()), in: group(for: key(after[offset])), at: offset)
     }
     for move in changeset.moves[move...] { arrive(move) }
-    for update in changeset.updates {
-      let (row, element) = (source[update.to], after[update.to])
-      let (old, newKey) = (group(of: row), key(element))
-      // Keys whose `==` lies may find the same group.
-      let new = sameIdentity(old.key, newKey) ? old : group(for: newKey)
-      if new === old {
-        let offset = rows(of: old).offset(of: row)
-        edit(old, ElementEdit(removal: offset, insertion: offset), element)
-      } else {
-        let offsets = enterableRows(of: new).take(
-          row, from: rows(of: old), inOrderOf: source, at: update.to)
-        didLeave(old, offsets.from)
-        didEnter(new, offsets.to, element)
-      }
+  }
+
+  /// Follows the update of the element at an offset.
+  @inlinable
+  mutating func followUpdate(at offset: Int, _ element: Element) {
+    let newKey = key(element)
+    let hash = newKey.hashValue
+    // The group that the element belongs to now, if it has other elements.
+    let likely = knownGroup(for: newKey, hash)
+    // Each step of a search waits for the memory. What others will need is fetched meanwhile, which takes a quarter of
+    // the time of a change away (`PipelineBenchmarks sections change`).
+    likely?.prefetch(step: 0, through: input.input)
+    // In a list that was created at once, most rows have about the number of their offset.
+    storage.prefetchSlots(near: offset)
+    let (row, typicalRow) = source.rowAndTypicalRow(at: offset)
+    storage.prefetchLeaf(of: row)
+    likely?.prefetch(step: 1, through: input.input)
+    let search = likely?.rows?.search(typicalRow)
+    let old = group(of: row)
+    // Keys whose `==` lies may find the same group.
+    let new = sameIdentity(old.key, newKey) ? old : likely ?? group(for: newKey, hash)
+    if new === old {
+      let offset = rows(of: old).offset(of: row)
+      edit(old, ElementEdit(removal: offset, insertion: offset), element)
+    } else {
+      old.prefetch(step: 0, through: input.input)
+      let newRows = enterableRows(of: new)
+      let place = (new === likely ? search : nil) ?? newRows.search(typicalRow)
+      newRows.prefetchOrder(at: place, in: source)
+      old.prefetch(step: 1, through: input.input)
+      didLeave(old, rows(of: old).remove(row))
+      didEnter(new, newRows.insert(row, inOrderOf: source, at: offset, place), element)
     }
   }
 
   /// Follows the move of one row, which stays in its group.
   @inlinable
   mutating func followMove(_ move: Changeset.Move) {
+    source.prefetchLeaf(at: move.to)
     let row = source.remove(at: move.from)
+    storage.prefetchLeaf(of: row)
     source.insert(row, at: move.to)
     let group = group(of: row)
+    group.prefetch(step: 0, through: input.input)
     let rows = rows(of: group)
+    let typicalRow = source.typicalRow(near: move.to)
+    // For its leaf. The removal may change the place.
+    _ = rows.search(typicalRow)
     let from = rows.remove(row)
-    let to = rows.insert(row, inOrderOf: source, at: move.to)
+    let place = rows.search(typicalRow)
+    rows.prefetchOrder(at: place, in: source)
+    group.prefetch(step: 1, through: input.input)
+    let to = rows.insert(row, inOrderOf: source, at: move.to, place)
     if from == 0 || to == 0 { group.isDisplaced = true }
     if from != to {
       edit(group, ElementEdit(removal: from, insertion: to), nil)
@@ -211,9 +241,12 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Returns the group of a key, which has a number now.
   @inlinable
-  mutating func group(for key: Key) -> Group {
-    let hash = key.hashValue
-    if let group = groupOfHash[hash], sameIdentity(group.key, key) { return group }
+  mutating func group(for key: Key) -> Group { group(for: key, key.hashValue) }
+
+  /// Returns the group of a key with a hash value, which has a number now.
+  @inlinable
+  mutating func group(for key: Key, _ hash: Int) -> Group {
+    if let group = knownGroup(for: key, hash) { return group }
     while true {
       let group = directory.group(for: key, hash)
       if group.number != .max { return group }
@@ -223,6 +256,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
         return group
       }
     }
+  }
+
+  /// Returns the group of a key with a hash value, or `nil` if it has no number or shares the hash value with another one.
+  @inlinable
+  func knownGroup(for key: Key, _ hash: Int) -> Group? {
+    guard let group = groupOfHash[hash], sameIdentity(group.key, key) else { return nil }
+    return group
   }
 
   /// Edits the elements of a group.
@@ -237,6 +277,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     if group.draft == nil {
       guard let first = group.edit else {
         group.edit = (offsets, new)
+        group.prefetch(step: 2, through: input.input)
         touched.append(group)
         return
       }
@@ -256,7 +297,10 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     var displaced: [Group] = []
     /// The number of groups that have changed, and stay at their places. They are the first ones.
     var changedCount = 0
+    // The next group is fetched while one is edited.
+    touched.first?.prefetch(step: 3, through: input.input)
     for index in touched.indices {
+      if index + 1 < touched.count { touched[index + 1].prefetch(step: 3, through: input.input) }
       let group = touched[index]
       let isEmpty = group.rows?.count == 0
       let isNew = !sections.contains(group.number)
@@ -274,33 +318,33 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       group.isDisplaced = false
     }
     updateSections(count: changedCount, output)
-    touched.removeAll(keepingCapacity: true)
+    while touched.popLast() != nil {}
     for group in displaced { insertSection(of: group, output) }
   }
 
   /// Updates the sections of the first groups of those that were touched.
   @inlinable
   func updateSections(count: Int, _ output: CollectionDraft<Output>) {
-    guard showsSections, count > 0 else { return }
+    guard let view, count > 0 else { return }
     if count == 1 {
       let group = touched[0]
-      output[sections.offset(of: group.number)] = group.newest
+      output[sections.offset(of: group.number)] = view.element(group.newest)
       return
     }
+    var replaced: [(offset: Int, group: Group)] = []
+    replaced.reserveCapacity(count)
+    for index in 0..<count {
+      replaced.append((sections.offset(of: touched[index].number), touched[index]))
+    }
+    replaced.sort { $0.offset < $1.offset }
     // One edit, unless the output has edits: combining several takes longer than they do (`PipelineBenchmarks sections
     // change`).
-    var updates: [Changeset.Update] = []
-    updates.reserveCapacity(count)
-    for index in 0..<count {
-      let offset = sections.offset(of: touched[index].number)
-      updates.append(.init(from: offset, to: offset))
+    output.replaceDifferent(replaced.map { .init(from: $0.offset, to: $0.offset) }) {
+      view.element(replaced[$0].group.newest)
     }
-    // A closure that captured the operator would copy it.
-    let touched = touched
-    output.replaceDifferent(updates) { touched[$0].newest }
   }
 
-  /// Ends the edits of a group, and returns whether its elements have changed.
+  /// Ends the edits of a group, and returns whether the output shows a change.
   @inlinable
   mutating func endEdits(of group: Group, _ output: CollectionDraft<Output>) -> Bool {
     let section = group.newest
@@ -312,13 +356,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     group.setNewest(
       ListSection(SectionVersion(after: section.version, versionCount, elements, change)))
     directory.parts.markChanged(group.followers)
-    return true
+    return view?.showsElements == true || section.version.count != elements.count
   }
 
   /// Returns the elements of a group after its edits and their difference, or `nil` if the contents are equal.
   @inlinable
   func outcome(
-    of group: Group, _ section: Output, _ output: CollectionDraft<Output>
+    of group: Group, _ section: ListSection<Key, Element>, _ output: CollectionDraft<Output>
   ) -> (Snapshot<Element>, SectionChange)? {
     if let draft = group.draft.take() {
       return draft.outcome(from: section.elements).map { (draft.contents, .changeset($0)) }
@@ -339,7 +383,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
 
   /// Returns whether a move begins next to an element that is equal to the moved one. Otherwise, it has an effect.
   @inlinable
-  func isMoveAmongEqual(_ move: ElementEdit, _ section: Output) -> Bool {
+  func isMoveAmongEqual(_ move: ElementEdit, _ section: ListSection<Key, Element>) -> Bool {
     guard let from = move.removal, let to = move.insertion else { return false }
     return isSame(section.version.list[from], section.version.list[from < to ? from + 1 : from - 1])
   }
@@ -354,7 +398,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     let version = group.newest.version
     if directory.parts.areInUse {
       var elements: PersistentArray<Element>?
-      let nodes = group.followers.changeFirstState(in: input.input.node.domain) { state in
+      let nodes = group.followers.changeFirstState(through: input.input) { state in
         StateBox<Element>.changeContents(of: &state) {
           elements = version.editedInPlace(edit, new, sharedWith: &$0)
         }
@@ -368,7 +412,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   /// Returns whether the place of a section depends on its first element. A given order may leave that open.
   @inlinable
   func dependsOnFirstElement(_ group: Group) -> Bool {
-    if !showsSections { return false }
+    if view == nil { return false }
     guard let order else { return true }
     let offset = sections.offset(of: group.number)
     return [offset - 1, offset + 1].contains { neighbor in
@@ -384,13 +428,13 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
   @inlinable
   mutating func removeSection(of group: Group, _ output: CollectionDraft<Output>) {
     let offset = sections.remove(group.number)
-    if showsSections { output.removeSubrange(offset..<offset + 1) }
+    if view != nil { output.removeSubrange(offset..<offset + 1) }
   }
 
   @inlinable
   mutating func insertSection(of group: Group, _ output: CollectionDraft<Output>) {
-    if showsSections {
-      output.insert(group.newest, at: place(group))
+    if let view {
+      output.insert(view.element(group.newest), at: place(group))
     } else {
       sections.insert(group.number, at: sections.count)
     }
@@ -499,7 +543,7 @@ struct GroupOperator<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       groups.sort { order.precedes($0.key, $1.key) }
     }
     sections = RowTree(groups.map(\.number))
-    if showsSections { output.replace(with: groups.map(\.newest)) }
+    if let view { output.replace(with: groups.map { view.element($0.newest) }) }
   }
 
   /// Replaces the elements of a group by others.

@@ -2,28 +2,105 @@ public import Diffing
 public import ReactiveSignals
 import SwappablePrimitives
 
-/// The groups of a collection: its sections, if they are shown, and the live collection of each key.
+/// How the elements of a collection are divided into groups.
 @usableFromInline
-final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
-  @usableFromInline let sections: LiveCollection<ListSection<Key, Element>>
-  @usableFromInline let directory: GroupDirectory<Key, Element>
+struct GroupingRule<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+  @usableFromInline let source: any DataSource<Element>
+  @usableFromInline let key: OperatorParameter<@Sendable (Element) -> Key>
+  /// The order of the groups, or `nil` for the order of their first elements.
+  @usableFromInline let order: OperatorParameter<ElementOrder<Key>>?
 
   @inlinable
   init(
-    _ makeOperator: (OperatorInputs, GroupDirectory<Key, Element>) -> GroupOperator<Key, Element>
+    _ source: any DataSource<Element>, key: OperatorParameter<@Sendable (Element) -> Key>,
+    order: OperatorParameter<ElementOrder<Key>>?
   ) {
-    let directory = GroupDirectory<Key, Element>()
-    self.directory = directory
-    sections = LiveCollection { inputs in
-      inputs.parts = directory.parts
-      return makeOperator(inputs, directory)
-    }
+    (self.source, self.key, self.order) = (source, key, order)
+  }
+
+  /// The sections.
+  @inlinable var sections: LiveCollection<ListSection<Key, Element>> {
+    list(GroupDirectory(), GroupView(showsElements: true) { $0 })
   }
 
   /// The groups: the keys, and the numbers of elements.
   @inlinable var groups: LiveCollection<LiveIndex<Key, Element>.Group> {
-    let index = LiveIndex(self)
-    return sections.map { LiveIndex.Group(key: $0.key, count: $0.version.count, index: index) }
+    let (origin, directory) = (GroupOrigin(self), GroupDirectory<Key, Element>())
+    let list = list(
+      directory,
+      GroupView(showsElements: false) { section in
+        LiveIndex<Key, Element>.Group(
+          key: section.key, count: section.version.count, origin: origin)
+      })
+    origin.setList(list, directory)
+    return list
+  }
+
+  /// The index.
+  @inlinable var index: LiveIndex<Key, Element> {
+    let directory = GroupDirectory<Key, Element>()
+    let list: LiveCollection<ListSection<Key, Element>> = list(directory, nil)
+    return LiveIndex(Grouping(list, directory))
+  }
+
+  /// Derives a list of the groups.
+  ///
+  /// - Parameters:
+  ///   - directory: A directory for the groups.
+  ///   - view: What the list shows, or `nil` to show nothing.
+  @inlinable
+  func list<Output>(
+    _ directory: GroupDirectory<Key, Element>, _ view: GroupView<Key, Element, Output>?
+  ) -> LiveCollection<Output> {
+    LiveCollection { inputs in
+      inputs.parts = directory.parts
+      return GroupOperator(self, inputs, directory, view)
+    }
+  }
+}
+
+/// What a list of groups shows of each group.
+@usableFromInline
+struct GroupView<
+  Key: Hashable & Sendable, Element: Differentiable & Sendable,
+  Output: Differentiable & Sendable
+>: Sendable {
+  /// A Boolean value that indicates whether a change of the elements changes the output. Otherwise, only a change of their
+  /// number does.
+  @usableFromInline let showsElements: Bool
+  /// Returns the element of the output for a group.
+  @usableFromInline let element: @Sendable (ListSection<Key, Element>) -> Output
+
+  @inlinable
+  init(showsElements: Bool, _ element: @escaping @Sendable (ListSection<Key, Element>) -> Output) {
+    (self.showsElements, self.element) = (showsElements, element)
+  }
+}
+
+/// The groups of a collection, which make the live collection of each key.
+@usableFromInline
+final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+  /// The node of the list of groups.
+  @usableFromInline let node: Node
+  @usableFromInline let directory: GroupDirectory<Key, Element>
+  /// Returns the status of a state of the node.
+  @usableFromInline let condition: @Sendable (Event?) -> SourceCondition
+  /// Keeps the node live.
+  private let list: any AnyObject & Sendable
+
+  @inlinable
+  convenience init<Output>(
+    _ list: LiveCollection<Output>, _ directory: GroupDirectory<Key, Element>
+  ) {
+    self.init(list, list.node, directory) { StateBox<Output>.read($0).state.condition }
+  }
+
+  @usableFromInline
+  init(
+    _ list: any AnyObject & Sendable, _ node: Node, _ directory: GroupDirectory<Key, Element>,
+    _ condition: @escaping @Sendable (Event?) -> SourceCondition
+  ) {
+    (self.list, self.node, self.directory, self.condition) = (list, node, directory, condition)
   }
 
   /// Returns the live collection of a key, which may have no elements.
@@ -33,6 +110,57 @@ final class Grouping<Key: Hashable & Sendable, Element: Differentiable & Sendabl
       if let collection = directory.group(for: key, key.hashValue).collection(of: self) {
         return collection
       }
+    }
+  }
+}
+
+/// The way from an element of a list of groups to the live collection of its group.
+///
+/// The element cannot hold the list that it is in: neither of them would be released. If the list has been released, the
+/// elements of the source are grouped again, once for all groups of that list.
+@usableFromInline
+final class GroupOrigin<Key: Hashable & Sendable, Element: Differentiable & Sendable>: Sendable {
+  private struct Current: Sendable {
+    weak var list: LiveCollection<LiveIndex<Key, Element>.Group>?
+    weak var directory: GroupDirectory<Key, Element>?
+    /// The groups after the list was released. They show nothing, so they do not have this origin.
+    var later: Grouping<Key, Element>?
+  }
+
+  @usableFromInline let rule: GroupingRule<Key, Element>
+  private let current = Locked(Current())
+
+  @usableFromInline
+  init(_ rule: GroupingRule<Key, Element>) {
+    self.rule = rule
+  }
+
+  /// Sets the list, before anybody has an element of it.
+  @usableFromInline
+  func setList(
+    _ list: LiveCollection<LiveIndex<Key, Element>.Group>,
+    _ directory: GroupDirectory<Key, Element>
+  ) {
+    current.withLock { $0 = Current(list: list, directory: directory) }
+  }
+
+  @inlinable var grouping: Grouping<Key, Element> { known ?? keep(rule.index.grouping) }
+
+  /// The groups of the list, or the ones after it was released.
+  @usableFromInline var known: Grouping<Key, Element>? {
+    // These may be the last references, which are released outside the lock.
+    let (list, directory, later) = current.withLock { ($0.list, $0.directory, $0.later) }
+    if let list, let directory { return Grouping(list, directory) }
+    return later
+  }
+
+  /// Keeps new groups, unless another thread has been faster.
+  @usableFromInline
+  func keep(_ new: Grouping<Key, Element>) -> Grouping<Key, Element> {
+    current.withLock { current in
+      let kept = current.later ?? new
+      current.later = kept
+      return kept
     }
   }
 }

@@ -1,5 +1,6 @@
 public import Diffing
 public import ReactiveSignals
+public import SwappablePrefetch
 import SwappablePrimitives
 
 /// The elements of one key: their newest contents, and the nodes that follow them.
@@ -9,8 +10,8 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `edit`, `draft` and
-  // `isDisplaced`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
+  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `roots`, `edit`, `draft`
+  // and `isDisplaced`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
   // changes.
 
   // The properties that each change of the group uses are next to each other.
@@ -21,6 +22,9 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @exclusivity(unchecked) @usableFromInline private(set) var newest: ListSection<Key, Element>
   /// The rows of its elements, or `nil` if it has no elements.
   @exclusivity(unchecked) @usableFromInline var rows: RowTree?
+  /// The addresses of the roots of its elements and its rows at the last change. They are prefetched and may be invalid.
+  @exclusivity(unchecked) @usableFromInline
+  var roots: (elements: UnsafeRawPointer?, rows: UnsafeRawPointer?)
   /// The number of the group while it has elements.
   @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
   /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
@@ -32,6 +36,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
 
   /// The hash value of the key.
   @usableFromInline let hash: Int
+  /// The parts of the node of the groups.
+  @usableFromInline let parts: NodeParts
   /// The nodes that follow this group alone.
   @usableFromInline let followers: ChildList
   private let use = Locked(GroupUse<Element>())
@@ -41,14 +47,45 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
     self.key = key
     self.hash = hash
     self.lock = lock
+    self.parts = parts
     followers = ChildList(parts)
     newest = ListSection(SectionVersion(ofGroupWith: key, lock))
+  }
+
+  /// Prefetches what an edit of the group reads. Each step reads what the step before has fetched.
+  ///
+  /// The objects of a group are at random places of the memory. Without this, an edit would wait for one after the other.
+  ///
+  /// - Parameters:
+  ///   - step: 0 for the objects of the group and the roots of its lists, 1 for the node that follows it, 2 and 3 for two
+  ///     levels of its elements.
+  ///   - input: An input of the domain of the nodes that follow the group.
+  // The objects are not retained, which would wait for them.
+  @inlinable
+  func prefetch(step: Int, through input: NodeInput) {
+    if step == 0 {
+      let version = Unmanaged.passUnretained(newest.version).toOpaque()
+      let rows = rows.map { Unmanaged.passUnretained($0).toOpaque() }
+      swappable_prefetch(version, 128)
+      if let rows { swappable_prefetch(rows, 128) }
+      if let root = roots.elements { swappable_prefetch(root, 256) }
+      if let root = roots.rows { swappable_prefetch(root, 256) }
+    } else if step > 1, let offsets = edit?.offsets {
+      if let offset = offsets.removal {
+        newest.version.list.prefetchNode(step - 1, at: offset)
+      }
+      if let offset = offsets.insertion, offset != offsets.removal {
+        newest.version.list.prefetchNode(step - 1, at: offset)
+      }
+    }
+    if step < 3, parts.areInUse { followers.prefetch(step: step, through: input) }
   }
 
   /// Sets the newest elements.
   // Inlined: otherwise, the type of the section would be looked up.
   @inlinable
   func setNewest(_ section: consuming ListSection<Key, Element>) {
+    roots = (section.version.list.rootAddress, rows?.rootAddress)
     // The replaced ones are released outside the lock.
     var section = section
     lock.hold { swap(&section, &newest) }
@@ -69,8 +106,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   func collection(of grouping: Grouping<Key, Element>) -> LiveCollection<Element>? {
     let (held, isRemoved) = held
     if held != nil || isRemoved { return held }
-    let input = NodeInput(grouping.sections.node, part: followers)
-    let run = GroupRun(self, input)
+    let input = NodeInput(grouping.node, part: followers)
+    let run = GroupRun(self, input, grouping.condition)
     let node = Node(
       over: [input], remembers: true, composesSteps: true, type: Self.self, run.compute)
     return hold(LiveCollection<Element>(node, upstream: [grouping]))
@@ -139,13 +176,19 @@ private struct GroupUse<Element: Differentiable & Sendable>: Sendable {
 final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendable> {
   @usableFromInline let group: KeyedGroup<Key, Element>
   @usableFromInline let input: NodeInput
+  /// Returns the status of a state of the input.
+  @usableFromInline let condition: @Sendable (Event?) -> SourceCondition
   /// The section that the collection shows.
   @exclusivity(unchecked) @usableFromInline var shown: ListSection<Key, Element>
 
   @inlinable
-  init(_ group: KeyedGroup<Key, Element>, _ input: NodeInput) {
+  init(
+    _ group: KeyedGroup<Key, Element>, _ input: NodeInput,
+    _ condition: @escaping @Sendable (Event?) -> SourceCondition
+  ) {
     self.group = group
     self.input = input
+    self.condition = condition
     shown = group.section
   }
 
@@ -155,26 +198,22 @@ final class GroupRun<Key: Hashable & Sendable, Element: Differentiable & Sendabl
     let isLive = input.isLive
     let new = isLive ? group.newest : group.section
     let elements = Snapshot(isLive ? new.version.list : new.version.contents)
+    var old = new
+    swap(&old, &shown)
     guard let state = node.published else {
-      shown = new
       return CollectionUpdate(
         before: Snapshot(), revisionBefore: 0, changeset: .empty,
-        state: CollectionState(
-          elements, revision: 0, status: base.status, hasLoaded: base.hasLoaded),
+        state: CollectionState(elements, revision: 0, condition(input.state)),
         isStatusStep: false)
     }
-    let changeset = shown.isContentEqual(to: new) ? nil : shown.changeset(to: new)
-    shown = new
+    let changeset = old.isContentEqual(to: new) ? nil : old.changeset(to: new)
     if input.isStatusStep {
+      let condition = condition(input.state)
       return StateBox<Element>.read(state).state.advanced(
-        to: changeset.map { (elements, $0) }, status: base.status, hasLoaded: base.hasLoaded)
+        to: changeset.map { (elements, $0) }, status: condition.status,
+        hasLoaded: condition.hasLoaded)
     }
     guard let changeset else { return nil }
     return StateBox<Element>.read(state).state.changed(to: elements, by: changeset)
-  }
-
-  /// The state of the sections, which has the status.
-  @inlinable var base: CollectionState<ListSection<Key, Element>> {
-    StateBox<ListSection<Key, Element>>.read(input.state).state
   }
 }
