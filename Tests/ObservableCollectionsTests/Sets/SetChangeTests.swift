@@ -120,6 +120,16 @@ import Testing
     for (recorder, output) in zip(recorders, outputs) { try recorder.check(against: output) }
   }
 
+  @Test func `an identity that another element takes over is moved, if its element is replaced`()
+    throws
+  {
+    let items = Items([1, 2, 1])
+    let output = items.distinct()
+    let taken = try changes(of: output) { items[0] = 3 }
+    #expect(taken == [Changeset(insertions: [0], moves: [.init(from: 0, to: 2)])])
+    #expect(output.snapshot.map(\.id) == [3, 2, 1])
+  }
+
   @Test func `keys that are not equal to themselves differ from all others`() throws {
     let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 4)])
     let output = items.distinct(by: { $0.content == 0 ? Double.nan : Double($0.content) })

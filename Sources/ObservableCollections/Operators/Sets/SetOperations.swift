@@ -36,7 +36,7 @@ extension DataSource {
   /// |---|---|
   /// | insert | insert; insert and delete of the element that was the first of its key; or nothing |
   /// | delete | delete; delete and insert of the next element of its key; or nothing |
-  /// | update | update if it stays the first of its key; insert, delete, both or nothing if its key changes |
+  /// | update | update if it is the first of its key before and after, insert, delete or nothing if not; if its key changes, also insert of the next element of its old key, and delete of the element that was the first of its new key |
   /// | move | move; delete and insert if another element becomes the first of its key; or nothing |
   ///
   /// A key that is not equal to itself, such as a NaN, is different from all others.

@@ -105,8 +105,9 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
           output[rank(of: update.to, in: number)] = after[update.to]
         }
       } else {
-        let isKept = parts[number].included[update.to]
+        let isKept = isKept(after[update.to], at: update.to, of: number, output)
         leave(at: update.to, of: number, &touched)
+        if !isKept { exclude(at: update.to, of: number, output) }
         touch(key, &touched)
         rows.setKey(of: row, to: key)
         let isInside = isInside(at: update.to, of: number, &touched)
@@ -171,6 +172,17 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     let row = rows.order[offset]
     guard let key = rows.keys[row] else { return includesUnmatched(of: number) }
     return touched.insert(rows.index(of: row), key, of: number)
+  }
+
+  /// Returns whether an updated element is in the output with the same identity. Otherwise, another element of its old
+  /// identity may take its place, which is a move or an update then.
+  @inlinable
+  func isKept(
+    _ element: Element, at offset: Int, of number: Int, _ output: CollectionDraft<Element>
+  ) -> Bool {
+    guard parts[number].included[offset] else { return false }
+    let old = output.working[rank(of: offset, in: number)]
+    return sameIdentity(old.differenceIdentifier, element.differenceIdentifier)
   }
 
   /// Replaces an element that has another key now, or removes it from the output.
