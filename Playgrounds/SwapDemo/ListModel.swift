@@ -38,8 +38,9 @@ struct ListModel {
       revisions = Dictionary(items.map { ($0.id, revision) }) { first, _ in first }
       swapSentence = "initial: \(Words.rows(items.count))"
     case .change(let change):
-      for item in change.deleted { revisions[item.element.id] = nil }
-      for item in change.inserted { revisions[item.element.id] = change.revision }
+      let edits = change.byIdentity
+      for item in edits.deleted { revisions[item.id] = nil }
+      for item in edits.inserted { revisions[item.id] = change.revision }
       let description = Words.describe(change)
       switch cause {
       case .edit: editSentence = "\(sourceName) edited: \(description)"

@@ -101,6 +101,19 @@ extension CollectionChange {
   public var record: ChangeRecord<Element> {
     ChangeRecord(changeset, from: before, to: after)
   }
+
+  /// The change by identity, for a dictionary that has the elements of the list.
+  ///
+  /// ```swift
+  /// let edits = change.byIdentity
+  /// for todo in edits.deleted { titles[todo.id] = nil }
+  /// for todo in edits.stored { titles[todo.id] = todo.title }
+  /// ```
+  ///
+  /// An update at an offset may change the identity of its element, and two updates may exchange two identities.
+  ///
+  /// - Complexity: O(k) on average for k operations.
+  public var byIdentity: IdentityChange<Element> { record.byIdentity }
 }
 
 extension CollectionChange: CustomStringConvertible {

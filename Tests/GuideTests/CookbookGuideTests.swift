@@ -91,7 +91,7 @@ import Testing
 
     let arrivals = todos.observe { event in
       guard case .change(let change) = event else { return }
-      for (_, todo) in change.inserted { print("new:", todo.title) }
+      for todo in change.byIdentity.inserted { print("new:", todo.title) }
     }
     todos.append(Todo(id: 5, title: "Read"))
     arrivals.dispose()

@@ -45,6 +45,12 @@ import Testing
     }
     for (from, to, todo) in change.moved { print("moved \(from) → \(to): \(todo.title)") }
 
+    var titles = Dictionary(uniqueKeysWithValues: change.before.map { ($0.id, $0.title) })
+    let edits = change.byIdentity
+    for todo in edits.deleted { titles[todo.id] = nil }
+    for todo in edits.stored { titles[todo.id] = todo.title }
+    print(titles.sorted { $0.key < $1.key }.map(\.value))
+
     print(change.changeset)
     print(change)
 

@@ -24,7 +24,8 @@ import Testing
     func hash(into hasher: inout Hasher) { hasher.combine(item) }
   }
 
-  @Test(arguments: 0..<40) func `updates to other identities are deletions and insertions`(
+  @Test(arguments: 0..<40)
+  func `a change of a sender that identifies elements in another way is followed`(
     seed: UInt64
   ) throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
@@ -44,6 +45,17 @@ import Testing
       #expect(received.snapshot.map(\.item) == Array(sent.snapshot))
     }
     try observer.check()
+  }
+
+  @Test func `an update that changes the identity stays an update`() {
+    let received = CollectionProperty([Value(item: Item(1)), Value(item: Item(2))])
+    let observer = RecordingObserver(received)
+    received.publish(
+      received: Changeset(
+        deletions: [1], insertions: [1], updates: [.init(from: 0, to: 0)]),
+      inserted: [Value(item: Item(3))], updated: [Value(item: Item(1, 1))], status: .loaded)
+    #expect(observer.changes[0].changeset.updates == [.init(from: 0, to: 0)])
+    #expect(observer.changes[0].changeset.deletions == [1])
   }
 
   @Test func `an update in a long list does not compare all elements`() {

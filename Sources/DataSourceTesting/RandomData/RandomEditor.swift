@@ -131,7 +131,7 @@ extension RandomEditor {
     switch kind {
     case .append, .insert, .insertMany, .remove, .removeMany, .move, .removeAll:
       rearrange(kind, draft, &model)
-    case .update, .replaceIdentity, .writeEqual, .cancelOut, .replace:
+    case .update, .replaceIdentity, .exchange, .writeEqual, .cancelOut, .replace:
       write(kind, draft, &model)
     case .nest:
       source.transaction { inner in
@@ -199,6 +199,11 @@ extension RandomEditor {
     case .replaceIdentity:
       model[offset] = make(&random)
       draft[offset] = model[offset]
+    case .exchange:
+      let other = random.below(model.count)
+      model.swapAt(offset, other)
+      draft[offset] = model[offset]
+      draft[other] = model[other]
     case .writeEqual:
       draft[offset] = model[offset]
     case .cancelOut:
@@ -229,6 +234,8 @@ public enum RandomEdit: Sendable, Hashable, CaseIterable {
   case update
   /// Replaces an element with one of another identity.
   case replaceIdentity
+  /// Exchanges two elements by two updates, each of which may change an identity.
+  case exchange
   /// Replaces an element with an equal one.
   case writeEqual
   /// Removes an element and inserts it again.

@@ -165,7 +165,38 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
     for update in changeset.updates where isSame(before[update.from], after[update.to]) {
       faults.append(("C4", "the update \(update.from)->\(update.to) has equal content"))
     }
+    if faults.isEmpty, let fault = keyedFault(of: change) { faults.append(("C9", fault)) }
     return faults
+  }
+
+  /// Returns what is wrong with a dictionary by identity that follows a change, or `nil` if nothing is.
+  private static func keyedFault(of change: CollectionChange<Element>) -> String? {
+    var stored: [Element.DifferenceIdentifier: (count: Int, element: Element)] = [:]
+    var repeated: Set<Element.DifferenceIdentifier> = []
+    func enter(_ element: Element) {
+      let identity = element.differenceIdentifier
+      stored[identity, default: (0, element)].count += 1
+      if stored[identity]?.count != 1 { repeated.insert(identity) }
+    }
+    for element in change.before { enter(element) }
+    let edits = change.byIdentity
+    for element in edits.deleted { stored[element.differenceIdentifier]?.count -= 1 }
+    for element in edits.inserted { enter(element) }
+    for element in edits.stored { stored[element.differenceIdentifier]?.element = element }
+    for element in change.after {
+      let identity = element.differenceIdentifier
+      guard let (count, other) = stored[identity], count > 0,
+        repeated.contains(identity) || isSame(element, other)
+      else {
+        let text = Contents.text(of: element)
+        return "a dictionary that follows the change does not have \(text):\n\(change)"
+      }
+      stored[identity]?.count -= 1
+    }
+    let left = stored.values.first { $0.count != 0 }
+    return left.map {
+      "a dictionary that follows the change still has \(Contents.text(of: $0.element)):\n\(change)"
+    }
   }
 }
 

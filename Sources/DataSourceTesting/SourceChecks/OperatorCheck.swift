@@ -126,12 +126,12 @@ struct OperatorCheck<Input: Differentiable & Sendable, Output: Differentiable & 
     guard changes.count > 1 else { return }
     var gone: Set<Output.DifferenceIdentifier> = []
     for change in changes {
-      for (offset, element) in change.inserted where gone.contains(element.differenceIdentifier) {
+      let edits = change.byIdentity
+      for element in edits.inserted where gone.contains(element.differenceIdentifier) {
         throw violation(
-          "O2",
-          "\(Contents.text(of: element)) is deleted, and a later event inserts it at \(offset)")
+          "O2", "\(Contents.text(of: element)) is deleted, and a later event inserts it")
       }
-      gone.formUnion(change.deleted.map(\.element.differenceIdentifier))
+      gone.formUnion(edits.deleted.map(\.differenceIdentifier))
     }
   }
 

@@ -65,7 +65,7 @@ public struct Patch<Element> {
       steps.append(.remove(deleted(position), at: changeset.deletions[position]))
     }
     if !changeset.moves.isEmpty {
-      for (position, step) in sequentialMoves(of: changeset).enumerated()
+      for (position, step) in changeset.sequentialMoves.enumerated()
       where step.from != step.to {
         steps.append(.move(moved(position), from: step.from, to: step.to))
       }
@@ -148,36 +148,36 @@ extension Patch.Step {
   }
 }
 
-/// Returns the moves of a changeset as sequential steps, between the deletions and the insertions.
-///
-/// Each step has the offsets that are valid at its time. By ascending destination, each element is
-/// put behind its predecessor in the new version. The predecessor has stayed, or has already been
-/// moved. Moved elements thus gather behind an element that stayed, their *anchor*. At any time,
-/// the list consists of each old offset that is still in place, followed by the elements that
-/// gathered behind it. An offset is the number of elements to its left in that order.
-///
-/// - Complexity: O(*k* log *k*) in the offsets of the changeset.
-func sequentialMoves(of changeset: Changeset) -> [(from: Int, to: Int)] {
-  let moves = changeset.moves
-  let anchors = anchors(of: changeset)
-  // A move changes offsets only to the right of its origin and of its anchor.
-  let places = Set(moves.map(\.from)).union(anchors).sorted()
-  var balance = PrefixSums(count: places.count)
+extension Changeset {
+  /// The moves as sequential steps, between the deletions and the insertions.
+  ///
+  /// Each step has the offsets that are valid at its time. By ascending destination, each element is
+  /// put behind its predecessor in the new version. The predecessor has stayed, or has already been
+  /// moved. Moved elements thus gather behind an element that stayed, their *anchor*. At any time,
+  /// the list consists of each old offset that is still in place, followed by the elements that
+  /// gathered behind it. An offset is the number of elements to its left in that order.
+  ///
+  /// - Complexity: O(*k* log *k*) in the offsets of the changeset.
+  @usableFromInline package var sequentialMoves: [Move] {
+    if moves.isEmpty || moves.count == 1 && deletions.isEmpty && insertions.isEmpty { return moves }
+    let anchors = anchors(of: self)
+    // A move changes offsets only to the right of its origin and of its anchor.
+    let places = Set(moves.map(\.from)).union(anchors).sorted()
+    var balance = PrefixSums(count: places.count)
 
-  /// Returns the number of remaining old elements left of an offset, before any move.
-  func initialCount(before old: Int) -> Int {
-    old - changeset.deletions.ascendingCount(below: old)
-  }
+    /// Returns the number of remaining old elements left of an offset, before any move.
+    func initialCount(before old: Int) -> Int { old - deletions.ascendingCount(below: old) }
 
-  return zip(moves, anchors).map { move, anchor in
-    let origin = places.ascendingCount(below: move.from)
-    let from = initialCount(before: move.from) + balance.sum(before: origin)
-    balance.add(-1, at: origin)
-    let place = places.ascendingCount(below: anchor)
-    // Count the anchor itself, and all elements that have gathered behind it.
-    let to = initialCount(before: anchor + 1) + balance.sum(before: place + 1)
-    balance.add(1, at: place)
-    return (from, to)
+    return zip(moves, anchors).map { move, anchor in
+      let origin = places.ascendingCount(below: move.from)
+      let from = initialCount(before: move.from) + balance.sum(before: origin)
+      balance.add(-1, at: origin)
+      let place = places.ascendingCount(below: anchor)
+      // Count the anchor itself, and all elements that have gathered behind it.
+      let to = initialCount(before: anchor + 1) + balance.sum(before: place + 1)
+      balance.add(1, at: place)
+      return Move(from: from, to: to)
+    }
   }
 }
 

@@ -273,7 +273,8 @@ package struct ChangesetAccumulator: Sendable {
   package mutating func append(_ change: Changeset, limit: Int = .max) -> [Changeset] {
     guard !isExceeded, !change.isEmpty else { return [] }
     footprint += change.footprint
-    if footprint > limit { return exceed() }
+    // A single change needs no composing, so it keeps its form (rule C9).
+    if footprint > limit, !changes.isEmpty { return exceed() }
     changes.append(change)
     return []
   }

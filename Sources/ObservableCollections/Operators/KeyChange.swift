@@ -83,29 +83,3 @@ extension KeyedRows {
     return origins
   }
 }
-
-extension Changeset {
-  /// Returns the values of all insertions and moves with their new offsets, ascending.
-  ///
-  /// - Parameters:
-  ///   - inserted: The values of the insertions, in their order.
-  ///   - moved: The values of the moves, in their order.
-  @inlinable
-  func arrivals<Value>(inserted: [Value], moved: [Value]) -> [(offset: Int, value: Value)] {
-    var arrivals: [(offset: Int, value: Value)] = []
-    arrivals.reserveCapacity(inserted.count + moved.count)
-    var move = 0
-    for (offset, value) in zip(insertions, inserted) {
-      while move < moved.count, moves[move].to < offset {
-        arrivals.append((moves[move].to, moved[move]))
-        move += 1
-      }
-      arrivals.append((offset, value))
-    }
-    while move < moved.count {
-      arrivals.append((moves[move].to, moved[move]))
-      move += 1
-    }
-    return arrivals
-  }
-}

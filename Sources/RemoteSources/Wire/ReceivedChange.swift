@@ -4,65 +4,19 @@ package import ObservableCollections
 extension CollectionProperty {
   /// Applies a change that another process sent, and sets the status in the same commit.
   ///
-  /// The sender may identify elements in another way. Then an update that changes the identity becomes a deletion and
-  /// an insertion. If other identities do not match either, the change is computed again from the contents.
+  /// The sender may identify elements in another way. Therefore, an update may change an identity here, as any recorded
+  /// edit may (rule C9), and a deletion and an insertion of one identity here become a kept element.
   ///
   /// - Parameters:
-  ///   - changeset: The change. Its offsets must be valid.
+  ///   - changeset: The change. Its offsets must be valid. Its moves need not be the fewest.
   ///   - inserted: The inserted elements, in the order of the insertions.
   ///   - updated: The updated elements, in the order of the updates.
   ///   - status: The new status.
-  /// - Complexity: O(*k* log *n*) for *k* operations, or O(*n*) if the change is computed again.
+  /// - Complexity: O(*k* log *n*) for *k* operations.
   package func publish(
     received changeset: Changeset, inserted: [Element], updated: [Element], status: SourceStatus
   ) {
-    let old = snapshot
-    let change = ReceivedChange(changeset, inserted: inserted, updated: updated, old)
-    let deleted = Set(change.changeset.deletions.map { old[$0].differenceIdentifier })
-    let insertsNew = !change.inserted.contains { deleted.contains($0.differenceIdentifier) }
-    // A check of the moves in O(n) would take most of the time.
-    let moves = change.changeset.moves
-    if insertsNew, change.changeset.withLeastMoves.moves.count == moves.count {
-      publish(
-        change.changeset, inserted: change.inserted, updated: change.updated, status: status)
-    } else {
-      publish(
-        changeset.applying(to: old.array, inserted: inserted, updated: updated), status: status)
-    }
-  }
-}
-
-/// A change that another process sent, whose updates keep the identities of the elements.
-private struct ReceivedChange<Element: Differentiable & Sendable> {
-  private(set) var changeset: Changeset
-  private(set) var inserted: [Element]
-  private(set) var updated: [Element]
-
-  init(
-    _ received: Changeset, inserted: [Element], updated: [Element], _ old: Snapshot<Element>
-  ) {
-    (changeset, self.inserted, self.updated) = (received, inserted, updated)
-    var updates: [(place: Changeset.Update, element: Element)] = []
-    var replacements: [(place: Changeset.Update, element: Element)] = []
-    for (update, element) in zip(received.updates, updated) {
-      let before = old[update.from]
-      if before.differenceIdentifier != element.differenceIdentifier {
-        replacements.append((update, element))
-      } else if !before.isWholeContentEqual(to: element) {
-        updates.append((update, element))
-      }
-    }
-    if updates.count == received.updates.count { return }
-    let insertions =
-      (Array(zip(received.insertions, inserted)) + replacements.map { ($0.place.to, $0.element) })
-      .sorted { $0.0 < $1.0 }
-    let replaced = Set(replacements.map(\.place.to))
-    changeset = Changeset(
-      deletions: (received.deletions + replacements.map(\.place.from)).sorted(),
-      insertions: insertions.map(\.0), moves: received.moves.filter { !replaced.contains($0.to) },
-      updates: updates.map(\.place))
-    self.inserted = insertions.map(\.1)
-    self.updated = updates.map(\.element)
+    publish(changeset.withLeastMoves, inserted: inserted, updated: updated, status: status)
   }
 }
 

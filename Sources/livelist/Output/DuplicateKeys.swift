@@ -23,17 +23,18 @@ struct DuplicateKeys {
     switch event {
     case .initial(let snapshot, _): return firstNew(inNewSource: snapshot)
     case .change(let change):
-      for (_, element) in change.deleted { numbers.remove(element) }
-      numbers.insert(change.inserted.lazy.map(\.element), in: change.after)
+      let edits = change.byIdentity
+      for element in edits.deleted { numbers.remove(element) }
+      numbers.insert(edits.inserted, in: change.after)
       guard !isFound else { return nil }
       countOnce(change.before)
-      for (_, element) in change.deleted {
+      for element in edits.deleted {
         let hash = element.differenceIdentifier.hashValue
         let count = counts?[hash] ?? 1
         counts?[hash] = count > 1 ? count - 1 : nil
       }
       var isSuspicious = false
-      for (_, element) in change.inserted where count(element) > 1 { isSuspicious = true }
+      for element in edits.inserted where count(element) > 1 { isSuspicious = true }
       return isSuspicious ? first(in: change.after) : nil
     }
   }

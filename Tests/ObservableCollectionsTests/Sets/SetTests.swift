@@ -101,7 +101,7 @@ extension RandomEdit {
   /// Edits of a few elements.
   static let small: [RandomEdit] = [
     .append, .insert, .insertMany, .remove, .removeMany, .move, .update, .replaceIdentity,
-    .cancelOut,
+    .exchange, .cancelOut,
   ]
 }
 

@@ -103,6 +103,28 @@ import TestSupport
     try recorder.check(against: client.contents)
   }
 
+  @Test(arguments: 0..<10) func `edits that change and exchange identities are synchronized`(
+    seed: UInt64
+  ) async throws {
+    var editors = (0..<2).map { _ in
+      RandomEditor(
+        seed: seed, allowsDuplicates: false,
+        kinds: [.insert, .remove, .move, .update, .replaceIdentity, .exchange])
+    }
+    let remote = InMemoryRemote<TestElement>()
+    let clients = (0..<2).map { _ in CollectionProperty<TestElement>([]) }
+    let sessions = clients.map { SynchronizationSession(client: $0, remote: remote) }
+    let recorders = clients.map { RecordingObserver($0, seed: seed) }
+    clients[0].append(contentsOf: editors[0].makeElements())
+    editors[1].random = SeededGenerator(seed: seed &+ 1_000)
+    for _ in 0..<20 {
+      for index in clients.indices { try editors[index].step(clients[index]) }
+      for session in sessions + sessions { try await session.synchronize() }
+      #expect(Set(clients[0].snapshot) == Set(clients[1].snapshot), "seed \(seed)")
+    }
+    for (recorder, client) in zip(recorders, clients) { try recorder.check(against: client) }
+  }
+
   @Test func `offline edits are sent when the remote is back`() async throws {
     let client = try await Client.inStep("A B C", remote)
     for text in ["A1 B C", "A1 C", "C A1 D"] {

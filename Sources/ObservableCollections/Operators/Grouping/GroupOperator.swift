@@ -56,7 +56,7 @@ struct GroupOperator<
     if let keyInput { key = keyInput.value }
     if let orderInput { order = orderInput.value }
     let elements = input.snapshot.array
-    build(elements, elements.map { group(for: key($0)) }, output)
+    build(elements, elements.map { group(for: key($0)) }, nil, output)
   }
 
   @inlinable
@@ -66,7 +66,7 @@ struct GroupOperator<
       key = keyInput.value
       order = newOrder ?? order
       let elements = input.snapshot.array
-      return build(elements, elements.map { group(for: key($0)) }, output)
+      return build(elements, elements.map { group(for: key($0)) }, nil, output)
     }
     if let change = input.change {
       if change.changeset.changeCount > max(16, source.count / 16) {
@@ -88,41 +88,20 @@ struct GroupOperator<
   @inlinable
   mutating func follow(_ change: CollectionChange<Element>) {
     let (changeset, after) = (change.changeset, change.after)
-    if changeset.changeCount == 1, let move = changeset.moves.first { return followMove(move) }
-    if changeset.updates.count < changeset.changeCount { followOffsets(changeset, after) }
-    for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
-  }
-
-  /// Follows deletions, insertions and moves.
-  @inlinable
-  mutating func followOffsets(_ changeset: Changeset, _ after: Snapshot<Element>) {
-    let origins = Set(changeset.moves.map(\.from))
-    var moved: [Int: (row: UInt32, group: Group)] = [:]
-    for offset in changeset.removals.reversed() {
+    for offset in changeset.deletions.reversed() {
       let row = source.remove(at: offset)
-      let group = leave(row)
-      if origins.contains(offset) {
-        moved[offset] = (row, group)
-      } else {
-        rowNumbers.remove(row)
-      }
+      let group = group(of: row)
+      didLeave(group, rows(of: group).remove(row))
+      rowNumbers.remove(row)
     }
-    var move = 0
-    func arrive(_ row: UInt32, in group: Group, at offset: Int) {
-      source.insert(row, at: offset)
-      enter(row, group, after[offset], at: offset)
-    }
-    func arrive(_ move: Changeset.Move) {
-      if let (row, group) = moved[move.from] { arrive(row, in: group, at: move.to) }
-    }
+    for move in changeset.sequentialMoves { followMove(move) }
     for offset in changeset.insertions {
-      while move < changeset.moves.count, changeset.moves[move].to < offset {
-        arrive(changeset.moves[move])
-        move += 1
-      }
-      arrive(rowNumbers.insert(()), in: group(for: key(after[offset])), at: offset)
+      let (row, group) = (rowNumbers.insert(()), group(for: key(after[offset])))
+      source.insert(row, at: offset)
+      let place = enterableRows(of: group).insert(row, inOrderOf: source, at: offset)
+      didEnter(group, place, after[offset])
     }
-    for move in changeset.moves[move...] { arrive(move) }
+    for update in changeset.updates { followUpdate(at: update.to, after[update.to]) }
   }
 
   /// Follows the update of the element at an offset.
@@ -180,16 +159,8 @@ struct GroupOperator<
     if from != to {
       edit(group, ElementEdit(removal: from, insertion: to), nil)
     } else if group.isDisplaced {
-      touched.append(group)
+      touch(group)
     }
-  }
-
-  /// Removes a row from its group, and returns the group.
-  @inlinable
-  mutating func leave(_ row: UInt32) -> Group {
-    let group = group(of: row)
-    didLeave(group, rows(of: group).remove(row))
-    return group
   }
 
   /// Removes the element of a group whose row had an offset in it.
@@ -197,19 +168,6 @@ struct GroupOperator<
   mutating func didLeave(_ group: Group, _ offset: Int) {
     edit(group, ElementEdit(removal: offset), nil)
     if offset == 0 { group.isDisplaced = true }
-  }
-
-  /// Inserts a row into a group, at its place in the order of the input.
-  ///
-  /// - Parameters:
-  ///   - row: The row.
-  ///   - group: The group.
-  ///   - element: The element of the row.
-  ///   - offset: The offset of the row in the input.
-  @inlinable
-  mutating func enter(_ row: UInt32, _ group: Group, _ element: Element, at offset: Int) {
-    let offset = enterableRows(of: group).insert(row, inOrderOf: source, at: offset)
-    didEnter(group, offset, element)
   }
 
   /// Inserts the element of a row that has an offset in a group now.
@@ -278,14 +236,21 @@ struct GroupOperator<
       guard let first = group.edit else {
         group.edit = (offsets, new)
         group.prefetch(step: 2, through: input.input)
-        touched.append(group)
-        return
+        return touch(group)
       }
       group.edit = nil
       group.draft = CollectionDraft(group.newest.version)
       group.draft?.perform(first.offsets, first.element)
     }
     group.draft?.perform(offsets, new)
+  }
+
+  /// Notes that a group has edits, or that its first element has moved.
+  @inlinable
+  mutating func touch(_ group: Group) {
+    if group.isTouched { return }
+    group.isTouched = true
+    touched.append(group)
   }
 
   // MARK: The output
@@ -315,7 +280,7 @@ struct GroupOperator<
         touched[changedCount] = group
         changedCount += 1
       }
-      group.isDisplaced = false
+      (group.isDisplaced, group.isTouched) = (false, false)
     }
     updateSections(count: changedCount, output)
     while touched.popLast() != nil {}
@@ -474,21 +439,51 @@ struct GroupOperator<
     let (changeset, elements) = (change.changeset, change.after.array)
     let origins = changeset.origins(oldCount: source.count)
     let old = source.rows.map(group(of:))
+    var counts = Array(repeating: 0, count: groups.rowCount)
+    /// The offset of each old element in its group.
+    let places = old.map { group in
+      defer { counts[Int(group.number)] += 1 }
+      return counts[Int(group.number)]
+    }
     var update = 0
-    let groupOfElement = elements.indices.map { offset -> Group in
+    var kept: [KeptRow] = []
+    let groupOfElement = zip(elements, origins).enumerated().map { offset, pair -> Group in
+      let (element, origin) = pair
       let isUpdated =
         update < changeset.updates.count && changeset.updates[update].to == offset
       if isUpdated { update += 1 }
-      if origins[offset] >= 0, !isUpdated { return old[origins[offset]] }
-      return group(for: key(elements[offset]))
+      let group = origin >= 0 && !isUpdated ? old[origin] : group(for: key(element))
+      let isKept = origin >= 0 && old[origin] === group
+      kept.append(KeptRow(place: isKept ? places[origin] : -1, isUpdated: isUpdated))
+      return group
     }
-    build(elements, groupOfElement, output)
+    build(elements, groupOfElement, kept, output)
+  }
+
+  /// A row that a change of many elements leaves in its group.
+  @usableFromInline
+  struct KeptRow {
+    /// The offset in the group before the change, or -1 if the row has entered the group.
+    @usableFromInline let place: Int
+    @usableFromInline let isUpdated: Bool
+
+    @inlinable
+    init(place: Int, isUpdated: Bool) {
+      (self.place, self.isUpdated) = (place, isUpdated)
+    }
   }
 
   /// Builds everything from elements and their groups.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements.
+  ///   - groupOfElement: The group of each element.
+  ///   - kept: For each element, whether it stays in its group. If it is `nil`, the elements of each group are compared.
+  ///   - output: The output.
   @inlinable
   mutating func build(
-    _ elements: [Element], _ groupOfElement: [Group], _ output: CollectionDraft<Output>
+    _ elements: [Element], _ groupOfElement: [Group], _ kept: [KeptRow]?,
+    _ output: CollectionDraft<Output>
   ) {
     /// The number of rows of each group, and then the end of those that are in their places.
     var ends = Array(repeating: 0, count: groups.rowCount)
@@ -516,12 +511,15 @@ struct GroupOperator<
     for group in inUse {
       let end = ends[Int(group.number)]
       group.rows = RowTree(in: storage, number: group.number, rows[start..<end])
-      replaceElements(of: group, rows[start..<end].map { elements[Int($0)] }, output)
+      let offsets = rows[start..<end].map { Int($0) }
+      replaceElements(
+        of: group, offsets.map { elements[$0] }, kept.map { kept in offsets.map { kept[$0] } },
+        output)
       start = end
     }
     for number in before where ends[Int(number)] == 0 {
       let group = groups[number]
-      replaceElements(of: group, [], output)
+      replaceElements(of: group, [], nil, output)
       end(group)
     }
     arrange(inUse, output)
@@ -549,10 +547,18 @@ struct GroupOperator<
   /// Replaces the elements of a group by others.
   @inlinable
   mutating func replaceElements(
-    of group: Group, _ elements: [Element], _ output: CollectionDraft<Output>
+    of group: Group, _ elements: [Element], _ kept: [KeptRow]?, _ output: CollectionDraft<Output>
   ) {
     let draft = CollectionDraft(group.newest.elements)
-    draft.replace(with: elements)
+    if let kept {
+      draft.write(
+        elements, over: draft.savepoint,
+        Changeset(origins: kept.map { $0.place }, oldCount: draft.count) { _, new in
+          kept[new].isUpdated
+        })
+    } else {
+      draft.replace(with: elements)
+    }
     group.draft = draft
     _ = endEdits(of: group, output)
     group.isDisplaced = false

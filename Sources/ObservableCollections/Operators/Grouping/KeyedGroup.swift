@@ -10,9 +10,9 @@ import SwappablePrimitives
 final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Sendable>:
   @unchecked Sendable
 {
-  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `roots`, `edit`, `draft`
-  // and `isDisplaced`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The rest never
-  // changes.
+  // Sendable: `lock` guards `newest`, and `use` is locked. The operator owns `number`, `rows`, `roots`, `edit`, `draft`,
+  // `isDisplaced` and `isTouched`. It alone sets `newest`, so the delivering thread reads `newest` without the lock. The
+  // rest never changes.
 
   // The properties that each change of the group uses are next to each other.
 
@@ -29,6 +29,8 @@ final class KeyedGroup<Key: Hashable & Sendable, Element: Differentiable & Senda
   @exclusivity(unchecked) @usableFromInline var number: UInt32 = .max
   /// A Boolean value that indicates whether another element has become the first one, or the first one has moved.
   @exclusivity(unchecked) @usableFromInline var isDisplaced = false
+  /// A Boolean value that indicates whether the current pass has edited or displaced the group.
+  @exclusivity(unchecked) @usableFromInline var isTouched = false
   /// The elements after several edits in a pass.
   @exclusivity(unchecked) @usableFromInline var draft: CollectionDraft<Element>?
   /// The only edit of the elements in a pass so far, which is not made yet.

@@ -123,7 +123,7 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
       changeset.moves.map { Changeset.Update(from: $0.from, to: $0.to) }
       + changeset.updates.filter { !moved.contains($0.to) }
     let blocks = kept.map { lengths.block(at: $0.from) }
-    follow(changeset, after, moved: blocks.prefix(moved.count).map(\.count))
+    follow(changeset, after)
     for offset in changeset.insertions {
       edit.insert(after[offset], at: lengths.block(at: offset).lowerBound)
     }
@@ -137,11 +137,11 @@ struct SectionRowsOperator<Key: Hashable & Sendable, Item: Differentiable & Send
 
   /// Follows a change of the sections in their lengths.
   @inlinable
-  func follow(_ changeset: Changeset, _ after: Snapshot<Section>, moved: [Int]) {
-    for offset in changeset.removals.reversed() { lengths.remove(at: offset) }
-    let inserted = changeset.insertions.map { after[$0].elements.count + 1 }
-    for (offset, length) in changeset.arrivals(inserted: inserted, moved: moved) {
-      _ = lengths.insertBlock(length, at: offset)
+  func follow(_ changeset: Changeset, _ after: Snapshot<Section>) {
+    for offset in changeset.deletions.reversed() { lengths.remove(at: offset) }
+    for move in changeset.sequentialMoves { _ = lengths.moveBlock(from: move.from, to: move.to) }
+    for offset in changeset.insertions {
+      _ = lengths.insertBlock(after[offset].elements.count + 1, at: offset)
     }
     for update in changeset.updates {
       lengths.setLength(after[update.to].elements.count + 1, at: update.to)

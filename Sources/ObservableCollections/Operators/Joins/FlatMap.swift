@@ -66,17 +66,15 @@ struct FlatMapOperator<Parent: Differentiable & Sendable, Child: Differentiable 
   @inlinable
   func follow(_ change: CollectionChange<Parent>, _ output: CollectionDraft<Child>) {
     let (changeset, after) = (change.changeset, change.after)
-    if changeset.changeCount == 1, let move = changeset.moves.first {
-      return output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
-    }
-    // No snapshot: the output would be copied.
-    let moved = changeset.moves.map { output.working.elements(in: lengths.block(at: $0.from)) }
-    for offset in changeset.removals.reversed() {
+    for offset in changeset.deletions.reversed() {
       output.removeSubrange(lengths.block(at: offset))
       lengths.remove(at: offset)
     }
-    let inserted = changeset.insertions.map { children(after[$0]) }
-    for (offset, family) in changeset.arrivals(inserted: inserted, moved: moved) {
+    for move in changeset.sequentialMoves {
+      output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+    }
+    for offset in changeset.insertions {
+      let family = children(after[offset])
       let start = lengths.insertBlock(family.count, at: offset)
       output.insert(contentsOf: family, at: start)
     }

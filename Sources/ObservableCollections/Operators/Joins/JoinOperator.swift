@@ -69,17 +69,16 @@ struct JoinOperator<
     _ change: KeyChange<Left, Key>, _ rights: Snapshot<Right>, _ output: CollectionDraft<Pair>
   ) {
     let (changeset, after) = (change.changeset, change.after)
-    if changeset.changeCount == 1, let move = changeset.moves.first {
-      leftRows.move(from: move.from, to: move.to)
-      return output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
-    }
-    let moved = changeset.moves.map { leftRows.keys[leftRows.order[$0.from]] }
-    for offset in changeset.removals.reversed() {
+    for offset in changeset.deletions.reversed() {
       output.removeSubrange(lengths.block(at: offset))
       lengths.remove(at: offset)
       leftRows.remove(at: offset)
     }
-    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+    for move in changeset.sequentialMoves {
+      leftRows.move(from: move.from, to: move.to)
+      output.reorder(by: lengths.moveBlock(from: move.from, to: move.to))
+    }
+    for (offset, key) in zip(changeset.insertions, change.inserted) {
       let pairs = pairs(of: after[offset], key, rights)
       leftRows.insert(key, at: offset)
       let start = lengths.insertBlock(pairs.count, at: offset)
@@ -120,15 +119,12 @@ struct JoinOperator<
   @inlinable
   func followRight(_ change: KeyChange<Right, Key>, _ output: CollectionDraft<Pair>) {
     let (changeset, after, rows) = (change.changeset, change.after, rightRows)
-    if changeset.changeCount == 1, let move = changeset.moves.first {
-      return followRightMove(move, output)
-    }
-    let moved = changeset.moves.map { rows.keys[rows.order[$0.from]] }
-    for offset in changeset.removals.reversed() {
+    for offset in changeset.deletions.reversed() {
       removePairs(of: rows.order[offset], output)
       rows.remove(at: offset)
     }
-    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+    for move in changeset.sequentialMoves { followRightMove(move, output) }
+    for (offset, key) in zip(changeset.insertions, change.inserted) {
       insertPairs(of: rows.insert(key, at: offset), after[offset], output)
     }
     for (update, key) in zip(changeset.updates, change.updated) {

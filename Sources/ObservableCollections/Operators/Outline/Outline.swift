@@ -119,7 +119,7 @@ where Element.DifferenceIdentifier: Sendable {
     if let parameter, parameter.isSet { toggled = readExpansion(parameter.value) }
     let changeset = input.change?.changeset ?? .empty
     if let toggled, changeset.changeCount <= max(4, forest.source.count / 32),
-      toggled.count <= max(4, forest.source.count / 4)
+      toggled.count <= max(4, forest.source.count / 4), keepsIdentities(changeset)
     {
       follow(changeset, toggling: toggled, output)
     } else {
@@ -196,6 +196,18 @@ where Element.DifferenceIdentifier: Sendable {
     OutlineRow(
       element, depth: Int(depth), hasChildren: forest.hasChildren(row),
       isExpanded: forest.isOpen(row))
+  }
+
+  /// Returns whether no update changes an identity.
+  ///
+  /// A few changes remove and insert rows, which are then paired by identity. An element that gets another identity may
+  /// lose and gain children, and must stay an update all the same.
+  @inlinable
+  func keepsIdentities(_ changeset: Changeset) -> Bool {
+    changeset.updates.allSatisfy { update in
+      let key = Int(forest.links[forest.source[update.from]].key)
+      return keys.identifiers[key] == input.snapshot[update.to].differenceIdentifier
+    }
   }
 
   /// Follows a change of a few elements.

@@ -75,43 +75,38 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
 
   /// Follows a change of one input.
   ///
-  /// Included elements leave the output, but updated ones stay there. Of the other elements, only the ones between two
-  /// included ones of the same key enter the output: ``include(_:instead:_:)`` and ``replaceKept(_:_:)`` do the rest.
+  /// Included elements that are deleted leave the output. Moved and updated ones stay there for the time being. Of the
+  /// other elements, only the ones between two included ones of the same key enter the output:
+  /// ``include(_:instead:_:)`` and ``replaceKept(_:_:)`` do the rest.
   @inlinable
   func follow(
     _ change: KeyChange<Element, Key>, of number: Int, _ touched: inout TouchedKeys<Key>,
     _ output: CollectionDraft<Element>
   ) {
     let (changeset, after, rows) = (change.changeset, change.after, parts[number].rows)
-    if changeset.changeCount == 1, let move = changeset.moves.first,
-      rows.group(of: rows.order[move.from]) == KeyEntry.noGroup
-    {
-      return followMove(move, of: number, output)
-    }
-    let moved = changeset.moves.map { rows.keys[rows.order[$0.from]] }
-    for offset in changeset.removals.reversed() {
+    for offset in changeset.deletions.reversed() {
       leave(at: offset, of: number, &touched)
       exclude(at: offset, of: number, output)
       rows.remove(at: offset)
       parts[number].included.remove(at: offset)
     }
-    for (offset, key) in changeset.arrivals(inserted: change.inserted, moved: moved) {
+    for (step, move) in zip(changeset.sequentialMoves, changeset.moves) {
+      followMove(step, of: number, &touched, output) { (after[move.to], move.to) }
+    }
+    for (offset, key) in zip(changeset.insertions, change.inserted) {
       insert(after[offset], key, at: offset, of: number, &touched, output)
     }
     for (update, key) in zip(changeset.updates, change.updated) {
       let row = rows.order[update.to]
+      let isIncluded = parts[number].included[update.to]
       if rows.keys[row] == key {
-        if parts[number].included[update.to] {
-          output[rank(of: update.to, in: number)] = after[update.to]
-        }
+        if isIncluded { output[rank(of: update.to, in: number)] = after[update.to] }
       } else {
-        let isKept = isKept(after[update.to], at: update.to, of: number, output)
         leave(at: update.to, of: number, &touched)
-        if !isKept { exclude(at: update.to, of: number, output) }
         touch(key, &touched)
         rows.setKey(of: row, to: key)
         let isInside = isInside(at: update.to, of: number, &touched)
-        if isKept {
+        if isIncluded {
           touched.kept.append((number, update.to))
         } else if isInside {
           include(after[update.to], at: update.to, of: number, output)
@@ -120,17 +115,32 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     }
   }
 
-  /// Follows the move of an element that has no other elements of its key in its input.
+  /// Follows the move of an element.
+  ///
+  /// - Parameters:
+  ///   - move: The offsets at the moment of the move.
+  ///   - new: A closure that returns the element and its offset after the whole change.
   @inlinable
   func followMove(
-    _ move: Changeset.Move, of number: Int, _ output: CollectionDraft<Element>
+    _ move: Changeset.Move, of number: Int, _ touched: inout TouchedKeys<Key>,
+    _ output: CollectionDraft<Element>, _ new: () -> (element: Element, offset: Int)
   ) {
     let part = parts[number]
+    // Without other elements of its key, the element stays the only one in the ranges.
+    let hasTwins = part.rows.group(of: part.rows.order[move.from]) != KeyEntry.noGroup
+    if hasTwins { leave(at: move.from, of: number, &touched) }
     let source = rank(of: move.from, in: number)
     part.rows.move(from: move.from, to: move.to)
     let isIncluded = part.included.remove(at: move.from)
     part.included.insert(isIncluded, at: move.to)
     if isIncluded { output.move(from: source, to: rank(of: move.to, in: number)) }
+    guard hasTwins else { return }
+    let isInside = isInside(at: move.to, of: number, &touched)
+    if isIncluded {
+      touched.kept.append((number, new().offset))
+    } else if isInside {
+      include(new().element, at: move.to, of: number, output)
+    }
   }
 
   @inlinable
@@ -174,18 +184,7 @@ struct SetOperator<Element: Differentiable & Sendable, Key: Hashable>: Collectio
     return touched.insert(rows.index(of: row), key, of: number)
   }
 
-  /// Returns whether an updated element is in the output with the same identity. Otherwise, another element of its old
-  /// identity may take its place, which is a move or an update then.
-  @inlinable
-  func isKept(
-    _ element: Element, at offset: Int, of number: Int, _ output: CollectionDraft<Element>
-  ) -> Bool {
-    guard parts[number].included[offset] else { return false }
-    let old = output.working[rank(of: offset, in: number)]
-    return sameIdentity(old.differenceIdentifier, element.differenceIdentifier)
-  }
-
-  /// Replaces an element that has another key now, or removes it from the output.
+  /// Replaces an element that has another place or another key now, or removes it from the output.
   @inlinable
   func replaceKept(_ element: (number: Int, offset: Int), _ output: CollectionDraft<Element>) {
     let (number, offset) = element
@@ -273,7 +272,7 @@ final class SetPart<Key: Hashable>: @unchecked Sendable {
 struct TouchedKeys<Key: Hashable> {
   /// The range of each input: indices among the elements of the input that have the key.
   @usableFromInline var ranges: [Key: [Range<Int>]] = [:]
-  /// The elements that have another key now, and stay in the output for the time being.
+  /// The elements that have another place or another key now, and stay in the output for the time being.
   @usableFromInline var kept: [(number: Int, offset: Int)] = []
 
   @inlinable
