@@ -108,10 +108,10 @@ import Testing
   @Test(arguments: [
     ("SELECT * FROM keys ORDER BY a, b", 0), ("SELECT ID, A, b FROM keys ORDER BY a DESC, b", 0),
     ("SELECT a AS b, b AS a, id FROM keys ORDER BY keys.b", 0),
-    ("SELECT k.*, a FROM keys AS k ORDER BY k.a", 2),
-    ("SELECT id, k.a, k.* FROM keys AS k ORDER BY a, b", 1),
+    ("SELECT k.*, a FROM keys AS k ORDER BY k.a", 0),
+    ("SELECT id, k.a, k.* FROM keys AS k ORDER BY a, b", 0),
     ("SELECT upper(a) AS b, a || b a FROM keys ORDER BY keys.a, keys.b", 3),
-    ("SELECT -a, a + 1, (b), id FROM keys ORDER BY a, b", 2),
+    ("SELECT -a, a + 1, (b), id FROM keys ORDER BY a, b", 1),
     ("SELECT NULL, 'a', a FROM keys ORDER BY a, \"null\"", 2),
     ("SELECT 'b' FROM keys ORDER BY id DESC", 2), ("SELECT b FROM keys ORDER BY rowid", 1),
   ])

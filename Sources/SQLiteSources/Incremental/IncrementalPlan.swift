@@ -101,38 +101,52 @@ private struct IncrementalPlanner {
     try checkReads(of: query.sql, table: table)
 
     let name = SQLText.quoted(clauses.alias ?? table)
-    var keys = try keys(clauses, table: table, columns: columns, rowid: rowid)
-    let resultNames = try database.withStatement(query.sql, query.arguments) { $0.columns }
-    // A selected column is not read twice.
-    let found = clauses.resultColumns ?? resultNames.names
-    func position(of column: String) -> Int? {
-      found.firstIndex { name in name.map { SQLText.isSameName($0, column) } ?? false }
-    }
-    var selected = [clauses.results]
-    for index in keys.indices {
-      let column = keys[index].column
-      if let position = position(of: column) {
-        keys[index].position = position
-      } else {
-        keys[index].position = resultNames.names.count + selected.count - 1
-        selected.append("\(name).\(SQLText.quoted(column))")
-      }
-    }
-    let valueCount = resultNames.names.count + selected.count - 1
-    let row = "\(name).\(SQLText.quoted(rowid))"
-    if position(of: rowid) == nil { selected.append(row) }
-    let start =
-      "SELECT \(selected.joined(separator: ", ")) FROM main.\(SQLText.quoted(table))"
+    let from =
+      " FROM main.\(SQLText.quoted(table))"
       + (clauses.alias.map { " AS \(SQLText.quoted($0))" } ?? "")
     // The parentheses are on lines of their own, because a condition may end with a comment.
     let condition = clauses.condition.map { "(\($0)\n)" }
-    let filtered = start + (condition.map { " WHERE \($0)" } ?? "")
+    let whereClause = condition.map { " WHERE \($0)" } ?? ""
+    try checkReading(of: clauses, "SELECT \(clauses.results)\(from)\(whereClause)")
+
+    let results = try database.withStatement(query.sql, query.arguments) {
+      (columns: $0.columns, origins: $0.originNames)
+    }
+    var keys: [IncrementalPlan.Key] = []
+    for term in clauses.order {
+      let column = try self.column(
+        orderingBy: term, results.columns.names, results.origins, columns: columns, rowid: rowid,
+        of: name, probe: "SELECT \(clauses.results)\(from) NOT INDEXED ORDER BY ")
+      if column == rowid {
+        // Later terms have no effect. An ascending rowid is the tie-break itself.
+        if term.isDescending { keys.append(.init(column: column, isDescending: true)) }
+        break
+      }
+      keys.append(try key(column, term, of: table))
+    }
+    // A selected column is not read twice.
+    var selected = [clauses.results]
+    for index in keys.indices {
+      let column = keys[index].column
+      if let position = results.origins.firstIndex(of: column) {
+        keys[index].position = position
+      } else {
+        keys[index].position = results.columns.names.count + selected.count - 1
+        selected.append("\(name).\(SQLText.quoted(column))")
+      }
+    }
+    let valueCount = results.columns.names.count + selected.count - 1
+    let rowidPosition = results.origins.firstIndex(of: rowid)
+    let row = "\(name).\(SQLText.quoted(rowid))"
+    if rowidPosition == nil { selected.append(row) }
+    let start = "SELECT \(selected.joined(separator: ", "))\(from)"
+    let filtered = start + whereClause
     let limit = try limit(clauses.limit)
     var plan = IncrementalPlan(
-      table: table, columnsRead: [], columns: resultNames, keys: keys, limit: limit,
+      table: table, columnsRead: [], columns: results.columns, keys: keys, limit: limit,
       scanSQL: "\(filtered) ORDER BY \(row)",
       rowSQL: "\(start) WHERE \(condition.map { "\($0) AND " } ?? "")\(row) = ?",
-      rowidPosition: position(of: rowid) ?? valueCount, valueCount: valueCount)
+      rowidPosition: rowidPosition ?? valueCount, valueCount: valueCount)
     if let limit {
       let order = keys.map {
         "\(name).\(SQLText.quoted($0.column)) COLLATE \($0.ignoresCase ? "NOCASE" : "BINARY")"
@@ -146,8 +160,8 @@ private struct IncrementalPlanner {
       let columns = try database.withStatement(sql, argumentsFrom: query.arguments, rowid: nil) {
         statement in statement.columns.names
       }
-      guard columns.count == resultNames.names.count + selected.count - 1,
-        columns.starts(with: resultNames.names)
+      guard columns.count == results.columns.names.count + selected.count - 1,
+        columns.starts(with: results.columns.names)
       else {
         throw RefetchReason("its columns cannot be analyzed", help: "name the columns")
       }
@@ -224,68 +238,85 @@ private struct IncrementalPlanner {
     return (reads.columns[table] ?? []).sorted()
   }
 
-  private func keys(
-    _ clauses: SelectClauses, table: String, columns: [String], rowid: String
-  ) throws -> [IncrementalPlan.Key] {
-    var keys: [IncrementalPlan.Key] = []
-    for term in clauses.order {
-      let unknown = RefetchReason(
-        "it is ordered by \"\(term.column)\", which is not a column of \"\(table)\"",
-        help: "order by columns of the table")
-      if let qualifier = term.table {
-        guard SQLText.isSameName(qualifier, clauses.alias ?? table) else { throw unknown }
-      }
-      var name = term.column
-      if term.table == nil, let alias = alias(of: name, clauses, columns: columns) {
-        // An alias precedes a column of the same name. It may be an alias of that column.
-        guard let last = alias.tokens.last, last.isName,
-          alias.tokens.count == 1 || alias.tokens.count == 3 && alias.tokens[1].isMark(".")
-        else {
-          throw RefetchReason(
-            "it is ordered by an expression, \"\(name)\"", help: "order by columns of the table")
-        }
-        name = last.text
-      }
-      if !columns.contains(where: { SQLText.isSameName($0, name) }),
-        ["rowid", "_rowid_", "oid"].contains(where: { SQLText.isSameName($0, name) })
-      {
-        name = rowid
-      }
-      guard let column = columns.first(where: { SQLText.isSameName($0, name) }) else {
-        throw unknown
-      }
-      if column == rowid {
-        // Later terms have no effect. An ascending rowid is the tie-break itself.
-        if term.isDescending { keys.append(.init(column: column, isDescending: true)) }
-        break
-      }
-      let collation = term.collation ?? database.collation(of: column, in: table) ?? ""
-      switch collation.uppercased() {
-      case "BINARY": keys.append(.init(column: column, isDescending: term.isDescending))
-      case "NOCASE":
-        keys.append(.init(column: column, ignoresCase: true, isDescending: term.isDescending))
-      default:
-        throw RefetchReason(
-          "it is ordered by \"\(name)\" with the collation \(collation)",
-          help: "order by the collation BINARY or NOCASE")
-      }
+  /// Checks that the clauses were read as SQLite reads them.
+  ///
+  /// - Parameter start: The statement that was made from the clauses, as far as its condition.
+  private func checkReading(of clauses: SelectClauses, _ start: String) throws {
+    let order = clauses.order.map(\.sql).joined(separator: ", ")
+    let reading =
+      start + (order.isEmpty ? "" : " ORDER BY \(order)")
+      + (clauses.limitSQL.map { " LIMIT \($0)" } ?? "")
+    guard try program(of: reading) == program(of: query.sql) else {
+      throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
-    return keys
   }
 
-  /// Returns the expression of an alias. The first alias with a name counts, and a star selects
-  /// every column.
-  private func alias(
-    of name: String, _ clauses: SelectClauses, columns: [String]
-  ) -> (name: String, tokens: [SQLToken])? {
-    let place = clauses.aliases.firstIndex { SQLText.isSameName($0.name, name) }
-    guard let place else { return nil }
-    if let star = clauses.aliasesBeforeStar, place >= star,
-      columns.contains(where: { SQLText.isSameName($0, name) })
-    {
-      return nil
+  /// Returns the program into which SQLite compiles a statement. Two statements with the same
+  /// program have the same result.
+  private func program(of sql: String) throws -> [[SQLiteValue]] {
+    try database.withStatement(
+      "EXPLAIN " + sql, argumentsFrom: query.arguments, rowid: nil
+    ) { statement throws(SQLiteError) in
+      var steps: [[SQLiteValue]] = []
+      while try statement.step() { steps.append(statement.row().values) }
+      return steps
     }
-    return clauses.aliases[place]
+  }
+
+  /// Returns the column of the table by which a term orders the rows.
+  ///
+  /// A term may name a column, or a result, which may be a column. Which one it is, SQLite decides:
+  /// ordered by the same values, the table has the same program.
+  ///
+  /// - Parameters:
+  ///   - term: The term.
+  ///   - results: The names of the results.
+  ///   - origins: The column that is a result, or `nil`, for each result.
+  ///   - columns: The columns of the table.
+  ///   - rowid: The column that stores the rowid.
+  ///   - table: The name of the table in the query, in quotes.
+  ///   - probe: The query as far as its first term, without condition and index: a condition may
+  ///     make two orders equal, and an index may serve two orders.
+  private func column(
+    orderingBy term: SelectClauses.Term, _ results: [String], _ origins: [String?],
+    columns: [String], rowid: String, of table: String, probe: String
+  ) throws -> String {
+    func isName(_ name: String) -> Bool { SQLText.isSameName(name, term.name) }
+    var candidates: [(value: String, column: String)] = []
+    if let column = columns.first(where: isName)
+      ?? (["rowid", "_rowid_", "oid"].contains(where: isName) ? rowid : nil)
+    {
+      candidates.append(("\(table).\(SQLText.quoted(column))", column))
+    }
+    for (position, origin) in origins.enumerated() where isName(results[position]) {
+      if let origin { candidates.append(("\(position + 1)", origin)) }
+    }
+    let program = try program(of: probe + term.sql)
+    for (value, column) in candidates
+    where try self.program(of: probe + term.sql(orderingBy: value)) == program {
+      return column
+    }
+    let isExpression = !candidates.isEmpty || results.contains(where: isName)
+    throw RefetchReason(
+      isExpression
+        ? "it is ordered by an expression, \"\(term.name)\""
+        : "it is ordered by \"\(term.name)\", which is not a column of \(table)",
+      help: "order by columns of the table")
+  }
+
+  private func key(
+    _ column: String, _ term: SelectClauses.Term, of table: String
+  ) throws -> IncrementalPlan.Key {
+    let collation = term.collation ?? database.collation(of: column, in: table) ?? ""
+    switch collation.uppercased() {
+    case "BINARY": return .init(column: column, isDescending: term.isDescending)
+    case "NOCASE":
+      return .init(column: column, ignoresCase: true, isDescending: term.isDescending)
+    default:
+      throw RefetchReason(
+        "it is ordered by \"\(column)\" with the collation \(collation)",
+        help: "order by the collation BINARY or NOCASE")
+    }
   }
 
   private func limit(_ limit: SelectClauses.Limit?) throws -> Int? {

@@ -1,12 +1,22 @@
 /// The clauses of a plain SELECT from one table, as text.
 ///
-/// It understands a small part of SQL. SQLite has checked the text before.
+/// It understands a small part of SQL. SQLite has checked the text before, and decides afterwards
+/// what names mean.
 struct SelectClauses {
-  struct Term: Equatable {
-    var table: String?
-    var column: String
+  /// A term of ORDER BY.
+  struct Term {
+    /// The term, as it is written.
+    var sql: String
+    /// The name of a column or a result, without its table.
+    var name: String
     var collation: String?
     var isDescending = false
+
+    /// Returns a term that orders other values in the same way.
+    func sql(orderingBy value: String) -> String {
+      value + (collation.map { " COLLATE \(SQLText.quoted($0))" } ?? "")
+        + (isDescending ? " DESC" : "")
+    }
   }
 
   enum Limit: Equatable {
@@ -15,17 +25,13 @@ struct SelectClauses {
   }
 
   private(set) var results = ""
-  /// The selected columns with `nil` for each expression, or `nil` if the query selects `*`.
-  private(set) var resultColumns: [String?]? = []
-  /// The aliases of results, with their expressions.
-  private(set) var aliases: [(name: String, tokens: [SQLToken])] = []
-  /// The number of aliases before the first star, if there is one.
-  private(set) var aliasesBeforeStar: Int?
   private(set) var table = ""
   private(set) var alias: String?
   private(set) var condition: String?
   private(set) var order: [Term] = []
   private(set) var limit: Limit?
+  /// The value of LIMIT, as it is written.
+  private(set) var limitSQL: String?
 
   private let sql: [UInt8]
 
@@ -96,22 +102,19 @@ struct SelectClauses {
     }
     try add(upTo: tokens.count)
 
-    let results = clauses["SELECT"] ?? []
-    self.results = text(of: results)
-    for item in SelectClauses.items(results) {
-      if item.last?.isMark("*") == true { aliasesBeforeStar = aliasesBeforeStar ?? aliases.count }
-      noteAlias(Array(item))
-    }
-    resultColumns = SelectClauses.columns(SelectClauses.items(results))
+    results = text(of: clauses["SELECT"] ?? [])
     try readTable(Array(clauses["FROM"] ?? []))
     if let condition = clauses["WHERE"] { self.condition = text(of: condition) }
     if let terms = clauses["ORDER"] {
       guard terms.first?.word == "BY" else {
         throw SelectClauses.unplain("its SQL cannot be analyzed")
       }
-      for item in SelectClauses.items(terms.dropFirst()) { order.append(try term(Array(item))) }
+      for item in SelectClauses.items(terms.dropFirst()) { order.append(try term(item)) }
     }
-    if let limit = clauses["LIMIT"] { self.limit = try SelectClauses.limit(Array(limit)) }
+    if let limit = clauses["LIMIT"] {
+      limitSQL = text(of: limit)
+      self.limit = try SelectClauses.limit(Array(limit))
+    }
   }
 
   private func text(of tokens: ArraySlice<SQLToken>) -> String {
@@ -127,47 +130,6 @@ struct SelectClauses {
       if token.isMark(")") { depth -= 1 }
       return depth == 0 && token.isMark(",")
     }
-  }
-
-  /// Returns the selected columns, with `nil` for each expression.
-  private static func columns(_ items: [ArraySlice<SQLToken>]) -> [String?]? {
-    if items.count == 1, items[0].count == 1, items[0].first?.isMark("*") == true { return nil }
-    var columns: [String?] = []
-    for item in items {
-      // The columns of a star cannot be counted here.
-      if item.last?.isMark("*") == true { break }
-      columns.append(column(Array(item)))
-    }
-    return columns
-  }
-
-  /// Returns the column of a result, with or without table and alias.
-  private static func column(_ item: [SQLToken]) -> String? {
-    var item = item[...]
-    if item.count > 2, item[item.endIndex - 2].word == "AS" { item = item.dropLast(2) }
-    if item.count == 3, item[0].isName, item[1].isMark(".") { item = item.dropFirst(2) }
-    guard item.count == 1, let name = item.first, name.isName,
-      !["NULL", "TRUE", "FALSE"].contains(name.word)
-    else { return nil }
-    return name.text
-  }
-
-  private mutating func noteAlias(_ item: [SQLToken]) {
-    guard item.count >= 2, let last = item.last, last.isName || last.kind == .string else { return }
-    let rest = item.dropLast()
-    if rest.last?.word == "AS" {
-      aliases.append((SelectClauses.name(last), Array(rest.dropLast())))
-    } else if case .mark(let mark)? = rest.last?.kind, mark != UInt8(ascii: ")") {
-      // This is the last operand of an expression, or a column with its table.
-      return
-    } else {
-      // At worst, a keyword such as NULL in "x IS NULL" is noted as an alias.
-      aliases.append((SelectClauses.name(last), Array(rest)))
-    }
-  }
-
-  private static func name(_ token: SQLToken) -> String {
-    token.kind == .string ? String(token.text.dropFirst().dropLast()) : token.text
   }
 
   private mutating func readTable(_ tokens: [SQLToken]) throws(RefetchReason) {
@@ -193,16 +155,16 @@ struct SelectClauses {
     }
   }
 
-  private func term(_ tokens: [SQLToken]) throws(RefetchReason) -> Term {
-    var tokens = tokens[...]
+  private func term(_ item: ArraySlice<SQLToken>) throws(RefetchReason) -> Term {
+    var tokens = item
     let unknown = SelectClauses.unplain("it is not ordered by plain columns")
-    guard let first = tokens.popFirst(), first.isName else { throw unknown }
-    var term = Term(column: first.text)
+    guard var name = tokens.popFirst(), name.isName else { throw unknown }
     if tokens.first?.isMark(".") == true {
-      guard let name = tokens.dropFirst().first, name.isName else { throw unknown }
-      term = Term(table: first.text, column: name.text)
+      guard let column = tokens.dropFirst().first, column.isName else { throw unknown }
+      name = column
       tokens = tokens.dropFirst(2)
     }
+    var term = Term(sql: text(of: item), name: name.text)
     if tokens.first?.word == "COLLATE" {
       guard let name = tokens.dropFirst().first, name.isName else { throw unknown }
       term.collation = name.text

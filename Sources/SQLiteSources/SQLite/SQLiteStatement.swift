@@ -49,6 +49,24 @@ final class SQLiteStatement {
     return columns
   }
 
+  /// The name of the column that is a result, or `nil` if it is an expression, for each result.
+  ///
+  /// All are `nil` if SQLite was built without these names.
+  var originNames: [String?] {
+    let origin = SQLiteStatement.originName
+    return (0..<sqlite3_column_count(handle)).map { position in
+      origin.flatMap { $0(handle, position) }.map { String(cString: $0) }
+    }
+  }
+
+  private static let originName: OriginName? =
+    if sqlite3_compileoption_used("ENABLE_COLUMN_METADATA") != 0,
+      let symbol = addressOfFunction("sqlite3_column_origin_name")
+    { unsafeBitCast(symbol, to: OriginName.self) } else { nil }
+
+  private typealias OriginName =
+    @convention(c) (OpaquePointer?, Int32) -> UnsafePointer<CChar>?
+
   /// Advances to the next row, and returns `false` after the last row.
   func step() throws(SQLiteError) -> Bool {
     let result = sqlite3_step(handle)
