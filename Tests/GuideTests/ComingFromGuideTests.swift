@@ -63,7 +63,7 @@ func groups(of chores: Snapshot<Chore>) -> [ArraySection<Group, Chore>] {
 
   @MainActor @Test func `a screen without a list`() {
     var people = [Person(id: 1, name: "Ada")]
-    func show(_ newPeople: [Person], in view: some BatchUpdatingListView) {
+    @MainActor func show(_ newPeople: [Person], in view: some BatchUpdatingListView) {
       let changes = StagedChangeset(from: people, to: newPeople)
       view.reload(using: changes) { people = $0 }
     }

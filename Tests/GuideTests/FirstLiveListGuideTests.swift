@@ -53,8 +53,8 @@ import Testing
     }
     shown.swap(to: ArrayDataSource([Todo(id: 5, title: "Read"), Todo(id: 1, title: "Write it")]))
     print(shown.snapshot.map(\.title))
-
-    withExtendedLifetime((observation, swaps)) {}
+    swaps.dispose()
+    observation.dispose()
     #expect(try print.lines == Guide("FirstLiveList").output)
   }
 

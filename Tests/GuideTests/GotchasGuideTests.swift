@@ -49,15 +49,15 @@ struct Measurement: Differentiable {
       draft.append(Todo(id: 2, title: "Ship"))
       print(draft.count, todos.snapshot.count)
     }
+    for observation in observations { observation.dispose() }
 
     let shown = todos.observeOnMainActor { event in log("\(event.snapshot.count) to do") }
+    shown.dispose()  // when the view goes away
 
     let measurements = [1.0, 2].map { [Measurement(sensor: "door", value: $0)] }
     #expect(Changeset(from: measurements[0], to: measurements[1]).summary == "1 updated")
 
     _ = Screen(todos)
-    shown.dispose()
-    withExtendedLifetime(observations) {}
     #expect(try print.lines == Guide("Gotchas").output)
   }
 }

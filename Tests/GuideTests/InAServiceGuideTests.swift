@@ -16,8 +16,13 @@ import Testing
   /// What a program begins with; the test has a file and listeners of its own.
   private func beginning() async {
     let path = "todos.db"
-    func send(_ text: String) async { print(text) }
-    func log(_ text: String) { print(text) }
+    func send(_ text: String) async { log(text) }
+
+    func log(_ text: String) {
+      print(text)
+      fflush(nil)
+    }
+
     await send(path)
     log(path)
   }

@@ -13,7 +13,7 @@ import Testing
   @Test func theGuidesCodeIsWhatIsRunHere() throws {
     let guide = try Guide("Observation")
     #expect(guide.code.count == 4)
-    #expect(try guide.blocks(missingIn: #filePath) == [])
+    #expect(try guide.paragraphs(missingIn: #filePath) == [])
   }
 
   @Test func tracking() {
@@ -47,8 +47,9 @@ import Testing
 
   @Test @MainActor func `the state of a status follows the status`() async {
     let tasks = CollectionProperty<String>(status: .loading)
+    let bag = DisposeBag()
     let progress = Property(tasks.status)
-    let statuses = tasks.observeStatus { progress.value = $0 }
+    tasks.observeStatus { progress.value = $0 }.store(in: bag)
     let status = MainActorState(progress)
     #expect(status.value == .loading)
     await withCheckedContinuation { changed in
@@ -61,7 +62,7 @@ import Testing
     }
     await Task { @MainActor in }.value
     #expect(status.value == .loaded)
-    statuses.dispose()
+    bag.dispose()
   }
 
   #if canImport(Combine)

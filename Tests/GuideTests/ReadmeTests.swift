@@ -67,11 +67,9 @@ import Testing
         case .change(let change): print(change)
         }
       }
-
       let file = JSONFileDataSource<Todo>(path: "todos.json")
       print(await list.swap(to: file).outcome)
-
-      withExtendedLifetime(observation) {}
+      observation.dispose()
       #expect(print.lines.flatMap { $0.components(separatedBy: "\n") } == readme.output)
     }
   }

@@ -31,13 +31,11 @@ import Testing
     print(ChangeDescription(change, from: old, to: new))
     #expect(print.lines.first == "1 inserted, 2 updated")
 
-    struct View {
-      func performBatchUpdates(_ body: () -> Void) { body() }
-    }
-    let view = View()
     var model = old
     for stage in StagedChangeset(from: old, to: new) {
-      view.performBatchUpdates { model = stage.data /* and the operations of stage.changeset */ }
+      // In one batch of a view, set the data, and perform these operations:
+      model = stage.data
+      print(stage.changeset, model.count)
     }
     #expect(model == new)
   }

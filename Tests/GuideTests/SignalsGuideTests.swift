@@ -32,7 +32,7 @@ private final class Label: Sendable {
     let greeting = name.signal.map { "Hello, \($0)" }
     let observation = greeting.observe { print($0) }
     name.value = "Grace"
-    withExtendedLifetime(observation) {}
+    observation.dispose()
 
     let person = Property(Person())
     let city = person.projection(\.city)
@@ -78,7 +78,7 @@ private final class Label: Sendable {
     #expect(await printed.next() == "1. first")
     #expect(await printed.next() == "2. second")
     #expect(await printed.next() == "no more lines")
-    withExtendedLifetime(printing) {}
+    printing.dispose()  // to stop before the end
   }
 
   @Test func `bindings follow`() {
@@ -93,7 +93,7 @@ private final class Label: Sendable {
     #expect(other.value == "Grace")
     #expect(label.text == "Grace")
     #expect(print.lines == ["Ada", "Grace"])
-    withExtendedLifetime((followed, shown, logged)) {}
+    for binding in [followed, shown, logged] { binding.dispose() }
   }
 
   @Test func `the example of marbles passes`() throws {

@@ -47,7 +47,6 @@ import Testing
 
     let short = container.filter { $0.title.count < 5 }
     print(short.snapshot.map(\.title))
-
     observation.dispose()
     #expect(try print.lines == Guide("SwappingSources").output)
   }

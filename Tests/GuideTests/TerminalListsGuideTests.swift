@@ -11,7 +11,7 @@ import Testing
 @Suite struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
-    #expect(guide.code.count == 5)
+    #expect(guide.code.count == 6)
     let file = try Guide.package().appendingPathComponent("Tests/TestHelper/TodosCommand.swift")
     let code = try String(contentsOf: file, encoding: .utf8)
     let missing = try Set(guide.paragraphs(missingIn: file.path))
@@ -36,7 +36,7 @@ import Testing
     let found = source.filter(by: text) { $1.isEmpty || $0.title.contains($1) }
 
     let list = TerminalListView(found, columns: [TerminalColumn("Title") { $0.title }]) { _ in }
-    func press(_ key: TerminalKey) {
+    @MainActor func press(_ key: TerminalKey) {
       switch key {
       case .function(1): source.swap(to: draft)
       case .function(2): source.swap(to: file)
@@ -90,6 +90,18 @@ import Testing
       screen.show(list.frame(for: screen.size))
     }
     withExtendedLifetime(list) {}
+  }
+
+  /// This code of the guide is compiled but not run, because it needs a terminal.
+  @MainActor private func showMessages(
+    _ found: LiveCollection<Todo>, _ columns: [TerminalColumn<Todo>], _ screen: TerminalScreen
+  ) {
+    let message = Property("q quits")
+    let searching = TerminalListView(found, columns: columns) { list in
+      screen.show(list.frame(for: screen.size, status: TerminalLine(message.value)))
+    }
+    message.value = "1 task was added"
+    searching.setNeedsDisplay()
   }
 
   @Test func `plain lines replace frames if the output is not a terminal`() async throws {

@@ -1,0 +1,1 @@
+// Without import SwiftUI: the tests compile it with stubs of SwiftUI

@@ -1,0 +1,2 @@
+// After the page:
+print(sorted.count)

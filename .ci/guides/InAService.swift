@@ -1,0 +1,1 @@
+func run() async throws {}

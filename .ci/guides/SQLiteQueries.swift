@@ -1,0 +1,2 @@
+// After the page:
+print(latest.count, shown.count)

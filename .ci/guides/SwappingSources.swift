@@ -1,0 +1,3 @@
+// After the page:
+// The text has: container.swap(to: saved)
+container.swap(to: saved)

@@ -1,0 +1,26 @@
+import Swappable
+import TerminalViews
+
+struct Todo: Codable, Hashable, Identifiable, Sendable, Differentiable {
+  var id: Int
+  var title: String
+}
+
+let draft = ArrayDataSource<Todo>([])
+let file = JSONFileDataSource<Todo>(path: "todos.json")
+let todos = draft
+let columns = [TerminalColumn<Todo>("Title") { $0.title }]
+// swift-format-ignore: NeverUseForceTry
+@MainActor let screen = try! TerminalScreen()
+
+// The names that the function of the page uses.
+let source = SwappableContainer<Todo>(draft)
+let text = Property("")
+@MainActor let list = TerminalListView(source, columns: columns) { _ in }
+
+// Only in a function
+// On the main actor
+// After the page:
+print(found.count)
+// The text has: list.perform(.end)
+list.perform(.end)

@@ -1,0 +1,3 @@
+import Swappable
+
+let file = JSONFileDataSource<Todo>(path: "todos.json")
