@@ -115,7 +115,8 @@ extension DataSource {
   ///
   /// When this method returns, the view shows the current contents, using `reloadData()`. The view
   /// then performs each change in batches on the main actor. Pending changes become one change.
-  /// An element that enters another section is moved.
+  /// An element that enters another section is moved, unless the change inserts or deletes one of the
+  /// two sections.
   ///
   /// The content of a section is its key. Its header is therefore not reloaded if only elements
   /// change. If your headers show the number of elements, update them in `setData`.

@@ -79,6 +79,28 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `an element moves only between sections that are kept`() {
+    let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
+    let changes = Shared<[SectionedChangeset]>([])
+    let observation = items.sections(by: \.content, order: .ascending { $0 }).observe { event in
+      if case .change(let change) = event { changes.value.append(change.sectionedChangeset()) }
+    }
+    // The section 2 is inserted with the element.
+    items[1].content = 2
+    // The section 0 is deleted, and its element enters the section 1.
+    items[0].content = 1
+    #expect(
+      changes.value == [
+        SectionedChangeset(
+          sections: Changeset(insertions: [2]),
+          elementDeletions: [ElementPath(section: 0, element: 1)]),
+        SectionedChangeset(
+          sections: Changeset(deletions: [0]),
+          elementInsertions: [ElementPath(section: 0, element: 0)]),
+      ])
+    observation.dispose()
+  }
+
   @Test(arguments: 0..<20 as Range<UInt64>)
   func `the changes of sections lead from each contents to the next`(seed: UInt64) throws {
     typealias Model = ArraySection<Int, TestElement>

@@ -84,6 +84,21 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `a row is kept if its section is inserted or deleted`() {
+    let items = Items([TestElement(1, 0), TestElement(2, 0), TestElement(3, 1)])
+    let changes = Shared<[Changeset]>([])
+    let observation = items.sections(by: \.content, order: .ascending { $0 }).rows().observe {
+      event in
+      if case .change(let change) = event { changes.value.append(change.changeset) }
+    }
+    items[1].content = 2
+    items[0].content = 1
+    // Only the headers of the sections come and go.
+    #expect(changes.value.map(\.insertions) == [[4], []])
+    #expect(changes.value.map(\.deletions) == [[], [0]])
+    observation.dispose()
+  }
+
   @Test func `a section that passes another one moves as few rows as possible`() {
     let sections = CollectionProperty([
       Section(key: 1, elements: (0..<50).map { TestElement($0, 0) }),

@@ -285,6 +285,25 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `the first contents of a throttled list begin its interval`() {
+    let (clock, items) = (ManualClock(), Items([1]))
+    let throttled = items.throttled(for: .seconds(1), clock: clock)
+    items.append(2)
+    clock.advance(by: .milliseconds(999))
+    #expect(throttled.snapshot.array == [1])
+    clock.advance(by: .milliseconds(1))
+    #expect(throttled.snapshot.array == [1, 2])
+    // After an interval without a change, the next one is shown at once.
+    clock.advance(by: .seconds(1))
+    items.append(3)
+    #expect(throttled.snapshot.array == [1, 2, 3])
+    // As long as there is no element, changes are shown at once.
+    let empty = Items([])
+    let filled = empty.throttled(for: .seconds(1), clock: clock)
+    empty.append(4)
+    #expect(filled.snapshot.array == [4])
+  }
+
   @Test func `a throttled list shows changes again and again, a debounced one waits`() {
     let (clock, items) = (ManualClock(), Items([0]))
     let debounced = RecordingObserver(items.debounced(for: .seconds(1), clock: clock))

@@ -14,7 +14,7 @@ extension DataSource {
   /// |---|---|
   /// | insert | insert in the section of its key, or a new section |
   /// | delete | delete in its section, or of the section with its last element |
-  /// | update | update in its section, or a move to another section if its key changes |
+  /// | update | update in its section; if its key changes, a move to another section, or a new section |
   /// | move | move in its section, or nothing if it passes no other element of the section |
   ///
   /// All keys that are not equal to themselves but have the same bits, such as NaN, are one key.

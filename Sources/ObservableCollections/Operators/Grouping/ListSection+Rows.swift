@@ -77,7 +77,7 @@ extension DataSource {
   /// | insert, delete of a section | insert or delete of its header and its elements |
   /// | update of a section | insert, delete, update and move of its elements; update of its header if their number changes |
   /// | move of a section | moves of its rows, or of the rows that it passes |
-  /// | an element enters another section | a move, with an update if its content changes |
+  /// | an element enters another section | a move if it passes other rows, with an update if its content changes |
   ///
   /// - Complexity: O(k log n) for a change of k of n rows. A section that was not made by `sections(by:order:)`, or
   ///   whose changes were merged, is compared. Parts that are shared in memory are not read.

@@ -251,8 +251,9 @@ extension CollectionChange {
   ///       if case .change(let change) = event { print(change.sectionedChangeset()) }
   ///     }
   ///
-  /// An element whose key changes moves from one section to another. A section that becomes empty is deleted by the
-  /// same change, with its elements, and a new section is inserted with its elements.
+  /// An element whose key changes moves from one section to another if the change keeps both. A section that becomes
+  /// empty is deleted by the same change, with its elements, and a new section is inserted with its elements. So an
+  /// element that leaves a deleted section is inserted, and an element that enters an inserted section is deleted.
   ///
   /// - Complexity: O(k log k) for k changed elements. If several changes were merged, the elements of each changed
   ///   section are compared. Parts that are shared in memory are not read.

@@ -34,11 +34,13 @@ extension DataSource {
   /// | in | out |
   /// |---|---|
   /// | the first contents | the same, at once |
-  /// | a change, with none shown during the last interval | the same, at once |
+  /// | a change, if nothing was shown during the last interval | the same, at once |
   /// | other changes | one change at the end of the interval, or nothing if they cancel each other out |
   /// | a change of the status | the same, at once |
   ///
-  /// A change is shown after an interval at the latest. As long as there was no element yet, changes are shown at once.
+  /// A change is shown after an interval at the latest. The first contents count as shown when the list is made, so a
+  /// change that follows within an interval is shown at its end. As long as there was no element yet, changes are shown
+  /// at once.
   ///
   /// - Parameters:
   ///   - interval: The least time between two changes.
