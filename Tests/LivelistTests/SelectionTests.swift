@@ -18,6 +18,11 @@ import Testing
     return result.output
   }
 
+  /// Elements with values of different kinds.
+  private static let kinds =
+    #"[{"id":1,"p":5,"n":"b","t":"10","d":"2026-01-31"},"#
+    + #"{"id":2,"p":null,"o":{"s":true},"t":"8"}]"#
+
   private static func line(_ elements: String) -> String {
     #"{"event":"initial","revision":0,"elements":"# + elements + "}\n"
   }
@@ -78,7 +83,14 @@ import Testing
 
   @Test(arguments: [
     ("n =~ lamp", "use ~ instead of =~"),
-    ("n=~^7", "put a value that begins with ~ in quotation marks"),
+    ("n=~^7", "or put the value in quotation marks"), ("n ~= lamp", "use ~ instead of ~="),
+    ("p << 3", "use < instead of <<"), ("p>>3", "use > instead of >>"),
+    ("p > = 3", "write >= without a space"), ("p ! = 3", "write != without a space"),
+    ("p !< 3", "use >= instead of !<"), ("p === 3", "use = instead of ==="),
+    ("p !== 3", "use != instead of !=="), ("p =! 3", "use != instead of =!"),
+    ("p <=> 3", "use = instead of <=>"), ("p ~~ 3", "use ~ instead of ~~"),
+    ("p >>> 3", "use =, !=, <, <=, >, >=, ~ or !~ instead of >>>"),
+    ("n=\"lamp", "end it with one"),
     ("n='lamp'", "put the text in double quotation marks"),
     ("p => 3", "use >= instead of =>"), ("p=<3", "use <= instead of =<"),
     ("p <> 3", "use != instead of <>"), ("p >", "a value is missing after >"),
@@ -88,6 +100,38 @@ import Testing
     let result = try Livelist.run("watch", "--where", condition, file)
     #expect(result.errors.contains(advice))
     #expect(result.status == 2)
+  }
+
+  @Test(arguments: [
+    ("p > abc", "no element meets \"p > abc\": the values of \"p\" are numbers, and \"abc\" is"),
+    ("p=\"5\"", "and \"5\" is a text; leave out its quotation marks"),
+    ("p!=five", "each element meets \"p!=five\": the values of \"p\" are numbers"),
+    ("p>true", "and true is true or false"), ("n<null", "null has no order; use = or !="),
+    ("o=5", "the values of \"o\" are objects, and 5 is a number"),
+    ("o.s=yes", "the values of \"o.s\" are true or false, and \"yes\" is a text"),
+    ("t < 9", "compares texts, character by character: the value of \"t\" is the text \"10\""),
+    ("t = 10.0", "is the text \"10\" in at least one element, and not a number"),
+    ("none > 5", "no element has the field \"none\""),
+  ])
+  func `a condition that is hardly intended is explained`(
+    condition: String, remark: String
+  ) throws {
+    let list = try place.json("kinds.json", Self.kinds)
+    let result = try Livelist.run("watch", "--until-eof", "--where", condition, list)
+    #expect(result.errors.contains(remark), "\(result.errors)")
+    #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+    #expect(result.status == 0)
+  }
+
+  @Test(arguments: [
+    "p > 100", "p=null", "n=x", "n != 5", "t = 10", "d >= 2026", "d<\"2026-02\"", "o.s!=false",
+    "n~9", "o=null", "p!=null",
+  ])
+  func `a condition that can be met has no remark`(condition: String) throws {
+    let list = try place.json("kinds.json", Self.kinds)
+    let result = try Livelist.run("watch", "--until-eof", "--where", condition, list)
+    #expect(result.errors == "")
+    #expect(result.status == 0)
   }
 
   @Test func `a selection follows its source`() throws {

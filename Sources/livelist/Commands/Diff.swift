@@ -31,7 +31,7 @@ struct Diff {
     let old = try await isStrict ? oldSource.completeSnapshot() : oldSource.loadedSnapshot()
     let new = try await isStrict ? newSource.completeSnapshot() : newSource.loadedSnapshot()
     try checkSkippedLines((options.old, wholeOld), (options.new, wholeNew))
-    options.selection.reportUnknownFields(in: wholeOld.snapshot, wholeNew.snapshot)
+    options.selection.reportMistakes(in: wholeOld.snapshot, wholeNew.snapshot)
     warnOfDuplicates((options.old, oldSource, old), (options.new, newSource, new))
     let changeset = Changeset(from: old, to: new)
     if changeset.isEmpty { return false }

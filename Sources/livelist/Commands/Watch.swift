@@ -17,7 +17,7 @@ struct Watch {
     let source = try await loadedSource(input)
     let container = SwappableContainer(source)
     let shown = options.selection.applied(to: container)
-    options.selection.reportUnknownFields(in: container.snapshot)
+    options.selection.reportMistakes(in: container.snapshot)
     source.reportUnreadableText()
     let printer = EventPrinter(output, options)
     if options.isTraced { trace(shown) }

@@ -11,6 +11,8 @@ import ObservableCollections
 ///   texts. Only `null` is not.
 /// - A field that is missing is `null`. The text of `null` is empty.
 struct ElementCondition: Sendable, Equatable {
+  /// The condition, as it was given.
+  private let source: String
   /// The name of a member, or the names on the path to a nested member, separated by points.
   let field: String
   private let comparison: Comparison
@@ -36,6 +38,7 @@ struct ElementCondition: Sendable, Equatable {
   /// - Parameter condition: The text. A field whose name contains an operator is in quotation marks.
   init(_ condition: String) throws(LivelistError) {
     let line = condition.trimmingCharacters(in: .whitespaces)
+    source = line
     let quoted = ElementCondition.quotedField(in: line)
     let isOpen = line.utf8.first == UInt8(ascii: "\"") && quoted == nil
     let start = quoted?.end ?? line.startIndex
@@ -54,6 +57,12 @@ struct ElementCondition: Sendable, Equatable {
       )
     }
     field = quoted?.name ?? between
+    if quoted == nil, between.hasSuffix("!") {
+      let wrong = "!\(line[place])"
+      throw .usage(
+        "\"\(condition)\" is not a condition; \(ElementCondition.advice(insteadOf: wrong)), or put "
+          + "the field in quotation marks")
+    }
     self.comparison = comparison
     let value = line[place.upperBound...].trimmingCharacters(in: .whitespaces)
     json = try? JSONElement(parsing: value)
@@ -75,14 +84,12 @@ struct ElementCondition: Sendable, Equatable {
   private static func mistake(
     in operation: Substring, _ comparison: Comparison, _ value: String
   ) -> String? {
-    if operation == "=", value.hasPrefix("~"), !value.hasPrefix("~/") {
-      return
-        "to test whether a field contains a text, use ~ instead of =~; put a value that begins "
-        + "with ~ in quotation marks"
-    }
-    for (wrong, right) in [("=>", ">="), ("=<", "<="), ("<>", "!="), ("><", "!=")]
-    where wrong.hasPrefix(operation) && value.hasPrefix(wrong.dropFirst(operation.count)) {
-      return "use \(right) instead of \(wrong), or put the value in quotation marks"
+    // An operator of another language, such as `<<`, begins with an operator. A path may begin with
+    // `~/`, and a text that a field contains may begin with `<` or `!`.
+    let marks = comparison == .contains || comparison == .containsNot ? "=~" : "=!<>~"
+    if let first = value.first, marks.contains(first), !value.hasPrefix("~/") {
+      let rest = value.prefix { "=!<>~".contains($0) }
+      return "\(advice(insteadOf: operation + rest)), or put the value in quotation marks"
     }
     if value.isEmpty, [.less, .lessOrEqual, .greater, .greaterOrEqual].contains(comparison) {
       return "a value is missing after \(operation); use FIELD\(operation)VALUE"
@@ -90,7 +97,24 @@ struct ElementCondition: Sendable, Equatable {
     if value.count > 1, value.hasPrefix("'"), value.hasSuffix("'") {
       return "put the text in double quotation marks, or in none"
     }
+    if value.hasPrefix("\""), (try? JSONElement(parsing: value)) == nil {
+      return "a value that begins with a quotation mark is a JSON string; end it with one, and put "
+        + "\\ before each one in it"
+    }
     return nil
+  }
+
+  /// Returns the advice to use another operator.
+  private static func advice(insteadOf wrong: some StringProtocol) -> String {
+    let wrong = String(wrong)
+    if operators.contains(where: { $0.text == wrong }) { return "write \(wrong) without a space" }
+    let others = [
+      "=>": ">=", "=<": "<=", "<>": "!=", "><": "!=", "=!": "!=", "!==": "!=", "===": "=",
+      "<=>": "=", "=~": "~", "==~": "~", "~=": "~", "~~": "~", "!=~": "!~", "!~~": "!~",
+      "!<": ">=", "!>": "<=", "!<=": ">", "!>=": "<", "<<": "<", ">>": ">",
+    ]
+    let right = others[wrong] ?? "=, !=, <, <=, >, >=, ~ or !~"
+    return "use \(right) instead of \(wrong)"
   }
 
   /// Returns the name in quotation marks with which a text begins, and the end of it.
@@ -122,6 +146,87 @@ struct ElementCondition: Sendable, Equatable {
   }
 }
 
+// MARK: Explaining
+
+extension ElementCondition {
+  /// Returns what the condition means for the values of some elements, if that is hardly intended.
+  ///
+  /// No value may be of a kind that can be compared, and texts of numbers are compared as texts.
+  ///
+  /// - Complexity: O(1) for a field whose first value is compared as its kind suggests; otherwise
+  ///   O(*n*).
+  func remark(on elements: some Sequence<JSONElement>) -> String? {
+    if comparison == .contains || comparison == .containsNot { return nil }
+    if json?.kind == .null, ![.less, .greater].contains(comparison) { return nil }
+    var kinds: [String] = []
+    var hasTexts = false
+    for element in elements {
+      guard let member = ViewColumns.value(of: element, in: field), member.kind != .null else {
+        continue
+      }
+      if isComparable(with: member) {
+        if number == nil || member.kind != .string { return nil }
+        if let remark = remark(onText: member) { return remark }
+        hasTexts = true
+        continue
+      }
+      let kind = ElementCondition.plural(member.kind)
+      if !kinds.contains(kind) { kinds.append(kind) }
+    }
+    return hasTexts || kinds.isEmpty
+      ? nil
+      : "\(comparison == .notEqual ? "each" : "no") element meets \"\(source)\": the values of "
+        + "\"\(field)\" are \(kinds.joined(separator: " and ")), and \(valueDescription)"
+  }
+
+  /// Returns a Boolean value that indicates whether the order of a member and the value is defined.
+  private func isComparable(with member: JSONElement) -> Bool {
+    switch member.kind {
+    case .string: json?.kind != .null
+    case .number: number != nil
+    case .bool: json?.kind == .bool
+    case .null, .array, .object:
+      json?.kind == member.kind && ![.less, .greater].contains(comparison)
+    }
+  }
+
+  /// Returns a remark if the comparison of a text has another result than that of its number.
+  private func remark(onText member: JSONElement) -> String? {
+    guard let string = member.string, let number,
+      let digits = try? JSONElement(parsing: string), digits.kind == .number,
+      isMet(by: ComparisonResult(DecimalNumber(string), number)) != isMet(by: order(of: member))
+    else { return nil }
+    return "\"\(source)\" compares texts, character by character: the value of \"\(field)\" is the "
+      + "text \(member) in at least one element, and not a number"
+  }
+
+  private static func plural(_ kind: JSONElement.Kind) -> String {
+    switch kind {
+    case .string: "texts"
+    case .number: "numbers"
+    case .bool: "true or false"
+    case .array: "arrays"
+    case .object: "objects"
+    case .null: "null"
+    }
+  }
+
+  /// The value, and its kind.
+  private var valueDescription: String {
+    switch json?.kind {
+    case nil, .string:
+      let isNumber = (try? JSONElement(parsing: text))?.kind == .number
+      return "\(json?.description ?? "\"\(text)\"") is a text"
+        + (isNumber ? "; leave out its quotation marks" : "")
+    case .number: return "\(text) is a number"
+    case .bool: return "\(text) is true or false"
+    case .array: return "\(text) is an array"
+    case .object: return "\(text) is an object"
+    case .null: return "null has no order; use = or !="
+    }
+  }
+}
+
 // MARK: Matching
 
 extension ElementCondition {
@@ -131,14 +236,24 @@ extension ElementCondition {
   func matches(_ element: JSONElement) -> Bool {
     let member = ViewColumns.value(of: element, in: field) ?? .null
     switch comparison {
-    case .equal: return order(of: member) == .orderedSame
-    case .notEqual: return order(of: member) != .orderedSame
-    case .less: return order(of: member) == .orderedAscending
-    case .greater: return order(of: member) == .orderedDescending
-    case .lessOrEqual: return [.orderedAscending, .orderedSame].contains(order(of: member))
-    case .greaterOrEqual: return [.orderedDescending, .orderedSame].contains(order(of: member))
     case .contains: return contains(member)
     case .containsNot: return !contains(member)
+    default: return isMet(by: order(of: member))
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether a comparison of order is true.
+  ///
+  /// - Parameter order: The order of a member relative to the value, or `nil` if it has none.
+  private func isMet(by order: ComparisonResult?) -> Bool {
+    switch comparison {
+    case .equal: order == .orderedSame
+    case .notEqual: order != .orderedSame
+    case .less: order == .orderedAscending
+    case .greater: order == .orderedDescending
+    case .lessOrEqual: order == .orderedAscending || order == .orderedSame
+    case .greaterOrEqual: order == .orderedDescending || order == .orderedSame
+    case .contains, .containsNot: false
     }
   }
 

@@ -61,8 +61,9 @@ struct Selection: Sendable {
     return names
   }
 
-  /// Reports fields that no element of some lists has. A name may be misspelled.
-  func reportUnknownFields(in lists: Snapshot<JSONElement>...) {
+  /// Reports fields that no element of some lists has, because a name may be misspelled, and conditions that
+  /// compare the values of their elements in another way than the user may expect.
+  func reportMistakes(in lists: Snapshot<JSONElement>...) {
     let contents = lists.lazy.joined()
     if contents.isEmpty { return }
     let names = conditions.map(\.field) + orders.map(\.column) + (fields ?? [])
@@ -77,6 +78,7 @@ struct Selection: Sendable {
         "no element has the field \"\(name)\"; the fields are "
           + columns.titles.joined(separator: ", ") + advice)
     }
+    for remark in conditions.compactMap({ $0.remark(on: contents) }) { Program.report(remark) }
   }
 
   /// Derives the selected list. Returns the source itself if everything is selected.

@@ -24,7 +24,7 @@ struct View {
     let sources = ViewSources(sourceOptions)
     let source = try sources.open(options.source)
     let contents = try await load(source)
-    options.selection.reportUnknownFields(in: contents)
+    options.selection.reportMistakes(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
     if printsOnce {
       source.reportSkippedLines()
