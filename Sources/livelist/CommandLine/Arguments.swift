@@ -45,10 +45,13 @@ struct Arguments {
       if let advice = Option.advice(forOther: name, of: command) {
         throw .usage("unknown option \"\(name)\"; \(advice)")
       }
-      let names = command.options.map(\.name).sorted().joined(separator: ", ")
+      let names = command.options.map(\.name).sorted()
       throw .usage(
-        "unknown option \"\(name)\"; "
-          + (names.isEmpty ? "this command takes no options" : "this command takes \(names)"))
+        "unknown option \"\(name)\""
+          + (names.isEmpty
+            ? "; this command takes no options"
+            : NearestWord.advice(for: name, among: names + ["--help", "--version"])
+              + "; this command takes \(names.joined(separator: ", "))"))
     }
     if values[option] != nil, !option.isRepeatable(in: command) {
       throw .usage("\(option.name) occurs twice; use it once")
@@ -71,7 +74,9 @@ struct Arguments {
     }
     if case .choice(let words) = value, !words.contains(text), !option.synonyms.contains(text) {
       let hint = words.map { "\(option.name) \($0)" }.joined(separator: " or ")
-      throw .usage("\(option.name) cannot be \"\(text)\"; use \(hint)")
+      throw .usage(
+        "\(option.name) cannot be \"\(text)\""
+          + NearestWord.advice(for: text, among: words) + "; use \(hint)")
     }
     values[option, default: []].append(text)
   }

@@ -37,7 +37,11 @@ enum Command {
           "\"\(name)\" is no command; to show it as a list, use livelist view \(name); "
             + "to print its changes, use livelist watch \(name)")
       }
-      throw .usage("unknown \(kind) \"\(name)\"; \(Command.commandsHint)")
+      let words =
+        name.hasPrefix("-") ? ["--help", "--version"] : CommandName.allCases.map(\.rawValue)
+      throw .usage(
+        "unknown \(kind) \"\(name)\"\(NearestWord.advice(for: name, among: words)); "
+          + Command.commandsHint)
     }
     let words = try Arguments(arguments.dropFirst(), of: command)
     if words.wantsHelp {
@@ -65,7 +69,9 @@ enum Command {
     case .completions:
       try words.checkCount(1...1, "needs one shell")
       guard let shell = Completions.Shell(rawValue: words.operands[0]) else {
-        throw .usage("unknown shell \"\(words.operands[0])\"; use \(CommandName.completions.usage)")
+        let name = words.operands[0]
+        let advice = NearestWord.advice(for: name, among: ["bash", "zsh", "fish"])
+        throw .usage("unknown shell \"\(name)\"\(advice); use \(CommandName.completions.usage)")
       }
       self = .completions(shell)
     }

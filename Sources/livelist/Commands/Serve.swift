@@ -118,7 +118,9 @@ enum ServeCommand: Equatable {
       let end = source.lastIndex { !$0.isWhitespace } ?? source.startIndex
       self = .swap(name: String(words[1]), try SourceSpecification(String(source[...end])))
     default:
-      throw .usage("unknown command \"\(text)\"; use swap NAME SOURCE, cancel NAME or quit")
+      let advice = NearestWord.advice(for: words[0], among: ["swap", "cancel", "quit"])
+      throw .usage(
+        "unknown command \"\(text)\"\(advice); use swap NAME SOURCE, cancel NAME or quit")
     }
   }
 }

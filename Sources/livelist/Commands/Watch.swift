@@ -227,7 +227,9 @@ enum WatchCommand: Equatable {
       self = .quit
     default:
       throw .usage(
-        "unknown command \"\(line)\"; use swap SOURCE, cancel, accept, reject or quit")
+        "unknown command \"\(line)\""
+          + NearestWord.advice(for: name, among: ["swap", "cancel", "accept", "reject", "quit"])
+          + "; use swap SOURCE, cancel, accept, reject or quit")
     }
   }
 }

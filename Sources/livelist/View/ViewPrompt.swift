@@ -100,10 +100,11 @@ enum ViewCommand: Equatable {
           + "FIELD SOURCE")
     default:
       guard let row = Int(name), row > 0, rest.isEmpty else {
+        let names = ["swap", "sort", "filter", "info", "help", "quit"]
         let shown = name.count > 30 ? name.prefix(30) + "…" : name
         throw .usage(
-          "unknown command \"\(shown)\"; use swap, sort, filter, info, help, quit, or a row number"
-        )
+          "unknown command \"\(shown)\"" + NearestWord.advice(for: name, among: names)
+            + "; use \(names.joined(separator: ", ")), or a row number")
       }
       self = .row(row)
     }
