@@ -129,7 +129,7 @@ struct JSONFileStatusTests {
     let error = try await log.missing()
     #expect(error.code == "file-missing")
     #expect(error.message.contains(directory("x")))
-    #expect(error.message.contains("as soon as it appears"))
+    #expect(error.message.hasSuffix("; check the path, or create the file"))
     try directory.makeDirectory("x/y")
     try directory.write(#"[{"id":1}]"#, to: "x/y/a.json")
     #expect(try await ids(log.nextChange().after) == ["1"])

@@ -188,7 +188,7 @@ import Testing
     _ = try watching.line()
     for (command, hint) in [
       ("frob it", "unknown command \"frob it\""), ("swap", "has no source"),
-      ("quit now", "unknown command"),
+      ("quit now", "unknown command"), ("swpa json:a", "did you mean swap?"),
       ("swap http:x", "json:PATH"), ("swap json:a\0b", "NUL"),
       ("swap json:\(place("none"))", place("none")),
       ("swap \(broken)", "broken.json"), ("swap json:\(place.path)", "directory"),
@@ -205,6 +205,20 @@ import Testing
     watching.send("quit\n")
     #expect(try watching.restOfErrors().isEmpty)
     #expect(try watching.restOfOutput().isEmpty)
+    #expect(try watching.waitForExit() == 0)
+  }
+
+  @Test func `only a source that is shown promises to read a missing file`() throws {
+    let place = try Workplace()
+    let watching = try Livelist("watch", try place.json("a.json", "[1]"))
+    _ = try watching.line()
+    watching.send("swap json:\(place("none"))\n")
+    let failure = try watching.errorLine()
+    #expect(failure.contains("; check the path, or create the file"))
+    #expect(!failure.contains("as soon as it appears"))
+    try FileManager.default.removeItem(atPath: place("a.json"))
+    #expect(try watching.line().contains("create the file; it is read as soon as it appears"))
+    watching.send("quit\n")
     #expect(try watching.waitForExit() == 0)
   }
 

@@ -152,7 +152,7 @@ import Testing
     let view = try LiveView(["--key", "id", list()])
     let name = Array(repeating: "part", count: 10).joined(separator: "-")
     try view.type(":swap json:/\(name)/none.json\r", until: "cannot swap: ")
-    #expect(view.lines.suffix(4).joined().contains("; check the path, or create the file first"))
+    #expect(view.lines.suffix(4).joined().contains("; check the path, or create the file"))
     #expect(view.bottom.contains("\n"))
     #expect(view.lines[0].contains("id") && view.lines[1].hasPrefix(">"))
     #expect(view.lines.last?.hasSuffix("1/40") == true)

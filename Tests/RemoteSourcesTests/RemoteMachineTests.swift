@@ -59,7 +59,7 @@ import Testing
       .failed(
         SourceError(
           code: "disconnected",
-          message: "the server did not answer the request; the connection is made again"))),
+          message: "the server did not answer the request"))),
     .pause(failures: 2),
   ]
 

@@ -258,7 +258,7 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
         code: "incomplete-line",
         message:
           "The last line of \(path) has no newline and is incomplete, "
-          + "so it is not shown yet: \(error).")
+          + "so it is not shown: \(error).")
     }
     return true
   }

@@ -152,13 +152,13 @@ extension ReadFailure {
   init(_ error: FileError) {
     let (code, help): (String, String) =
       switch error.cause {
-      case .missing: ("file-missing", "it is read as soon as it appears")
+      case .missing: ("file-missing", "check the path, or create the file")
       case .denied: ("file-denied", "let this process read it")
       case .loop: ("file-loop", "repair the symbolic links on its path")
       case .isDirectory, .isSpecial: ("file-not-regular", "")
       case .limit: ("file-limit", "raise the system's limit, or open fewer files")
-      case .unstable: ("file-unstable", "it is read again when its writer pauses")
-      case .other: ("file-unreadable", "it is read again every second")
+      case .unstable: ("file-unstable", "wait until its writer pauses")
+      case .other: ("file-unreadable", "check the disk and the permissions")
       }
     let message = help.isEmpty ? error.description : "\(error); \(help)"
     let source = SourceError(code: code, message: message, underlying: error)

@@ -191,7 +191,7 @@ extension PostgresError {
     case "53300":
       (.tooManyConnections, "close other connections, raise max_connections, or use a pooler")
     case "57P01", "57P02":
-      (.connectionLost, "the server ended the connection: it is tried again by itself")
+      (.connectionLost, "connect again when the server has started")
     case "57P03": (.cannotConnect, "wait until the server has started or recovered")
     case "57P05", "25P03": (.connectionLost, "end transactions and idle connections sooner")
     case "57014": (.canceled, "run it again, or raise statement_timeout")

@@ -257,7 +257,7 @@ extension PostgresError {
 
   static func columnsChanged(_ query: PostgresQuery) -> PostgresError {
     PostgresError(
-      .other, "the columns of the result have changed", sql: query.sql, help: "it is read again")
+      .other, "the columns of the result have changed", sql: query.sql, help: "read it again")
   }
 }
 

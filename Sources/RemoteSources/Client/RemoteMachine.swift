@@ -151,12 +151,11 @@ struct RemoteMachine {
 
   private static func error(_ reason: String) -> SourceError {
     SourceError(
-      code: "disconnected", message: "\(reason); the connection is made again",
-      underlying: ConnectionFailure(description: reason))
+      code: "disconnected", message: reason, underlying: ConnectionFailure(description: reason))
   }
 }
 
-/// The reason why a connection broke, without what happens next. A program that ends does not connect again.
+/// The reason why a connection broke.
 package struct ConnectionFailure: Error, CustomStringConvertible {
   package let description: String
   /// A Boolean value that indicates whether the connection was never made.

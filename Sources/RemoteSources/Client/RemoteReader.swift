@@ -113,10 +113,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   ) -> SourceError {
     let failure = ConnectionFailure(
       description: "\(transport): \(reason)", isAtConnecting: isAtConnecting)
-    return SourceError(
-      code: "disconnected",
-      message: "\(failure); the last contents stay, and the connection is made again",
-      underlying: failure)
+    return SourceError(code: "disconnected", message: "\(failure)", underlying: failure)
   }
 
   // MARK: Receiving

@@ -116,7 +116,7 @@ private struct ShownStatus: Equatable, CustomStringConvertible {
     } else {
       // Other remarks, such as one on polling, do not concern the contents.
       let remarks = status.diagnostics.filter { ["malformed-lines", "no-match"].contains($0.code) }
-      let message = status.error?.message ?? remarks.map(\.message).joined(separator: " ")
+      let message = status.shownMessage ?? remarks.map(\.message).joined(separator: " ")
       self.init(state: status.state.name, message: message.isEmpty ? nil : message)
     }
   }

@@ -70,7 +70,7 @@ private final class PathPatternCore: @unchecked Sendable {
       return .failed(SourceError(code: "directory", message: error))
     }
     guard count == 0 else { return .loaded }
-    let message = "No file matches \(pattern.text) yet."
+    let message = "No file matches \(pattern.text)."
     return SourceStatus(
       .loaded, diagnostics: [SourceStatus.Diagnostic(code: "no-match", message: message)])
   }

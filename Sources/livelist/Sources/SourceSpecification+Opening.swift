@@ -146,6 +146,23 @@ extension DataSource<JSONElement> {
   }
 }
 
+extension SourceStatus {
+  /// The message of the error, and what the source does next as long as it is shown, or `nil` if there is no
+  /// error.
+  var shownMessage: String? {
+    guard let error else { return nil }
+    let next =
+      switch error.code {
+      case "file-missing": "; it is read as soon as it appears"
+      case "file-unstable": "; it is read again when its writer pauses"
+      case "file-limit", "file-unreadable": "; it is read again every second"
+      case "disconnected": "; the last contents stay, and the connection is made again"
+      default: ""
+      }
+    return error.message + next
+  }
+}
+
 extension LivelistError {
   /// Creates the error for a source that cannot be loaded.
   init(cannotLoad error: any Error) {
@@ -153,12 +170,6 @@ extension LivelistError {
     switch failure?.underlying {
     case let underlying as SQLiteError: self.init(underlying)
     case let underlying as PostgresError: self.init(underlying)
-    // The source would continue to wait for the file or the server, but the program does not.
-    case let underlying? where failure?.code == "file-missing":
-      self = .input("\(underlying); check the path, or create the file first")
-    case let underlying as FileError
-    where ["file-unstable", "file-unreadable"].contains(failure?.code):
-      self = .input("\(underlying)")
     case let underlying as ConnectionFailure:
       let hint = "; start the server, or check the path"
       self = .input("\(underlying)\(underlying.isAtConnecting ? hint : "")")

@@ -1,5 +1,6 @@
 import FileSources
 import ObservableCollections
+import RemoteSources
 import TerminalViews
 
 // The last lines of the screen.
@@ -103,11 +104,7 @@ extension ViewModel {
   }
 
   private func problem(_ status: SourceStatus) -> String? {
-    switch status.state {
-    case .failed(let error): "failed: \(error.message)"
-    case .missing(let error): "missing: \(error.message)"
-    case .idle, .loading, .loaded: nil
-    }
+    status.shownMessage.map { "\(status.state.name): \($0)" }
   }
 
   /// Returns remarks about the list to show after its source.
