@@ -14,8 +14,8 @@ package struct SocketError: Error, CustomStringConvertible {
   package let code: Int32
   package let reason: String
 
-  init(_ operation: String, _ reason: String) {
-    (self.operation, code, self.reason) = (operation, 0, reason)
+  init(_ operation: String, code: Int32 = 0, _ reason: String) {
+    (self.operation, self.code, self.reason) = (operation, code, reason)
   }
 
   init(_ operation: String, code: Int32) {
@@ -79,7 +79,12 @@ package enum UnixSocket {
     guard withSocketAddress(&address, { connect(descriptor, $0, $1) }) == 0 else {
       let code = errno
       close(descriptor)
-      throw SocketError(operation, code: code)
+      // The system calls a full queue a resource that is temporarily unavailable.
+      throw code == EAGAIN
+        ? SocketError(
+          operation, code: code,
+          "too many clients wait until the server accepts them; try again, or restart the server")
+        : SocketError(operation, code: code)
     }
     return descriptor
   }
@@ -179,9 +184,12 @@ package enum UnixSocket {
     do throws(SocketError) {
       close(try makeConnection(to: path))
     } catch {
-      guard error.code == ECONNREFUSED else { throw SocketError(operation, error.reason) }
-      unlink(path)
-      return
+      if error.code == ECONNREFUSED {
+        unlink(path)
+        return
+      }
+      // A process that listens may have no room for another client.
+      guard error.code == EAGAIN else { throw SocketError(operation, error.reason) }
     }
     throw SocketError(
       operation, "another process listens there; stop it, or use another path")

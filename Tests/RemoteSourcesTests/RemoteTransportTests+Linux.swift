@@ -16,6 +16,12 @@
         while others.count < 10 { others.append(try RawClient(directory("s"))) }
       }
       #expect(full?.code == EAGAIN)
+      #expect(full?.reason.hasPrefix("too many clients wait") == true)
+      // A server whose queue is full is a server.
+      let second = #expect(throws: SocketError.self) {
+        try UnixSocket.makeListener(at: directory("s"))
+      }
+      #expect(second?.reason.hasPrefix("another process listens there") == true)
       let transport = UnixSocketTransport.unixSocket(path: directory("s"), list: "items")
       let task = Task { _ = try await transport.connect(since: nil) }
       for _ in 0..<100 { await Task.yield() }
