@@ -143,6 +143,23 @@ import Testing
         """)
   }
 
+  @Test func `contents of the right length that differ are no number instead of the same one`() {
+    let source = CollectionProperty<TestElement>([1, 2])
+    let recorder = RecordingObserver(source, seed: 42)
+    recorder.dispose()
+    source.move(from: 0, to: 1)
+    let violation = #expect(throws: ContractError.self) {
+      try recorder.check(against: source)
+    }
+    #expect(
+      violation?.description == """
+        E4: the events do not lead to the contents of the source, but to other elements, or another \
+        order; the change from the expected contents:
+        > [0] → [1] 2
+        1 moved (seed 42, step 1)
+        """)
+  }
+
   @Test func `an error describes the difference in limited length`() {
     let before = (0..<10_000).map { TestElement($0) }
     var after = before

@@ -241,10 +241,11 @@ enum Contents {
     guard !change.isEmpty else { return "\(text(contents)), not \(text(expected))" }
     let description = ChangeDescription(
       change, from: expected, to: contents, style: ChangeDescription.Style(lineLimit: 12))
-    return """
-      \(contents.count) elements instead of \(expected.count); the change from the expected contents:
-      \(description)
-      """
+    let counts =
+      contents.count == expected.count
+      ? "other elements, or another order"
+      : "\(contents.count) elements instead of \(expected.count)"
+    return "\(counts); the change from the expected contents:\n\(description)"
   }
 
   private static func shortened(_ text: String, _ length: Int) -> String {
