@@ -14,11 +14,16 @@ enum Words {
       parts.append("\(names.count) \(verb) (\(names.joined(separator: ", ")))")
     }
     append("updated", change.updated.map { update(from: $0.old, to: $0.new) })
-    append("moved", change.moved.map { "\($0.element.name) from \($0.from + 1) to \($0.to + 1)" })
+    append("moved", change.moved.map { "\($0.element.name) \(move($0.from + 1, $0.to + 1))" })
     append("inserted", change.inserted.map { "\($0.element.name) at \($0.offset + 1)" })
     append("deleted", change.deleted.map { $0.element.name })
     let kept = change.after.count - change.changeset.insertions.count
     return parts.joined(separator: ", ") + "; \(rows(kept)) \(kept == 1 ? "stays" : "stay")"
+  }
+
+  /// A row that moves past others can have the same number as before if rows are inserted or deleted, too.
+  private static func move(_ old: Int, _ new: Int) -> String {
+    old == new ? "past others, again at \(new)" : "from \(old) to \(new)"
   }
 
   static func rows(_ count: Int) -> String { count == 1 ? "1 row" : "\(count) rows" }

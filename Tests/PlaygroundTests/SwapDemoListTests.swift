@@ -75,6 +75,17 @@ import Testing
     observation.dispose()
   }
 
+  @Test func `a row that passes others and keeps its number is not moved from 2 to 2`() {
+    func item(_ id: Int, _ name: String) -> Item { Item(id: id, name: name, count: 1, shelf: "A") }
+    let before = Snapshot([item(1, "Tea"), item(2, "Apples"), item(3, "Milk")])
+    let after = Snapshot([item(3, "Milk"), item(2, "Apples"), item(4, "Salt")])
+    let change = CollectionChange(
+      before: before, after: after, revisionBefore: 0, revision: 1,
+      changeset: Changeset(
+        deletions: [0], insertions: [2], moves: [Changeset.Move(from: 1, to: 1)]))
+    #expect(Words.describe(change).contains("1 moved (Apples past others, again at 2)"))
+  }
+
   @Test func `a new order is described, also if it changes nothing`() {
     let order = Property(ItemOrder.stored.elementOrder)
     let source = ArrayDataSource(Item.list([3, 1, 2]))
