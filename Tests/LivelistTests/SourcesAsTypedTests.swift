@@ -78,6 +78,7 @@ import Testing
       "CREATE TABLE \"a #b\" (n)", "INSERT INTO \"a #b\" VALUES (7)",
       "CREATE TABLE pairs (a, b, PRIMARY KEY (a, b)) WITHOUT ROWID",
       "INSERT INTO pairs VALUES (1, 2)",
+      "CREATE TABLE own (ROWID, n)", "INSERT INTO own VALUES ('a', 1)",
       "CREATE VIEW titles AS SELECT title FROM tasks")
     let tasks = Self.line(#"[{"title":"Write","id":1},{"title":"Write","id":2}]"#)
     for source in [
@@ -89,6 +90,7 @@ import Testing
       #expect(result.errors == "")
     }
     #expect(try initial(place("shop.db") + "#a #b") == Self.line(#"[{"rowid":1,"n":7}]"#))
+    #expect(try initial(place("shop.db") + "#own") == Self.line(#"[{"ROWID":"a","n":1}]"#))
     #expect(try initial(place("shop.db") + "#pairs") == Self.line(#"[{"a":1,"b":2}]"#))
     #expect(
       try initial("--limit", "1", place("shop.db") + "#titles")
@@ -99,7 +101,7 @@ import Testing
     let none = try Livelist.run("watch", place("shop.db") + "#none")
     #expect(none.status == 1)
     #expect(none.errors.contains("there is no table \"none\""))
-    #expect(none.errors.contains("the tables are a #b, pairs, tasks, titles"))
+    #expect(none.errors.contains("the tables are a #b, own, pairs, tasks, titles"))
   }
 
   @Test(arguments: ["", "sqlite:"])

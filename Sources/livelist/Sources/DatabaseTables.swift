@@ -24,7 +24,8 @@ struct DatabaseTables {
   /// The column is the primary key, if it is a single column. Otherwise, it is the number of the row,
   /// which becomes another member, `rowid`.
   func query(for table: String) throws(LivelistError) -> (sql: String, key: String?) {
-    guard let name = names.first(where: { $0.lowercased() == table.lowercased() }) else {
+    func isTable(_ name: String) -> Bool { name.lowercased() == table.lowercased() }
+    guard let name = names.first(where: { $0 == table }) ?? names.first(where: isTable) else {
       throw .input("there is no table \"\(table)\" in \(path); \(hint)")
     }
     let quoted = name.split(separator: "\"", omittingEmptySubsequences: false)
@@ -35,9 +36,15 @@ struct DatabaseTables {
     // A view has no numbers of rows, nor has a table that is declared without them.
     let numbered = "SELECT rowid, * FROM \"\(quoted)\""
     let isNumbered =
-      !views.contains(name) && !columns.contains { $0["name"] == .text("rowid") }
+      !views.contains(name) && !columns.contains { DatabaseTables.isRowid($0["name"]) }
       && (try? connection.query(numbered + " LIMIT 0")) != nil
     return isNumbered ? (numbered, "rowid") : ("SELECT * FROM \"\(quoted)\"", nil)
+  }
+
+  /// Returns a Boolean value that indicates whether a column hides the number of the row.
+  private static func isRowid(_ name: SQLiteValue?) -> Bool {
+    guard case .text(let name)? = name else { return false }
+    return name.lowercased() == "rowid"
   }
 
   /// The advice to use a table, or a query.
