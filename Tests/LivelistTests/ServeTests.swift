@@ -189,6 +189,18 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: place("s")))
   }
 
+  @Test func `a key that no element of a served list has is a mistake of the reader`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[\(Self.one)]")], in: place)
+    let result = try Livelist.run("watch", "-k", "nope", "--until-eof", served.source("a"))
+    #expect(result.status == 1)
+    #expect(
+      result.errors.contains(
+        "the key of this source does not fit the list: the element has no member \"nope\""))
+    #expect(!result.errors.contains("the server sent"))
+    #expect(!result.errors.contains("start the server"))
+  }
+
   @Test func `a socket in use is not taken over`() throws {
     let place = try Workplace()
     let served = try Served([("a", "[]")], in: place)

@@ -190,7 +190,7 @@ import Testing
     #expect(record.contents == [Item(1)])
     #expect(
       record.statuses.contains {
-        $0.error?.message.contains("the element 0 cannot be decoded: at .id") == true
+        $0.error?.message.contains("the element 0 cannot be decoded as Item: at .id") == true
       })
   }
 

@@ -136,9 +136,20 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     do throws(InputEventError) {
       try receive(InputEvent(line, key: key, isKeyFixed: isKeyFixed))
     } catch {
-      handle(
-        .broken(Self.error("the server sent a line that is not valid: \(error.reason)", transport)))
+      handle(failure(error))
     }
+  }
+
+  /// Returns the input for a line that cannot be used. The key and the type are those of the reader, not of the
+  /// server.
+  private func failure(_ error: InputEventError) -> RemoteMachine.Input {
+    if isKeyFixed, let reason = error.keyReason {
+      return .refused(
+        Self.error("the key of this source does not fit the list: \(reason)", transport))
+    }
+    if error.isAboutType { return .refused(Self.error(error.reason, transport)) }
+    return .broken(
+      Self.error("the server sent a line that is not valid: \(error.reason)", transport))
   }
 
   private func receive(_ event: InputEvent) throws(InputEventError) {
@@ -193,7 +204,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
     do throws(ElementDecodingError) {
       return try decoding.decode(elements)
     } catch {
-      throw InputEventError("the element \(error.offset) cannot be decoded: \(error.reason)")
+      throw InputEventError(decoding: Element.self, error)
     }
   }
 }

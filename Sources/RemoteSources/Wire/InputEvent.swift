@@ -129,9 +129,25 @@ package struct InputChange {
 /// An error in an event: the line is not valid, or the event does not match the list.
 package struct InputEventError: Error {
   package let reason: String
+  /// The reason why the elements of a line do not fit the key of its reader, or `nil` for another error.
+  private(set) var keyReason: String?
+  /// A Boolean value that indicates whether the elements do not fit the type of the reader.
+  private(set) var isAboutType = false
 
   package init(_ reason: String) {
     self.reason = reason
+  }
+
+  /// Creates the error of a member that cannot be read.
+  init(_ member: String, _ error: JSONElement.ParsingError) {
+    reason = "\(member): \(error.reason)"
+    if error.code == .missingKey || error.code == .invalidKey { keyReason = error.reason }
+  }
+
+  /// Creates the error of an element that cannot be decoded.
+  init(decoding type: Any.Type, _ error: ElementDecodingError) {
+    reason = "the element \(error.offset) cannot be decoded as \(type): \(error.reason)"
+    isAboutType = true
   }
 }
 
@@ -189,7 +205,7 @@ struct EventFields {
     do throws(JSONElement.ParsingError) {
       return try JSONElement(parsing: value.utf8, key: key)
     } catch {
-      throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")
+      throw InputEventError("the member \"\(name)\" of \(owner)", error)
     }
   }
 
@@ -199,7 +215,7 @@ struct EventFields {
     do throws(JSONElement.ParsingError) {
       if let items = try value.items(key: key) { return items }
     } catch {
-      throw InputEventError("the member \"\(name)\" of \(owner): \(error.reason)")
+      throw InputEventError("the member \"\(name)\" of \(owner)", error)
     }
     throw InputEventError("the member \"\(name)\" of \(owner) is not an array")
   }
