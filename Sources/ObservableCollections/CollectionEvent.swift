@@ -113,7 +113,7 @@ extension CollectionChange {
   /// An update at an offset may change the identity of its element, and two updates may exchange two identities.
   ///
   /// - Complexity: O(k) on average for k operations.
-  public var byIdentity: IdentityChange<Element> { record.byIdentity }
+  public var byIdentity: ChangeRecord<Element>.ByIdentity { record.byIdentity }
 }
 
 extension CollectionChange: CustomStringConvertible {

@@ -3,10 +3,10 @@ import Diffing
 import Testing
 
 /// A change by identity, as a dictionary needs it.
-@Suite struct IdentityChangeTests {
+@Suite struct ByIdentityTests {
   private func change(
     _ changeset: Changeset, _ old: [TestElement], _ new: [TestElement]
-  ) -> IdentityChange<TestElement> {
+  ) -> ChangeRecord<TestElement>.ByIdentity {
     ChangeRecord(changeset, from: old, to: new).byIdentity
   }
 
