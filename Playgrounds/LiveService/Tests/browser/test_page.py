@@ -131,6 +131,45 @@ class PageTests(unittest.TestCase):
         page.wait("document.querySelector('[data-mark]') === null")
         page.wait("document.getAnimations().length === 0")
 
+    def test_02_names_of_the_prototype_are_ordinary_names(self):
+        names = ["toString", "__proto__", "constructor", "hasOwnProperty", "valueOf"]
+        rows = [{"id": 1, **{name: f"own {name}" for name in names}}, {"id": 2, "name": "lacks all"}]
+        service = self.serve(rows)
+        page = self.open(service)
+        # The cells of the second row: the sign, the key, one for each name, and `name`.
+        cells = "[...document.querySelectorAll('.row')].map((row) => [...row.children].map((cell) => cell.textContent).slice(1))"
+        page.wait_for(cells, [["1", *(f"own {name}" for name in names), ""], ["2", *("" for _ in names), "lacks all"]])
+        page.click(".row:nth-child(1)")
+        page.wait_for("document.getElementById('details-title').textContent", "1")
+        # A member that appears had no value before, and one that disappears leaves nothing behind.
+        service.rows[0] = {"id": 1, "name": "lacks all, too"}
+        service.rows[1] = {"id": 2, **{name: f"new {name}" for name in names}}
+        service.save()
+        # The values that an element has from the prototype would be the same before and after, and no cell would be marked.
+        fades = "[...document.querySelectorAll('.row')].map((row) => [...row.children].slice(1).map((cell) => cell.getAnimations().length))"
+        page.wait_for(f"[...{cells}, ...{fades}]", [
+            ["1", *("" for _ in names), "lacks all, too"], ["2", *(f"new {name}" for name in names), ""],
+            [0, 1, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1]])
+        page.click(".row:nth-child(2)")
+        page.wait_for(
+            "[...document.querySelectorAll('#details-members del')].filter((old) => old.textContent === '–').length", len(names))
+        page.value("scroller.dispatchEvent(new KeyboardEvent('keydown', { key: 'toString' }))")
+        page.wait_for("selectedOffset()", 1)
+
+    def test_02_a_key_may_have_a_name_of_the_prototype(self):
+        for key in ["__proto__", "constructor"]:
+            rows = [{key: number, "n": 0} for number in range(5)]
+            service = self.serve(rows, options=("--key", f"packages:{key}"))
+            page = self.open(service)
+            page.value("list.rows.forEach((row, index) => { row.first = index; })")
+            # The page loses its token, and finds the difference by key: all rows stay the same.
+            page.value("list.token = null; feed.interrupt()")
+            service.rows[3]["n"] = 7
+            service.rows.reverse()
+            service.save()
+            page.wait_for("list.rows.map((row) => row.first)", [4, 3, 2, 1, 0])
+            page.wait_for("view.columns[0].name", key)
+
     def test_03_shows_new_rows_at_the_top(self):
         service = self.serve(make_rows(200))
         page = self.open(service)
