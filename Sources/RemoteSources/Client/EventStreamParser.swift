@@ -10,7 +10,9 @@ public import ObservableCollections
 /// Chunks can end anywhere, even inside a character or a line ending. The parser returns an event when the empty line
 /// after it arrives. If the stream ends before that line, the event is dropped, as the standard requires.
 ///
-/// Use a new parser for each connection.
+/// Use a new parser for each connection, and give it the last identifier of the connection before, which it continues:
+///
+///     parser = EventStreamParser(lastEventID: parser.lastEventID)
 public struct EventStreamParser: Sendable {
   /// An event of the stream.
   public struct Event: Sendable, Hashable {
@@ -22,11 +24,11 @@ public struct EventStreamParser: Sendable {
     public let id: String
   }
 
-  /// The last identifier that took effect, or an empty string.
+  /// The last identifier that took effect, also on an earlier connection, or an empty string.
   ///
   /// Send it as the header `Last-Event-ID` when you connect again. An identifier takes effect at the end of its event.
   /// That includes an event without data, which is not returned.
-  public private(set) var lastEventID = ""
+  public private(set) var lastEventID: String
 
   /// The time to wait before connecting again, or `nil` if the stream sets none.
   public private(set) var reconnectionTime: Duration?
@@ -41,18 +43,22 @@ public struct EventStreamParser: Sendable {
   /// The data lines of the event so far, each with a line feed.
   private var data: [UInt8] = []
   private var type = ""
-  private var id = ""
+  private var id: String
   /// The error that ended the stream.
   private var error: SourceError?
 
   /// Creates a parser for one connection.
   ///
-  /// - Parameter maximumEventSize: The maximum number of bytes of the data of an event, and of a line. The
-  ///   default is 64 MiB. The parser may use a few times as much memory.
-  public init(maximumEventSize: Int = 64 << 20) {
+  /// - Parameters:
+  ///   - lastEventID: The last identifier of the previous connection, or an empty string. Events have it until the stream
+  ///     sets another one.
+  ///   - maximumEventSize: The maximum number of bytes of the data of an event, and of a line. The
+  ///     default is 64 MiB. The parser may use a few times as much memory.
+  public init(lastEventID: String = "", maximumEventSize: Int = 64 << 20) {
     precondition(
       maximumEventSize >= 1, "maximumEventSize must be at least 1, but is \(maximumEventSize)")
     self.maximumEventSize = maximumEventSize
+    (self.lastEventID, id) = (lastEventID, lastEventID)
   }
 
   /// Parses the next bytes of the stream.

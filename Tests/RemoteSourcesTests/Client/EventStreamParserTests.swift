@@ -95,6 +95,18 @@ import TestSupport
     #expect(parser.lastEventID == "")
   }
 
+  @Test func `a parser of the next connection continues with the last identifier`() throws {
+    var first = EventStreamParser()
+    _ = try first.parse("id: 7\ndata: a\n\nid: 8\ndata: lost".utf8)
+    #expect(first.lastEventID == "7")
+    var next = EventStreamParser(lastEventID: first.lastEventID)
+    #expect(next.lastEventID == "7")
+    #expect(try next.parse(": welcome\n\ndata: b\n\n".utf8).map(\.id) == ["7"])
+    #expect(next.lastEventID == "7")
+    #expect(try next.parse("id: 9\ndata: c\n\nid\ndata: d\n\n".utf8).map(\.id) == ["9", ""])
+    #expect(next.lastEventID == "")
+  }
+
   @Test func `the reconnection time consists of digits`() throws {
     var parser = EventStreamParser()
     #expect(parser.reconnectionTime == nil)
