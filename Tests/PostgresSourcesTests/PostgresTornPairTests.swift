@@ -61,12 +61,14 @@ import Testing
       pool: try database.makePool(polling: .milliseconds(1)),
       sql: "SELECT id, balance FROM account ORDER BY id"
     ) { Account(id: try $0.value("id"), balance: try $0.value("balance")) }
-    let notified = Log<[String?]>()
+    let notified = Log<[PostgresValue]>()
     let listener = try PostgresConnection(database.connectionString)
     let notifications = try await listener.listen(to: "account")
     let listening = Task {
       for try await notification in notifications {
-        for key in notification.payload.split(separator: " ") { notified.append([String(key)]) }
+        for key in notification.payload.split(separator: " ") {
+          notified.append([.text(String(key))])
+        }
       }
     }
     defer { listening.cancel() }

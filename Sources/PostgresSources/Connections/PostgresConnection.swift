@@ -293,7 +293,7 @@ public final class PostgresConnection: Sendable {
     let (stream, continuation) = AsyncThrowingStream.makeStream(of: PostgresNotification.self)
     try await withSession { session throws(PostgresError) in
       session.onNotification { notification in
-        if notification.channel == channel { continuation.yield(notification) }
+        if channel.hasSameBytes(as: notification.channel) { continuation.yield(notification) }
       }
       session.onLoss { continuation.finish(throwing: $0) }
       try await session.run(

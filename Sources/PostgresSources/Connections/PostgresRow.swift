@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import SwappableSources
 
 /// One row of a result, with values by name and by position.
@@ -8,8 +9,8 @@ import SwappableSources
 ///
 /// A row is a copy: it stays the same when the database changes.
 public struct PostgresRow: Sendable {
-  private let batch: RowBatch
-  private let start: Int
+  fileprivate let batch: RowBatch
+  fileprivate let start: Int
 
   init(batch: RowBatch, start: Int) {
     self.batch = batch
@@ -86,6 +87,16 @@ public struct PostgresRow: Sendable {
 }
 
 extension PostgresRow {
+  /// Returns the bytes of a value that is not UTF-8, or `nil` for any other value.
+  ///
+  /// Only a database without an encoding has such values.
+  package func invalidText(at position: Int) -> [UInt8]? {
+    batch.withText(at: start + position) { text in
+      guard let text, text.contains(where: { $0 >= 0x80 }) else { return nil }
+      return String(validating: text, as: UTF8.self) == nil ? Array(text) : nil
+    }
+  }
+
   func position(of name: String) throws(PostgresError) -> Int {
     guard let position = columns.position(of: name) else {
       throw PostgresError(
@@ -146,19 +157,23 @@ final class PostgresColumns: Sendable, Equatable {
   }
 
   func position(of name: String) -> Int? {
-    // Comparing a few short names is faster than hashing one.
-    if names.count <= 8 { return names.firstIndex(of: name) }
-    return positions[name]
+    // Comparing a few short names is faster than hashing one. Two equal strings can be two names.
+    if names.count > 8, let position = positions[name], names[position].hasSameBytes(as: name) {
+      return position
+    }
+    return names.firstIndex(where: name.hasSameBytes)
   }
 
   /// The first name that two columns share.
   var duplicate: String? {
-    var seen: Set<String> = []
-    return names.first { !seen.insert($0).inserted }
+    var seen: Set<ByteString> = []
+    return names.first { !seen.insert(ByteString($0)).inserted }
   }
 
   static func == (left: PostgresColumns, right: PostgresColumns) -> Bool {
-    left === right || left.names == right.names && left.types == right.types
+    left === right
+      || left.types == right.types
+        && left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
   }
 }
 

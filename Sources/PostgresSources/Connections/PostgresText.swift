@@ -1,19 +1,17 @@
+import SwappablePrimitives
+
 /// Functions on SQL and on messages.
 enum PostgresText {
   /// Returns a name in quotes, which the server reads as nothing but a name.
   static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
+    "\"" + name.doubling("\"") + "\""
   }
 
   /// Returns text as a literal of SQL, for statements that cannot have arguments.
   static func literal(_ text: String) -> String {
-    let doubled = text.split(separator: "'", omittingEmptySubsequences: false).joined(
-      separator: "''")
+    let doubled = text.doubling("'")
     guard text.utf8.contains(UInt8(ascii: "\\")) else { return "'\(doubled)'" }
-    let escaped = doubled.split(separator: "\\", omittingEmptySubsequences: false).joined(
-      separator: "\\\\")
-    return "E'\(escaped)'"
+    return "E'\(doubled.doubling("\\"))'"
   }
 
   /// Returns text with each run of white space as one space, cut off after `limit` characters.

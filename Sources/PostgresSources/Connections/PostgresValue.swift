@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A type of the server, by its object identifier.
 public struct PostgresType: Sendable, Hashable, RawRepresentable {
   /// The object identifier of the type, as in `pg_type.oid`.
@@ -109,11 +111,11 @@ extension PostgresValue: Hashable {
     case (.boolean(let left), .boolean(let right)): left == right
     case (.integer(let left), .integer(let right)): left == right
     case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
-    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.bytes(let left), .bytes(let right)): left == right
     case (.array(let left), .array(let right)): left == right
     case (.other(let left, let type), .other(let right, let other)):
-      type == other && left.utf8.elementsEqual(right.utf8)
+      type == other && left.hasSameBytes(as: right)
     default: false
     }
   }

@@ -14,10 +14,10 @@ extension KeyedPlan {
   }
 
   /// Writes a primary key that a trigger has recorded.
-  static func writeKey(_ key: [String?], _ writer: inout SortKeyWriter) {
+  static func writeKey(_ key: [PostgresValue], _ writer: inout SortKeyWriter) {
     writer.removeAll()
     for part in key {
-      guard var part else {
+      guard case .text(var part) = part else {
         writer.addNull()
         continue
       }

@@ -1,9 +1,11 @@
+import SwappablePrimitives
+
 /// A plan for reading only the rows of a result that have changed keys, and for placing them.
 ///
 /// It exists if each row of the result is one row of one table, and contains its primary key. Two things must be
 /// computed here as the server does: whether a key is in the result (the server itself runs the query for a few keys),
 /// and the place of a row (from the values that order it).
-struct KeyedPlan: Sendable, Equatable {
+struct KeyedPlan: Sendable {
   /// A column of the result that orders its rows.
   struct Order: Sendable, Equatable {
     /// The values of a type, which this module orders as the server does.
@@ -34,6 +36,14 @@ struct KeyedPlan: Sendable, Equatable {
 
   /// A Boolean value that indicates whether the server may return equal rows in any order.
   var hasTies: Bool
+}
+
+extension KeyedPlan: Equatable {
+  /// Returns a Boolean value that indicates whether two plans are the same, with the same bytes of the query.
+  static func == (left: KeyedPlan, right: KeyedPlan) -> Bool {
+    left.keyPositions == right.keyPositions && left.orders == right.orders
+      && left.hasTies == right.hasTies && left.sql.hasSameBytes(as: right.sql)
+  }
 }
 
 extension KeyedPlan {
@@ -157,7 +167,7 @@ extension KeyedPlan {
             suggestion: "Select it."))
       }
       let column = columns.names[position]
-      guard columns.names.count(where: { $0 == column }) == 1 else {
+      guard columns.names.count(where: column.hasSameBytes) == 1 else {
         return .failure(
           .init(
             sentence: "Two columns have the name \(column).", suggestion: "Rename one with AS."))

@@ -114,7 +114,7 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
   private let query: PostgresQuery
   private let plan: KeyedPlan
   /// The keys that are read, or `nil` if all rows are.
-  private let keys: [[String?]]?
+  private let keys: [[PostgresValue]]?
   private let emptyHasher = RowHasher()
   private let knownColumns: PostgresColumns?
   private(set) var delta: KeyedDelta?
@@ -132,7 +132,7 @@ final class KeyedReceiver: ResultReceiver, @unchecked Sendable {
 
   init(
     query: PostgresQuery, plan: KeyedPlan, index: consuming KeyedIndex, columns: PostgresColumns?,
-    keys: [[String?]]?
+    keys: [[PostgresValue]]?
   ) {
     self.query = query
     self.plan = plan

@@ -48,7 +48,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
 
   /// Returns the changed keys instead of the records, for a test that shows why keys must come from the transaction
   /// that reads.
-  var keysInsteadOfRecords: (@Sendable () -> [[String?]])?
+  var keysInsteadOfRecords: (@Sendable () -> [[PostgresValue]])?
 
   private let pool: PostgresPool
   private let query: PostgresQuery
@@ -216,7 +216,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private enum Changes {
     case unknown
     case none
-    case keys([[String?]])
+    case keys([[PostgresValue]])
     case many
   }
 
@@ -254,22 +254,25 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
     if let keysInsteadOfRecords { return (now, .keys(keysInsteadOfRecords())) }
     if first[4] == nil { return (now, .none) }
     guard rows.count <= Self.recordLimit else { return (now, .many) }
-    var keys: Set<[String?]> = []
+    // Values are compared as bytes. Two equal strings can be two keys.
+    var keys: Set<[PostgresValue]> = []
     for row in rows {
-      guard let text = row[5], let recorded = Self.keys(inArray: text) else { return (now, .many) }
+      // In a database without an encoding, a key need not be UTF-8, and cannot be sent back.
+      guard let text = row[5], !text.unicodeScalars.contains("\u{FFFD}"),
+        let recorded = Self.keys(inArray: text)
+      else { return (now, .many) }
       keys.formUnion(recorded)
     }
     return (now, .keys(Array(keys)))
   }
 
   /// Reads an array of keys, each of which is an array of texts.
-  private static func keys(inArray text: String) -> [[String?]]? {
+  private static func keys(inArray text: String) -> [[PostgresValue]]? {
     var text = text
     return text.withUTF8 { bytes in
       var parser = ArrayParser(text: UnsafeRawBufferPointer(bytes), element: .text)
       return parser.parse()?.map { key in
-        guard case .array(let parts) = key else { return [] }
-        return parts.map { if case .text(let text) = $0 { text } else { nil } }
+        if case .array(let parts) = key { parts } else { [] }
       }
     }
   }
@@ -277,7 +280,7 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   private enum Choice {
     case nothing
     case all
-    case keys([[String?]])
+    case keys([[PostgresValue]])
   }
 
   /// Decides what to read.
@@ -312,20 +315,19 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
   }
 
   private func readKeys(
-    _ keys: [[String?]], _ session: PostgresSession
+    _ keys: [[PostgresValue]], _ session: PostgresSession
   ) async throws(PostgresError) -> Rows {
     guard let plan else { preconditionFailure("keys are read with a plan") }
     counts.keyed += 1
     let arguments = plan.keyPositions.indices.map { part in
       PostgresValue.array(
-        Set(keys.map { $0.indices.contains(part) ? $0[part] : nil })
-          .map { $0.map { .text($0) } ?? .null })
+        Array(Set(keys.map { $0.indices.contains(part) ? $0[part] : .null })))
     }
     return try await readKeyed(plan, keys, plan.sql, query.arguments + arguments, session)
   }
 
   private func readKeyed(
-    _ plan: KeyedPlan, _ keys: [[String?]]?, _ sql: String, _ arguments: [PostgresValue],
+    _ plan: KeyedPlan, _ keys: [[PostgresValue]]?, _ sql: String, _ arguments: [PostgresValue],
     _ session: PostgresSession
   ) async throws(PostgresError) -> Rows {
     let receiver = KeyedReceiver(
