@@ -1,8 +1,9 @@
+import SwappablePrimitives
 import SwappableSQLite3
 
 /// The statements and columns with which a query on one table is maintained row by row.
-struct IncrementalPlan: Sendable, Equatable {
-  struct Key: Sendable, Equatable {
+struct IncrementalPlan: Sendable {
+  struct Key: Sendable {
     var column: String
     /// The position of the column in the statements.
     var position = 0
@@ -51,6 +52,22 @@ struct IncrementalPlan: Sendable, Equatable {
       preconditionFailure("planning throws only SQLiteError and RefetchReason: \(error)")
     }
   }
+}
+
+extension IncrementalPlan: Equatable {
+  /// Returns a Boolean value that indicates whether two plans have the same statements, byte by byte.
+  static func == (left: IncrementalPlan, right: IncrementalPlan) -> Bool {
+    // Without a limit, no statement contains the order.
+    left.columns == right.columns && left.limit == right.limit
+      && left.rowidPosition == right.rowidPosition && left.valueCount == right.valueCount
+      && left.texts.elementsEqual(right.texts) { $0.hasSameBytes(as: $1) }
+      && left.keys.elementsEqual(right.keys) {
+        $0.column.hasSameBytes(as: $1.column) && $0.position == $1.position
+          && $0.ignoresCase == $1.ignoresCase && $0.isDescending == $1.isDescending
+      }
+  }
+
+  private var texts: [String] { [table, scanSQL, rowSQL, windowSQL ?? ""] + columnsRead }
 }
 
 /// The reason why a query runs as a whole after each change.
@@ -117,7 +134,7 @@ private struct IncrementalPlanner {
       let column = try self.column(
         orderingBy: term, results.columns.names, results.origins, columns: columns, rowid: rowid,
         of: name, probe: "SELECT \(clauses.results)\(from) NOT INDEXED ORDER BY ")
-      if column == rowid {
+      if column.hasSameBytes(as: rowid) {
         // Later terms have no effect. An ascending rowid is the tie-break itself.
         if term.isDescending { keys.append(.init(column: column, isDescending: true)) }
         break
@@ -128,7 +145,8 @@ private struct IncrementalPlanner {
     var selected = [clauses.results]
     for index in keys.indices {
       let column = keys[index].column
-      if let position = results.origins.firstIndex(of: column) {
+      if let position = results.origins.firstIndex(where: { $0?.hasSameBytes(as: column) == true })
+      {
         keys[index].position = position
       } else {
         keys[index].position = results.columns.names.count + selected.count - 1
@@ -136,7 +154,7 @@ private struct IncrementalPlanner {
       }
     }
     let valueCount = results.columns.names.count + selected.count - 1
-    let rowidPosition = results.origins.firstIndex(of: rowid)
+    let rowidPosition = results.origins.firstIndex { $0?.hasSameBytes(as: rowid) == true }
     let row = "\(name).\(SQLText.quoted(rowid))"
     if rowidPosition == nil { selected.append(row) }
     let start = "SELECT \(selected.joined(separator: ", "))\(from)"
@@ -161,7 +179,7 @@ private struct IncrementalPlanner {
         statement in statement.columns.names
       }
       guard columns.count == results.columns.names.count + selected.count - 1,
-        columns.starts(with: results.columns.names)
+        columns.starts(with: results.columns.names, by: { $0.hasSameBytes(as: $1) })
       else {
         throw RefetchReason("its columns cannot be analyzed", help: "name the columns")
       }
@@ -211,11 +229,12 @@ private struct IncrementalPlanner {
     // SQLite reports the column of which the rowid is an alias.
     if let free,
       let reads = database.reads(
-        of: "SELECT \(free) FROM main.\(SQLText.quoted(table))")?.columns[table],
+        of: "SELECT \(free) FROM main.\(SQLText.quoted(table))")?.columns[ByteString(table)],
       // If there is no such column, SQLite reports ROWID, which may also be the name of a column.
-      reads.count == 1, let name = reads.first, name != "ROWID", columns.contains(name)
+      reads.count == 1, let name = reads.first, name != "ROWID",
+      let column = columns.first(where: { ByteString($0) == name })
     {
-      return name
+      return column
     }
     throw RefetchReason(
       "\"\(table)\" has no INTEGER PRIMARY KEY", help: "declare one when you create the table")
@@ -226,16 +245,16 @@ private struct IncrementalPlanner {
     guard let reads = database.reads(of: sql) else {
       throw RefetchReason("its SQL cannot be analyzed", help: "write a plain SELECT")
     }
-    if let name = reads.functions.sorted().first(where: { !Self.pureFunctions.contains($0) }) {
+    if let name = reads.functions.sorted().first(where: { !Self.isPure($0) }) {
       throw RefetchReason(
         "it calls \(name)(), whose result may depend on more than the row",
         help: "call it in Swift, in the closure that maps rows")
     }
-    guard !reads.isOther, reads.columns.allSatisfy({ $0.key == table }) else {
+    guard !reads.isOther, reads.columns.allSatisfy({ $0.key == ByteString(table) }) else {
       throw RefetchReason(
         "it reads more than the table \"\(table)\"", help: "select from one table")
     }
-    return (reads.columns[table] ?? []).sorted()
+    return (reads.columns[ByteString(table)] ?? []).sorted().map(\.description)
   }
 
   /// Checks that the clauses were read as SQLite reads them.
@@ -308,7 +327,7 @@ private struct IncrementalPlanner {
     _ column: String, _ term: SelectClauses.Term, of table: String
   ) throws -> IncrementalPlan.Key {
     let collation = term.collation ?? database.collation(of: column, in: table) ?? ""
-    switch collation.uppercased() {
+    switch SQLText.uppercased(collation) {
     case "BINARY": return .init(column: column, isDescending: term.isDescending)
     case "NOCASE":
       return .init(column: column, ignoresCase: true, isDescending: term.isDescending)
@@ -335,6 +354,11 @@ private struct IncrementalPlanner {
     return number < 0 ? nil : number
   }
 
+  /// - Parameter name: The name in lower case.
+  private static func isPure(_ name: ByteString) -> Bool {
+    name.string.map(pureFunctions.contains) ?? false
+  }
+
   /// The functions of SQLite that depend on nothing but their arguments, in lower case. They exclude
   /// aggregates, and functions that depend on time, randomness, the connection or settings.
   private static let pureFunctions: Set<String> = [
@@ -353,9 +377,9 @@ private struct IncrementalPlanner {
 /// The columns that a statement reads and the functions that it calls, as SQLite reports them.
 final class StatementReads {
   /// The columns for each table of the database "main".
-  private(set) var columns: [String: Set<String>] = [:]
-  private(set) var functions: Set<String> = []
-  private var tables: Set<String> = []
+  private(set) var columns: [ByteString: Set<ByteString>] = [:]
+  private(set) var functions: Set<ByteString> = []
+  private var tables: Set<ByteString> = []
   private var doesMore = false
   /// A Boolean value that indicates whether the statement may read another database, or may do more
   /// than read.
@@ -368,13 +392,13 @@ final class StatementReads {
     case SQLITE_READ:
       if second.isEmpty {
         // The table as a whole. SQLite names its database only if the statement does.
-        tables.insert(first)
+        tables.insert(ByteString(first))
       } else if database == "main" {
-        columns[first, default: []].insert(second)
+        columns[ByteString(first), default: []].insert(ByteString(second))
       } else {
         doesMore = true
       }
-    case SQLITE_FUNCTION: functions.insert(second.lowercased())
+    case SQLITE_FUNCTION: functions.insert(SQLText.lowered(second))
     default: doesMore = true
     }
   }

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// The query of a data source.
 struct SQLiteQuery: Sendable {
   let sql: String
@@ -90,7 +92,6 @@ extension SQLiteQueryExplanation: CustomStringConvertible {
 extension SQLiteQuery {
   func explain(on database: SQLiteDatabase) throws(SQLiteError) -> SQLiteQueryExplanation {
     try check(on: database)
-    let reads = (database.reads(of: sql)?.columns ?? [:]).mapValues { $0.sorted() }
     switch try IncrementalPlan.make(for: self, on: database) {
     case .success(let plan):
       return SQLiteQueryExplanation(
@@ -98,6 +99,9 @@ extension SQLiteQuery {
         columnsRead: [plan.table: plan.columnsRead],
         plan: try self.plan(of: plan.windowSQL ?? plan.scanSQL, on: database))
     case .failure(let reason):
+      let columns = database.reads(of: sql)?.columns ?? [:]
+      let reads = Dictionary(
+        columns.map { ($0.description, $1.sorted().map(\.description)) }, uniquingKeysWith: +)
       return SQLiteQueryExplanation(
         mode: .refetch, reason: reason.sentence, suggestion: reason.suggestion,
         columnsRead: reads, plan: try self.plan(of: sql, on: database))

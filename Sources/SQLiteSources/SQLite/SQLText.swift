@@ -1,5 +1,7 @@
+import SwappablePrimitives
+
 /// Functions on SQL text, for questions that SQLite itself does not answer.
-enum SQLText {
+package enum SQLText {
   /// Returns the first word in upper case, after space, comments and semicolons.
   static func firstWord(_ sql: String) -> String { firstWord(sql.utf8[...]) }
 
@@ -19,20 +21,24 @@ enum SQLText {
   }
 
   /// Returns a name in quotes, which SQLite reads as nothing but a name.
-  static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
-  }
+  package static func quoted(_ name: String) -> String { "\"" + name.doubling("\"") + "\"" }
 
   /// Returns a Boolean value that indicates whether two names are equal in SQLite, which ignores
   /// the case of ASCII letters.
-  static func isSameName(_ one: String, _ other: String) -> Bool {
+  package static func isSameName(_ one: String, _ other: String) -> Bool {
     one.utf8.count == other.utf8.count
       && zip(one.utf8, other.utf8).allSatisfy { lowered($0) == lowered($1) }
   }
 
-  static func lowered(_ name: String) -> String {
-    String(decoding: name.utf8.map(lowered), as: UTF8.self)
+  /// Returns a name with lowercase ASCII letters. The bytes of equal names of SQLite are then equal.
+  static func lowered(_ name: String) -> ByteString {
+    ByteString(bytes: name.utf8.map { lowered($0) })
+  }
+
+  /// Returns a word with uppercase ASCII letters. Other letters are no letters of keywords.
+  static func uppercased(_ word: String) -> String {
+    let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    return String(decoding: word.utf8.map { letters.contains($0) ? $0 & ~0x20 : $0 }, as: UTF8.self)
   }
 
   private static func lowered(_ byte: UInt8) -> UInt8 {
@@ -84,7 +90,7 @@ struct SQLToken: Equatable {
   /// A quoted name without its quotes, and any other token as it is written.
   var text: String
 
-  var word: String? { kind == .word ? text.uppercased() : nil }
+  var word: String? { kind == .word ? SQLText.uppercased(text) : nil }
 
   var isName: Bool { kind == .word || kind == .quotedName }
 

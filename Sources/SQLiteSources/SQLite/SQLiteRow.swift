@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import SwappableSQLite3
 import SwappableSources
 
@@ -23,6 +24,11 @@ public struct SQLiteRow: Sendable {
   ///
   /// - Complexity: O(*n*). To read one value, use its subscript.
   public var values: [SQLiteValue] { (0..<count).map { batch.value(at: start + $0) } }
+
+  /// Returns the bytes of a TEXT that is not UTF-8, or `nil` for any other value.
+  package func invalidText(at position: Int) -> [UInt8]? {
+    batch.invalidText(at: start + position)
+  }
 
   /// The names of the columns, in order.
   public var columnNames: [String] { columns.names }
@@ -142,20 +148,22 @@ final class SQLiteColumns: Sendable, Equatable {
   /// Returns the position of a column. An exact match is preferred to a match that ignores ASCII
   /// case.
   func position(of name: String) -> Int? {
-    // Comparing a few short names is faster than hashing one.
-    if names.count <= 8, let position = names.firstIndex(of: name) { return position }
-    if let position = positions[name] { return position }
-    return names.firstIndex { SQLText.isSameName($0, name) }
+    // Comparing a few short names is faster than hashing one. Two equal strings can be two names.
+    if names.count > 8, let position = positions[name], names[position].hasSameBytes(as: name) {
+      return position
+    }
+    return names.firstIndex { $0.hasSameBytes(as: name) }
+      ?? names.firstIndex { SQLText.isSameName($0, name) }
   }
 
   /// The first name that two columns share, ignoring ASCII case.
   var duplicate: String? {
-    var seen: Set<String> = []
+    var seen: Set<ByteString> = []
     return names.first { !seen.insert(SQLText.lowered($0)).inserted }
   }
 
   static func == (left: SQLiteColumns, right: SQLiteColumns) -> Bool {
-    left === right || left.names == right.names
+    left === right || left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
   }
 }
 
@@ -198,6 +206,19 @@ final class RowBatch: Sendable {
         .text(String(decoding: $0[range(of: cell)], as: UTF8.self))
       }
     case .blob: return .blob(Array(bytes[range(of: cell)]))
+    }
+  }
+
+  /// Returns the bytes of a TEXT that is not UTF-8, or `nil` for any other value.
+  func invalidText(at position: Int) -> [UInt8]? {
+    let cell = cells[position]
+    guard cell.kind == .text else { return nil }
+    return bytes.withUnsafeBufferPointer { bytes in
+      let text = bytes[range(of: cell)]
+      // Most texts are ASCII.
+      let isValid =
+        text.allSatisfy { $0 < 0x80 } || String(validating: text, as: UTF8.self) != nil
+      return isValid ? nil : Array(text)
     }
   }
 

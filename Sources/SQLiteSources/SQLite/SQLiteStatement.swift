@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import SwappableSQLite3
 
 /// A prepared statement of a `SQLiteDatabase`. It is used only with access to the database.
@@ -43,7 +44,8 @@ final class SQLiteStatement {
       sqlite3_column_name(handle, position).map { String(cString: $0) } ?? ""
     }
     // Keep the object for equal names: rows of several runs then have identical columns.
-    let columns = knownColumns.flatMap { $0.names == names ? $0 : nil } ?? SQLiteColumns(names)
+    let new = SQLiteColumns(names)
+    let columns = knownColumns.flatMap { $0 == new ? $0 : nil } ?? new
     knownColumns = columns
     preparations = count
     return columns

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A value of a column or of an argument.
 ///
 /// Equality compares bits: two NaN values are equal, and `0.0` differs from `-0.0`. Rows with the
@@ -9,7 +11,7 @@ public enum SQLiteValue: Sendable {
   case integer(Int64)
   /// A floating-point number. SQLite stores NaN as NULL.
   case real(Double)
-  /// Text. Invalid UTF-8 in the database is read as U+FFFD.
+  /// Text. Invalid UTF-8 in the database is read as U+FFFD. To read its bytes, select `CAST(column AS BLOB)`.
   case text(String)
   /// Bytes.
   case blob([UInt8])
@@ -39,7 +41,7 @@ extension SQLiteValue: Hashable {
     case (.null, .null): true
     case (.integer(let left), .integer(let right)): left == right
     case (.real(let left), .real(let right)): left.bitPattern == right.bitPattern
-    case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+    case (.text(let left), .text(let right)): left.hasSameBytes(as: right)
     case (.blob(let left), .blob(let right)): left == right
     default: false
     }
@@ -73,8 +75,7 @@ extension SQLiteValue: CustomStringConvertible {
     case .integer(let value): "\(value)"
     case .real(let value): "\(value)"
     case .text(let value):
-      "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-        + "'"
+      "'" + value.doubling("'") + "'"
     case .blob(let value):
       "x'" + value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
     }
