@@ -1,5 +1,5 @@
 package import Dispatch
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A watch that reports the changes of the file at a path, until it is canceled or released.
 ///
@@ -33,11 +33,11 @@ package final class FileWatch: Sendable {
   ///   - onEvent: A closure that is called for each event, one after the other, without any lock.
   ///     It may cancel or release the watch.
   package init(
-    path: String, queue: DispatchQueue? = nil, intervals: Intervals = Intervals(),
+    path: ByteString, queue: DispatchQueue? = nil, intervals: Intervals = Intervals(),
     system: WatchSystem = .live, onEvent: @escaping @Sendable (FileEvent) -> Void
   ) {
     core = FileWatchCore(
-      path: absolutePath(path),
+      path: path.absolutePath,
       queue: queue ?? DispatchQueue(label: "swappable.file-watch"),
       intervals: intervals, system: system, handler: onEvent)
     core.start()
@@ -133,14 +133,14 @@ private final class FileWatchCore: Sendable {
     var diagnostic: String?
   }
 
-  private let path: String
+  private let path: ByteString
   private let queue: DispatchQueue
   private let intervals: FileWatch.Intervals
   private let system: WatchSystem
   private let state: Locked<State>
 
   init(
-    path: String, queue: DispatchQueue, intervals: FileWatch.Intervals, system: WatchSystem,
+    path: ByteString, queue: DispatchQueue, intervals: FileWatch.Intervals, system: WatchSystem,
     handler: @escaping @Sendable (FileEvent) -> Void
   ) {
     self.path = path
@@ -301,7 +301,7 @@ private final class FileWatchCore: Sendable {
     for _ in 0..<8 {
       var tokens: [WatchSystem.Token] = []
       failure = nil
-      func watch(_ path: String, name: String?) {
+      func watch(_ path: ByteString, name: ByteString?) {
         switch system.watch(path, name, { self.receive($0) }) {
         case .success(let token): tokens.append(token)
         case .failure(let error): failure = error

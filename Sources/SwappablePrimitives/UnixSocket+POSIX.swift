@@ -31,12 +31,14 @@ package enum UnixSocket {
   /// A socket that accepts connections.
   package struct Listener: Sendable {
     package let descriptor: Int32
-    let path: String
+    let path: ByteString
     let identity: FileIdentity?
 
     /// Closes the socket, and removes its file if another socket has not replaced it.
     package func remove() {
-      if let identity, UnixSocket.identity(of: path)?.identity == identity { unlink(path) }
+      if let identity, UnixSocket.identity(of: path)?.identity == identity {
+        UnixSocket.removeFile(at: path)
+      }
       close(descriptor)
     }
   }
@@ -44,12 +46,12 @@ package enum UnixSocket {
   /// Creates a socket that only this user can connect to.
   ///
   /// A socket that a process has left behind is replaced. A socket in use, or a file of another kind, is not.
-  package static func makeListener(at path: String) throws(SocketError) -> Listener {
+  package static func makeListener(at path: ByteString) throws(SocketError) -> Listener {
     let operation = "cannot listen at \(path)"
     var address = try address(of: path, operation)
     let descriptor = try makeSocket(operation)
     // Another process that does the same waits.
-    let folder = open(parent(of: path), O_RDONLY | O_CLOEXEC)
+    let folder = path.parentDirectory.withCString { open($0, O_RDONLY | O_CLOEXEC) }
     if folder >= 0 { flock(folder, LOCK_EX) }
     defer { if folder >= 0 { close(folder) } }
     do throws(SocketError) {
@@ -58,9 +60,9 @@ package enum UnixSocket {
         throw SocketError(operation, code: errno)
       }
       // Nobody can connect before `listen`.
-      guard chmod(path, 0o600) == 0, listen(descriptor, 1024) == 0 else {
+      guard path.withCString({ chmod($0, 0o600) }) == 0, listen(descriptor, 1024) == 0 else {
         let code = errno
-        unlink(path)
+        removeFile(at: path)
         throw SocketError(operation, code: code)
       }
     } catch {
@@ -72,7 +74,7 @@ package enum UnixSocket {
   }
 
   /// Connects to a socket.
-  package static func makeConnection(to path: String) throws(SocketError) -> Int32 {
+  package static func makeConnection(to path: ByteString) throws(SocketError) -> Int32 {
     let operation = "cannot connect to \(path)"
     var address = try address(of: path, operation)
     let descriptor = try makeSocket(operation)
@@ -175,7 +177,7 @@ package enum UnixSocket {
 
   // MARK: Helpers
 
-  private static func removeUnused(_ path: String, _ operation: String) throws(SocketError) {
+  private static func removeUnused(_ path: ByteString, _ operation: String) throws(SocketError) {
     guard let found = identity(of: path) else { return }
     guard found.isSocket else {
       throw SocketError(
@@ -185,7 +187,7 @@ package enum UnixSocket {
       close(try makeConnection(to: path))
     } catch {
       if error.code == ECONNREFUSED {
-        unlink(path)
+        removeFile(at: path)
         return
       }
       // A process that listens may have no room for another client.
@@ -208,25 +210,23 @@ package enum UnixSocket {
     disableSignal(descriptor)
   }
 
-  private static func parent(of path: String) -> String {
-    let bytes = path.utf8
-    guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == bytes.startIndex ? "/" : String(path[..<slash])
+  private static func removeFile(at path: ByteString) {
+    _ = path.withCString { unlink($0) }
   }
 
-  private static func identity(of path: String) -> (identity: FileIdentity, isSocket: Bool)? {
+  private static func identity(of path: ByteString) -> (identity: FileIdentity, isSocket: Bool)? {
     var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
+    guard path.withCString({ lstat($0, &status) }) == 0 else { return nil }
     return (FileIdentity(status), status.st_mode & S_IFMT == S_IFSOCK)
   }
 
   private static func address(
-    of path: String, _ operation: String
+    of path: ByteString, _ operation: String
   ) throws(SocketError) -> sockaddr_un {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let capacity = withUnsafeBytes(of: &address.sun_path) { $0.count }
-    let bytes = Array(path.utf8)
+    let bytes = path.bytes
     guard !bytes.isEmpty, !bytes.contains(0) else {
       throw SocketError(operation, "the path is empty or contains a NUL character")
     }

@@ -1,5 +1,6 @@
 import FileWatching
 import Foundation
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -115,11 +116,12 @@ extension OpenFile {
 func notesWritesToMappings(in directory: TemporaryDirectory) throws -> Bool {
   try directory.write("a", to: "mapped")
   let process = try SavingProcess(directory("mapped"), "map")
-  let before = try FileAccess.live.stamp(directory("mapped")).get()
+  let before = try FileAccess.live.stamp(ByteString(directory("mapped"))).get()
   for _ in 0..<1_000 {
     try process.save("b")
     // The clock of a file system ticks slowly.
-    if try FileAccess.live.stamp(directory("mapped")).get().modified != before.modified {
+    if try FileAccess.live.stamp(ByteString(directory("mapped"))).get().modified != before.modified
+    {
       return true
     }
   }

@@ -44,7 +44,7 @@ struct FileSourceConcurrencyTests {
 
     func source(_ file: Int, system: WatchSystem) -> any DataSource<JSONElement> {
       let decoding = ElementDecoding<JSONElement>(each: { $0 })
-      let path = directory(name(file))
+      let path = ByteString(directory(name(file)))
       return file < 2
         ? JSONFileDataSource(path: path, key: "id", decoding: decoding, system: system)
         : JSONLinesDataSource(path: path, key: "id", decoding: decoding, system: system)

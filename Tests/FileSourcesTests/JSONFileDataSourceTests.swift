@@ -155,7 +155,8 @@ struct JSONFileDataSourceTests {
     try directory.write("[1]", to: "a.json")
     let watches = WatchCount()
     var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
-      path: path, key: nil, decoding: ElementDecoding(each: { $0 }), system: watches.system)
+      path: ByteString(path), key: nil, decoding: ElementDecoding(each: { $0 }),
+      system: watches.system)
     weak let weakSource = source
     try await source?.loaded()
     let kept = Holder(Locked<Disposable?>(nil))
@@ -179,7 +180,8 @@ struct JSONFileDataSourceTests {
     try directory.write("[1]", to: "a.json")
     let watches = WatchCount()
     var source: JSONFileDataSource<JSONElement>? = JSONFileDataSource(
-      path: path, key: nil, decoding: ElementDecoding(each: { $0 }), system: watches.system)
+      path: ByteString(path), key: nil, decoding: ElementDecoding(each: { $0 }),
+      system: watches.system)
     weak let weakSource = source
     try await source?.loaded()
     #expect(watches.count > 0)

@@ -38,16 +38,18 @@
         switch format {
         case .array:
           JSONFileDataSource(
-            path: directory("a"), key: nil, decoding: decoding, system: system)
+            path: ByteString(directory("a")), key: nil, decoding: decoding, system: system)
         case .lines:
           JSONLinesDataSource(
-            path: directory("a"), key: nil, decoding: decoding, system: system)
+            path: ByteString(directory("a")), key: nil, decoding: decoding, system: system)
         }
       let log = try await SourceLog.afterLoading(source)
 
       let blockage = Blockage()
-      let token = try center.watch(directory.path, name: "block", for: { blockage.receive($0) })
-        .get()
+      let token = try center.watch(
+        ByteString(directory.path), name: "block", for: { blockage.receive($0) }
+      )
+      .get()
       try directory.write("", to: "block")
       #expect(blockage.isReached.pass())
       let limit = try String(

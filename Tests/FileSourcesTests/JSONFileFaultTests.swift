@@ -3,6 +3,7 @@ import FileWatching
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -35,10 +36,12 @@ struct JSONFileFaultTests {
     return switch format {
     case .array:
       JSONFileDataSource(
-        path: directory(name), key: key, decoding: decoding, system: system, timing: timing)
+        path: ByteString(directory(name)), key: key, decoding: decoding, system: system,
+        timing: timing)
     case .lines:
       JSONLinesDataSource(
-        path: directory(name), key: key, isStrict: true, decoding: decoding, system: system,
+        path: ByteString(directory(name)), key: key, isStrict: true, decoding: decoding,
+        system: system,
         timing: timing)
     }
   }
@@ -97,7 +100,7 @@ struct JSONFileFaultTests {
     var system = WatchSystem.live
     // Permissions of a file do not apply to the superuser.
     let failure = FileError(
-      cause: .denied, operation: "open", path: directory("a"), code: EACCES,
+      cause: .denied, operation: "open", path: ByteString(directory("a")), code: EACCES,
       reason: "Permission denied")
     system.files.open = { isDenied.value ? .failure(failure) : FileAccess.live.open($0) }
     let log = try await SourceLog.afterLoading(source(format, system: system))

@@ -1,6 +1,7 @@
 import Diffing
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -156,7 +157,8 @@ struct JSONFileSavingTests {
     var timing = ReloadMachine.Timing()
     timing.grace = .seconds(3_600)
     return JSONFileDataSource(
-      path: path, key: "id", decoding: ElementDecoding(each: { $0 }), system: reads.system,
+      path: ByteString(path), key: "id", decoding: ElementDecoding(each: { $0 }),
+      system: reads.system,
       timing: timing)
   }
 

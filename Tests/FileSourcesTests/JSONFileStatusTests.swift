@@ -27,7 +27,7 @@ struct JSONFileStatusTests {
     timing.grace = .milliseconds(1)
     timing.retry = .milliseconds(1)
     return JSONFileDataSource(
-      path: path, key: key, decoding: ElementDecoding(each: { $0 }), system: system,
+      path: ByteString(path), key: key, decoding: ElementDecoding(each: { $0 }), system: system,
       timing: timing)
   }
 

@@ -27,7 +27,7 @@ struct JSONLinesDataSourceTests {
     timing.grace = grace
     timing.retry = .milliseconds(1)
     return JSONLinesDataSource(
-      path: path, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }),
+      path: ByteString(path), key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }),
       system: system, timing: timing)
   }
 
@@ -74,7 +74,7 @@ struct JSONLinesDataSourceTests {
     // The text is longer than the margins and is written in several parts.
     try directory.write(try lines(0..<5_000), to: "a.jsonl")
     let source = JSONLinesDataSource<Row>(
-      path: path, key: nil,
+      path: ByteString(path), key: nil,
       decoding: ElementDecoding(each: { element in
         decoded.modify { $0 += 1 }
         return Row(id: element["id"]?.integer ?? -1, text: element["text"]?.string ?? "")
@@ -311,11 +311,11 @@ struct JSONLinesDataSourceTests {
     }
     try directory.write(text("old"), to: "a.jsonl")
     let log = try await SourceLog.afterLoading(source())
-    let before = try FileAccess.live.stamp(path).get().modified
+    let before = try FileAccess.live.stamp(ByteString(path)).get().modified
     // The length is the same, so the file system's clock must tick.
     repeat {
       try directory.write(text("new"), to: "a.jsonl")
-    } while try FileAccess.live.stamp(path).get().modified == before
+    } while try FileAccess.live.stamp(ByteString(path)).get().modified == before
     var change = try await log.nextChange()
     #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
     // The file is longer, and the bytes before its old end differ.
@@ -341,8 +341,10 @@ struct JSONLinesDataSourceTests {
     }
     try write("old")
     let log = try await SourceLog.afterLoading(source())
-    let before = try FileAccess.live.stamp(path).get().changed
-    repeat { try write("new") } while try FileAccess.live.stamp(path).get().changed == before
+    let before = try FileAccess.live.stamp(ByteString(path)).get().changed
+    repeat {
+      try write("new")
+    } while try FileAccess.live.stamp(ByteString(path)).get().changed == before
     let change = try await log.nextChange()
     #expect(change.changeset == Changeset(updates: [.init(from: 1_000, to: 1_000)]))
   }

@@ -22,7 +22,7 @@ struct JSONLinesSavingTests {
     var timing = ReloadMachine.Timing()
     timing.grace = grace
     return JSONLinesDataSource(
-      path: path, key: "id", decoding: ElementDecoding(each: { $0 }), system: system,
+      path: ByteString(path), key: "id", decoding: ElementDecoding(each: { $0 }), system: system,
       timing: timing)
   }
 

@@ -3,6 +3,7 @@ import Diffing
 import FileWatching
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ struct MalformedLinesTests {
     timing.grace = grace
     timing.retry = .milliseconds(1)
     return JSONLinesDataSource(
-      path: path, key: key, decoding: ElementDecoding(each: { $0 }), system: system,
+      path: ByteString(path), key: key, decoding: ElementDecoding(each: { $0 }), system: system,
       timing: timing)
   }
 
@@ -149,7 +150,7 @@ struct MalformedLinesTests {
     try directory.write(lines.joined(), to: "a.jsonl")
     let decoded = Shared<[Int]>([])
     let source = JSONLinesDataSource<Int>(
-      path: path, key: "id",
+      path: ByteString(path), key: "id",
       decoding: ElementDecoding(each: { element in
         let id = element["id"]?.integer ?? -1
         decoded.append(id)

@@ -1,4 +1,5 @@
 import FileWatching
+import SwappablePrimitives
 import Testing
 
 /// A watch whose events a test awaits one by one.
@@ -11,7 +12,7 @@ final class EventLog: Sendable {
   ) {
     let (stream, continuation) = AsyncStream.makeStream(of: FileEvent.self)
     self.stream = stream
-    watch = FileWatch(path: path, intervals: intervals, system: system) {
+    watch = FileWatch(path: ByteString(path), intervals: intervals, system: system) {
       continuation.yield($0)
     }
   }

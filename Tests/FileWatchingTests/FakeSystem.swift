@@ -7,10 +7,11 @@ import ReactiveSignals
 /// A file system, timers and notifications that a test controls.
 final class FakeSystem: Sendable {
   private struct State: Sendable {
-    var stamps: [String: FileStamp] = [:]
-    var links: [String: String] = [:]
+    var stamps: [ByteString: FileStamp] = [:]
+    var links: [ByteString: ByteString] = [:]
     var denied: FileError?
-    var receivers: [Int: (path: String, name: String?, receiver: WatchSystem.Receiver)] = [:]
+    var receivers: [Int: (path: ByteString, name: ByteString?, receiver: WatchSystem.Receiver)] =
+      [:]
     var lastUser = 0
     var timers: [Int: Timer] = [:]
     var lastTimer = 0
@@ -26,21 +27,21 @@ final class FakeSystem: Sendable {
 
   init() { setDirectory("/") }
 
-  func setFile(_ path: String, inode: UInt64, size: Int64 = 1, time: Int64 = 1) {
+  func setFile(_ path: ByteString, inode: UInt64, size: Int64 = 1, time: Int64 = 1) {
     set(path, .regular, inode: inode, size: size, time: time)
   }
 
-  func setDirectory(_ path: String) {
-    set(path, .directory, inode: UInt64(path.utf8.count), size: 0, time: 0)
+  func setDirectory(_ path: ByteString) {
+    set(path, .directory, inode: UInt64(path.bytes.count), size: 0, time: 0)
   }
 
-  func setLink(_ path: String, to destination: String) {
-    set(path, .symbolicLink, inode: UInt64(path.utf8.count), size: 0, time: 0)
+  func setLink(_ path: ByteString, to destination: ByteString) {
+    set(path, .symbolicLink, inode: UInt64(path.bytes.count), size: 0, time: 0)
     state.withLock { $0.links[path] = destination }
   }
 
   private func set(
-    _ path: String, _ kind: FileStamp.Kind, inode: UInt64, size: Int64, time: Int64
+    _ path: ByteString, _ kind: FileStamp.Kind, inode: UInt64, size: Int64, time: Int64
   ) {
     let stamp = FileStamp(
       identity: FileIdentity(device: 1, inode: inode), kind: kind, size: size, modified: time,
@@ -48,7 +49,7 @@ final class FakeSystem: Sendable {
     state.withLock { $0.stamps[path] = stamp }
   }
 
-  func remove(_ path: String) { state.withLock { $0.stamps[path] = nil } }
+  func remove(_ path: ByteString) { state.withLock { $0.stamps[path] = nil } }
 
   /// Refuses all new watches with an error, or allows them again if the error is `nil`.
   func deny(_ failure: FileError?) { state.withLock { $0.denied = failure } }
@@ -56,7 +57,7 @@ final class FakeSystem: Sendable {
   /// The watched names, as `directory:name`, and the watched files.
   var watched: Set<String> {
     state.withLock { state in
-      Set(state.receivers.values.map { $0.path + ($0.name.map { ":" + $0 } ?? "") })
+      Set(state.receivers.values.map { "\($0.path)" + ($0.name.map { ":\($0)" } ?? "") })
     }
   }
 
@@ -66,7 +67,7 @@ final class FakeSystem: Sendable {
   var timerCount: Int { state.withLock { $0.timers.count } }
 
   /// Sends a notification to all receivers of a path.
-  func send(_ signal: FileSignal, to path: String) {
+  func send(_ signal: FileSignal, to path: ByteString) {
     let receivers = state.withLock { state in
       state.receivers.values.filter { $0.path == path }.map(\.receiver)
     }
@@ -125,7 +126,7 @@ final class FakeSystem: Sendable {
 }
 
 extension FileError {
-  static func missing(_ path: String) -> FileError {
+  static func missing(_ path: ByteString) -> FileError {
     FileError(cause: .missing, operation: "find", path: path, code: 2, reason: "not there")
   }
 

@@ -1,4 +1,5 @@
 import FileWatching
+import SwappablePrimitives
 import Testing
 
 /// Situations that a test cannot create on a real system, or only with long waits.

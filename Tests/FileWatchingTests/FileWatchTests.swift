@@ -1,5 +1,6 @@
 import FileWatching
 import Foundation
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -80,7 +81,7 @@ struct FileWatchTests {
       Issue.record("\(event)")
       return
     }
-    #expect(failure.path == directory("a"))
+    #expect(failure.path.description == directory("a"))
     #expect(failure.cause == .missing)
   }
 
@@ -216,7 +217,8 @@ struct FileWatchTests {
       Issue.record("\(relative.state)")
       return
     }
-    #expect(failure.path == FileManager.default.currentDirectoryPath + "/no-such-file.json")
+    #expect(
+      failure.path.description == FileManager.default.currentDirectoryPath + "/no-such-file.json")
   }
 
   @Test func `a callback may release its own watch`() async throws {
@@ -225,7 +227,7 @@ struct FileWatchTests {
     await confirmation { called in
       await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
         holder.hold(
-          FileWatch(path: directory("a")) { _ in
+          FileWatch(path: ByteString(directory("a"))) { _ in
             called()
             holder.cancelAndLetGo()
             continuation.resume()
@@ -257,7 +259,7 @@ struct FileWatchTests {
   @Test func `a slow callback blocks no other watch`() async throws {
     try directory.write("old", to: "a")
     let gate = DispatchSemaphore(value: 0)
-    let blocked = FileWatch(path: directory("a")) { _ in gate.wait() }
+    let blocked = FileWatch(path: ByteString(directory("a"))) { _ in gate.wait() }
     let log = EventLog(directory("a"))
     try directory.write("new", to: "a")
     try await log.next(.written)

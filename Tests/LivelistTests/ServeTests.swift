@@ -149,7 +149,7 @@ import Testing
   @Test func `a signal ends the server although a source does not load`() throws {
     let place = try Workplace()
     // This server accepts a connection and sends nothing.
-    let silent = try UnixSocket.makeListener(at: place("silent"))
+    let silent = try UnixSocket.makeListener(at: ByteString(place("silent")))
     defer { silent.remove() }
     let serving = try Livelist(
       "serve", "--listen", "unix:\(place("s"))", "a=live:unix:\(place("silent"))#a")

@@ -262,5 +262,5 @@ import Testing
 private struct SilentServer {
   private let listener: UnixSocket.Listener
 
-  init(path: String) throws { listener = try UnixSocket.makeListener(at: path) }
+  init(path: String) throws { listener = try UnixSocket.makeListener(at: ByteString(path)) }
 }

@@ -1,6 +1,7 @@
 import FileSources
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 import TerminalViews
 import TestSupport
 import Testing

@@ -86,7 +86,7 @@ import Testing
   @Test func `a socket that is left behind is replaced, one in use is not`() throws {
     let directory = try TemporaryDirectory()
     // A listener that is closed without removing its file.
-    close(try UnixSocket.makeListener(at: directory("s")).descriptor)
+    close(try UnixSocket.makeListener(at: ByteString(directory("s"))).descriptor)
     #expect(FileManager.default.fileExists(atPath: directory("s")))
     let feed = Feed(CollectionProperty([Item(1)]))
     let server = try FeedServer(path: directory("s"), feeds: ["items": feed])

@@ -12,7 +12,7 @@ final class RawClient {
   private var searched = 0
 
   init(_ path: String) throws {
-    descriptor = try UnixSocket.makeConnection(to: path)
+    descriptor = try UnixSocket.makeConnection(to: ByteString(path))
   }
 
   deinit { close(descriptor) }

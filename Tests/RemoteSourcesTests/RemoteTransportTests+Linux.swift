@@ -8,7 +8,7 @@
   @Suite(.timeLimit(.minutes(10))) struct RemoteTransportTests {
     @Test func `a connection waits while the server's queue is full`() async throws {
       let directory = try TemporaryDirectory()
-      let listener = try UnixSocket.makeListener(at: directory("s"))
+      let listener = try UnixSocket.makeListener(at: ByteString(directory("s")))
       defer { close(listener.descriptor) }
       listen(listener.descriptor, 0)
       var others: [RawClient] = []

@@ -1,4 +1,5 @@
 import Foundation
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ import Testing
   ) async throws {
     _ = try database.writer(journal)
     let helper = try HelperProcess("sql", database.path)
-    let monitor = ChangeMonitor(reader: DatabaseReader(path: database.path))
+    let monitor = ChangeMonitor(reader: DatabaseReader(path: ByteString(database.path)))
     let (number, calls) = observe(monitor)
     var iterator = calls.makeAsyncIterator()
     var versions = [try await iterator.next()?.get()]
@@ -53,7 +54,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `a file that is removed, replaced and created again is followed`() async throws {
-    let monitor = ChangeMonitor(reader: DatabaseReader(path: database.path))
+    let monitor = ChangeMonitor(reader: DatabaseReader(path: ByteString(database.path)))
     let (number, calls) = observe(monitor)
     var iterator = calls.makeAsyncIterator()
     var seen: [String] = []
@@ -116,7 +117,7 @@ import Testing
     // In WAL mode, SQLite would keep a closed descriptor while the writer has its lock.
     let writer = try database.writer(.delete)
     let before = try openDescriptors(below: database.directory).count
-    var monitor: ChangeMonitor? = ChangeMonitor.shared(path: database.path)
+    var monitor: ChangeMonitor? = ChangeMonitor.shared(path: ByteString(database.path))
     weak let weakMonitor = monitor
     #expect(monitor === ChangeMonitor.shared(connection: writer))
     if let monitor {

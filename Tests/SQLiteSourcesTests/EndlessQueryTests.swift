@@ -2,6 +2,7 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 import Testing
 
@@ -90,7 +91,7 @@ import Testing
     var query = SQLiteQuery(sql: sql, arguments: [], needsUniqueColumnNames: false)
     query.byteLimit = 50_000_000
     let source = try SQLiteDataSource<TestRow>(
-      monitor: .shared(path: database.path), query: query
+      monitor: .shared(path: ByteString(database.path)), query: query
     ) { TestRow($0) }
     let error = await #expect(throws: SourceError.self) { try await source.loaded() }
     let failure = error?.underlying as? SQLiteError

@@ -1,3 +1,4 @@
+import SwappablePrimitives
 import TestSupport
 import Foundation
 import ObservableCollections
@@ -17,7 +18,7 @@ import Testing
     writer = try database.writer()
     try writer.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
     try writer.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')")
-    monitor = ChangeMonitor.shared(path: database.path)
+    monitor = ChangeMonitor.shared(path: ByteString(database.path))
     monitor.expect(writer)
   }
 
@@ -192,7 +193,7 @@ import Testing
   }
 
   @Test func `only two idle readers are kept`() throws {
-    let readers = ReaderPool(like: DatabaseReader(path: database.path))
+    let readers = ReaderPool(like: DatabaseReader(path: ByteString(database.path)))
     func nested(_ depth: Int) throws(SQLiteError) -> Int64? {
       try readers.read { database throws(SQLiteError) in
         depth == 0 ? try database.number("SELECT count(*) FROM t") : try nested(depth - 1)

@@ -1,5 +1,6 @@
 import DataSourceTesting
 import Foundation
+import SwappablePrimitives
 import TestSupport
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
     } else {
       writers = try (0..<2).map { _ in try SQLiteConnection(path: database.path) }
       _ = try writers[0].query("PRAGMA journal_mode = \(journal)")
-      monitor = ChangeMonitor.shared(path: database.path)
+      monitor = ChangeMonitor.shared(path: ByteString(database.path))
     }
     for writer in writers {
       try writer.executeScript("PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON")

@@ -24,7 +24,7 @@ import Testing
     clock: AnyClock = .continuous
   ) throws -> SQLiteDataSource<Item> {
     let monitor = ChangeMonitor(
-      reader: DatabaseReader(path: database.path), watch: watch,
+      reader: DatabaseReader(path: ByteString(database.path)), watch: watch,
       interval: interval, clock: clock)
     let query = SQLiteQuery(
       sql: "SELECT id, name FROM item ORDER BY id", arguments: [], needsUniqueColumnNames: true)

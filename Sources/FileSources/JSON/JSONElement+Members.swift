@@ -1,8 +1,11 @@
 public import Diffing
+import SwappablePrimitives
 
 extension JSONElement {
   /// A JSON value that is neither an array nor an object.
-  public enum Scalar: Sendable, Hashable {
+  ///
+  /// Two strings are equal if they consist of the same Unicode scalars, as for elements.
+  public enum Scalar: Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -201,6 +204,29 @@ extension JSONElement {
           code: .syntax, reason: "\(text) is not a JSON number; use a string instead")
       }
       bytes += Array(text.utf8)
+    }
+  }
+}
+
+extension JSONElement.Scalar: Hashable {
+  /// Returns a Boolean value that indicates whether two values are of one kind and are written the same way.
+  public static func == (left: JSONElement.Scalar, right: JSONElement.Scalar) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.number(let left), .number(let right)): left.hasSameBytes(as: right)
+    case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+    default: false
+    }
+  }
+
+  /// Hashes the value.
+  public func hash(into hasher: inout Hasher) {
+    // Equal bytes are equal strings, so the hash of the string serves.
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let text), .string(let text): hasher.combine(text)
     }
   }
 }

@@ -2,7 +2,7 @@ public import Diffing
 import FileWatching
 public import Foundation
 public import ObservableCollections
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A live collection of the elements of a JSON array in a file.
 ///
@@ -48,18 +48,18 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
   public convenience init(
     path: String, decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
-    self.init(path: path, key: nil, decoding: ElementDecoding(each: decode))
+    self.init(path: ByteString(path), key: nil, decoding: ElementDecoding(each: decode))
   }
 
   init(
-    path: String, key: String?, allowsSingleValue: Bool = false,
+    path: ByteString, key: String?, allowsSingleValue: Bool = false,
     decoding: ElementDecoding<Element>, system: WatchSystem = .live,
     timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
-    let path = absolutePath(path)
-    collection.describe(as: JSONFileDataSource<Element>.self, location: path)
+    let path = path.absolutePath
+    collection.describe(as: JSONFileDataSource<Element>.self, location: path.description)
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-file", system: system, timing: timing,
       contents: contents,
@@ -72,8 +72,8 @@ public final class JSONFileDataSource<Element: Differentiable & Sendable>: DataS
 
   public func start() { reloader.start() }
 
-  /// The absolute path of the file.
-  public var path: String { reloader.path }
+  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public var path: String { reloader.path.description }
 }
 
 extension JSONFileDataSource where Element: Decodable {
@@ -87,7 +87,8 @@ extension JSONFileDataSource where Element: Decodable {
   public convenience init(
     path: String, configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
-    self.init(path: path, key: nil, decoding: ElementDecoding(configuring: configure))
+    self.init(
+      path: ByteString(path), key: nil, decoding: ElementDecoding(configuring: configure))
   }
 }
 
@@ -100,11 +101,11 @@ extension JSONFileDataSource where Element == JSONElement {
   ///   - key: The name of the member that identifies an element. Without a key, the whole value
   ///     identifies it.
   public convenience init(path: String, key: String? = nil) {
-    self.init(path: path, key: key, decoding: ElementDecoding())
+    self.init(path: ByteString(path), key: key, decoding: ElementDecoding())
   }
 
   /// Creates a source of the elements of an array, or of the only value in the file.
-  package convenience init(path: String, key: String?, allowsSingleValue: Bool) {
+  package convenience init(path: ByteString, key: String?, allowsSingleValue: Bool) {
     self.init(
       path: path, key: key, allowsSingleValue: allowsSingleValue, decoding: ElementDecoding())
   }
@@ -112,7 +113,7 @@ extension JSONFileDataSource where Element == JSONElement {
 
 /// Loads a file that contains one JSON array.
 private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoader {
-  private let path: String
+  private let path: ByteString
   private let files: FileAccess
   private let key: String?
   private let allowsSingleValue: Bool
@@ -121,7 +122,7 @@ private final class JSONFileLoader<Element: Differentiable & Sendable>: FileLoad
   private var document: JSONDocument?
 
   init(
-    path: String, files: FileAccess, key: String?, allowsSingleValue: Bool,
+    path: ByteString, files: FileAccess, key: String?, allowsSingleValue: Bool,
     decoding: ElementDecoding<Element>
   ) {
     self.path = path

@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// Functions that read and write canonical JSON text, which is known to be valid.
 package enum JSONText {
   static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
@@ -17,6 +19,11 @@ package enum JSONText {
   /// Appends a string with quotes and the shortest escapes.
   package static func append(_ string: some StringProtocol, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
+    appendContents(string, to: &bytes)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func appendContents(_ string: some StringProtocol, to bytes: inout [UInt8]) {
     for byte in string.utf8 {
       if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
         bytes.append(UInt8(ascii: "\\"))
@@ -28,6 +35,22 @@ package enum JSONText {
         bytes.append(letter)
       } else {
         bytes += [0x5C, 0x75, 0x30, 0x30, hexDigit(byte >> 4), hexDigit(byte & 0xF)]
+      }
+    }
+  }
+
+  /// Appends a string that need not be UTF-8. Different bytes become different strings.
+  ///
+  /// A byte that is not UTF-8 becomes the escape of the lone surrogate U+DC00 plus the byte, as in the error
+  /// handler `surrogateescape` of Python. No valid text contains it.
+  package static func append(bytes text: [UInt8], to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    for part in ByteString(bytes: text).parts {
+      switch part {
+      case .text(let text):
+        appendContents(text, to: &bytes)
+      case .byte(let byte):
+        bytes += [0x5C, 0x75, 0x64, 0x63, hexDigit(byte >> 4), hexDigit(byte & 0xF)]
       }
     }
     bytes.append(UInt8(ascii: "\""))

@@ -2,7 +2,7 @@ public import Diffing
 import FileWatching
 public import Foundation
 public import ObservableCollections
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A live collection of the values in a file of JSON Lines.
 ///
@@ -71,17 +71,18 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
     path: String, isStrict: Bool = false,
     decode: @escaping @Sendable (JSONElement) throws -> Element
   ) {
-    self.init(path: path, key: nil, isStrict: isStrict, decoding: ElementDecoding(each: decode))
+    self.init(
+      path: ByteString(path), key: nil, isStrict: isStrict, decoding: ElementDecoding(each: decode))
   }
 
   init(
-    path: String, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
+    path: ByteString, key: String?, isStrict: Bool = false, decoding: ElementDecoding<Element>,
     system: WatchSystem = .live, timing: ReloadMachine.Timing = ReloadMachine.Timing()
   ) {
     let contents = CollectionProperty<Element>(status: .idle)
     collection = contents.collection
-    let path = absolutePath(path)
-    collection.describe(as: JSONLinesDataSource<Element>.self, location: path)
+    let path = path.absolutePath
+    collection.describe(as: JSONLinesDataSource<Element>.self, location: path.description)
     reloader = FileReloader(
       path: path, queueLabel: "swappable.json-lines", system: system, timing: timing,
       contents: contents,
@@ -94,8 +95,8 @@ public final class JSONLinesDataSource<Element: Differentiable & Sendable>: Data
 
   public func start() { reloader.start() }
 
-  /// The absolute path of the file.
-  public var path: String { reloader.path }
+  /// The absolute path of the file. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public var path: String { reloader.path.description }
 }
 
 extension JSONLinesDataSource where Element: Decodable {
@@ -113,7 +114,8 @@ extension JSONLinesDataSource where Element: Decodable {
     configure: @escaping @Sendable (JSONDecoder) -> Void = { _ in }
   ) {
     self.init(
-      path: path, key: nil, isStrict: isStrict, decoding: ElementDecoding(configuring: configure))
+      path: ByteString(path), key: nil, isStrict: isStrict,
+      decoding: ElementDecoding(configuring: configure))
   }
 }
 
@@ -128,13 +130,18 @@ extension JSONLinesDataSource where Element == JSONElement {
   ///   - isStrict: A Boolean value that indicates whether the status becomes `failed` at the first
   ///     malformed line. Otherwise, the source skips malformed lines and reports them by a diagnostic.
   public convenience init(path: String, key: String? = nil, isStrict: Bool = false) {
+    self.init(path: ByteString(path), key: key, isStrict: isStrict)
+  }
+
+  /// Creates a source of the JSON elements themselves. The path need not be UTF-8.
+  package convenience init(path: ByteString, key: String?, isStrict: Bool) {
     self.init(path: path, key: key, isStrict: isStrict, decoding: ElementDecoding(each: { $0 }))
   }
 }
 
 /// Loads a file of JSON Lines.
 private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoader {
-  private let path: String
+  private let path: ByteString
   private let files: FileAccess
   private let reader: JSONLinesReader<Element>
   /// The end of the loaded contents, or `nil` if they may be the contents of another file.
@@ -147,14 +154,14 @@ private final class JSONLinesLoader<Element: Differentiable & Sendable>: FileLoa
   /// The state of the file at the last event.
   private var lastState: FileState?
 
-  init(path: String, files: FileAccess, reader: JSONLinesReader<Element>) {
+  init(path: ByteString, files: FileAccess, reader: JSONLinesReader<Element>) {
     self.path = path
     self.files = files
     self.reader = reader
   }
 
   var diagnostics: [SourceStatus.Diagnostic] {
-    [skippedLines.diagnostic(path: path), openLineDiagnostic].compactMap(\.self)
+    [skippedLines.diagnostic(path: path.description), openLineDiagnostic].compactMap(\.self)
   }
 
   func fileChanged(_ event: FileEvent) -> Bool {

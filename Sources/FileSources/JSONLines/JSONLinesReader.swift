@@ -1,5 +1,6 @@
 import FileWatching
 package import ObservableCollections
+import SwappablePrimitives
 
 /// The lines of a file that cannot be read and have no element.
 package struct SkippedLines: Sendable {
@@ -48,7 +49,7 @@ enum LineReadingError: Error {
   case file(FileError)
   case line(JSONElement.ParsingError)
 
-  func readFailure(path: String) -> ReadFailure {
+  func readFailure(path: ByteString) -> ReadFailure {
     switch self {
     case .file(let error): ReadFailure(error)
     case .line(let error): ReadFailure(error, path: path)

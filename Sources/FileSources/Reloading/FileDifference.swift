@@ -1,5 +1,6 @@
 import FileWatching
 import Foundation
+import SwappablePrimitives
 
 /// The bytes of a file, relative to the bytes of its previous version.
 enum FileDifference: Sendable {
@@ -23,7 +24,7 @@ enum FileDifference: Sendable {
   /// - Complexity: O(n) in the bytes of the file. It needs memory for a chunk and the difference,
   ///   or for the whole file if much of it differs.
   static func read(
-    _ path: String, comparingWith known: [UInt8]?, in files: FileAccess
+    _ path: ByteString, comparingWith known: [UInt8]?, in files: FileAccess
   ) throws(FileError) -> FileDifference {
     let file = try files.open(path).get()
     for _ in 0..<maximumAttempts {

@@ -80,7 +80,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
     var timers: [ReloadMachine.Timer: ScheduledTimer] = [:]
   }
 
-  let path: String
+  let path: ByteString
   private let system: WatchSystem
   private let contents: CollectionProperty<Element>
   private let loader: any FileLoader<Element>
@@ -91,7 +91,7 @@ final class FileReloader<Element: Differentiable & Sendable>: @unchecked Sendabl
   private var duplicate: SourceStatus.Diagnostic?
 
   init(
-    path: String, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
+    path: ByteString, queueLabel: String, system: WatchSystem, timing: ReloadMachine.Timing,
     contents: CollectionProperty<Element>, loader: any FileLoader<Element>
   ) {
     self.path = path

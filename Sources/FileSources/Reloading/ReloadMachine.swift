@@ -1,5 +1,6 @@
 import FileWatching
 import ObservableCollections
+import SwappablePrimitives
 
 /// A state machine that decides when a source reads its file, and when it shows an error.
 ///
@@ -168,7 +169,7 @@ extension ReadFailure {
   }
 
   /// Creates the failure for a file whose text is not valid.
-  init(_ error: JSONElement.ParsingError, path: String) {
+  init(_ error: JSONElement.ParsingError, path: ByteString) {
     state = .failed(
       SourceError(
         code: "json-\(error.code.rawValue)", message: "cannot read \(path): \(error)",

@@ -9,16 +9,16 @@ package import SwappablePrimitives
 /// The file system that the watcher and the sources use. Tests can replace it.
 package struct FileAccess: Sendable {
   /// Returns the stamp of a path, without following a symbolic link at its end.
-  package var stamp: @Sendable (_ path: String) -> Result<FileStamp, FileError>
+  package var stamp: @Sendable (_ path: ByteString) -> Result<FileStamp, FileError>
   /// Returns the target of a symbolic link.
-  package var readLink: @Sendable (_ path: String) -> Result<String, FileError>
+  package var readLink: @Sendable (_ path: ByteString) -> Result<ByteString, FileError>
   /// Opens a regular file to read from it.
-  package var open: @Sendable (_ path: String) -> Result<OpenedFile, FileError>
+  package var open: @Sendable (_ path: ByteString) -> Result<OpenedFile, FileError>
 
   package init(
-    stamp: @escaping @Sendable (_ path: String) -> Result<FileStamp, FileError>,
-    readLink: @escaping @Sendable (_ path: String) -> Result<String, FileError>,
-    open: @escaping @Sendable (_ path: String) -> Result<OpenedFile, FileError>
+    stamp: @escaping @Sendable (_ path: ByteString) -> Result<FileStamp, FileError>,
+    readLink: @escaping @Sendable (_ path: ByteString) -> Result<ByteString, FileError>,
+    open: @escaping @Sendable (_ path: ByteString) -> Result<OpenedFile, FileError>
   ) {
     self.stamp = stamp
     self.readLink = readLink
@@ -28,7 +28,7 @@ package struct FileAccess: Sendable {
 
 /// An open regular file. It is closed when the last copy is released.
 package struct OpenedFile: Sendable {
-  package var path: String
+  package var path: ByteString
   /// Returns the current stamp.
   package var stamp: @Sendable () -> Result<FileStamp, FileError>
   /// Fills a buffer with the bytes from an offset, and returns their number. If the buffer is not full,
@@ -37,7 +37,7 @@ package struct OpenedFile: Sendable {
     @Sendable (_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer) -> Result<Int, FileError>
 
   package init(
-    path: String,
+    path: ByteString,
     stamp: @escaping @Sendable () -> Result<FileStamp, FileError>,
     read:
       @escaping @Sendable (_ offset: Int, _ buffer: UnsafeMutableRawBufferPointer)
@@ -103,16 +103,18 @@ extension FileAccess {
   package static let live = FileAccess(
     stamp: { stampOfPath($0) }, readLink: { target(ofLink: $0) }, open: { openFile(at: $0) })
 
-  private static func stampOfPath(_ path: String) -> Result<FileStamp, FileError> {
+  private static func stampOfPath(_ path: ByteString) -> Result<FileStamp, FileError> {
     var status = stat()
-    guard lstat(path, &status) == 0 else {
+    guard path.withCString({ lstat($0, &status) }) == 0 else {
       return .failure(FileError(errno, operation: "find", path: path))
     }
     return .success(FileStamp(status))
   }
 
   /// Returns the stamp of an open file.
-  static func stampOfDescriptor(_ descriptor: Int32, path: String) -> Result<FileStamp, FileError> {
+  static func stampOfDescriptor(_ descriptor: Int32, path: ByteString) -> Result<
+    FileStamp, FileError
+  > {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else {
       return .failure(FileError(errno, operation: "read", path: path))
@@ -120,18 +122,12 @@ extension FileAccess {
     return .success(FileStamp(status))
   }
 
-  private static func target(ofLink path: String) -> Result<String, FileError> {
-    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = buffer.withUnsafeMutableBytes { bytes in
-      bytes.baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
-    }
-    guard count >= 0 else {
-      return .failure(FileError(errno, operation: "follow the link", path: path))
-    }
-    return .success(String(decoding: buffer[..<count], as: UTF8.self))
+  private static func target(ofLink path: ByteString) -> Result<ByteString, FileError> {
+    path.linkTarget.map { .success($0) }
+      ?? .failure(FileError(errno, operation: "follow the link", path: path))
   }
 
-  private static func openFile(at path: String) -> Result<OpenedFile, FileError> {
+  private static func openFile(at path: ByteString) -> Result<OpenedFile, FileError> {
     let number = openForReading(path)
     guard number >= 0 else {
       return .failure(FileError(errno, operation: "open", path: path))
@@ -167,7 +163,7 @@ extension FileAccess {
   }
 
   /// Returns a Boolean value that indicates whether a file whose size is 0 has contents, as in `/proc`.
-  private static func hasContents(_ descriptor: Int32, path: String) -> Bool {
+  private static func hasContents(_ descriptor: Int32, path: ByteString) -> Bool {
     var byte: UInt8 = 0
     // A file that a program is writing has a size after its first byte was read.
     guard pread(descriptor, &byte, 1, 0) > 0 else { return false }
@@ -182,7 +178,7 @@ extension FileAccess {
   }
 
   private static func fill(
-    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at start: Int, path: String
+    _ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at start: Int, path: ByteString
   ) -> Result<Int, FileError> {
     var count = 0
     while count < buffer.count, let address = buffer.baseAddress {
@@ -199,9 +195,9 @@ extension FileAccess {
 }
 
 // A function of the file, because in `FileAccess` the property `open` hides the system's function.
-private func openForReading(_ path: String) -> Int32 {
+private func openForReading(_ path: ByteString) -> Int32 {
   // Without `O_NONBLOCK`, opening a pipe that has no writer would never return.
-  open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+  path.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
 }
 
 /// Attributes that distinguish the states of a file without reading it.
@@ -240,9 +236,8 @@ package struct FileStamp: Sendable, Hashable {
 extension FileStamp {
   /// Creates the stamp of the file to which a path leads, without opening it. Returns `nil` if there is
   /// none.
-  package init?(at path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+  package init?(at path: ByteString) {
+    guard let status = path.fileStatus() else { return nil }
     self.init(status)
   }
 
@@ -302,13 +297,13 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
   package var cause: Cause
   /// The operation that failed, as a verb: "cannot *open* /a".
   package var operation: String
-  package var path: String
+  package var path: ByteString
   /// The value of `errno`, or 0 if the error does not come from the system.
   package var code: Int32
   /// The reason, in the system's words if the error comes from the system.
   package var reason: String
 
-  package init(cause: Cause, operation: String, path: String, code: Int32 = 0, reason: String) {
+  package init(cause: Cause, operation: String, path: ByteString, code: Int32 = 0, reason: String) {
     self.cause = cause
     self.operation = operation
     self.path = path
@@ -319,7 +314,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
   package var description: String { "cannot \(operation) \(path): \(reason)" }
 
   /// Returns the error for a file that changed during each of several attempts to read it.
-  package static func unstable(path: String) -> FileError {
+  package static func unstable(path: ByteString) -> FileError {
     FileError(
       cause: .unstable, operation: "read", path: path,
       reason: "it changed each time while it was being read")
@@ -333,7 +328,7 @@ extension FileError {
   ///   - code: The value of `errno`, read before another call can change it.
   ///   - operation: The operation that failed.
   ///   - path: The path of the file.
-  init(_ code: Int32, operation: String, path: String) {
+  init(_ code: Int32, operation: String, path: ByteString) {
     let cause: Cause =
       switch code {
       case ENOENT, ENOTDIR: .missing
@@ -349,12 +344,12 @@ extension FileError {
   }
 
   /// Returns the error for a path with more symbolic links than any system follows.
-  static func linkLoop(_ path: String) -> FileError {
+  static func linkLoop(_ path: ByteString) -> FileError {
     FileError(ELOOP, operation: "find", path: path)
   }
 
   /// Returns the error for a path that continues after a file.
-  static func notDirectory(_ path: String) -> FileError {
+  static func notDirectory(_ path: ByteString) -> FileError {
     FileError(ENOTDIR, operation: "look inside", path: path)
   }
 }

@@ -4,15 +4,15 @@ import SwappablePrimitives
 struct PathResolution: Sendable, Hashable {
   /// A name in a directory. If the name changes, the path may lead to another file.
   struct Place: Sendable, Hashable {
-    var directory: String
+    var directory: ByteString
     var identity: FileIdentity?
-    var name: String
+    var name: ByteString
   }
 
   /// The places in the order of the path. Their directories contain no symbolic links.
   var places: [Place] = []
   /// The path of the file without symbolic links, or `nil` if there is no file.
-  var target: String?
+  var target: ByteString?
   var state: FileState
 
   /// Returns a Boolean value that indicates whether another resolution needs the same watches.
@@ -26,21 +26,21 @@ struct PathResolution: Sendable, Hashable {
   /// A missing name is the last place, so its creation will be noticed.
   ///
   /// - Complexity: One look-up for each name of the path, and one more for each symbolic link.
-  init(absolutePath path: String, in files: FileAccess) {
+  init(absolutePath path: ByteString, in files: FileAccess) {
     // The remaining names, the next one last.
-    var names = Self.names(of: path)
-    var directory = "/"
+    var names = Self.reversedNames(of: path)
+    var directory: ByteString = "/"
     var identity = (try? files.stamp("/").get())?.identity
     var links = 0
     state = .failed(.linkLoop(path))
 
     while let name = names.popLast() {
       if name == ".." {
-        directory = Self.parent(of: directory)
+        directory = directory.parentDirectory
         identity = (try? files.stamp(directory).get())?.identity
         continue
       }
-      let next = directory == "/" ? "/" + name : directory + "/" + name
+      let next = directory.appending(name: name)
       let place = Place(directory: directory, identity: identity, name: name)
       switch files.stamp(next) {
       case .failure(let failure):
@@ -56,11 +56,11 @@ struct PathResolution: Sendable, Hashable {
           state = failure.cause == .missing ? .missing(failure) : .failed(failure)
           return
         case .success(let destination):
-          if isAbsolutePath(destination) {
+          if destination.isAbsolutePath {
             directory = "/"
             identity = (try? files.stamp("/").get())?.identity
           }
-          names += Self.names(of: destination)
+          names += Self.reversedNames(of: destination)
         }
       case .success(let stamp) where names.isEmpty:
         places.append(place)
@@ -86,16 +86,7 @@ struct PathResolution: Sendable, Hashable {
     }
   }
 
-  private static func names(of path: String) -> [String] {
-    path.utf8.split(separator: UInt8(ascii: "/")).reversed()
-      .map { String($0) ?? "" }
-      .filter { $0 != "." }
-  }
-
-  private static func parent(of directory: String) -> String {
-    guard let slash = directory.utf8.lastIndex(of: UInt8(ascii: "/")),
-      slash != directory.utf8.startIndex
-    else { return "/" }
-    return String(directory[..<slash])
+  private static func reversedNames(of path: ByteString) -> [ByteString] {
+    path.pathNames.reversed().filter { $0 != "." }
   }
 }

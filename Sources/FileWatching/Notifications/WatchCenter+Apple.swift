@@ -31,9 +31,9 @@
     /// Adds a watch, or another user of an existing watch. All paths of one directory share a
     /// watch.
     func watch(
-      _ path: String, name: String?, for receiver: @escaping WatchSystem.Receiver
+      _ path: ByteString, name: ByteString?, for receiver: @escaping WatchSystem.Receiver
     ) -> Result<WatchSystem.Token, FileError> {
-      let descriptor = open(path, O_EVTONLY | O_CLOEXEC | O_SYMLINK)
+      let descriptor = path.withCString { open($0, O_EVTONLY | O_CLOEXEC | O_SYMLINK) }
       guard descriptor >= 0 else {
         return .failure(FileError(errno, operation: "watch", path: path))
       }
@@ -125,9 +125,9 @@
 
     /// Returns a Boolean value that indicates whether other machines can write to a directory's
     /// file system.
-    static func isRemote(directory: String, device _: UInt64) -> Bool {
+    static func isRemote(directory: ByteString, device _: UInt64) -> Bool {
       var status = statfs()
-      guard statfs(directory, &status) == 0 else { return false }
+      guard directory.withCString({ statfs($0, &status) }) == 0 else { return false }
       return status.f_flags & UInt32(MNT_LOCAL) == 0
     }
   }

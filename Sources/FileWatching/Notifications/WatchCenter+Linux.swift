@@ -26,7 +26,7 @@
     ///
     /// The system identifies watches by inode, so all paths of one directory share a watch.
     func watch(
-      _ path: String, name: String?, for receiver: @escaping WatchSystem.Receiver
+      _ path: ByteString, name: ByteString?, for receiver: @escaping WatchSystem.Receiver
     ) -> Result<WatchSystem.Token, FileError> {
       let (result, idle) = state.withLock {
         state -> (Result<WatchSystem.Token, FileError>, InotifyReader?) in
@@ -101,7 +101,7 @@
 
     /// Returns a Boolean value that indicates whether a device's file system can be changed by
     /// other machines, or is provided by another process.
-    static func isRemote(directory _: String, device: UInt64) -> Bool {
+    static func isRemote(directory _: ByteString, device: UInt64) -> Bool {
       if let known = remoteDevices.withLock({ $0[device] }) { return known }
       let major = (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF
       let minor = device & 0xFF | (device >> 12) & ~0xFF
@@ -140,7 +140,7 @@
     struct Event {
       var watch: Int
       var signal: FileSignal
-      var name: String?
+      var name: ByteString?
       /// A Boolean value that indicates whether the kernel's queue was full. Events of any watch
       /// may be lost.
       var isOverflow: Bool
@@ -195,8 +195,10 @@
 
     /// Adds a watch. If the file already has one, its mask is extended: replacing the mask would
     /// lose the events of its other users.
-    func add(_ path: String, mask: UInt32) -> Result<Int, FileError> {
-      let watch = inotify_add_watch(descriptor, path, mask | Self.additionalMask)
+    func add(_ path: ByteString, mask: UInt32) -> Result<Int, FileError> {
+      let watch = path.withCString {
+        inotify_add_watch(descriptor, $0, mask | Self.additionalMask)
+      }
       guard watch >= 0 else {
         return .failure(FileError(errno, operation: "watch", path: path))
       }
@@ -257,7 +259,7 @@
         events.append(
           Event(
             watch: Int(header.wd), signal: signal(header.mask),
-            name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self),
+            name: name.isEmpty ? nil : ByteString(bytes: name),
             isOverflow: header.mask & UInt32(IN_Q_OVERFLOW) != 0,
             isEnd: header.mask & UInt32(IN_IGNORED) != 0))
         offset = end

@@ -4,7 +4,7 @@ package import SwappablePrimitives
 /// The services of the system that a watch uses. Tests can replace them.
 package struct WatchSystem: Sendable {
   /// The name of a watch for all names in a directory.
-  static let anyName = ""
+  static let anyName: ByteString = ""
 
   /// One registration of a watch.
   package struct Token: Sendable, Hashable {
@@ -12,9 +12,9 @@ package struct WatchSystem: Sendable {
     package var watch: Int
     /// The number of this registration.
     package var user: Int
-    package var name: String?
+    package var name: ByteString?
 
-    package init(watch: Int, user: Int, name: String?) {
+    package init(watch: Int, user: Int, name: ByteString?) {
       self.watch = watch
       self.user = user
       self.name = name
@@ -39,21 +39,21 @@ package struct WatchSystem: Sendable {
   ///
   /// The path contains no symbolic links.
   package var watch:
-    @Sendable (_ path: String, _ name: String?, _ receiver: @escaping Receiver)
+    @Sendable (_ path: ByteString, _ name: ByteString?, _ receiver: @escaping Receiver)
       -> Result<Token, FileError>
   package var unwatch: @Sendable ([Token]) -> Void
   /// Returns a Boolean value that indicates whether files of a directory, or of its device, may change
   /// without a notification because another machine changes them.
-  package var isRemote: @Sendable (_ directory: String, _ device: UInt64) -> Bool
+  package var isRemote: @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
 
   package init(
     files: FileAccess, callLater: @escaping CallLater,
     watch:
       @escaping @Sendable (
-        _ path: String, _ name: String?, _ receiver: @escaping Receiver
+        _ path: ByteString, _ name: ByteString?, _ receiver: @escaping Receiver
       ) -> Result<Token, FileError>,
     unwatch: @escaping @Sendable ([Token]) -> Void,
-    isRemote: @escaping @Sendable (_ directory: String, _ device: UInt64) -> Bool
+    isRemote: @escaping @Sendable (_ directory: ByteString, _ device: UInt64) -> Bool
   ) {
     self.files = files
     self.callLater = callLater
@@ -114,7 +114,7 @@ struct WatchTable: Sendable {
     var receivers: [Int: WatchSystem.Receiver] = [:]
     /// The users that watch a name in the directory, by name. A user that watches the file itself is
     /// not among them.
-    var usersOfName: [String: Set<Int>] = [:]
+    var usersOfName: [ByteString: Set<Int>] = [:]
   }
 
   private var watches: [Int: Watch] = [:]
@@ -124,7 +124,7 @@ struct WatchTable: Sendable {
 
   /// Adds a user to a watch.
   mutating func add(
-    _ receiver: @escaping WatchSystem.Receiver, to watch: Int, name: String?
+    _ receiver: @escaping WatchSystem.Receiver, to watch: Int, name: ByteString?
   ) -> WatchSystem.Token {
     lastUser += 1
     watches[watch, default: Watch()].receivers[lastUser] = receiver
@@ -163,7 +163,7 @@ struct WatchTable: Sendable {
   }
 
   /// Returns the receivers of an event: the users of a name, or all users if the event has no name.
-  func receivers(of watch: Int, name: String?) -> [WatchSystem.Receiver] {
+  func receivers(of watch: Int, name: ByteString?) -> [WatchSystem.Receiver] {
     guard let watch = watches[watch] else { return [] }
     guard let name else { return Array(watch.receivers.values) }
     let users = watch.usersOfName[name, default: []]

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import ObservableCollections
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A way to connect to a list on a server.
 ///
@@ -30,23 +30,30 @@ extension RemoteTransport where Self == UnixSocketTransport {
   ///   - path: The path of the socket.
   ///   - list: The name of the list.
   public static func unixSocket(path: String, list: String) -> UnixSocketTransport {
+    UnixSocketTransport(path: ByteString(path), list: list)
+  }
+
+  /// Returns a connection to a list of a `FeedServer`, whose path need not be UTF-8.
+  package static func unixSocket(path: ByteString, list: String) -> UnixSocketTransport {
     UnixSocketTransport(path: path, list: list)
   }
 }
 
 /// A connection to a list of a `FeedServer` on this machine.
 public struct UnixSocketTransport: RemoteTransport {
-  /// The absolute path of the socket.
-  public let path: String
+  private let address: ByteString
   /// The name of the list.
   public let list: String
 
-  init(path: String, list: String) {
-    (self.path, self.list) = (absolutePath(path), list)
+  init(path: ByteString, list: String) {
+    (address, self.list) = (path.absolutePath, list)
   }
 
+  /// The absolute path of the socket. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public var path: String { address.description }
+
   /// The path of the socket and the name of the list.
-  public var description: String { "live:unix:\(path)#\(list)" }
+  public var description: String { "live:unix:\(address)#\(list)" }
 
   public func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
     let stream = try await openStream()
@@ -57,7 +64,7 @@ public struct UnixSocketTransport: RemoteTransport {
   private func openStream() async throws -> SocketStream {
     while true {
       do throws(SocketError) {
-        let descriptor = try UnixSocket.makeConnection(to: path)
+        let descriptor = try UnixSocket.makeConnection(to: address)
         let stream = SocketStream(descriptor)
         if UnixSocket.isOwnPeer(descriptor) { return stream }
       } catch {

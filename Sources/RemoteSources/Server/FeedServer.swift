@@ -1,6 +1,6 @@
 import Foundation
 public import ObservableCollections
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A server of feeds for other processes of the same user, on a Unix domain socket.
 ///
@@ -38,7 +38,7 @@ public final class FeedServer: Sendable {
     public init() {}
   }
 
-  /// The absolute path of the socket.
+  /// The absolute path of the socket. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
   public let path: String
   private let loop: ServerLoop
 
@@ -49,10 +49,19 @@ public final class FeedServer: Sendable {
   ///   - feeds: The feeds by their names.
   ///   - limits: The limits for clients.
   /// - Throws: An error if the socket cannot be created.
-  public init(
+  public convenience init(
     path: String, feeds: [String: Feed], limits: Limits = Limits()
   ) throws(SourceError) {
-    self.path = absolutePath(path)
+    let feeds = feeds.map { (ByteString($0), $1) }
+    try self.init(
+      path: ByteString(path), feeds: Dictionary(uniqueKeysWithValues: feeds), limits: limits)
+  }
+
+  /// Creates a server and starts it. The path need not be UTF-8, and names are compared as bytes.
+  package init(
+    path: ByteString, feeds: [ByteString: Feed], limits: Limits = Limits()
+  ) throws(SourceError) {
+    self.path = path.absolutePath.description
     do throws(SocketError) {
       loop = try ServerLoop(path: path, feeds: feeds, limits: limits)
     } catch {

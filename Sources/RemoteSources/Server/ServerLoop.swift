@@ -7,7 +7,7 @@ final class ServerLoop: @unchecked Sendable {
   // Sendable: the variables are accessed only on the thread that runs the loop. Other threads use `wake()`, `stop()`,
   // and the atomic values.
 
-  private let feeds: [String: Feed]
+  private let feeds: [ByteString: Feed]
   private let limits: FeedServer.Limits
   private let listener: UnixSocket.Listener
   private let wakeEnds: (reading: Int32, writing: Int32)
@@ -33,7 +33,9 @@ final class ServerLoop: @unchecked Sendable {
   /// they are kept. Clients that need them meanwhile share them, even if those before have received or left them.
   private var kept: [KeptLine] = []
 
-  init(path: String, feeds: [String: Feed], limits: FeedServer.Limits) throws(SocketError) {
+  init(
+    path: ByteString, feeds: [ByteString: Feed], limits: FeedServer.Limits
+  ) throws(SocketError) {
     (self.feeds, self.limits) = (feeds, limits)
     wakeEnds = try UnixSocket.makePipe()
     do throws(SocketError) {
@@ -255,8 +257,8 @@ final class ServerLoop: @unchecked Sendable {
     connection.request = []
     do throws(InputEventError) {
       let request = try FeedRequest(line)
-      guard let feed = feeds[request.list] else {
-        let names = feeds.keys.sorted().joined(separator: ", ")
+      guard let feed = feeds[ByteString(request.list)] else {
+        let names = feeds.keys.sorted().map(\.description).joined(separator: ", ")
         throw InputEventError("there is no list \"\(request.list)\"; the lists are \(names)")
       }
       connection.cursor = FeedCursor(feed.contents, since: request.token)

@@ -66,7 +66,7 @@ final class IncrementalResult<Element: Differentiable & Sendable>: ResultMaintai
 
   // MARK: Reading written rows
 
-  func hasWriter(at path: String?) -> Bool {
+  func hasWriter(at path: ByteString?) -> Bool {
     guard let checkpoint else { return false }
     guard let path else { return true }
     return checkpoint.identity.map { FileLookup(path) == .file($0) } ?? false

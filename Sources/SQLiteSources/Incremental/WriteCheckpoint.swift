@@ -37,7 +37,7 @@ struct WriteCheckpoint {
     let found = try writer.withDatabase(within: patience) {
       database throws(SQLiteError) -> WriteCheckpoint? in
       guard !database.isInTransaction, database.isPlain,
-        writer.path == nil || database.identity != nil && !database.hasMoved,
+        writer.file == nil || database.identity != nil && !database.hasMoved,
         let tracker = database.track(by: tracking.collector)
       else { return nil }
       let log = tracker.log(of: table)

@@ -36,7 +36,7 @@ final class ChangeMonitor: Sendable {
   }
 
   /// The path of the database, or `nil` if it is in memory.
-  let path: String?
+  let path: ByteString?
   /// The reader of the checks. Its lock orders them: the result that is stored last is the newest.
   private let reader: Locked<DatabaseReader>
   /// The readers of the clients.
@@ -248,11 +248,8 @@ extension ChangeMonitor {
   /// The path identifies a monitor, not the file: if a symbolic link changes its target, only the users of
   /// that path follow it.
   private enum Key: Sendable, Hashable {
-    /// The bytes of the path. Two equal strings may be the paths of two files.
-    case path([UInt8])
+    case path(ByteString)
     case memory(ObjectIdentifier)
-
-    init(path: String) { self = .path(Array(path.utf8)) }
   }
 
   private struct Weak: Sendable {
@@ -263,13 +260,13 @@ extension ChangeMonitor {
   private static let monitors = Locked<[Key: Weak]>([:])
 
   /// Returns the monitor of the database at an absolute path.
-  static func shared(path: String) -> ChangeMonitor {
-    shared(Key(path: path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
+  static func shared(path: ByteString) -> ChangeMonitor {
+    shared(.path(path)) { ChangeMonitor(reader: DatabaseReader(path: path)) }
   }
 
   /// Returns the monitor of a connection's database.
   static func shared(connection: SQLiteConnection) -> ChangeMonitor {
-    if let path = connection.path { return shared(path: path) }
+    if let path = connection.file { return shared(path: path) }
     // The monitor keeps the connection alive, so its object identifier stays unique.
     return shared(.memory(ObjectIdentifier(connection))) {
       ChangeMonitor(reader: DatabaseReader(memory: connection))
@@ -278,7 +275,7 @@ extension ChangeMonitor {
 
   /// Returns the monitor of a connection's database, if it is in use.
   static func existing(for connection: SQLiteConnection) -> ChangeMonitor? {
-    let key = connection.path.map(Key.init(path:)) ?? .memory(ObjectIdentifier(connection))
+    let key = connection.file.map(Key.path) ?? .memory(ObjectIdentifier(connection))
     return monitors.withLock { $0[key]?.monitor }
   }
 
@@ -311,7 +308,7 @@ struct DatabaseWatch: Sendable {
   }
 
   /// Watches the database at a path, and calls the closure for each write.
-  var start: @Sendable (_ path: String, _ onHint: @escaping @Sendable () -> Void) -> Running
+  var start: @Sendable (_ path: ByteString, _ onHint: @escaping @Sendable () -> Void) -> Running
 
   /// Watches nothing. The steady checks find every change.
   static let none = DatabaseWatch { _, _ in Running(end: {}, diagnostic: { nil }) }
@@ -348,7 +345,7 @@ final class ReaderPool: Sendable {
 
   /// The reader of a database in memory, which has no other connection.
   private let memory: DatabaseReader?
-  private let path: String
+  private let path: ByteString
   private let idle = Locked<[DatabaseReader]>([])
   private let free = DispatchSemaphore(value: ReaderPool.limit)
   private let clock: AnyClock

@@ -53,7 +53,7 @@ protocol ResultMaintainer<Element>: AnyObject {
 
   /// Returns a Boolean value that indicates whether the writer of this process is known, and has the file
   /// at the path open.
-  func hasWriter(at path: String?) -> Bool
+  func hasWriter(at path: ByteString?) -> Bool
 
   /// Reads only the rows that the writer of this process has written, and maps them.
   ///
@@ -69,7 +69,7 @@ protocol ResultMaintainer<Element>: AnyObject {
 extension ResultMaintainer {
   func prepareRead(writer: SQLiteConnection?) {}
 
-  func hasWriter(at path: String?) -> Bool { false }
+  func hasWriter(at path: ByteString?) -> Bool { false }
 
   func readWrittenRows(
     _ shown: () -> Snapshot<Element>, _ map: (SQLiteRow) throws -> Element
@@ -161,7 +161,8 @@ final class LiveQuery<Element: Differentiable & Sendable>: @unchecked Sendable {
       reportedLosses = version.lostLogs
       // The database has been opened again. Show first why the contents may change.
       throw LiveQueryError(
-        error: SQLiteError(lostLogOf: monitor.path ?? ""), retryInterval: .milliseconds(250))
+        error: SQLiteError(lostLogOf: monitor.path?.description ?? ""),
+        retryInterval: .milliseconds(250))
     }
     reportedLosses = version.lostLogs
     if let lastRead, lastRead.version == version {

@@ -2,7 +2,7 @@ public import Diffing
 import Dispatch
 import FileWatching
 public import ObservableCollections
-import SwappablePrimitives
+package import SwappablePrimitives
 import SwappableSources
 
 /// The live result of a query on a SQLite database.
@@ -101,6 +101,16 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     timeout: Duration? = nil, map: @escaping @Sendable (SQLiteRow) throws -> Element
   ) throws(SQLiteError) {
     try self.init(
+      path: ByteString(path), sql: sql, arguments: arguments, uniqueColumnNames: uniqueColumnNames,
+      timeout: timeout, map: map)
+  }
+
+  /// Creates a source for a query on the database at a path, which need not be UTF-8.
+  package convenience init(
+    path: ByteString, sql: String, arguments: SQLiteArguments, uniqueColumnNames: Bool,
+    timeout: Duration?, map: @escaping @Sendable (SQLiteRow) throws -> Element
+  ) throws(SQLiteError) {
+    try self.init(
       monitor: .shared(path: try SQLiteConnection.absolutePath(path)),
       query: SQLiteQuery(
         sql: sql, arguments: arguments, needsUniqueColumnNames: uniqueColumnNames, timeout: timeout),
@@ -155,7 +165,8 @@ public final class SQLiteDataSource<Element: Differentiable & Sendable>: DataSou
     }
     contents = CollectionProperty(status: status)
     collection.describe(
-      as: SQLiteDataSource.self, location: "\(monitor.path ?? "in memory"): \(query.sql)")
+      as: SQLiteDataSource.self,
+      location: "\(monitor.path?.description ?? "in memory"): \(query.sql)")
   }
 
   deinit {

@@ -34,14 +34,14 @@ struct SQLiteQuery: Sendable {
     try check(statement.columns, path: statement.path)
   }
 
-  private func notAQuery(path: String) -> SQLiteError {
+  private func notAQuery(path: ByteString) -> SQLiteError {
     SQLiteError(
       .notAQuery, "the statement is not a query", path: path, sql: sql,
       help: "use a SELECT; instead of a PRAGMA, select from its function, for example "
         + "SELECT * FROM pragma_table_info('name')")
   }
 
-  func check(_ columns: SQLiteColumns, path: String) throws(SQLiteError) {
+  func check(_ columns: SQLiteColumns, path: ByteString) throws(SQLiteError) {
     guard needsUniqueColumnNames, let name = columns.duplicate else { return }
     throw SQLiteError(
       .duplicateColumn, "two columns have the name \"\(name)\"", path: path, sql: sql,

@@ -43,7 +43,7 @@ final class DatabaseReader: @unchecked Sendable {
   }
 
   /// The path of the database, or `nil` if it is in memory.
-  let path: String?
+  let path: ByteString?
   private let memory: SQLiteConnection?
   private let gate = ConnectionGate()
   private var database: SQLiteDatabase?
@@ -55,7 +55,7 @@ final class DatabaseReader: @unchecked Sendable {
   /// The stamp of the file when the handle was opened, or when it has last read the file without an error.
   private var cleanStamp: FileStamp?
 
-  init(path: String) {
+  init(path: ByteString) {
     self.path = path
     memory = nil
   }
@@ -147,7 +147,7 @@ final class DatabaseReader: @unchecked Sendable {
         if error.code == .busy || error.code == .timeout { throw error }
         if error.isShortLog {
           abandon()
-          throw SQLiteError(lostLogOf: path)
+          throw SQLiteError(lostLogOf: path.description)
         }
         // SQLite may have kept pages from before the last change of the file.
         guard error == .overwritten || cleanStamp != stamp else { throw error }
@@ -159,7 +159,7 @@ final class DatabaseReader: @unchecked Sendable {
 
   /// Returns the database that is at the path now.
   private func current(
-    at path: String, _ stamp: FileStamp?
+    at path: ByteString, _ stamp: FileStamp?
   ) throws(SQLiteError) -> SQLiteDatabase {
     if let database {
       let hasLostLog = database.hasLostLog
@@ -182,7 +182,7 @@ final class DatabaseReader: @unchecked Sendable {
       return opened
     } catch {
       guard error.isShortLog else { throw error }
-      throw SQLiteError(lostLogOf: path)
+      throw SQLiteError(lostLogOf: path.description)
     }
   }
 

@@ -17,9 +17,9 @@ enum FileLookup: Sendable, Hashable {
   case unreachable(reason: String)
 
   /// Looks up a path and follows symbolic links.
-  init(_ path: String) {
+  init(_ path: ByteString) {
     var status = stat()
-    guard stat(path, &status) == 0 else {
+    guard path.withCString({ stat($0, &status) }) == 0 else {
       let code = errno
       self =
         code == ENOENT || code == ENOTDIR
@@ -41,10 +41,10 @@ extension DatabaseWatch {
     ///
     /// The database itself is not watched, because a watch opens the file. A commit writes one of these
     /// two files, which SQLite never locks.
-    static let watchedSuffixes = ["-wal", "-journal"]
+    static let watchedSuffixes: [ByteString] = ["-wal", "-journal"]
   #else
     /// The suffixes of the files to watch.
-    static let watchedSuffixes = ["", "-wal", "-journal"]
+    static let watchedSuffixes: [ByteString] = ["", "-wal", "-journal"]
   #endif
 }
 

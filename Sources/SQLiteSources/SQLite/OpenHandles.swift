@@ -10,7 +10,7 @@ struct LogFiles: Sendable, Hashable {
   let index: FileIdentity
 
   /// Looks up the files of the database at a path. Returns `nil` if one of them does not exist.
-  init?(of path: String) {
+  init?(of path: ByteString) {
     guard case .file(let log) = FileLookup(path + "-wal"),
       case .file(let index) = FileLookup(path + "-shm")
     else { return nil }
@@ -60,31 +60,29 @@ final class OpenHandles: Sendable {
   }
 
   /// The paths that have open handles.
-  private static let paths = Locked<[[UInt8]: Weak]>([:])
+  private static let paths = Locked<[ByteString: Weak]>([:])
 
   /// The path of the database file, without symbolic links.
-  let file: String
+  let file: ByteString
   private let entries = Locked<[Entry]>([])
 
-  private init(file: String) {
+  private init(file: ByteString) {
     self.file = file
   }
 
   deinit {
     OpenHandles.paths.withLock { paths in
-      let key = Array(file.utf8)
       // Another object may have taken the place.
-      if let weak = paths[key], weak.handles == nil { paths[key] = nil }
+      if let weak = paths[file], weak.handles == nil { paths[file] = nil }
     }
   }
 
   /// Returns the handles on a path without symbolic links.
-  static func at(_ file: String) -> OpenHandles {
+  static func at(_ file: ByteString) -> OpenHandles {
     paths.withLock { paths in
-      let key = Array(file.utf8)
-      if let handles = paths[key]?.handles { return handles }
+      if let handles = paths[file]?.handles { return handles }
       let handles = OpenHandles(file: file)
-      paths[key] = Weak(handles: handles)
+      paths[file] = Weak(handles: handles)
       return handles
     }
   }

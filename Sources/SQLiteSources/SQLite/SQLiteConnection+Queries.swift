@@ -76,7 +76,7 @@ extension SQLiteConnection {
       do {
         values.append(try map(row))
       } catch let error as SQLiteError {
-        throw error.located(path: path, sql: sql, row: number)
+        throw error.located(path: file, sql: sql, row: number)
       }
     }
     return values

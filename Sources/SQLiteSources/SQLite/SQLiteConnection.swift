@@ -1,4 +1,4 @@
-import SwappablePrimitives
+package import SwappablePrimitives
 
 /// A connection to a SQLite database, for any thread.
 ///
@@ -35,7 +35,12 @@ public final class SQLiteConnection: Sendable {
   }
 
   /// The absolute path of the database, or `nil` if it is in memory.
-  public let path: String?
+  ///
+  /// A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
+  public var path: String? { file?.description }
+
+  /// The absolute path of the database, or `nil` if it is in memory.
+  let file: ByteString?
 
   /// The operations that the connection allows.
   public let access: Access
@@ -52,11 +57,18 @@ public final class SQLiteConnection: Sendable {
   ///   - busyTimeout: How long a call waits for the locks of other connections.
   /// - Throws: A ``SQLiteError`` if the database does not exist, if it cannot be opened, or if the
   ///   file is not a database.
-  public init(
+  public convenience init(
     path: String, access: Access = .create, busyTimeout: Duration = .seconds(5)
   ) throws(SQLiteError) {
+    try self.init(path: ByteString(path), access: access, busyTimeout: busyTimeout)
+  }
+
+  /// Opens the database at a path, which need not be UTF-8.
+  package init(
+    path: ByteString, access: Access, busyTimeout: Duration = .seconds(5)
+  ) throws(SQLiteError) {
     let absolute = try SQLiteConnection.absolutePath(path)
-    self.path = absolute
+    file = absolute
     self.access = access
     let gate = ConnectionGate()
     self.gate = gate
@@ -81,16 +93,16 @@ public final class SQLiteConnection: Sendable {
   ///
   /// SQLite interprets some names in a special way, for example URIs. None of these names begins
   /// with a slash.
-  static func absolutePath(_ path: String) throws(SQLiteError) -> String {
-    guard !path.isEmpty, !path.utf8.contains(0) else {
+  static func absolutePath(_ path: ByteString) throws(SQLiteError) -> ByteString {
+    guard !path.bytes.isEmpty, !path.bytes.contains(0) else {
       throw SQLiteError(
         .cannotOpen, "\"\(path)\" is not a path", path: path, help: "use the path of a file")
     }
-    return SwappablePrimitives.absolutePath(path)
+    return path.absolutePath
   }
 
   private init(inMemory database: SQLiteDatabase, gate: ConnectionGate) {
-    path = nil
+    file = nil
     access = .create
     self.gate = gate
     guarded = Guarded(database: database)
@@ -216,7 +228,7 @@ extension SQLiteConnection {
     try withDatabase { database throws(SQLiteError) in
       guard !database.isInTransaction else { return }
       throw SQLiteError(
-        .transaction, "the transaction ended before its body did", path: path,
+        .transaction, "the transaction ended before its body did", path: file,
         help: "let the body throw if a statement fails, and do not run COMMIT or ROLLBACK in it")
     }
   }

@@ -17,10 +17,10 @@ final class SQLiteDatabase {
   }
 
   /// The path that SQLite takes for a database in memory. The path of a file begins with a slash.
-  static let memoryPath = ":memory:"
+  static let memoryPath: ByteString = ":memory:"
   private static let cacheLimit = 64
 
-  let path: String
+  let path: ByteString
   /// The file that was opened, or `nil` in memory and if another file may have taken its place
   /// meanwhile.
   let identity: FileIdentity?
@@ -52,7 +52,7 @@ final class SQLiteDatabase {
   ///   - gate: The access of the owner, which has entered it.
   ///   - isTrusted: A Boolean value that indicates whether the SQL comes from the application.
   init(
-    path: String, access: SQLiteConnection.Access, busyTimeout: Duration, gate: ConnectionGate,
+    path: ByteString, access: SQLiteConnection.Access, busyTimeout: Duration, gate: ConnectionGate,
     isTrusted: Bool = true
   ) throws(SQLiteError) {
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -64,7 +64,7 @@ final class SQLiteDatabase {
     let isFile = path != SQLiteDatabase.memoryPath
     if isFile { try SQLiteDatabase.checkFile(at: path, mayBeMissing: access == .create) }
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(path, &opened, flags, nil)
+    let result = path.withCString { sqlite3_open_v2($0, &opened, flags, nil) }
     guard result == SQLITE_OK, let opened else {
       defer { sqlite3_close_v2(opened) }
       throw SQLiteError(result: result, database: opened, path: path)
@@ -74,7 +74,7 @@ final class SQLiteDatabase {
     authorizer = StatementAuthorizer(isTrusted: isTrusted)
     authorizer.protect(opened, isReadOnly: access == .readOnly)
     // SQLite resolves symbolic links. It names the files of the log after the result.
-    let file = isFile ? String(cString: sqlite3_db_filename(opened, "main")) : nil
+    let file = isFile ? ByteString(cString: sqlite3_db_filename(opened, "main")) : nil
     if let file, case .file(let found) = FileLookup(file), !SQLiteDatabase.hasMoved(opened) {
       identity = found
     } else {
@@ -148,7 +148,7 @@ final class SQLiteDatabase {
   var closedError: SQLiteError {
     switch staleness {
     case .moved: movedError
-    case .lostLog: SQLiteError(lostLogOf: path)
+    case .lostLog: SQLiteError(lostLogOf: path.description)
     case nil: SQLiteError(.closed, "the connection was closed", path: path, help: "open a new one")
     }
   }
@@ -170,7 +170,7 @@ final class SQLiteDatabase {
   var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
   var changes: Int { Int(sqlite3_changes64(handle)) }
 
-  private static func checkFile(at path: String, mayBeMissing: Bool) throws(SQLiteError) {
+  private static func checkFile(at path: ByteString, mayBeMissing: Bool) throws(SQLiteError) {
     switch FileLookup(path) {
     case .file: break
     case .missing:

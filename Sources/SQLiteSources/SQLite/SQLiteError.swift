@@ -71,7 +71,7 @@ public struct SQLiteError: Error, Sendable, Hashable {
   /// A description of the error, without its location.
   public var message: String
 
-  /// The path of the database.
+  /// The path of the database. A byte that is not UTF-8 is shown as `\x` and two hexadecimal digits.
   public var path: String?
 
   /// The statement.
@@ -87,13 +87,13 @@ public struct SQLiteError: Error, Sendable, Hashable {
   public var help: String
 
   init(
-    _ code: Code, _ message: String, resultCode: Int32 = 0, path: String? = nil,
+    _ code: Code, _ message: String, resultCode: Int32 = 0, path: ByteString? = nil,
     sql: String? = nil, offset: Int? = nil, row: Int? = nil, help: String
   ) {
     self.code = code
     self.message = message
     self.resultCode = resultCode
-    self.path = path
+    self.path = path?.description
     self.sql = sql
     self.offset = offset
     self.row = row
@@ -101,9 +101,9 @@ public struct SQLiteError: Error, Sendable, Hashable {
   }
 
   /// Returns the same error with the parts of its location that it does not have yet.
-  func located(path: String?, sql: String? = nil, row: Int? = nil) -> SQLiteError {
+  func located(path: ByteString?, sql: String? = nil, row: Int? = nil) -> SQLiteError {
     var copy = self
-    copy.path = self.path ?? path
+    copy.path = self.path ?? path?.description
     copy.sql = self.sql ?? sql
     copy.row = self.row ?? row
     return copy
@@ -125,12 +125,13 @@ extension SQLiteError: CustomStringConvertible {
   }
 }
 
+import SwappablePrimitives
 import SwappableSQLite3
 
 extension SQLiteError {
   /// Creates an error from a result code of SQLite, with the message of its connection.
   init(
-    result: Int32, database: OpaquePointer?, path: String?, sql: String? = nil
+    result: Int32, database: OpaquePointer?, path: ByteString?, sql: String? = nil
   ) {
     var (code, help) = SQLiteError.meaning(of: result)
     if code == .busy, let sql, SQLText.firstWord(sql) == "PRAGMA",
@@ -163,7 +164,7 @@ extension SQLiteError {
       .moved,
       "a program deleted or replaced \(name)-wal or \(name)-shm while the database was open, and "
         + "commits since the last checkpoint may be lost",
-      path: path,
+      path: ByteString(path),
       help: "end every program that has the database open; a program that ends normally saves its "
         + "commits")
   }

@@ -4,13 +4,13 @@ import SwappableSQLite3
 /// A prepared statement of a `SQLiteDatabase`. It is used only with access to the database.
 final class SQLiteStatement {
   let sql: String
-  let path: String
+  let path: ByteString
   private let handle: OpaquePointer
   private let database: OpaquePointer
   private var preparations: Int32 = 0
   private var knownColumns: SQLiteColumns?
 
-  init(handle: OpaquePointer, database: OpaquePointer, sql: String, path: String) {
+  init(handle: OpaquePointer, database: OpaquePointer, sql: String, path: ByteString) {
     self.handle = handle
     self.database = database
     self.sql = sql

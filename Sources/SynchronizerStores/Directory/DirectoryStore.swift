@@ -132,7 +132,7 @@ where Item.DifferenceIdentifier: Sendable {
       let cause = (error as? CocoaError)?.underlying as? POSIXError
       throw StoreError(cause?.code.rawValue ?? 0, cannot: "create the folder", path)
     }
-    return try Folder(path: path, hook: hook)
+    return try Folder(path: ByteString(path), hook: hook)
   }
 
   private static func entries(of contents: Contents) -> [Element] {

@@ -30,36 +30,39 @@ final class Folder: Sendable {
   }
 
   /// The absolute path, without symbolic links.
-  let path: String
+  private let location: ByteString
   private let descriptor: Int32
   private let hook: FileHook?
 
   /// Opens an existing folder.
-  init(path: String, hook: FileHook?) throws(StoreError) {
-    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(errno, cannot: "open the folder", path) }
+  init(path: ByteString, hook: FileHook?) throws(StoreError) {
+    descriptor = path.withCString { open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard descriptor >= 0 else {
+      throw StoreError(errno, cannot: "open the folder", path.description)
+    }
     self.hook = hook
     var resolved = path
-    if let real = realpath(path, nil) {
-      resolved = String(cString: real)
+    if let real = path.withCString({ realpath($0, nil) }) {
+      resolved = ByteString(cString: real)
       free(real)
     }
-    self.path = resolved
+    location = resolved
   }
 
   deinit { close(descriptor) }
 
-  func path(of name: String) -> String { path == "/" ? "/" + name : path + "/" + name }
+  /// The absolute path for people, without symbolic links.
+  var path: String { location.description }
 
-  /// Returns the names in the folder, in no particular order.
+  /// Returns the path of a name for people.
+  func path(of name: String) -> String { location.appending(name: ByteString(name)).description }
+
+  /// Returns the names in the folder that are UTF-8, in no particular order. A store uses no other names.
   func names() throws(StoreError) -> [String] {
-    do {
-      return try FileManager.default.contentsOfDirectory(atPath: path)
-    } catch {
-      throw StoreError(
-        .inputOutput, "cannot list the folder", path: path, help: "check its permissions",
-        underlying: error)
+    guard let names = location.namesInDirectory() else {
+      throw StoreError(errno, cannot: "list the folder", path)
     }
+    return names.compactMap(\.string)
   }
 
   /// Returns the attributes of a name, or `nil` if nothing has this name.
@@ -272,33 +275,32 @@ extension Folder.Status {
 /// Follows the symbolic links at the end of a path.
 ///
 /// - Returns: The folder and the name of the final target. The target need not exist.
-func resolveFilePath(_ path: String) throws(StoreError) -> (folder: String, name: String) {
-  guard !path.utf8.contains(0), let last = path.utf8.last, last != UInt8(ascii: "/") else {
+func resolveFilePath(
+  _ path: ByteString
+) throws(StoreError) -> (folder: ByteString, name: String) {
+  guard !path.bytes.contains(0), let last = path.bytes.last, last != UInt8(ascii: "/") else {
     throw StoreError(
-      .missing, "this is not the path of a file", path: path,
+      .missing, "this is not the path of a file", path: path.description,
       help: "use a path that is not empty, does not end in a slash and has no null character")
   }
   var path = path
   // No system follows more links than this.
   for _ in 0..<64 {
-    let (folder, name) = split(path)
-    if name == "." || name == ".." { break }
-    guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+    guard let name = path.pathNames.last, name != ".", name != ".." else { break }
+    let folder = path.parentDirectory
+    guard let target = path.linkTarget else {
+      guard let name = name.string else {
+        throw StoreError(
+          .missing, "the name of the file is not UTF-8", path: path.description,
+          help: "use another name")
+      }
       return (folder, name)
     }
-    path = isAbsolutePath(target) ? target : folder + "/" + target
+    path = target.isAbsolutePath ? target : folder.appending(name: target)
   }
   throw StoreError(
-    .notAFile, "the path does not lead to a file", path: path,
+    .notAFile, "the path does not lead to a file", path: path.description,
     help: "use the path of a file; symbolic links must not form a cycle")
-}
-
-private func split(_ path: String) -> (folder: String, name: String) {
-  // Search for bytes: a combining character after the slash forms one character with the slash.
-  let bytes = path.utf8
-  guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
-  let folder = String(path[..<slash])
-  return (folder.isEmpty ? "/" : folder, String(path[bytes.index(after: slash)...]))
 }
 
 /// A queue for work that waits for a disk. It keeps such work off the threads that tasks share.

@@ -38,7 +38,7 @@ public final class FileSynchronizationStore<
   }
 
   package init(path: String, hook: FileHook?) throws(StoreError) {
-    let (parent, name) = try resolveFilePath(path)
+    let (parent, name) = try resolveFilePath(ByteString(path))
     let folder = try Folder(path: parent, hook: hook)
     file = try StateFile(name, in: folder)
     self.path = file.path

@@ -1,18 +1,19 @@
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 
 /// The arguments after the name of a command: options at any position, and operands.
 struct Arguments {
   private let command: CommandName
-  private(set) var operands: [String] = []
-  private var values: [Option: [String]] = [:]
+  private(set) var operands: [ByteString] = []
+  private var values: [Option: [ByteString]] = [:]
   /// A Boolean value that indicates whether the help is requested instead.
   private(set) var wantsHelp = false
   /// A Boolean value that indicates whether the version is requested instead.
   private(set) var wantsVersion = false
 
   /// Separates options and operands. All arguments after `--` are operands.
-  init(_ words: ArraySlice<String>, of command: CommandName) throws(LivelistError) {
+  init(_ words: ArraySlice<ByteString>, of command: CommandName) throws(LivelistError) {
     self.command = command
     var rest = words
     while let word = rest.popFirst() {
@@ -38,9 +39,10 @@ struct Arguments {
   }
 
   private mutating func parseOption(
-    _ word: String, _ rest: inout ArraySlice<String>
+    _ word: ByteString, _ rest: inout ArraySlice<ByteString>
   ) throws(LivelistError) {
-    let (name, attached) = Arguments.split(word)
+    let (word, attached) = Arguments.split(word)
+    let name = word.description
     guard let option = Option(word: name), command.options.contains(option) else {
       if let advice = Option.advice(forOther: name, of: command) {
         throw .usage("unknown option \"\(name)\"; \(advice)")
@@ -67,12 +69,17 @@ struct Arguments {
     guard let text = attached ?? rest.popFirst() else {
       throw .usage("\(option.name) has no value; \(option.hint)")
     }
-    if attached == nil, text.hasPrefix("--"), Option(word: Arguments.split(text).name) != nil {
+    if attached == nil, text.hasPrefix("--"),
+      Option(word: Arguments.split(text).name.description) != nil
+    {
       throw .usage(
         "\(option.name) has no value; use \(option.usage), or, if the value is \"\(text)\", "
           + "\(option.name)=\(text)")
     }
-    if case .choice(let words) = value, !words.contains(text), !option.synonyms.contains(text) {
+    guard let string = text.string ?? (option.isBytes ? "" : nil) else {
+      throw .usage("\(option.name) cannot be \"\(text)\", which is not UTF-8; \(option.hint)")
+    }
+    if case .choice(let words) = value, !(words + option.synonyms).contains(string) {
       let hint = words.map { "\(option.name) \($0)" }.joined(separator: " or ")
       throw .usage(
         "\(option.name) cannot be \"\(text)\""
@@ -82,23 +89,26 @@ struct Arguments {
   }
 
   /// Separates the name and the value of `--name=value` and `-nvalue`.
-  private static func split(_ word: String) -> (name: String, value: String?) {
+  private static func split(_ word: ByteString) -> (name: ByteString, value: ByteString?) {
     if word.hasPrefix("--") {
-      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      return (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
+      return word.split(at: "=").map { ($0.before, $0.after) } ?? (word, nil)
     }
-    let name = word.prefix(2)
-    return (String(name), name.count < word.count ? String(word.dropFirst(2)) : nil)
+    // A letter that is not ASCII is no option, and appears as a whole in the message.
+    guard word.bytes.count > 2, word.bytes[1] < 0x80 else { return (word, nil) }
+    return (ByteString(bytes: word.bytes[..<2]), word.dropFirst(2))
   }
 
   /// Returns a Boolean value that indicates whether an option is given.
   func has(_ option: Option) -> Bool { values[option] != nil }
 
   /// Returns the value of an option, or `nil` if the option is not given.
-  func value(_ option: Option) -> String? { values[option]?.first }
+  func value(_ option: Option) -> String? { values(option).first }
+
+  /// Returns the bytes of the value of an option, or `nil` if the option is not given.
+  func bytes(_ option: Option) -> ByteString? { values[option]?.first }
 
   /// Returns the values of an option that may be repeated.
-  func values(_ option: Option) -> [String] { values[option] ?? [] }
+  func values(_ option: Option) -> [String] { (values[option] ?? []).map(\.description) }
 
   /// Throws an error if the number of operands is not in a range.
   func checkCount(
@@ -148,15 +158,15 @@ extension Arguments {
   }
 
   /// The path of the socket of a server.
-  func socketPath() throws(LivelistError) -> String {
+  func socketPath() throws(LivelistError) -> ByteString {
     let usage = Option.listen.usage
-    guard let text = value(.listen) else {
+    guard let text = bytes(.listen) else {
       throw .usage("\(command.rawValue) needs \(usage); use \(command.usage)")
     }
-    guard text.hasPrefix("unix:"), text.utf8.count > 5 else {
+    guard text.hasPrefix("unix:"), text.bytes.count > 5 else {
       throw .usage("--listen cannot be \"\(text)\"; use \(usage)")
     }
-    return String(text.dropFirst(5))
+    return text.dropFirst(5)
   }
 
   /// The guard with the limits that are given, for example `deletions=20%,count=1`.

@@ -1,5 +1,6 @@
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 import Synchronizers
 
 /// A parsed command line.
@@ -17,13 +18,13 @@ enum Command {
   case completions(Completions.Shell)
 
   /// Parses the arguments after the name of the program.
-  init(_ arguments: [String]) throws(LivelistError) {
-    guard let name = arguments.first else {
+  init(_ arguments: [ByteString]) throws(LivelistError) {
+    guard let name = arguments.first?.description else {
       throw .usage("the command is missing; \(Command.commandsHint)")
     }
     switch name {
     case "--help", "-h", "help":
-      self = .help(arguments.dropFirst().first.flatMap(CommandName.init(rawValue:)))
+      self = .help(arguments.dropFirst().first.flatMap { CommandName(rawValue: $0.description) })
       return
     case "--version", "-V", "version":
       self = .version
@@ -68,8 +69,8 @@ enum Command {
     case .explain: self = .explain(try ExplainOptions(words))
     case .completions:
       try words.checkCount(1...1, "needs one shell")
-      guard let shell = Completions.Shell(rawValue: words.operands[0]) else {
-        let name = words.operands[0]
+      let name = words.operands[0].description
+      guard let shell = Completions.Shell(rawValue: name) else {
         let advice = NearestWord.advice(for: name, among: ["bash", "zsh", "fish"])
         throw .usage("unknown shell \"\(name)\"\(advice); use \(CommandName.completions.usage)")
       }
@@ -115,7 +116,7 @@ struct SourceOptions: Equatable, Sendable {
 
 struct ServeOptions {
   /// The path of the socket.
-  let path: String
+  let path: ByteString
   let lists: [(name: String, source: SourceSpecification, options: SourceOptions)]
 
   init(_ words: Arguments) throws(LivelistError) {
@@ -123,50 +124,50 @@ struct ServeOptions {
     try words.checkCount(1..., "needs at least one NAME=SOURCE")
     var lists: [(name: String, source: SourceSpecification)] = []
     for word in words.operands {
-      let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, !parts[0].isEmpty else {
+      guard let parts = word.split(at: "="), !parts.before.isEmpty else {
         throw .usage("\"\(word)\" is not NAME=SOURCE; use \(CommandName.serve.usage)")
       }
-      let name = String(parts[0])
+      guard let name = parts.before.string else {
+        throw .usage("the name \"\(parts.before)\" is not UTF-8; use another name")
+      }
       guard !name.contains(where: { $0.isWhitespace || $0 == "#" }) else {
         throw .usage("the name \"\(name)\" contains white space or a \"#\"; use another name")
       }
-      guard !lists.contains(where: { $0.name == name }) else {
+      guard !lists.contains(where: { name.hasSameBytes(as: $0.name) }) else {
         throw .usage("the name \"\(name)\" occurs twice; give each list a name of its own")
       }
-      lists.append((name, try SourceSpecification(String(parts[1]))))
+      lists.append((name, try SourceSpecification(parts.after)))
     }
-    let keys = try ServeOptions.keys(words.values(.key), of: lists.map(\.name))
+    let keys = try ServeOptions.keys(words.values(.key), of: lists.map { ByteString($0.name) })
     let sources = try SourceOptions(words, followsPipes: true)
     self.lists = lists.map { name, source in
       var options = sources
-      options.key = keys[name]
+      options.key = keys[ByteString(name)]
       return (name, source, options)
     }
   }
 
   /// Returns the key of each list, from texts of the form `NAME:FIELD`, or `FIELD` for all other lists.
   private static func keys(
-    _ texts: [String], of names: [String]
-  ) throws(LivelistError) -> [String: String] {
-    var (own, common): ([String: String], String?) = ([:], nil)
+    _ texts: [String], of names: [ByteString]
+  ) throws(LivelistError) -> [ByteString: String] {
+    var (own, common): ([ByteString: String], String?) = ([:], nil)
     for text in texts {
       // The name of a member may contain a colon, too.
-      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, names.contains(String(parts[0])) else {
+      guard let parts = ByteString(text).split(at: ":"), names.contains(parts.before) else {
         guard common == nil else {
           throw .usage(
             "--key occurs twice without the name of a list; use --key NAME:FIELD, where NAME is "
-              + names.joined(separator: " or "))
+              + names.map(\.description).joined(separator: " or "))
         }
         common = text
         continue
       }
-      guard own.updateValue(String(parts[1]), forKey: String(parts[0])) == nil else {
-        throw .usage("--key occurs twice for the list \(parts[0]); use it once")
+      guard own.updateValue(parts.after.description, forKey: parts.before) == nil else {
+        throw .usage("--key occurs twice for the list \(parts.before); use it once")
       }
     }
-    var keys: [String: String] = [:]
+    var keys: [ByteString: String] = [:]
     for name in names { keys[name] = own[name] ?? common }
     return keys
   }
@@ -185,7 +186,7 @@ struct ExplainOptions {
 struct WatchOptions {
   /// The command to run for each change, and whether to run it for the initial contents.
   struct Execution {
-    let command: String
+    let command: ByteString
     let includesInitial: Bool
   }
 
@@ -215,12 +216,12 @@ struct WatchOptions {
     isTraced = words.has(.trace)
     endsWithInput = words.has(.untilEOF)
     let includesInitial = words.has(.execInitial)
-    guard let command = words.value(.exec) else {
+    guard let command = words.bytes(.exec) else {
       if includesInitial { throw .usage("--exec-initial has no command; add --exec COMMAND") }
       execution = nil
       return
     }
-    guard !command.allSatisfy(\.isWhitespace) else {
+    guard !command.description.allSatisfy(\.isWhitespace) else {
       throw .usage("--exec has an empty command; use --exec COMMAND")
     }
     if printsChangesOnly, includesInitial {

@@ -139,6 +139,9 @@ enum Option: String, CaseIterable {
     "use \(usage)" + (example.map { ", for example \(name) \($0)" } ?? "")
   }
 
+  /// A Boolean value that indicates whether the value is given to the system, and need not be UTF-8.
+  var isBytes: Bool { self == .listen || self == .exec }
+
   /// Returns a Boolean value that indicates whether the option may occur several times.
   func isRepeatable(in command: CommandName) -> Bool {
     self == .where || self == .key && command == .serve

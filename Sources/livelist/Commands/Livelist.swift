@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import RemoteSources
+import SwappablePrimitives
 
 /// The program: parses its arguments, runs the command, and exits with its status.
 @main
@@ -11,7 +12,7 @@ struct Livelist {
     let isOutputOpen = StandardDescriptors.prepare()
     let command: Command
     do throws(LivelistError) {
-      command = try Command(Array(CommandLine.arguments.dropFirst()))
+      command = try Command(arguments)
     } catch {
       Program.end(with: error)
     }
@@ -37,6 +38,14 @@ struct Livelist {
     if case .view = command { dispatchMain() }
     while true { pause() }
   }
+}
+
+/// The arguments after the name of the program.
+///
+/// `CommandLine.arguments` replaces bytes that are not UTF-8, so a path would lead to another file.
+private var arguments: [ByteString] {
+  (0..<Int(CommandLine.argc)).dropFirst()
+    .compactMap { CommandLine.unsafeArgv[$0].map { ByteString(cString: $0) } }
 }
 
 extension Command {

@@ -17,10 +17,10 @@ struct Serve {
       running.withLock { $0 }?.stop()
       Program.end()
     }
-    var lists: [String: ServedList] = [:]
+    var lists: [ByteString: ServedList] = [:]
     for (name, source, sourceOptions) in options.lists {
       do throws(LivelistError) {
-        lists[name] = try await ServedList(source, sourceOptions)
+        lists[ByteString(name)] = try await ServedList(source, sourceOptions)
       } catch {
         throw .input("cannot serve \(name)=\(source.text): \(error.message)")
       }
@@ -46,7 +46,7 @@ struct Serve {
   }
 
   private func list(
-    _ name: String, in lists: [String: ServedList]
+    _ name: ByteString, in lists: [ByteString: ServedList]
   ) throws(LivelistError) -> ServedList {
     guard let list = lists[name] else {
       let names = options.lists.map(\.name).joined(separator: ", ")
@@ -58,7 +58,7 @@ struct Serve {
   /// Performs the commands on standard input.
   ///
   /// - Returns: A Boolean value that indicates whether the program should end.
-  private func performCommands(_ lists: [String: ServedList]) async -> Bool {
+  private func performCommands(_ lists: [ByteString: ServedList]) async -> Bool {
     let input = LineReader(descriptor: STDIN_FILENO)
     while let line = await input.next() {
       do throws(LivelistError) {
@@ -98,25 +98,24 @@ private struct ServedList {
 
 /// A command in the input of `serve`.
 enum ServeCommand: Equatable {
-  case swap(name: String, SourceSpecification)
-  case cancel(name: String)
+  case swap(name: ByteString, SourceSpecification)
+  case cancel(name: ByteString)
   case quit
 
   /// Parses a line. Returns `nil` if the line is blank.
   init?(_ line: [UInt8]) throws(LivelistError) {
-    let text = String(decoding: line, as: UTF8.self)
-    let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace)
-    switch words.first {
-    case nil: return nil
-    case "quit" where words.count == 1: self = .quit
-    case "cancel" where words.count == 2: self = .cancel(name: String(words[1]))
+    let text = ByteString(bytes: line).withoutTrailingSpace
+    let (command, rest) = text.firstWord
+    let (name, source) = rest.firstWord
+    switch command {
+    case "": return nil
+    case "quit" where rest.isEmpty: self = .quit
+    case "cancel" where !name.isEmpty && source.isEmpty: self = .cancel(name: name)
     case "swap":
-      guard words.count == 3 else {
+      guard !source.isEmpty else {
         throw .usage("swap needs a name and a source; use swap NAME SOURCE")
       }
-      let source = words[2].drop(while: \.isWhitespace)
-      let end = source.lastIndex { !$0.isWhitespace } ?? source.startIndex
-      self = .swap(name: String(words[1]), try SourceSpecification(String(source[...end])))
+      self = .swap(name: name, try SourceSpecification(source))
     default:
       let advice = NearestWord.advice(for: words[0], among: ["swap", "cancel", "quit"])
       throw .usage(

@@ -198,37 +198,28 @@ enum WatchCommand: Equatable {
   case reject
   case quit
 
-  /// Parses a line as UTF-8, whose line break may have been CR LF. Returns `nil` if it is blank.
+  /// Parses a line, whose line break may have been CR LF. Returns `nil` if the line is blank.
   init?(line: [UInt8]) throws(LivelistError) {
-    let text = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
-    try self.init(String(decoding: text, as: UTF8.self))
-  }
-
-  /// Parses a line. Returns `nil` if the line is blank.
-  init?(_ line: String) throws(LivelistError) {
-    let words = line.drop(while: \.isWhitespace)
-    if words.isEmpty { return nil }
-    let name = words.prefix { !$0.isWhitespace }
-    let rest = words.dropFirst(name.count).drop(while: \.isWhitespace)
+    let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
+    let text = ByteString(bytes: line)
+    let (name, rest) = text.firstWord
     switch name {
+    case "": return nil
     case "swap":
       guard !rest.isEmpty else {
         throw .usage(
           "swap has no source; use swap SOURCE, for example swap json:PATH")
       }
-      self = .swap(try SourceSpecification(String(rest)))
-    case "cancel" where rest.isEmpty:
-      self = .cancel
-    case "accept" where rest.isEmpty:
-      self = .accept
-    case "reject" where rest.isEmpty:
-      self = .reject
-    case "quit" where rest.isEmpty:
-      self = .quit
+      self = .swap(try SourceSpecification(rest))
+    case "cancel" where rest.isEmpty: self = .cancel
+    case "accept" where rest.isEmpty: self = .accept
+    case "reject" where rest.isEmpty: self = .reject
+    case "quit" where rest.isEmpty: self = .quit
     default:
       throw .usage(
-        "unknown command \"\(line)\""
-          + NearestWord.advice(for: name, among: ["swap", "cancel", "accept", "reject", "quit"])
+        "unknown command \"\(text)\""
+          + NearestWord.advice(
+            for: name.description, among: ["swap", "cancel", "accept", "reject", "quit"])
           + "; use swap SOURCE, cancel, accept, reject or quit")
     }
   }

@@ -18,10 +18,10 @@ final class CommandRunner: Sendable {
     var isEnding = false
   }
 
-  private let command: String
+  private let command: ByteString
   private let state = Locked(State())
 
-  init(_ command: String) {
+  init(_ command: ByteString) {
     self.command = command
     Program.atEnd { self.endProcesses() }
   }
@@ -32,7 +32,7 @@ final class CommandRunner: Sendable {
   ///   - event: The event, whose numbers are in the environment of the command.
   ///   - input: The standard input of the command.
   func run(for event: CollectionEvent<JSONElement>, input: [UInt8]) {
-    let environment = CommandRunner.environment(of: event)
+    let environment = CommandRunner.variables(of: event)
     let revision = environment["LIVELIST_REVISION", default: ""]
     var isReported = false
     while true {
@@ -56,7 +56,8 @@ final class CommandRunner: Sendable {
     }
   }
 
-  private static func environment(of event: CollectionEvent<JSONElement>) -> [String: String] {
+  /// Returns the variables that the command receives in addition to those of the program.
+  private static func variables(of event: CollectionEvent<JSONElement>) -> [String: String] {
     var numbers: [(String, Int)]
     let name: String
     switch event {
@@ -75,10 +76,9 @@ final class CommandRunner: Sendable {
         ("UPDATED", changeset.updates.count), ("MOVED", changeset.moves.count),
       ]
     }
-    var environment = ProcessInfo.processInfo.environment
-    for (name, number) in numbers { environment["LIVELIST_\(name)"] = String(number) }
-    environment["LIVELIST_EVENT"] = name
-    return environment
+    var variables = ["LIVELIST_EVENT": name]
+    for (name, number) in numbers { variables["LIVELIST_\(name)"] = String(number) }
+    return variables
   }
 
   // MARK: Processes
@@ -182,9 +182,9 @@ private enum ShellProcess {
   /// - Parameters:
   ///   - command: The command for the shell.
   ///   - input: The descriptor of standard input.
-  ///   - environment: All variables.
+  ///   - variables: The variables in addition to those of the program.
   static func start(
-    _ command: String, input: Int32, _ environment: [String: String]
+    _ command: ByteString, input: Int32, _ variables: [String: String]
   ) throws(SystemError) -> pid_t {
     let files = make(posix_spawn_file_actions_init)
     let attributes = make(posix_spawnattr_init)
@@ -207,13 +207,29 @@ private enum ShellProcess {
       attributes,
       Int16(POSIX_SPAWN_SETPGROUP) | Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
     var process: pid_t = 0
+    // The variables of the program are copied as bytes, because they contain paths.
+    let own = inherited.filter { variable in
+      variable.split(at: "=").map { variables[$0.before.description] == nil } ?? true
+    }
+    let environment = own + variables.map { ByteString("\($0)=\($1)") }
     let code = withStrings(["/bin/sh", "-c", command]) { arguments in
-      withStrings(environment.map { "\($0)=\($1)" }) { variables in
-        posix_spawn(&process, "/bin/sh", files, attributes, arguments, variables)
+      withStrings(environment) { environment in
+        posix_spawn(&process, "/bin/sh", files, attributes, arguments, environment)
       }
     }
     guard code == 0 else { throw SystemError(code, "cannot start /bin/sh: ") }
     return process
+  }
+
+  /// The variables of the program.
+  private static var inherited: [ByteString] {
+    var variables: [ByteString] = []
+    var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+    while let place = next, let variable = place.pointee {
+      variables.append(ByteString(cString: variable))
+      next = place + 1
+    }
+    return variables
   }
 
   /// Makes a value of the system, whose type differs between platforms.
@@ -227,9 +243,9 @@ private enum ShellProcess {
 
   /// Calls a closure with an array of C strings, which ends with a null pointer.
   private static func withStrings<Result>(
-    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+    _ strings: [ByteString], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
   ) -> Result {
-    let copies = strings.map { strdup($0) }
+    let copies = strings.map { $0.withCString { strdup($0) } }
     defer { for copy in copies { free(copy) } }
     return body(copies + [nil])
   }

@@ -13,7 +13,7 @@ struct DuplicateKeys {
   private var numbers = NumberKeys()
   /// A Boolean value that indicates whether the current source has a duplicate key.
   private var isFound = false
-  private var warned: Set<String> = []
+  private var warned: Set<ByteString> = []
 
   /// Returns the first duplicate key after an event, unless a warning was given for the source or
   /// key.
@@ -84,7 +84,7 @@ struct DuplicateKeys {
     let key = snapshot[offset].differenceIdentifier
     isFound = true
     counts = nil
-    return warned.insert(key.description).inserted ? key : nil
+    return warned.insert(ByteString(bytes: key.utf8)).inserted ? key : nil
   }
 }
 

@@ -1,13 +1,14 @@
 import SQLiteSources
+import SwappablePrimitives
 
 /// The tables and views of a database.
 struct DatabaseTables {
-  private let path: String
+  private let path: ByteString
   private let connection: SQLiteConnection
   private let names: [String]
-  private let views: Set<String>
+  private let views: Set<ByteString>
 
-  init(path: String) throws(SQLiteError) {
+  init(path: ByteString) throws(SQLiteError) {
     self.path = path
     connection = try SQLiteConnection(path: path, access: .readOnly)
     let rows = try connection.query(
@@ -16,7 +17,9 @@ struct DatabaseTables {
       WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
       """)
     names = try rows.map { (row) throws(SQLiteError) in try row.value("name") }
-    views = Set(rows.filter { $0["type"] == .text("view") }.compactMap { try? $0.value("name") })
+    views = Set(
+      rows.filter { $0["type"] == .text("view") }
+        .compactMap { try? ByteString($0.value("name", as: String.self)) })
   }
 
   /// Returns the query for all rows of a table, and the column that identifies them.
@@ -24,27 +27,22 @@ struct DatabaseTables {
   /// The column is the primary key, if it is a single column. Otherwise, it is the number of the row,
   /// which becomes another member, `rowid`.
   func query(for table: String) throws(LivelistError) -> (sql: String, key: String?) {
-    func isTable(_ name: String) -> Bool { name.lowercased() == table.lowercased() }
-    guard let name = names.first(where: { $0 == table }) ?? names.first(where: isTable) else {
+    guard let name = names.first(where: { SQLText.isSameName($0, table) }) else {
       throw .input("there is no table \"\(table)\" in \(path); \(hint)")
     }
-    let quoted = name.split(separator: "\"", omittingEmptySubsequences: false)
-      .joined(separator: "\"\"")
+    let quoted = SQLText.quoted(name)
     let columns = (try? connection.query("SELECT name, pk FROM pragma_table_info(?)", [name])) ?? []
     let keys = columns.filter { $0["pk"] != .integer(0) }
-    if keys.count == 1 { return ("SELECT * FROM \"\(quoted)\"", try? keys[0].value("name")) }
+    if keys.count == 1 { return ("SELECT * FROM \(quoted)", try? keys[0].value("name")) }
     // A view has no numbers of rows, nor has a table that is declared without them.
-    let numbered = "SELECT rowid, * FROM \"\(quoted)\""
+    let numbered = "SELECT rowid, * FROM \(quoted)"
     let isNumbered =
-      !views.contains(name) && !columns.contains { DatabaseTables.isRowid($0["name"]) }
+      !views.contains(ByteString(name))
+      && !columns.contains { column in
+        (try? column.value("name")).map { SQLText.isSameName($0, "rowid") } ?? false
+      }
       && (try? connection.query(numbered + " LIMIT 0")) != nil
-    return isNumbered ? (numbered, "rowid") : ("SELECT * FROM \"\(quoted)\"", nil)
-  }
-
-  /// Returns a Boolean value that indicates whether a column hides the number of the row.
-  private static func isRowid(_ name: SQLiteValue?) -> Bool {
-    guard case .text(let name)? = name else { return false }
-    return name.lowercased() == "rowid"
+    return isNumbered ? (numbered, "rowid") : ("SELECT * FROM \(quoted)", nil)
   }
 
   /// The advice to use a table, or a query.
@@ -58,7 +56,7 @@ struct DatabaseTables {
   }
 
   /// Returns the advice to use a table or a query of a database, which may not exist.
-  static func hint(path: String) -> String {
+  static func hint(path: ByteString) -> String {
     (try? DatabaseTables(path: path).hint)
       ?? "append one to the path, for example sqlite:\(path)?SELECT * FROM …"
   }

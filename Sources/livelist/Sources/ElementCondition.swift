@@ -1,16 +1,18 @@
 import FileSources
 import Foundation
 import ObservableCollections
+import SwappablePrimitives
 
 /// A condition on a field of elements, such as `stock<10` or `version~deb12`.
 ///
 /// - `=` and `!=` compare values of any kind. `<`, `<=`, `>` and `>=` are false if the kinds differ.
-///   Numbers are compared exactly, and strings in the order of their Unicode characters.
+///   Numbers are compared exactly, and strings in the order of their Unicode characters. Two strings are equal if
+///   they have the same bytes.
 /// - `~` and `!~` test whether the text of the field contains the value, without regard to case.
 /// - A value that is not JSON is a string. If the field is a string, other values are compared with it as
 ///   texts. Only `null` is not.
 /// - A field that is missing is `null`. The text of `null` is empty.
-struct ElementCondition: Sendable, Equatable {
+struct ElementCondition: Sendable {
   /// The condition, as it was given.
   private let source: String
   /// The name of a member, or the names on the path to a nested member, separated by points.
@@ -227,6 +229,14 @@ extension ElementCondition {
   }
 }
 
+extension ElementCondition: Equatable {
+  /// Returns a Boolean value that indicates whether two conditions have the same bytes.
+  static func == (left: ElementCondition, right: ElementCondition) -> Bool {
+    left.field.hasSameBytes(as: right.field) && left.comparison == right.comparison
+      && left.json == right.json && left.text.hasSameBytes(as: right.text)
+  }
+}
+
 // MARK: Matching
 
 extension ElementCondition {
@@ -260,12 +270,16 @@ extension ElementCondition {
   /// Returns a Boolean value that indicates whether the field is in a column with one of the titles.
   func isInColumn(of titles: [String]) -> Bool {
     let path = ViewColumns.withoutPoint(field)
-    return titles.contains { $0 == field || $0 == path || path.hasPrefix($0 + ".") }
+    return titles.contains { title in
+      title.hasSameBytes(as: field) || title.hasSameBytes(as: String(path))
+        || path.utf8.starts(with: (title + ".").utf8)
+    }
   }
 
   /// Returns the effect if a filter by this condition becomes a filter by another one.
   func effect(of new: ElementCondition) -> FilterEffect {
-    guard field == new.field, comparison == .contains, new.comparison == .contains else {
+    guard field.hasSameBytes(as: new.field), comparison == .contains, new.comparison == .contains
+    else {
       return .any
     }
     return pattern.effect(of: new.pattern)
@@ -279,7 +293,9 @@ extension ElementCondition {
   private func order(of member: JSONElement) -> ComparisonResult? {
     switch member.scalar {
     case .string(let string):
-      return json?.kind == .null ? nil : ComparisonResult(string, text)
+      if json?.kind == .null { return nil }
+      if string.hasSameBytes(as: text) { return .orderedSame }
+      return string.precedes(text) ? .orderedAscending : .orderedDescending
     case .number(let digits):
       return number.map { ComparisonResult(DecimalNumber(digits), $0) }
     case .bool(let value):

@@ -1,18 +1,21 @@
+import Diffing
 import Dispatch
 import FileWatching
 import Foundation
 import ObservableCollections
 import SwappablePrimitives
 
+extension ByteString: Differentiable {}
+
 /// A live list of the paths that match a pattern, in the order of their names.
 final class PathPatternSource: DataSource {
-  let collection: LiveCollection<String>
-  private let contents = CollectionProperty<String>(status: .idle)
+  let collection: LiveCollection<ByteString>
+  private let contents = CollectionProperty<ByteString>(status: .idle)
   private let core: PathPatternCore
 
   init(_ pattern: PathPattern) {
     collection = contents.collection
-    collection.describe(as: PathPatternSource.self, location: pattern.text)
+    collection.describe(as: PathPatternSource.self, location: pattern.text.description)
     core = PathPatternCore(pattern, contents)
   }
 
@@ -28,14 +31,14 @@ private final class PathPatternCore: @unchecked Sendable {
   private static let grace = DispatchTimeInterval.milliseconds(150)
 
   private let pattern: PathPattern
-  private let contents: CollectionProperty<String>
+  private let contents: CollectionProperty<ByteString>
   private let queue = DispatchQueue(label: "livelist.path-pattern")
-  private var watches: [String: FileWatch] = [:]
+  private var watches: [ByteString: FileWatch] = [:]
   /// The paths that have gone, each with the time until which it stays in the list.
-  private var gone: [String: DispatchTime] = [:]
+  private var gone: [ByteString: DispatchTime] = [:]
   private var isStarted = false
 
-  init(_ pattern: PathPattern, _ contents: CollectionProperty<String>) {
+  init(_ pattern: PathPattern, _ contents: CollectionProperty<ByteString>) {
     self.pattern = pattern
     self.contents = contents
   }
@@ -60,8 +63,7 @@ private final class PathPatternCore: @unchecked Sendable {
       queue.asyncAfter(deadline: now + Self.grace) { [weak self] in self?.read() }
     }
     gone = gone.filter { $0.value > now }
-    let paths = (matches.paths + gone.keys)
-      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    let paths = (matches.paths + gone.keys).sorted()
     contents.publish(paths, status: status(of: matches, count: paths.count))
   }
 
@@ -78,7 +80,7 @@ private final class PathPatternCore: @unchecked Sendable {
   /// Watches these directories, and no others.
   ///
   /// - Returns: A Boolean value that indicates whether another directory is watched now.
-  private func watch(_ directories: Set<String>) -> Bool {
+  private func watch(_ directories: Set<ByteString>) -> Bool {
     for path in watches.keys where !directories.contains(path) { watches[path] = nil }
     let new = directories.subtracting(watches.keys)
     for path in new {
@@ -97,77 +99,78 @@ struct PathPattern: Sendable, Equatable {
   /// The paths that match a pattern, and the directories that determine them.
   struct Matches: Equatable {
     /// The paths in the order of their bytes.
-    var paths: [String] = []
+    var paths: [ByteString] = []
     /// The directories in which files may come or go.
-    var directories: Set<String> = []
+    var directories: Set<ByteString> = []
     /// The reason why a directory cannot be read, if there is one.
     var error: String?
   }
 
-  let text: String
+  let text: ByteString
 
   /// Returns `nil` if the text has no wildcard.
-  init?(_ text: String) {
+  init?(_ text: ByteString) {
     guard PathPattern.hasWildcard(text) else { return nil }
     self.text = text
   }
 
-  private static func hasWildcard(_ text: some StringProtocol) -> Bool {
-    text.contains { "*?[".contains($0) }
+  private static func hasWildcard(_ text: ByteString) -> Bool {
+    text.bytes.contains { "*?[".utf8.contains($0) }
   }
 
   /// Finds the paths that match now.
   func matches() -> Matches {
     var result = Matches()
     // Each path consists of the names before the current one, with a slash at its end.
-    var paths = [text.hasPrefix("/") ? "/" : ""]
-    let names = text.split(separator: "/").map(String.init)
+    var paths: [ByteString] = [text.isAbsolutePath ? "/" : ""]
+    let names = text.pathNames
     for (number, name) in names.enumerated() {
-      let ending = number == names.count - 1 ? "" : "/"
+      let ending: ByteString = number == names.count - 1 ? "" : "/"
       let isPattern = PathPattern.hasWildcard(name)
       paths = paths.flatMap { path in
         // A path before the first wildcard need not exist yet.
-        if isPattern || !result.directories.isEmpty && PathPattern.isDirectory(path) {
+        if isPattern || !result.directories.isEmpty && path.isDirectory {
           result.directories.insert(path.isEmpty ? "." : path)
         }
         guard isPattern else { return [path + name + ending] }
         return result.names(in: path, matching: name).map { path + $0 + ending }
       }
     }
-    result.paths = paths.filter(PathPattern.isFile)
-      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    result.paths = paths.filter(PathPattern.isFile).sorted()
     return result
   }
 
-  private static func isDirectory(_ path: String) -> Bool {
-    var isDirectory: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-      && isDirectory.boolValue
-  }
-
-  private static func isFile(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  private static func isFile(_ path: ByteString) -> Bool {
+    path.fileStatus().map { $0.st_mode & S_IFMT == S_IFREG } ?? false
   }
 }
 
 extension PathPattern.Matches {
   /// Returns the names in a directory that match a pattern.
-  fileprivate mutating func names(in directory: String, matching pattern: String) -> [String] {
-    guard let stream = opendir(directory.isEmpty ? "." : directory) else {
+  fileprivate mutating func names(
+    in directory: ByteString, matching pattern: ByteString
+  ) -> [ByteString] {
+    guard let names = (directory.isEmpty ? "." : directory).namesInDirectory() else {
       if errno != ENOENT, errno != ENOTDIR {
         error = "cannot read \(directory): \(SystemError(errno).message)"
       }
       return []
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if fnmatch(pattern, name, FNM_PERIOD) == 0 { names.append(name) }
-    }
-    return names
+    return names.filter { $0.matches(pattern) }
+  }
+}
+
+extension ByteString {
+  /// Returns a Boolean value that indicates whether a name matches a pattern of the shell.
+  ///
+  /// A wildcard matches a character of the locale, or a byte that belongs to none.
+  fileprivate func matches(_ pattern: ByteString) -> Bool {
+    // The function of the system refuses a name that is not UTF-8 if the locale is.
+    let (name, pattern) =
+      mblen("\u{E9}", 2) == 2
+      ? (ByteString(encoded), ByteString(pattern.encoded)) : (self, pattern)
+    return pattern.withCString { pattern in
+      name.withCString { fnmatch(pattern, $0, FNM_PERIOD) }
+    } == 0
   }
 }

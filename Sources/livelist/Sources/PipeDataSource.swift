@@ -10,7 +10,7 @@ import SwappablePrimitives
 final class PipeDataSource: DataSource {
   let collection: LiveCollection<JSONElement>
   private let contents = CollectionProperty<JSONElement>(status: .idle)
-  private let path: String
+  private let path: ByteString
   private let format: SourceSpecification.Format?
   private let options: SourceOptions
   private let isStarted = Locked(false)
@@ -19,7 +19,7 @@ final class PipeDataSource: DataSource {
   ///   - path: The path of the pipe.
   ///   - format: The format, or `nil` if it depends on the contents.
   ///   - options: The key, the treatment of lines that are not valid, and whether lines are followed.
-  init(path: String, format: SourceSpecification.Format?, _ options: SourceOptions) {
+  init(path: ByteString, format: SourceSpecification.Format?, _ options: SourceOptions) {
     self.path = path
     self.format = format
     self.options = options
@@ -47,7 +47,9 @@ final class PipeDataSource: DataSource {
     }
   }
 
-  private var name: String { path == SourceSpecification.standardInput ? "standard input" : path }
+  private var name: String {
+    path == SourceSpecification.standardInput ? "standard input" : path.description
+  }
 
   private func load() throws(SourceError) {
     let descriptor = try open()
@@ -78,7 +80,7 @@ final class PipeDataSource: DataSource {
 
   private func open() throws(SourceError) -> Int32 {
     if path == SourceSpecification.standardInput { return STDIN_FILENO }
-    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = path.withCString { Foundation.open($0, O_RDONLY | O_CLOEXEC) }
     if descriptor < 0 { throw error(SystemError(errno)) }
     return descriptor
   }

@@ -2,24 +2,25 @@ import FileSources
 import Foundation
 import ObservableCollections
 import PostgresSources
+import SwappablePrimitives
 
 /// Sources of the form `postgres:CONNINFO?SQL`.
 enum PostgresSource {
   /// Returns the text of a source without passwords, for messages.
   static func redacted(_ text: String) -> String {
-    isSource(text) ? redactingPasswords(in: text) : text
+    isSource(ByteString(text)) ? redactingPasswords(in: text) : text
   }
 
-  private static func isSource(_ text: String) -> Bool {
-    ["postgres:", "postgresql:"].contains { text.utf8.starts(with: $0.utf8) }
+  /// Returns a Boolean value that indicates whether a source has the scheme of a server.
+  static func isSource(_ text: ByteString) -> Bool {
+    text.hasPrefix("postgres:") || text.hasPrefix("postgresql:")
   }
 
-  /// Parses a source. Returns `nil` if it has another scheme.
+  /// Parses a source with the scheme of a server.
   ///
   /// The parameters of a URI follow a question mark, too. The query begins after the first question mark that the
   /// first word of a query follows.
-  static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind? {
-    guard isSource(text) else { return nil }
+  static func kind(of text: String) throws(LivelistError) -> SourceSpecification.Kind {
     let bytes = Array(text.utf8)
     let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
     guard let mark = marks.first(where: { beginsQuery(bytes[($0 + 1)...]) }) else {
@@ -67,17 +68,23 @@ enum PostgresSource {
 
   /// Makes a JSON object with members in the order of the columns.
   static func element(of row: PostgresRow, key: String?) throws -> JSONElement {
-    if let key, !row.columnNames.contains(key) {
+    if let key, !row.columnNames.contains(where: key.hasSameBytes) {
       throw MissingKeyColumn(key: key, columns: row.columnNames)
     }
-    var text = "{"
+    var text = [UInt8(ascii: "{")]
     for (position, name) in row.columnNames.enumerated() {
-      if position > 0 { text += "," }
-      append(name, to: &text)
-      text += ":"
-      append(row[position], to: &text)
+      if position > 0 { text.append(UInt8(ascii: ",")) }
+      JSONText.append(name, to: &text)
+      text.append(UInt8(ascii: ":"))
+      if let bytes = row.invalidText(at: position) {
+        JSONText.append(bytes: bytes, to: &text)
+      } else {
+        var value = ""
+        append(row[position], to: &value)
+        text += value.utf8
+      }
     }
-    return try JSONElement(parsing: text + "}", key: key ?? row.columnNames.first)
+    return try JSONElement(parsing: text + [UInt8(ascii: "}")], key: key ?? row.columnNames.first)
   }
 
   private static func append(_ value: PostgresValue, to text: inout String) {

@@ -1,6 +1,7 @@
 import FileSources
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 
 /// The elements of a list, and their members, that a command uses.
 struct Selection: Sendable {
@@ -72,7 +73,7 @@ struct Selection: Sendable {
       var columns = ViewColumns()
       for element in contents.prefix(100) { columns.record(element) }
       let advice =
-        orders.contains { $0.column == name } && Selection.hasForeignDirection(name)
+        orders.contains { name.hasSameBytes(as: $0.column) } && Selection.hasForeignDirection(name)
         ? "; for descending order, use --sort 'FIELD desc'" : ""
       Program.report(
         "no element has the field \"\(name)\"; the fields are "

@@ -6,6 +6,7 @@ import PostgresSources
 import ReactiveSignals
 import RemoteSources
 import SQLiteSources
+import SwappablePrimitives
 import SwappableSources
 
 extension SourceSpecification {
@@ -44,7 +45,7 @@ extension SourceSpecification {
     }
   }
 
-  private static func tables(_ path: String) throws(LivelistError) -> DatabaseTables {
+  private static func tables(_ path: ByteString) throws(LivelistError) -> DatabaseTables {
     do throws(SQLiteError) {
       return try DatabaseTables(path: path)
     } catch {
@@ -53,11 +54,11 @@ extension SourceSpecification {
   }
 
   private static func query(
-    _ path: String, _ sql: String, key: String?, _ options: SourceOptions
+    _ path: ByteString, _ sql: String, key: String?, _ options: SourceOptions
   ) throws(LivelistError) -> any DataSource<JSONElement> {
     do throws(SQLiteError) {
       return try SQLiteDataSource(
-        path: path, sql: sql, uniqueColumnNames: true, timeout: options.timeout
+        path: path, sql: sql, arguments: [], uniqueColumnNames: true, timeout: options.timeout
       ) { row in
         try SQLiteElements.element(of: row, key: key)
       }
@@ -71,7 +72,7 @@ extension SourceSpecification.Format {
   /// - Parameter allowsSingleValue: A Boolean value that indicates whether a file may contain one value
   ///   instead of an array.
   fileprivate func open(
-    _ path: String, _ options: SourceOptions, allowsSingleValue: Bool = false
+    _ path: ByteString, _ options: SourceOptions, allowsSingleValue: Bool = false
   ) -> any DataSource<JSONElement> {
     switch self {
     case .json:

@@ -1,3 +1,4 @@
+import FileSources
 import FileWatching
 import Foundation
 import SwappablePrimitives
@@ -13,17 +14,17 @@ struct SourceSpecification: Sendable, Equatable {
   }
 
   indirect enum Kind: Sendable, Equatable {
-    case file(path: String, Format)
+    case file(path: ByteString, Format)
     /// All files whose paths match a pattern.
     case files(PathPattern, Format)
-    case query(path: String, sql: String)
-    case table(path: String, name: String)
+    case query(path: ByteString, sql: String)
+    case table(path: ByteString, name: String)
     /// A query of a PostgreSQL server.
     case serverQuery(connectionString: String, sql: String)
     /// A list that another process serves on a socket.
-    case live(path: String, list: String)
+    case live(path: ByteString, list: String)
     /// A pipe or standard input, read to its end. Without a format, the contents tell the format.
-    case pipe(path: String, Format?)
+    case pipe(path: ByteString, Format?)
     /// The events on standard input.
     case events
     /// Several sources as one list, in their order.
@@ -40,9 +41,9 @@ struct SourceSpecification: Sendable, Equatable {
   }
 
   /// The path of standard input.
-  static let standardInput = "/dev/stdin"
+  static let standardInput: ByteString = "/dev/stdin"
 
-  /// The text on the command line, without passwords.
+  /// The text on the command line for people, without passwords.
   let text: String
   let kind: Kind
 
@@ -51,9 +52,9 @@ struct SourceSpecification: Sendable, Equatable {
   /// - Parameters:
   ///   - text: The text on the command line.
   ///   - input: The use of standard input that the command allows.
-  init(_ text: String, allowing input: Input = .none) throws(LivelistError) {
-    self.text = PostgresSource.redacted(text)
-    guard !text.utf8.contains(0) else {
+  init(_ text: ByteString, allowing input: Input = .none) throws(LivelistError) {
+    self.text = PostgresSource.redacted(text.description)
+    guard !text.bytes.contains(0) else {
       throw .usage("the source \"\(text)\" contains a NUL character; remove it")
     }
     kind = try SourceParser(text: text).kind()
@@ -106,7 +107,7 @@ struct SourceSpecification: Sendable, Equatable {
 
 /// A parser of sources: with a scheme such as `json:`, or as a path, whose kind is guessed.
 private struct SourceParser {
-  let text: String
+  let text: ByteString
 
   static let kindsHint =
     "use the path of a file, or json:PATH for a file with a JSON array, jsonl:PATH for a file with "
@@ -114,9 +115,9 @@ private struct SourceParser {
     + "postgres:CONNINFO?SQL for rows of a server, or live:unix:PATH#NAME for a list that another process serves"
 
   /// Returns the advice for a file that another program must convert, or `nil` for other files.
-  static func conversion(ofFile path: String) -> String? {
+  static func conversion(ofFile path: ByteString) -> String? {
     let command: String
-    switch path.split(separator: ".").last?.lowercased() {
+    switch ending(of: path) {
     case "csv":
       command = "sqlite3 -json :memory: '.import --csv FILE t' 'SELECT * FROM t'"
     case "gz": command = "gzip -dc FILE"
@@ -133,7 +134,7 @@ private struct SourceParser {
     if let rest = rest(after: "json:") { return try file(rest, .json, scheme: "json:") }
     if let rest = rest(after: "jsonl:") { return try file(rest, .jsonLines, scheme: "jsonl:") }
     if let rest = rest(after: "sqlite:") { return try database(rest) }
-    if let query = try PostgresSource.kind(of: text) { return query }
+    if PostgresSource.isSource(text) { return try PostgresSource.kind(of: try string(text)) }
     if let rest = rest(after: "live:") { return try live(rest) }
     if let rest = rest(after: "lines:") {
       guard rest == "-" else {
@@ -144,14 +145,22 @@ private struct SourceParser {
     return try guessed()
   }
 
-  // Compare bytes: a combining mark after the colon would make it a different character.
-  private func rest(after scheme: String) -> String? {
-    guard text.utf8.starts(with: scheme.utf8) else { return nil }
-    return String(decoding: text.utf8.dropFirst(scheme.utf8.count), as: UTF8.self)
+  private func rest(after scheme: ByteString) -> ByteString? {
+    text.hasPrefix(scheme) ? text.dropFirst(scheme.bytes.count) : nil
+  }
+
+  /// Returns the text of a part that is not a path.
+  private func string(_ part: ByteString) throws(LivelistError) -> String {
+    guard let string = part.string else {
+      throw .usage(
+        "the source \"\(PostgresSource.redacted(text.description))\" is not UTF-8; only the paths of "
+          + "files and sockets may contain other bytes")
+    }
+    return string
   }
 
   private func file(
-    _ path: String, _ format: SourceSpecification.Format, scheme: String
+    _ path: ByteString, _ format: SourceSpecification.Format, scheme: String
   ) throws(LivelistError) -> SourceSpecification.Kind {
     guard !path.isEmpty else {
       throw .usage("the source \"\(text)\" has no path; use \(scheme)PATH")
@@ -163,25 +172,23 @@ private struct SourceParser {
     return .file(path: path, format)
   }
 
-  private func live(_ rest: String) throws(LivelistError) -> SourceSpecification.Kind {
-    let scheme = "unix:"
-    let place = rest.utf8.dropFirst(scheme.utf8.count)
+  private func live(_ rest: ByteString) throws(LivelistError) -> SourceSpecification.Kind {
+    let scheme: ByteString = "unix:"
+    let place = rest.bytes.dropFirst(scheme.bytes.count)
     guard rest.hasPrefix(scheme), let mark = place.lastIndex(of: UInt8(ascii: "#")),
-      mark != place.startIndex, case let list = place[place.index(after: mark)...], !list.isEmpty
+      mark != place.startIndex, case let list = place[(mark + 1)...], !list.isEmpty
     else {
       throw .usage("the source \"\(text)\" has no socket or no name; use live:unix:PATH#NAME")
     }
-    return .live(
-      path: String(decoding: place[..<mark], as: UTF8.self),
-      list: String(decoding: list, as: UTF8.self))
+    return .live(path: ByteString(bytes: place[..<mark]), list: try string(ByteString(bytes: list)))
   }
 
   // MARK: Databases
 
   /// Parses `PATH?SQL`, `PATH#TABLE` or `PATH`.
-  private func database(_ rest: String) throws(LivelistError) -> SourceSpecification.Kind {
-    if let table = table(in: rest) { return table }
-    let (path, sql) = SourceParser.split(rest, at: "?")
+  private func database(_ rest: ByteString) throws(LivelistError) -> SourceSpecification.Kind {
+    if let table = try table(in: rest) { return table }
+    let (path, query) = SourceParser.split(rest, at: "?")
     guard !path.isEmpty else {
       throw .usage("the source \"\(text)\" has no path; use sqlite:PATH#TABLE or sqlite:PATH?SQL")
     }
@@ -190,29 +197,37 @@ private struct SourceParser {
         "the path \"\(longer)\" contains a \"?\", but the first \"?\" ends the path; "
           + "rename the file, or use a symbolic link without \"?\" in its name")
     }
-    guard let sql, !sql.allSatisfy(\.isWhitespace) else {
+    guard let query, case let sql = try string(query), !sql.allSatisfy(\.isWhitespace) else {
       throw .usage("the source \"\(text)\" has no query; \(DatabaseTables.hint(path: path))")
     }
     return .query(path: path, sql: sql)
   }
 
   /// Parses `PATH#TABLE`. A number sign in a query, or in the path of a file, does not count.
-  private func table(in rest: String) -> SourceSpecification.Kind? {
+  private func table(in rest: ByteString) throws(LivelistError) -> SourceSpecification.Kind? {
     if exists(rest) { return nil }
-    let parts = rest.split(separator: "#", omittingEmptySubsequences: false)
     // The name of the file and that of the table may contain the character, too.
-    let paths = parts.indices.dropLast().map { parts[...$0].joined(separator: "#") }
+    let paths = SourceParser.prefixes(of: rest, before: "#")
     guard let path = paths.first(where: exists) ?? paths.first, !path.isEmpty,
-      !path.utf8.contains(UInt8(ascii: "?")) || exists(path),
-      case let name = rest.dropFirst(path.count + 1), !name.isEmpty
+      !path.contains("?") || exists(path),
+      case let name = rest.dropFirst(path.bytes.count + 1), !name.isEmpty
     else { return nil }
-    return .table(path: path, name: String(name))
+    return .table(path: path, name: try string(name))
+  }
+
+  /// Returns the parts of a text before each occurrence of an ASCII character, the shortest first.
+  private static func prefixes(
+    of text: ByteString, before mark: Unicode.Scalar
+  ) -> [ByteString] {
+    text.bytes.indices.filter { text.bytes[$0] == UInt8(ascii: mark) }
+      .map { ByteString(bytes: text.bytes[..<$0]) }
   }
 
   /// Returns the parts before and after the first occurrence of a character.
-  private static func split(_ text: String, at mark: Character) -> (String, String?) {
-    let parts = text.split(separator: mark, maxSplits: 1, omittingEmptySubsequences: false)
-    return (String(parts[0]), parts.count == 2 ? String(parts[1]) : nil)
+  private static func split(
+    _ text: ByteString, at mark: Unicode.Scalar
+  ) -> (ByteString, ByteString?) {
+    text.split(at: mark).map { ($0.before, $0.after) } ?? (text, nil)
   }
 
   /// Returns the path of an existing file that contains a question mark, if the user probably meant
@@ -220,13 +235,12 @@ private struct SourceParser {
   ///
   /// That is the case if the part before the first question mark is not a file, but a longer part
   /// is.
-  private func existingPathWithQuestionMark(in rest: String, first: String) -> String? {
+  private func existingPathWithQuestionMark(
+    in rest: ByteString, first: ByteString
+  ) -> ByteString? {
     guard !exists(first) else { return nil }
-    let bytes = Array(rest.utf8)
-    let marks = bytes.indices.filter { bytes[$0] == UInt8(ascii: "?") }
-    return (marks.dropFirst() + [bytes.count]).lazy
-      .map { String(decoding: bytes[..<$0], as: UTF8.self) }
-      .first { $0.utf8.count > first.utf8.count && exists($0) }
+    return (SourceParser.prefixes(of: rest, before: "?").dropFirst() + [rest])
+      .first { $0.bytes.count > first.bytes.count && exists($0) }
   }
 
   // MARK: Paths without a scheme
@@ -234,7 +248,7 @@ private struct SourceParser {
   /// Guesses the kind of a path: by its ending, or else by its contents.
   private func guessed() throws(LivelistError) -> SourceSpecification.Kind {
     if exists(text) { return try kind(ofFile: text) }
-    for mark: Character in ["?", "#"] {
+    for mark: Unicode.Scalar in ["?", "#"] {
       let (path, rest) = SourceParser.split(text, at: mark)
       guard rest != nil, !path.isEmpty else { continue }
       if fileKind(byEnding: path) == .database
@@ -259,9 +273,11 @@ private struct SourceParser {
     }
   }
 
-  private func kind(ofFile path: String) throws(LivelistError) -> SourceSpecification.Kind {
+  private func kind(
+    ofFile path: ByteString
+  ) throws(LivelistError) -> SourceSpecification.Kind {
     if isPipe(path) { return pipe(path, fileKind(byEnding: path)?.format) }
-    if isDirectory(path) {
+    if path.isDirectory {
       throw .usage(
         "\"\(path)\" is a directory; use a file in it, or a pattern such as '\(path)/*.json'")
     }
@@ -276,29 +292,22 @@ private struct SourceParser {
     }
   }
 
-  private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
-
-  private func isDirectory(_ path: String) -> Bool {
-    var isDirectory: ObjCBool = false
-    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
-      && isDirectory.boolValue
-  }
+  private func exists(_ path: ByteString) -> Bool { path.fileStatus() != nil }
 
   /// Returns a pipe. Some paths, such as `/dev/fd/0`, lead to standard input.
   private func pipe(
-    _ path: String, _ format: SourceSpecification.Format?
+    _ path: ByteString, _ format: SourceSpecification.Format?
   ) -> SourceSpecification.Kind {
-    var (pipe, input) = (stat(), stat())
+    var input = stat()
     let isInput =
-      stat(path, &pipe) == 0 && fstat(STDIN_FILENO, &input) == 0 && pipe.st_dev == input.st_dev
-      && pipe.st_ino == input.st_ino
+      fstat(STDIN_FILENO, &input) == 0
+      && path.fileStatus().map { FileIdentity($0) } == FileIdentity(input)
     return .pipe(path: isInput ? SourceSpecification.standardInput : path, format)
   }
 
   /// Returns a Boolean value that indicates whether a path leads to a pipe, socket or device.
-  private func isPipe(_ path: String) -> Bool {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return false }
+  private func isPipe(_ path: ByteString) -> Bool {
+    guard let status = path.fileStatus() else { return false }
     return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
   }
 }
@@ -319,11 +328,8 @@ private enum FileKind {
 }
 
 /// Returns the kind of a file with the ending of a path, if it is known.
-private func fileKind(byEnding path: String) -> FileKind? {
-  let parts = path.split(separator: "/").last?.split(separator: ".") ?? []
-  // A name without a point has no ending.
-  guard parts.count > 1 else { return nil }
-  return switch parts.last?.lowercased() {
+private func fileKind(byEnding path: ByteString) -> FileKind? {
+  switch ending(of: path) {
   case "json": .json
   case "jsonl", "ndjson", "log": .jsonLines
   case "db", "sqlite", "sqlite3", "db3": .database
@@ -331,8 +337,14 @@ private func fileKind(byEnding path: String) -> FileKind? {
   }
 }
 
+/// Returns the ending of the name of a file in lower case, or `nil` if the name has no point.
+private func ending(of path: ByteString) -> String? {
+  let parts = path.pathNames.last?.bytes.split(separator: UInt8(ascii: ".")) ?? []
+  return parts.count > 1 ? parts.last.map { String(decoding: $0, as: UTF8.self).lowercased() } : nil
+}
+
 /// Returns the kind of a file by its first bytes, if it is known.
-private func fileKind(byContents path: String) -> FileKind? {
+private func fileKind(byContents path: ByteString) -> FileKind? {
   guard let file = try? FileAccess.live.open(path).get(),
     let bytes = try? file.bytes(from: 0, count: 4096).get()
   else { return nil }

@@ -1,5 +1,6 @@
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 import ReactiveSignals
 
 /// A live list of the rows of a source that match a filter, in an order.
@@ -69,7 +70,7 @@ struct ViewArrangement: Sendable {
   private func order(_ new: ViewOrder?, after old: ViewOrder?) -> ElementOrder<ViewRow> {
     guard let new else { return ViewArrangement.sourceOrder }
     // If only the direction changes, the rows keep their keys.
-    if new.column == old?.column { return order.value.reversed }
+    if let old, new.column.hasSameBytes(as: old.column) { return order.value.reversed }
     let ascending = ViewSortColumn(new.column).order
     return new.isDescending ? ascending.reversed : ascending
   }

@@ -1,17 +1,18 @@
 import FileSources
+import SwappablePrimitives
 import TerminalViews
 
 /// The columns of a list of JSON values: one for each member, and one for values without members.
-struct ViewColumns: Equatable {
+struct ViewColumns {
   /// The heading of the column for values without members.
   static let valueTitle = "value"
 
   /// The names of the members, in the order of their first occurrence.
   private(set) var names: [String] = []
   /// The same names as a set, because there can be thousands.
-  private var known: Set<String> = []
+  private var known: Set<ByteString> = []
   /// The names of the members whose values have been numbers only.
-  private(set) var numeric: Set<String> = []
+  private var numeric: Set<ByteString> = []
   private var hasValues = false
   /// A Boolean value that indicates whether no element was recorded.
   private var isEmpty = true
@@ -25,11 +26,12 @@ struct ViewColumns: Equatable {
     }
     for (name, value) in members {
       let isNumber = value.kind == .number
-      if known.insert(name).inserted {
+      let bytes = ByteString(name)
+      if known.insert(bytes).inserted {
         names.append(name)
-        if isNumber { numeric.insert(name) }
+        if isNumber { numeric.insert(bytes) }
       } else if !isNumber, value.kind != .null {
-        numeric.remove(name)
+        numeric.remove(bytes)
       }
     }
   }
@@ -48,7 +50,7 @@ struct ViewColumns: Equatable {
   /// - Parameter order: The order of the list, which the heading of its column shows.
   func columns(_ order: ViewOrder?) -> [TerminalColumn<ViewRow>] {
     func heading(_ title: String) -> String {
-      guard let order, order.column == title else { return title }
+      guard let order, title.hasSameBytes(as: order.column) else { return title }
       return title + (order.isDescending ? " ▼" : " ▲")
     }
     let value = TerminalColumn<ViewRow>(heading(Self.valueTitle)) { row in
@@ -56,7 +58,7 @@ struct ViewColumns: Equatable {
     }
     let members = names.map { name in
       TerminalColumn<ViewRow>(
-        heading(name), alignment: numeric.contains(name) ? .trailing : .leading
+        heading(name), alignment: numeric.contains(ByteString(name)) ? .trailing : .leading
       ) { row in
         row.element[name].map(ViewColumns.text) ?? ""
       }
@@ -99,5 +101,13 @@ struct ViewColumns: Equatable {
     return element[String(path[..<point])].flatMap {
       nested(path[path.index(after: point)...], in: $0)
     }
+  }
+}
+
+extension ViewColumns: Equatable {
+  /// Returns a Boolean value that indicates whether two lists have the same columns, with the same bytes.
+  static func == (left: ViewColumns, right: ViewColumns) -> Bool {
+    left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
+      && left.numeric == right.numeric && left.hasValueColumn == right.hasValueColumn
   }
 }

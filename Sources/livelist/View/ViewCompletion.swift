@@ -1,7 +1,9 @@
 import FileSources
-import Foundation
+import SwappablePrimitives
 
 /// The completion of the text that the user types in a prompt.
+///
+/// The text is encoded: a private scalar replaces each byte of a path that is not UTF-8.
 struct ViewCompletion: Equatable {
   /// The text, extended by the characters that all candidates share.
   let text: String
@@ -50,7 +52,7 @@ struct ViewCompletion: Equatable {
   private init(_ start: String, rest: String, all: [String]) {
     let matching = all.filter { $0.hasPrefix(rest) }
     let common = matching.dropFirst().reduce(matching.first ?? rest) { common, candidate in
-      String(zip(common, candidate).prefix { $0 == $1 }.map(\.0))
+      String(zip(common, candidate).prefix { String($0).hasSameBytes(as: String($1)) }.map(\.0))
     }
     text = start + common
     candidates = matching.count > 1 ? matching : []
@@ -95,18 +97,15 @@ extension ViewCompletion {
       all: scheme.isEmpty && folder.isEmpty ? Self.schemes + names : names)
   }
 
-  /// Returns the names of files, in order. The name of a folder ends with a slash.
+  /// Returns the encoded names of files, in order. The name of a folder ends with a slash.
   ///
   /// Names that begin with a point are included only if the text begins with one.
   private static func names(inFolder folder: String, startingWith text: String) -> [String] {
-    let files = FileManager.default
-    let names = (try? files.contentsOfDirectory(atPath: folder.isEmpty ? "." : folder)) ?? []
-    return names.filter { $0.hasPrefix(text) && (!$0.hasPrefix(".") || text.hasPrefix(".")) }
-      .sorted()
-      .map { name in
-        var isFolder: ObjCBool = false
-        _ = files.fileExists(atPath: folder + name, isDirectory: &isFolder)
-        return isFolder.boolValue ? name + "/" : name
+    let folder = ByteString(encoded: folder.isEmpty ? "." : folder)
+    return (folder.namesInDirectory() ?? []).sorted()
+      .filter { name in
+        name.encoded.hasPrefix(text) && (!name.hasPrefix(".") || text.hasPrefix("."))
       }
+      .map { folder.appending(name: $0).isDirectory ? $0.encoded + "/" : $0.encoded }
   }
 }

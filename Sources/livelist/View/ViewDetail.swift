@@ -1,5 +1,6 @@
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 import TerminalViews
 
 /// All members of an element with their full values.
@@ -8,7 +9,7 @@ struct ViewDetail: Equatable {
   let line: ViewLine.Identifier
   private(set) var element: JSONElement
   /// The names of the members that have changed a moment ago.
-  private(set) var changed: Set<String> = []
+  private(set) var changed: Set<ByteString> = []
   /// A Boolean value that indicates whether the list contains the element no longer.
   private(set) var isGone = false
   /// The lines for a number of columns, which can be many.
@@ -36,7 +37,7 @@ struct ViewDetail: Equatable {
     element = new ?? old
     if isMarked, element != old {
       let names = element.members?.map(\.name) ?? []
-      changed.formUnion(names.filter { element[$0] != old[$0] })
+      changed.formUnion(names.filter { element[$0] != old[$0] }.map { ByteString($0) })
     }
     if element != old || changed != self.changed { layout = nil }
     self.changed = changed
@@ -49,7 +50,7 @@ struct ViewDetail: Equatable {
     let entries = members.map { name, value in
       ViewPager.Entry(
         label: name, text: ViewDetail.text(of: value),
-        mark: changed.contains(name) ? .updated : nil)
+        mark: changed.contains(ByteString(name)) ? .updated : nil)
     }
     let lines = ViewPager.lines(of: entries, columns: columns)
     layout = Layout(columns: columns, lines: lines)

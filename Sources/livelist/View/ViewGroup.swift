@@ -9,6 +9,10 @@ struct ViewGroup: Hashable, Sendable {
   /// The text of the value, which tells apart numbers of equal size.
   let text: String
 
+  static func == (left: ViewGroup, right: ViewGroup) -> Bool {
+    left.key == right.key && left.text.hasSameBytes(as: right.text)
+  }
+
   /// Creates the group of an element.
   init(of element: JSONElement, by field: String) {
     let value = ViewColumns.value(of: element, in: field)

@@ -1,6 +1,7 @@
 import FileSources
 import ObservableCollections
 import RemoteSources
+import SwappablePrimitives
 import TerminalViews
 
 // The last lines of the screen.
@@ -14,10 +15,12 @@ extension ViewModel {
   ) -> (lines: [TerminalLine], cursorColumn: Int?) {
     guard size.rows > 1 else { return ([], nil) }
     if case .prompt(let prompt) = mode {
-      let text = ViewModel.shortened(prompt.kind.rawValue + prompt.text, to: size.columns - 1)
+      let shown = prompt.kind.rawValue + ByteString(encoded: prompt.text).description
+      let text = ViewModel.shortened(shown, to: size.columns - 1)
       let line = TerminalLine(text)
+      let candidateText = prompt.candidates.joined(separator: "  ")
       let candidates = TerminalText.wrapped(
-        TerminalText.printable(prompt.candidates.joined(separator: "  ")), to: size.columns,
+        TerminalText.printable(ByteString(encoded: candidateText).description), to: size.columns,
         limit: prompt.candidates.isEmpty ? 0 : max(0, size.rows / 3 - 1))
       let above = candidates.map { TerminalLine($0, TerminalStyle(isBold: true)) }
       return (above + [line], min(line.width, max(0, size.columns - 1)))

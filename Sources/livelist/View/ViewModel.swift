@@ -1,5 +1,6 @@
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 import TerminalViews
 
 /// The state of a view besides its list: the mode, the order, the filter and messages.
@@ -232,7 +233,7 @@ struct ViewModel {
   private mutating func sort(by step: Int) -> Action? {
     let titles = columns.titles
     guard !titles.isEmpty else { return nil }
-    let position = order.flatMap { titles.firstIndex(of: $0.column) }
+    let position = order.flatMap { titles.firstIndex(where: $0.column.hasSameBytes) }
     let next = position.map { ($0 + step + titles.count) % titles.count }
     order = ViewOrder(
       column: titles[next ?? (step > 0 ? 0 : titles.count - 1)],

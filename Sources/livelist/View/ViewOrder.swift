@@ -1,6 +1,7 @@
 import Diffing
 import FileSources
 import ObservableCollections
+import SwappablePrimitives
 
 /// The order of a list: a column and a direction.
 struct ViewOrder: Sendable, Equatable {
@@ -8,7 +9,7 @@ struct ViewOrder: Sendable, Equatable {
   var isDescending = false
 
   /// The sort key of an element. The kinds of values are ordered as the cases are.
-  enum Key: Sendable, Hashable, Comparable {
+  enum Key: Sendable {
     case nothing
     case bool(Int)
     case number(Double)
@@ -24,6 +25,56 @@ struct ViewOrder: Sendable, Equatable {
         case .number(let digits): .number(Double(digits) ?? 0)
         case .string(let text): .text(text)
         }
+    }
+  }
+}
+
+extension ViewOrder {
+  /// Returns a Boolean value that indicates whether two orders are by the column with the same bytes.
+  static func == (left: ViewOrder, right: ViewOrder) -> Bool {
+    left.isDescending == right.isDescending && left.column.hasSameBytes(as: right.column)
+  }
+}
+
+extension ViewOrder.Key: Hashable, Comparable {
+  static func == (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
+    switch (left, right) {
+    case (.nothing, .nothing): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.text(let left), .text(let right)), (.other(let left), .other(let right)):
+      left.hasSameBytes(as: right)
+    default: false
+    }
+  }
+
+  static func < (left: ViewOrder.Key, right: ViewOrder.Key) -> Bool {
+    switch (left, right) {
+    case (.bool(let left), .bool(let right)): left < right
+    case (.number(let left), .number(let right)): left < right
+    case (.text(let left), .text(let right)), (.other(let left), .other(let right)):
+      left.precedes(right)
+    default: left.rank < right.rank
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    // Equal bytes are equal strings, so the hash of the string serves.
+    switch self {
+    case .nothing: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let value): hasher.combine(value)
+    case .text(let text), .other(let text): hasher.combine(text)
+    }
+  }
+
+  private var rank: Int {
+    switch self {
+    case .nothing: 0
+    case .bool: 1
+    case .number: 2
+    case .text: 3
+    case .other: 4
     }
   }
 }

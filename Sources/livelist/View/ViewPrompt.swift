@@ -1,3 +1,5 @@
+import SwappablePrimitives
+
 /// A line of input at the bottom of the screen.
 struct ViewPrompt: Equatable {
   enum Kind: String {
@@ -113,11 +115,16 @@ enum ViewCommand: Equatable {
   private static func order(_ rest: String, _ titles: [String]) throws(LivelistError) -> ViewOrder?
   {
     if rest.isEmpty { return nil }
-    if titles.contains(rest) { return ViewOrder(column: rest) }
+    /// The title that has these bytes, or that a person cannot tell from them.
+    func title(_ text: String) -> String? {
+      titles.first(where: text.hasSameBytes) ?? titles.first { $0 == text }
+    }
+    if let column = title(rest) { return ViewOrder(column: column) }
     // Test the whole text first: the title of a column may end with such a word.
     for (ending, isDescending) in [(" desc", true), (" asc", false)] where rest.hasSuffix(ending) {
-      let column = String(rest.dropLast(ending.count))
-      if titles.contains(column) { return ViewOrder(column: column, isDescending: isDescending) }
+      if let column = title(String(rest.dropLast(ending.count))) {
+        return ViewOrder(column: column, isDescending: isDescending)
+      }
     }
     guard !titles.isEmpty else { throw .usage("the list is empty and has no columns yet") }
     throw .usage(

@@ -1,6 +1,7 @@
 import FileSources
 import ObservableCollections
 import ReactiveSignals
+import SwappablePrimitives
 import SwappableSources
 import TerminalViews
 
@@ -262,9 +263,11 @@ final class ViewSession {
   }
 
   private func swap(to text: String) {
+    let specification: SourceSpecification
     let source: any DataSource<JSONElement>
     do throws(LivelistError) {
-      source = try sources.open(SourceSpecification(text, allowing: .events))
+      specification = try SourceSpecification(ByteString(encoded: text), allowing: .events)
+      source = try sources.open(specification)
     } catch {
       return model.showError("cannot swap: \(error.message)")
     }
@@ -274,7 +277,7 @@ final class ViewSession {
       switch await handle.outcome {
       case .swapped, .unchanged:
         model.end(.swapping)
-        model.source = text
+        model.source = specification.text
         learnColumns(of: elements.snapshot)
       case .failed(let error):
         model.end(.swapping)
