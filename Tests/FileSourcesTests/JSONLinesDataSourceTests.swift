@@ -44,6 +44,22 @@ struct JSONLinesDataSourceTests {
     snapshot.map(\.description)
   }
 
+  @Test(arguments: [false, true])
+  func `byte order marks at the starts of lines are skipped`(isStrict: Bool) async throws {
+    let mark = "\u{FEFF}"
+    try directory.write(
+      "\(mark){\"id\":1}\n\(mark)\(mark){\"id\":2}\r\n\(mark)\n", to: "a.jsonl")
+    let log = try await SourceLog.afterLoading(source(isStrict: isStrict))
+    #expect(texts(log.source.snapshot) == ["{\"id\":1}", "{\"id\":2}"])
+    #expect(log.source.status == .loaded)
+    try append("\(mark){\"id\":3}\n")
+    _ = try await log.nextChange()
+    try append("\(mark){\"id\":4}")
+    _ = try await log.nextChange()
+    #expect(log.source.snapshot.map { $0["id"]?.integer } == [1, 2, 3, 4])
+    #expect(log.source.status == .loaded)
+  }
+
   @Test func `an append reads and decodes only the new lines`() async throws {
     struct Row: Codable, Differentiable, Hashable, Sendable {
       var id: Int

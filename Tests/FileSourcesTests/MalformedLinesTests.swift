@@ -58,6 +58,7 @@ struct MalformedLinesTests {
 
   @Test(arguments: [
     ("{\"id\" 2}\n", "line 4, column 7: a colon"),
+    ("\u{FEFF}{\"id\" 2}\n", "line 4, column 7: a colon"),
     ("{\"id\":2\n", "line 4, column 8: the text ends inside an object"),
     ("{\"id\":2} {\"id\":3}\n", "line 4, column 10: the end of the line"),
     ("\"no end\n", "line 4, column 1: the text ends inside a string"),

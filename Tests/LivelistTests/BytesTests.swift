@@ -237,6 +237,31 @@ import Testing
     #expect(change.contains(#""old":{"k":"a\udcff","v":"\udc80"}"#), "\(change)")
     #expect(change.contains(#""element":{"k":"a\udcff","v":"\udc81"}"#), "\(change)")
   }
+
+  // MARK: Byte order marks
+
+  @Test(arguments: ["a.jsonl", "a.log", "jsonl:-", "-"])
+  func `byte order marks at the starts of lines are skipped`(source: String) throws {
+    let mark = #"\357\273\277"#
+    let output = try output(
+      #"""
+      printf '\#(mark){"id":1}\r\n\#(mark)\#(mark){"id":2}\n\#(mark)\n\#(mark)' >a.jsonl
+      cp a.jsonl a.log
+      exec "$livelist" view --format json '\#(source)' <a.jsonl
+      """#)
+    #expect(output.contains(#"{"id":1}"#) && output.contains(#"{"id":2}"#), "\(output)")
+  }
+
+  @Test func `byte order marks at the starts of events are skipped`() throws {
+    let mark = "\u{FEFF}"
+    let events =
+      mark + #"{"event":"initial","revision":0,"elements":[1]}"# + "\n" + mark + "\n" + mark
+      + #"{"event":"change","since":0,"revision":1,"deletes":[],"inserts":[{"at":1,"element":2}],"#
+      + #""updates":[],"moves":[]}"# + "\n"
+    let result = try Livelist.run("apply", input: events)
+    #expect(result.errors == "")
+    #expect(result.output.contains("2"), "\(result)")
+  }
 }
 
 extension String.UTF8View {

@@ -55,7 +55,7 @@ struct JSONDocument: Sendable {
     JSONElement.ParsingError(
       code: error.code, reason: error.reason,
       position: JSONElement.ParsingError.Position(
-        of: spans[error.offset].lowerBound, in: bytes[Self.bodyStart(of: bytes)...]),
+        of: spans[error.offset].lowerBound, in: bytes[JSONText.bodyStart(of: bytes[...])...]),
       elementOffset: error.offset)
   }
 
@@ -108,7 +108,7 @@ extension JSONDocument {
     maximumDepth: Int = JSONScanner.maximumDepth,
     _ body: (inout JSONScanner) throws(JSONScanner.ScanError) -> Value
   ) throws(JSONElement.ParsingError) -> Value {
-    let start = isWhole ? bodyStart(of: bytes) : 0
+    let start = isWhole ? JSONText.bodyStart(of: bytes[...]) : 0
     do throws(JSONScanner.ScanError) {
       if isWhole, isUTF16(bytes) {
         throw JSONScanner.ScanError(
@@ -129,11 +129,6 @@ extension JSONDocument {
         position: JSONElement.ParsingError.Position(of: error.offset, in: bytes[start...]),
         elementOffset: error.elementOffset)
     }
-  }
-
-  /// Returns the offset of the first byte after a byte order mark.
-  static func bodyStart(of bytes: [UInt8]) -> Int {
-    bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
   }
 
   /// Returns a Boolean value that indicates whether a text is UTF-16 or UTF-32.

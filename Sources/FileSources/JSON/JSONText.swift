@@ -2,6 +2,20 @@ import SwappablePrimitives
 
 /// Functions that read and write canonical JSON text, which is known to be valid.
 package enum JSONText {
+  /// Returns the offset of the first byte after the byte order marks at the start of a text.
+  ///
+  /// There are several if files were put together and one of them had nothing but its mark.
+  package static func bodyStart(of text: ArraySlice<UInt8>) -> Int {
+    var rest = text
+    while rest.first == 0xEF, rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+    return rest.startIndex
+  }
+
+  /// Returns a Boolean value that indicates whether a line contains only byte order marks and white space.
+  package static func isBlank(line: ArraySlice<UInt8>) -> Bool {
+    line[bodyStart(of: line)...].allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+  }
+
   static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
   /// Returns the letter of the two-character escape of a control character, or `nil` if there is none.

@@ -60,7 +60,8 @@ struct JSONLineBatch {
       return (spans, places, count, malformedCount, malformed)
     }
     if let (number, line) = malformed {
-      let text = bytes[line.lowerBound..<Self.trimmed(bytes, line).upperBound]
+      let start = JSONText.bodyStart(of: bytes[line])
+      let text = bytes[start..<Self.trimmed(bytes, line).upperBound]
       error = LineError(
         error: Self.error(of: text, line: number), line: number, end: line.upperBound)
     }
@@ -76,9 +77,11 @@ struct JSONLineBatch {
       line: line, end: end)
   }
 
-  /// Returns a range without the white space at its ends.
-  static func trimmed(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
-    var (start, end) = (range.lowerBound, range.upperBound)
+  /// Returns the range of a line without byte order marks at its start, and without the white space at its ends.
+  ///
+  /// If files are put together, the marks of the later files are at the starts of lines.
+  static func trimmed(_ bytes: [UInt8], _ line: Range<Int>) -> Range<Int> {
+    var (start, end) = (JSONText.bodyStart(of: bytes[line]), line.upperBound)
     while start < end, isSpace(bytes[start]) { start += 1 }
     while start < end, isSpace(bytes[end - 1]) { end -= 1 }
     return start..<end

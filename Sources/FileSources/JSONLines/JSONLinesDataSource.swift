@@ -27,8 +27,8 @@ package import SwappablePrimitives
 /// | is missing for over 250 ms, or from the start | status `missing`; the last valid contents stay |
 /// | is valid again | status `loaded`, and one change if the contents differ |
 ///
-/// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and a byte order
-/// mark at the start, are ignored. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
+/// Lines end in a line feed, or in a carriage return and a line feed. Blank lines, and byte order
+/// marks at the start of a line, are ignored. A value is on one line of at most 256 MiB, in UTF-8. Its arrays
 /// and objects are nested at most 512 levels deep. Diagnostics of the status report malformed lines, an
 /// incomplete last line, duplicate identities, and a file system that must be polled.
 ///

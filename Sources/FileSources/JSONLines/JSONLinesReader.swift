@@ -129,10 +129,9 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
             code: .encoding, reason: "the text is UTF-16 or UTF-32; save it as UTF-8",
             position: JSONElement.ParsingError.Position(line: 1, column: 1)))
       }
-      let bodyStart = margins.position == 0 ? JSONDocument.bodyStart(of: bytes) : 0
       guard let newline = bytes.lastIndex(of: 0x0A) else {
         if margins.position + count == stamp.size || bytes.count < count {
-          openLine = Array(bytes[JSONLineBatch.trimmed(bytes, bodyStart..<bytes.count)])
+          openLine = Array(bytes[JSONLineBatch.trimmed(bytes, bytes.indices)])
           break
         }
         guard size < Self.maximumLineLength else {
@@ -148,8 +147,8 @@ struct JSONLinesReader<Element: Sendable>: Sendable {
       }
       size = Self.partSize
       do throws(JSONLineBatch.LineError) {
-        let range = bodyStart..<(newline + 1)
-        let batch = JSONLineBatch(bytes, range, linesBefore: lineCount, isStrict: isStrict)
+        let batch = JSONLineBatch(
+          bytes, 0..<(newline + 1), linesBefore: lineCount, isStrict: isStrict)
         let decoded = try decode(batch, of: bytes, isStrict: isStrict)
         elements += decoded.elements
         skipped.append(decoded.skipped)

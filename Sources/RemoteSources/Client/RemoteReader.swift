@@ -132,7 +132,7 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
   }
 
   private func receive(_ line: [UInt8]) {
-    if InputEvent.isBlank(line) { return }
+    if JSONText.isBlank(line: line[...]) { return }
     do throws(InputEventError) {
       try receive(InputEvent(line, key: key, isKeyFixed: isKeyFixed))
     } catch {

@@ -48,11 +48,6 @@ package enum InputEvent {
           + "but must be \"initial\", \"change\", \"status\", \"alive\" or \"error\"")
     }
   }
-
-  /// Returns a Boolean value that indicates whether a line contains only white space.
-  package static func isBlank(_ line: [UInt8]) -> Bool {
-    line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
-  }
 }
 
 /// The contents of a list, as they were parsed.

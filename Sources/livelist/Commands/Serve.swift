@@ -104,7 +104,7 @@ enum ServeCommand: Equatable {
 
   /// Parses a line. Returns `nil` if the line is blank.
   init?(_ line: [UInt8]) throws(LivelistError) {
-    let text = ByteString(bytes: line).withoutTrailingSpace
+    let text = ByteString(bytes: line[JSONText.bodyStart(of: line[...])...]).withoutTrailingSpace
     let (command, rest) = text.firstWord
     let (name, source) = rest.firstWord
     switch command {

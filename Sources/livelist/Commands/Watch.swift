@@ -201,7 +201,7 @@ enum WatchCommand: Equatable {
   /// Parses a line, whose line break may have been CR LF. Returns `nil` if the line is blank.
   init?(line: [UInt8]) throws(LivelistError) {
     let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
-    let text = ByteString(bytes: line)
+    let text = ByteString(bytes: line[JSONText.bodyStart(of: line)...])
     let (name, rest) = text.firstWord
     switch name {
     case "": return nil

@@ -48,7 +48,7 @@ final class LinesDataSource: DataSource {
     var number = 0
     while let line = await input.next() {
       number += 1
-      if InputEvent.isBlank(line) { continue }
+      if JSONText.isBlank(line: line[...]) { continue }
       do throws(InputEventError) {
         try list.apply(InputEvent(line, key: key))
       } catch {

@@ -52,6 +52,7 @@ final class PipeDataSource: DataSource {
   }
 
   private func load() throws(SourceError) {
+    let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let descriptor = try open()
     defer { if path != SourceSpecification.standardInput { close(descriptor) } }
     var bytes: [UInt8] = []
@@ -59,7 +60,11 @@ final class PipeDataSource: DataSource {
     var lines = PipeLines(name: name, options)
     if options.followsPipes, format == .jsonLines { contents.publish([], status: .loaded) }
     while case let start = bytes.count, try read(descriptor, &bytes) {
-      if format == nil, bytes[start...].contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) })
+      // A byte order mark may arrive before the text, and in parts.
+      if format == nil, !byteOrderMark.starts(with: bytes),
+        bytes[JSONText.bodyStart(of: bytes[...])...].contains(where: {
+          ![0x20, 0x09, 0x0A, 0x0D].contains($0)
+        })
       {
         format = SourceSpecification.Format(startingWith: bytes) ?? .jsonLines
       }
@@ -129,7 +134,7 @@ private struct PipeLines {
   mutating func parse(_ bytes: ArraySlice<UInt8>) throws(SourceError) {
     for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
       count += 1
-      if line.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) { continue }
+      if JSONText.isBlank(line: line) { continue }
       do throws(JSONElement.ParsingError) {
         elements.append(try JSONElement(parsing: Array(line), key: options.key))
       } catch {

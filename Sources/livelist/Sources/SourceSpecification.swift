@@ -356,8 +356,7 @@ private func fileKind(byContents path: ByteString) -> FileKind? {
 extension SourceSpecification.Format {
   /// Guesses the format of a text by its first bytes. Returns `nil` if it is not JSON.
   init?(startingWith bytes: [UInt8]) {
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = bytes.starts(with: mark) ? bytes[3...] : bytes[...]
+    let text = bytes[JSONText.bodyStart(of: bytes[...])...]
     switch text.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) {
     case UInt8(ascii: "["): self = .json
     case let byte? where "{\"-0123456789tfn".utf8.contains(byte): self = .jsonLines
