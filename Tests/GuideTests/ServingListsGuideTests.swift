@@ -46,7 +46,8 @@ import Testing
     let directory = try TemporaryDirectory()
     let path = directory("s")
     let todos = ArrayDataSource([Todo(id: 1, title: "Write")])
-    let feed = Feed(todos, key: "id", retaining: .init(revisions: 1_000, age: .seconds(600)))
+    let feed = Feed(
+      todos, key: "id", retaining: .init(revisions: 1_000, age: .seconds(600), bytes: 16 << 20))
 
     var limits = FeedServer.Limits()
     limits.connections = 200

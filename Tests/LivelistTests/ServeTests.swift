@@ -4,6 +4,8 @@ import SwappablePrimitives
 import TestSupport
 import Testing
 
+@testable import livelist
+
 @Suite(.timeLimit(.minutes(10))) struct ServeTests {
   /// A running server whose lists are files in a temporary directory.
   struct Served {
@@ -95,6 +97,55 @@ import Testing
     let view = try Livelist.run("view", served.source("a"))
     #expect(view.output.contains("1"))
     #expect(view.status == 0)
+  }
+
+  @Test func `a reader that comes back receives a change if the window has its revision`() throws {
+    let place = try Workplace()
+    func element(_ n: Int) -> String {
+      #"{"id":1,"n":\#(n),"text":"\#(String(repeating: "x", count: 400_000))"}"#
+    }
+    let file = try place.json("a.json", "[\(element(0))]")
+    let process = try Livelist(
+      "serve", "--key", "id", "--window", "1MB", "--listen", "unix:\(place("s"))", "a=\(file)")
+    _ = try process.errorLine()
+    let reader = try RawClient(place("s"))
+    try reader.send("{\"list\":\"a\"}\n")
+    var tokens: [String] = []
+    for n in 0..<6 {
+      if n > 0 { try place.json("a.json", "[\(element(n))]") }
+      let line = try reader.line()
+      #expect(line.contains(#""n":\#(n),"#))
+      tokens.append(try #require(line.firstMatch(of: /"token":"([^"]+)"/)).1.description)
+    }
+    for (n, token) in tokens.enumerated() {
+      let returning = try RawClient(place("s"))
+      try returning.send(#"{"list":"a","since":"\#(token)"}"# + "\n")
+      let event = n < 3 ? "initial" : "alive"
+      #expect(try returning.line().hasPrefix(#"{"event":"\#(event)","#), "revision \(n)")
+    }
+  }
+
+  @Test(arguments: [
+    ([], 16 << 20), (["--window", "0"], 0), (["--window=4000"], 1_000),
+    (["--window", "512kb"], 128 << 10), (["--window", "1G"], 256 << 20),
+    (["--window", "8MB"], 2 << 20),
+  ])
+  func `each list has an equal part of the window`(option: [String], bytes: Int) throws {
+    let command = try Command(
+      ["serve"] + option + ["--listen", "unix:s", "a=json:a", "b=json:b", "c=json:c", "d=json:d"])
+    guard case .serve(let options) = command else {
+      Issue.record("the command is not serve")
+      return
+    }
+    #expect(options.windowBytes == bytes)
+  }
+
+  @Test(arguments: ["", "-1", "MB", "1TB", "1.5MB", "1 MB", "99999999999GB", "٣MB"])
+  func `a window that is not valid is explained`(size: String) throws {
+    let result = try Livelist.run(
+      "serve", "--window=\(size)", "--listen", "unix:/tmp/none", "a=json:none.json")
+    #expect(result.status == 2)
+    #expect(result.errors.contains(#"--window cannot be "\#(size)"; use a size such as"#))
   }
 
   @Test func `the first column of a query identifies rows, also after a swap`() throws {

@@ -1,4 +1,5 @@
 public import Diffing
+import ObservableCollections
 
 /// A JSON value, stored as text. Reading and writing an element loses nothing.
 ///
@@ -170,6 +171,10 @@ extension JSONElement: Hashable {
   public func hash(into hasher: inout Hasher) {
     storage.hash(storage.bytes.indices, into: &hasher)
   }
+}
+
+extension JSONElement: SizedElement {
+  package var referencedBytes: Int { 80 + utf8.count }
 }
 
 extension JSONElement: Differentiable {

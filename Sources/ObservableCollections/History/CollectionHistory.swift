@@ -44,6 +44,14 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
     ///
     /// Revisions are forgotten when the history is used, or when the collection changes.
     public var age: Duration?
+    /// The maximum number of bytes that the earlier revisions take beside the latest contents, or `nil` for no limit.
+    ///
+    /// The number is an estimate. It has the elements that have been removed or replaced, the changed parts of
+    /// the lists, and the changes themselves, also those that were composed for observers. The size of a
+    /// `JSONElement` is that of its text. In other elements, texts and collections count; objects do not. If one change
+    /// exceeds the limit, the history has only the latest revision. With a limit, recording a change of k elements takes
+    /// O(k).
+    public var bytes: Int?
 
     /// Creates limits.
     ///
@@ -51,12 +59,18 @@ public final class CollectionHistory<Element: Differentiable & Sendable>: Sendab
     ///   - revisions: The maximum number of revisions before the latest one. It must not be negative.
     ///   - changes: The maximum number of changed elements, or `nil` for the default. It must not be negative.
     ///   - age: The maximum age of a revision.
-    public init(revisions: Int = 10_000, changes: Int? = nil, age: Duration? = nil) {
+    ///   - bytes: The maximum number of bytes of the earlier revisions, or `nil` for no limit. It must not be negative.
+    public init(
+      revisions: Int = 10_000, changes: Int? = nil, age: Duration? = nil, bytes: Int? = nil
+    ) {
       precondition(
         revisions >= 0, "the number of revisions must not be negative, but is \(revisions)")
       precondition(
         changes ?? 0 >= 0, "the number of changes must not be negative, but is \(changes ?? 0)")
+      precondition(
+        bytes ?? 0 >= 0, "the number of bytes must not be negative, but is \(bytes ?? 0)")
       (self.revisions, self.changes, self.age) = (revisions, changes, age)
+      self.bytes = bytes
     }
   }
 

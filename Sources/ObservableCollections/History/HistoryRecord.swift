@@ -9,6 +9,8 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     let snapshot: Snapshot<Element>
     /// The number of elements that the change to the revision affects.
     let changeCount: Int
+    /// About how many bytes the contents before the change take in addition, or 0 if the bytes are not limited.
+    let bytes: Int
     /// The time when the collection got the revision.
     let time: Duration
   }
@@ -25,6 +27,8 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     var changeCount = 0
     /// The part of it that came after each element was counted once.
     var uncounted = 0
+    /// The bytes of all entries but the oldest one.
+    var bytes = 0
 
     var count: Int { entries.count - dropped }
 
@@ -52,7 +56,8 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
   /// Records the first contents.
   func begin(_ first: CollectionState<Element>) {
     let entry = Entry(
-      revision: first.revision, snapshot: first.snapshot, changeCount: 0, time: clock.now.offset)
+      revision: first.revision, snapshot: first.snapshot, changeCount: 0, bytes: 0,
+      time: clock.now.offset)
     state.withLock { $0.entries = [entry] }
   }
 
@@ -61,17 +66,37 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
     guard update.hasChange else { return }
     let entry = Entry(
       revision: update.box.state.revision, snapshot: update.after,
-      changeCount: update.changeset.changeCount, time: clock.now.offset)
+      changeCount: update.changeset.changeCount,
+      bytes: retention.bytes == nil ? 0 : update.bytesOfEarlierContents, time: clock.now.offset)
     let limit = retention.changes ?? max(10_000, entry.snapshot.count)
     state.withLock { state in
       state.entries.append(entry)
       state.changes.append(update.changeset)
       state.changeCount += entry.changeCount
       state.uncounted += entry.changeCount
+      state.bytes += entry.bytes
     }
-    forget()
+    forget(first: excess(ofBytes: retention.bytes))
     let isLong = state.withLock { $0.changeCount > limit && $0.uncounted > limit / 8 }
     if isLong { forget(first: excess(over: limit)) }
+  }
+
+  /// Returns how many revisions to forget in all to keep at most a number of bytes.
+  private func excess(ofBytes limit: Int?) -> Int {
+    guard let limit else { return 0 }
+    return state.withLock { state in
+      var (excess, bytes) = (0, state.bytes)
+      // Composed changes are released with the revisions, at about the same rate.
+      let composed = Double(state.changes.composedBytes) / Double(state.count)
+      while excess < state.count - 1,
+        bytes + Int(composed * Double(state.count - excess)) > limit,
+        let next = state.entry(excess + 1)
+      {
+        excess += 1
+        bytes -= next.bytes
+      }
+      return state.forgotten + excess
+    }
   }
 
   /// Returns how many revisions to forget in all, so that at most a number of elements differ.
@@ -101,7 +126,10 @@ final class HistoryRecord<Element: Differentiable & Sendable>: Sendable {
       }
       if count <= 0 { return [] }
       let forgotten = (0..<count).compactMap { state.entry($0) }
-      for index in 1...count { state.changeCount -= state.entry(index)?.changeCount ?? 0 }
+      for index in 1...count {
+        state.changeCount -= state.entry(index)?.changeCount ?? 0
+        state.bytes -= state.entry(index)?.bytes ?? 0
+      }
       for index in state.dropped..<state.dropped + count { state.entries[index] = nil }
       state.dropped += count
       state.forgotten += count
@@ -198,20 +226,33 @@ extension Changeset {
 ///
 /// The parts are trees. Each tree combines two of equal size, and composes its changes when they are needed.
 struct ChangeForest: Sendable {
+  /// The bytes of composed changes in all forests that share trees.
+  private final class ByteTotal: Sendable {
+    let value = Locked(0)
+  }
+
   /// A changeset, or two trees one after the other.
   private final class Tree: Sendable {
     let count: Int
     let parts: (first: Tree, second: Tree)?
     private let changeset: Locked<Changeset?>
+    /// The total that has the bytes of a composed change.
+    private let total: ByteTotal?
 
     init(_ changeset: Changeset) {
-      (count, parts) = (1, nil)
+      (count, parts, total) = (1, nil, nil)
       self.changeset = Locked(changeset)
     }
 
-    init(_ first: Tree, _ second: Tree) {
-      (count, parts) = (first.count + second.count, (first, second))
+    init(_ first: Tree, _ second: Tree, _ total: ByteTotal) {
+      (count, parts, self.total) = (first.count + second.count, (first, second), total)
       changeset = Locked(nil)
+    }
+
+    deinit {
+      if let total, let bytes = changeset.withLock({ $0?.byteCount }) {
+        total.value.withLock { $0 -= bytes }
+      }
     }
 
     /// The composed change of the tree.
@@ -219,18 +260,27 @@ struct ChangeForest: Sendable {
       if let known = changeset.withLock({ $0 }) { return known }
       guard let parts else { return .empty }
       let new = parts.first.composed().composed(with: parts.second.composed())
-      changeset.withLock { $0 = new }
+      // Another thread may have composed it meanwhile.
+      let before = changeset.withLock { changeset in
+        defer { changeset = new }
+        return changeset?.byteCount ?? 0
+      }
+      total?.value.withLock { $0 += new.byteCount - before }
       return new
     }
   }
 
   private var trees: [Tree] = []
+  private let total = ByteTotal()
+
+  /// About how many bytes the changes take that were composed and are kept.
+  var composedBytes: Int { total.value.withLock { $0 } }
 
   mutating func append(_ changeset: Changeset) {
     trees.append(Tree(changeset))
     while trees.count > 1, trees[trees.count - 2].count == trees[trees.count - 1].count {
       let second = trees.removeLast()
-      trees[trees.count - 1] = Tree(trees[trees.count - 1], second)
+      trees[trees.count - 1] = Tree(trees[trees.count - 1], second, total)
     }
   }
 

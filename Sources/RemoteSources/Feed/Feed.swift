@@ -63,11 +63,11 @@ public final class Feed: Sendable {
   ///   - key: The name of the member that identifies an element. Subscribers use it to recognize elements.
   ///   - sendsStatusMessages: A Boolean value that indicates whether `status` lines contain the message of an error.
   ///     Messages can contain paths and SQL. Pass `false` if subscribers are not allowed to read them.
-  ///   - retention: How many changes are recorded for subscribers that return.
+  ///   - retention: How many changes are recorded for subscribers that return. By default, they take at most 64 MB.
   ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   public init(
     _ source: some DataSource<JSONElement>, key: String? = nil, sendsStatusMessages: Bool = true,
-    retaining retention: CollectionHistory<JSONElement>.Retention = .init(),
+    retaining retention: CollectionHistory<JSONElement>.Retention = .init(bytes: 64 << 20),
     clock: some Clock<Duration> = ContinuousClock()
   ) {
     contents = RecordedContents(
@@ -85,20 +85,21 @@ public final class Feed: Sendable {
   ///   - key: The name of the encoded member that identifies an element. Subscribers use it to recognize elements.
   ///   - sendsStatusMessages: A Boolean value that indicates whether `status` lines contain the message of an error.
   ///     Messages can contain paths and SQL. Pass `false` if subscribers are not allowed to read them.
-  ///   - retention: How many changes are recorded for subscribers that return.
+  ///   - retention: How many changes are recorded for subscribers that return. By default, they take at most 64 MB.
   ///   - clock: The clock that measures the ages of changes, and the intervals between lines.
   ///   - configure: A closure that configures the encoder. Keys are always sorted, and the output is never
   ///     indented.
   public init<Element: Differentiable & Sendable & Encodable>(
     _ source: some DataSource<Element>, key: String? = nil, sendsStatusMessages: Bool = true,
-    retaining retention: CollectionHistory<Element>.Retention = .init(),
+    retaining retention: CollectionHistory<Element>.Retention = .init(bytes: 64 << 20),
     clock: some Clock<Duration> = ContinuousClock(),
     configure: (JSONEncoder) -> Void = { _ in }
   ) {
     let encoding = ElementEncoding(key: key, configure: configure)
     let history = source.map { encoding.encode($0) }.history(
       retaining: .init(
-        revisions: retention.revisions, changes: retention.changes, age: retention.age),
+        revisions: retention.revisions, changes: retention.changes, age: retention.age,
+        bytes: retention.bytes),
       clock: clock)
     contents = RecordedContents(
       history, key, AnyClock(clock), sendsStatusMessages: sendsStatusMessages)
@@ -232,7 +233,7 @@ struct FeedCursor: Sendable {
 /// An element of a program, and its JSON.
 ///
 /// The history copies many elements with each change. Therefore, a copy is one reference.
-struct EncodedElement<Element: Differentiable & Sendable>: EventElement {
+struct EncodedElement<Element: Differentiable & Sendable>: EventElement, SizedElement {
   private final class Storage: Sendable {
     let element: Element
     let json: JSONElement
@@ -253,6 +254,9 @@ struct EncodedElement<Element: Differentiable & Sendable>: EventElement {
 
   /// The reason why the element could not be encoded. Then ``json`` is null.
   var encodingFailure: String? { storage.encodingFailure }
+
+  /// The element takes about as much memory as its text.
+  var referencedBytes: Int { 64 + 2 * storage.json.referencedBytes }
 
   var differenceIdentifier: Element.DifferenceIdentifier { storage.element.differenceIdentifier }
 

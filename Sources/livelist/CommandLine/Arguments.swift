@@ -169,6 +169,21 @@ extension Arguments {
     return text.dropFirst(5)
   }
 
+  /// The number of bytes for the latest changes of all lists.
+  func windowBytes() throws(LivelistError) -> Int {
+    guard let text = value(.window) else { return 64 << 20 }
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    let units = ["": 0, "B": 0, "K": 10, "KB": 10, "M": 20, "MB": 20, "G": 30, "GB": 30]
+    guard let shift = units[text.dropFirst(digits.count).uppercased()], let number = Int(digits),
+      number <= Int.max >> shift
+    else {
+      throw .usage(
+        "--window cannot be \"\(text)\"; use a size such as --window 512KB, --window 16MB or "
+          + "--window 1GB")
+    }
+    return number << shift
+  }
+
   /// The guard with the limits that are given, for example `deletions=20%,count=1`.
   func changeGuard() throws(LivelistError) -> ChangeGuard<JSONElement>? {
     guard let text = value(.guard) else { return nil }

@@ -117,6 +117,8 @@ struct SourceOptions: Equatable, Sendable {
 struct ServeOptions {
   /// The path of the socket.
   let path: ByteString
+  /// The number of bytes for the latest changes of each list.
+  let windowBytes: Int
   let lists: [(name: String, source: SourceSpecification, options: SourceOptions)]
 
   init(_ words: Arguments) throws(LivelistError) {
@@ -138,6 +140,7 @@ struct ServeOptions {
       }
       lists.append((name, try SourceSpecification(parts.after)))
     }
+    windowBytes = try words.windowBytes() / lists.count
     let keys = try ServeOptions.keys(words.values(.key), of: lists.map { ByteString($0.name) })
     let sources = try SourceOptions(words, followsPipes: true)
     self.lists = lists.map { name, source in

@@ -27,7 +27,7 @@ enum CommandName: String, CaseIterable {
       ]
     case .apply: []
     case .merge: [.key, .prefer, .strict, .timeout]
-    case .serve: [.key, .listen, .strictLines, .timeout]
+    case .serve: [.key, .listen, .window, .strictLines, .timeout]
     case .explain: [.key, .strictLines, .timeout]
     case .completions: []
     }

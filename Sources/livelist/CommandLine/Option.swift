@@ -19,6 +19,7 @@ enum Option: String, CaseIterable {
   case prefer
   case strict
   case listen
+  case window
   case `guard`
   case strictLines = "strict-lines"
   case timeout
@@ -113,6 +114,7 @@ enum Option: String, CaseIterable {
     case .exec: .text("COMMAND")
     case .prefer: .choice(["mine", "theirs"])
     case .listen: .text("unix:PATH")
+    case .window: .text("SIZE")
     case .guard: .text("LIMITS")
     case .timeout: .text("SECONDS")
     case .snapshot, .changesOnly, .execInitial, .exitCode, .quiet, .stat, .strict, .strictLines,
@@ -130,6 +132,7 @@ enum Option: String, CaseIterable {
     case .exec: "'jq .revision'"
     case .guard: "deletions=20%,count=1"
     case .timeout: "10"
+    case .window: "16MB"
     default: nil
     }
   }
@@ -175,6 +178,7 @@ enum Option: String, CaseIterable {
     case .prefer: "the side that wins a conflict"
     case .strict: "fail if there is a conflict"
     case .listen: "the socket of the server"
+    case .window: "the memory for the latest changes"
     case .guard: "refuse changes that exceed limits"
     case .strictLines: "fail at a line that is not valid"
     case .timeout: "the longest time of a query"
@@ -236,6 +240,10 @@ enum Option: String, CaseIterable {
     case .listen:
       "The socket of serve. Only this user can connect to it. If a server that no longer runs has "
         + "left it behind, it is replaced."
+    case .window:
+      "The memory for the latest changes of all lists together, such as 512KB, 16MB or 1GB. Each list "
+        + "has an equal part of it. A reader that comes back later than that receives the whole list. "
+        + "The size is estimated. The default is 64MB. With 0, no changes are kept."
     case .guard:
       "Refuses changes that exceed a limit: deletions=20% or deletions=100, changes=50% or "
         + "changes=1000, and count=1 for the fewest elements. Several limits are separated by "

@@ -28,7 +28,10 @@ struct Serve {
     let server: FeedServer
     do throws(SourceError) {
       server = try FeedServer(
-        path: options.path, feeds: lists.mapValues { Feed($0.container, key: $0.key) })
+        path: options.path,
+        feeds: lists.mapValues {
+          Feed($0.container, key: $0.key, retaining: .init(bytes: options.windowBytes))
+        })
     } catch {
       throw .input(error.message)
     }

@@ -167,6 +167,98 @@ import Testing
     #expect(history.revisions.map(\.number) == [5])
   }
 
+  /// An element with a text.
+  private struct Note: Differentiable, Hashable, Sendable {
+    var id: Int
+    var text: String
+    var differenceIdentifier: Int { id }
+  }
+
+  @Test func `a history that is bounded by bytes forgets what does not fit`() {
+    let notes = CollectionProperty([Note(id: 0, text: "")])
+    let history = notes.history(retaining: .init(bytes: 10_000_000))
+    let token = history.token
+    for round in 0..<100 {
+      notes.update(at: 0) { $0.text = String(repeating: "\(round % 10)", count: 1_000_000) }
+      // Nine texts of a megabyte fit, with the revisions themselves, beside the latest one.
+      #expect((min(round, 8)...9).contains(history.revisions.count - 2), "round \(round)")
+    }
+    let events = Shared<[CollectionEvent<Note>]>([])
+    let observation = history.observe(since: token) { events.append($0) }
+    guard case .initial? = events.value.first else {
+      Issue.record("a forgotten token is not answered by an initial event")
+      return
+    }
+    // Revisions with short texts need little room.
+    for round in 0..<1_000 { notes.update(at: 0) { $0.text = "\(round)" } }
+    #expect(history.revisions.count > 900)
+    observation.dispose()
+  }
+
+  @Test(arguments: [100, 100_000, 1_000_000])
+  func `moves count by their number`(limit: Int) {
+    var random = SeededGenerator(seed: 7)
+    let items = Items((0..<300).map { TestElement($0) })
+    let history = items.history(retaining: .init(bytes: limit))
+    for _ in 0..<100 { items.replace(with: Array(items.snapshot).shuffled(using: &random)) }
+    // Each revision takes 16 bytes for each move, and the memory of a list in another order.
+    let size = 300 * (16 + MemoryLayout<TestElement>.stride)
+    let count = history.revisions.count
+    #expect(count <= 2 + limit / (size / 2) && count >= min(100, 1 + limit / (size * 2)))
+    #expect(history.snapshot(at: items.revision).map(Array.init) == Array(items.snapshot))
+  }
+
+  @Test func `composed changes count, too`() {
+    var random = SeededGenerator(seed: 8)
+    func count(resuming: Bool) -> Int {
+      let items = Items((0..<200).map { TestElement($0) })
+      let history = items.history(retaining: .init(bytes: 400_000))
+      for _ in 0..<100 {
+        items.replace(with: Array(items.snapshot).shuffled(using: &random))
+        if resuming { _ = history.change(from: history.range.lowerBound, to: items.revision) }
+      }
+      return history.revisions.count
+    }
+    let (resuming, alone) = (count(resuming: true), count(resuming: false))
+    #expect(resuming < alone && resuming > alone / 4, "\(resuming) of \(alone)")
+  }
+
+  @Test func `elements count with their texts and collections`() {
+    struct Nested: Sendable {
+      var name: String?
+      var bytes: [UInt8] = []
+      var words: [String] = []
+      var members: [String: Int] = [:]
+    }
+    let members = Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", $0) })
+    #expect(ElementSize.referencedBytes(of: 7) == 0)
+    #expect(ElementSize.referencedBytes(of: "short") == 0)
+    let text = String(repeating: "x", count: 100)
+    #expect((100..<200).contains(ElementSize.referencedBytes(of: text)))
+    for (nested, size) in [
+      (Nested(), 0), (Nested(name: String(repeating: "x", count: 1_000)), 1_000),
+      (Nested(bytes: Array(repeating: 0, count: 1_000_000)), 1_000_000),
+      (Nested(words: Array(repeating: String(repeating: "x", count: 84), count: 100)), 13_200),
+      (Nested(members: members), 2_400),
+    ] {
+      #expect((size...size + 100).contains(ElementSize.referencedBytes(of: nested)), "\(size)")
+    }
+  }
+
+  @Test func `a history of no bytes keeps the latest revision only, and a negative limit traps`()
+    async
+  {
+    let items = Items([TestElement(1)])
+    let history = items.history(retaining: .init(bytes: 0))
+    for id in 2...5 {
+      items.append(TestElement(id))
+      #expect(history.revisions.map(\.number) == [items.revision])
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = CollectionHistory<TestElement>.Retention(bytes: -1)
+    }
+  }
+
   @Test func `a slow observer resumes by one change with all that came meanwhile`() throws {
     let items = Items([TestElement(1)])
     let history = items.history()

@@ -1,17 +1,19 @@
 import Foundation
 import SwappablePrimitives
-import TestSupport
 
 /// A client that writes and reads bytes, and waits at most a minute.
-final class RawClient {
-  struct Closed: Error {}
+package final class RawClient {
+  package struct Closed: Error {}
+  package struct Silence: Error, CustomStringConvertible {
+    package let description: String
+  }
 
-  let descriptor: Int32
+  package let descriptor: Int32
   private var bytes: [UInt8] = []
   /// The number of bytes that are known to have no line break.
   private var searched = 0
 
-  init(_ path: String) throws {
+  package init(_ path: String) throws {
     descriptor = try UnixSocket.makeConnection(to: ByteString(path))
   }
 
@@ -21,7 +23,7 @@ final class RawClient {
   ///
   /// - Returns: A Boolean value that indicates whether all bytes were sent.
   @discardableResult
-  func send(_ bytes: some Collection<UInt8>) throws -> Bool {
+  package func send(_ bytes: some Collection<UInt8>) throws -> Bool {
     var rest = Array(bytes)[...]
     while !rest.isEmpty {
       guard let count = rest.withUnsafeBytes({ UnixSocket.sendNow($0, to: descriptor) }) else {
@@ -34,10 +36,10 @@ final class RawClient {
   }
 
   @discardableResult
-  func send(_ text: String) throws -> Bool { try send(Array(text.utf8)) }
+  package func send(_ text: String) throws -> Bool { try send(Array(text.utf8)) }
 
   /// Receives a line, without its line break.
-  func line() throws -> String {
+  package func line() throws -> String {
     while true {
       if let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) {
         defer {
@@ -52,7 +54,7 @@ final class RawClient {
   }
 
   /// Waits until the server closes the connection, and returns what it has sent until then.
-  func rest() throws -> String {
+  package func rest() throws -> String {
     while try receive() {}
     defer { (bytes, searched) = ([], 0) }
     return String(decoding: bytes, as: UTF8.self)
@@ -75,7 +77,7 @@ final class RawClient {
   private func wait(for events: Int32) throws {
     var request = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     guard poll(&request, 1, 60_000) > 0 else {
-      throw Refusal()
+      throw Silence(description: "the server was not ready for events \(events) within a minute")
     }
   }
 }
