@@ -99,6 +99,103 @@ import Testing
     #expect(view.status == 0)
   }
 
+  @Test func `a reader of a list whose source has failed receives its contents, and the status`()
+    throws
+  {
+    let place = try Workplace()
+    let contents = #"{"id":1,"n":0}"#
+    let other = try place.json("other.json", "[\(contents)]")
+    for state in ["failed", "missing"] {
+      let served = try Served([(state, "[\(contents)]")], in: place)
+      let source = served.source(state)
+      let watching = try Livelist("watch", source)
+      _ = try watching.line()
+      if state == "failed" {
+        try place.json("failed.json", "[{")
+      } else {
+        try FileManager.default.removeItem(atPath: place("missing.json"))
+      }
+      let status = try watching.line()
+      #expect(status.hasPrefix(#"{"event":"status","state":"\#(state)","message":"#))
+      for _ in 0..<8 {
+        let watch = try Livelist.run("watch", "--until-eof", source)
+        #expect(watch.status == 0)
+        #expect(
+          watch.output
+            == #"{"event":"initial","revision":0,"elements":[\#(contents)]}"# + "\n\(status)\n")
+        let view = try Livelist.run("view", "--format", "json", source)
+        #expect(view.status == 0 && view.output == "[\n\(contents)\n]\n")
+        let diff = try Livelist.run("diff", "--key", "id", "--exit-code", source, other)
+        #expect(diff.status == 0 && diff.output == "")
+        let applied = try Livelist.run("apply", source)
+        #expect(applied.status == 0 && applied.output == "[\n\(contents)\n]\n")
+        let merged = try Livelist.run("merge", "--key", "id", other, source, other)
+        #expect(merged.status == 0 && merged.output == "[\n\(contents)\n]\n")
+        for result in [view, diff, applied, merged] {
+          #expect(
+            result.errors.hasPrefix(
+              "livelist: the source has failed, and its last contents are used: "))
+          #expect(result.errors.contains("\(state).json"), "\(result.errors)")
+        }
+        let explanation = try Livelist.run("explain", source)
+        #expect(explanation.status == 0)
+        #expect(explanation.output.contains("1 element, \(state)"), "\(explanation.output)")
+      }
+      // Another server reads the list, and the reader of another list swaps to it.
+      let next = try Livelist(
+        "serve", "--listen", "unix:\(place("t"))", "a=\(source)", "b=\(other)")
+      #expect(try next.errorLine().hasPrefix("livelist: serving a, b "))
+      let reader = try Livelist.run("watch", "--until-eof", "live:unix:\(place("t"))#a")
+      #expect(reader.output.contains(contents) && reader.output.contains(status), "\(state)")
+      let swap = try Livelist.run(
+        "watch", "--until-eof", "--key", "id", other, input: "swap \(source)\n")
+      #expect(swap.output.contains(status) && swap.status == 0)
+      next.send("swap b \(source)\nquit\n")
+      #expect(try next.waitForExit() == 0)
+      #expect(try next.restOfErrors() == "")
+      try served.process.killAndWait()
+    }
+  }
+
+  @Test func `an empty list whose source has failed is read, too`() throws {
+    let place = try Workplace()
+    let served = try Served([("a", "[]")], in: place)
+    let watching = try Livelist("watch", served.source("a"))
+    _ = try watching.line()
+    try place.json("a.json", "[{")
+    let status = try watching.line()
+    for _ in 0..<8 {
+      let watch = try Livelist.run("watch", "--until-eof", served.source("a"))
+      #expect(
+        watch.output
+          == #"{"event":"initial","revision":0,"elements":[]}"# + "\n\(status)\n")
+      let view = try Livelist.run("view", "--format", "json", served.source("a"))
+      #expect(view.status == 0 && view.output == "[\n]\n")
+    }
+  }
+
+  @Test func `a part of several sources may have failed, but must have loaded`()
+    throws
+  {
+    let place = try Workplace()
+    let served = try Served([("a", "[\(Self.one)]")], in: place)
+    let other = try place.json("b.json", "[\(Self.two)]")
+    let watching = try Livelist("watch", served.source("a"))
+    _ = try watching.line()
+    try place.json("a.json", "[")
+    _ = try watching.line()
+    for sources in [[served.source("a"), other], [other, served.source("a")]] {
+      let watch = try Livelist.run(["watch", "--until-eof"] + sources)
+      #expect(watch.status == 0)
+      #expect(watch.output.contains(Self.one) && watch.output.contains(Self.two))
+      #expect(watch.output.contains(#""state":"failed""#))
+      let more = try sources + [place.json("c.json", "[")]
+      let broken = try Livelist.run(["watch", "--until-eof"] + more)
+      #expect(broken.status == 1 && broken.output == "")
+      #expect(broken.errors.contains("c.json"))
+    }
+  }
+
   @Test func `a reader that comes back receives a change if the window has its revision`() throws {
     let place = try Workplace()
     func element(_ n: Int) -> String {

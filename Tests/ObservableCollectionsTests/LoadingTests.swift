@@ -85,6 +85,16 @@ final class LazySource: DataSource {
     await #expect(throws: error) { try await task.value }
   }
 
+  @Test func `a source that publishes elements together with a failure has loaded`() async throws {
+    let error = SourceError(code: "x", message: "x")
+    let items = CollectionProperty<Int>(status: .loading)
+    items.publish([], status: .failed(error))
+    await #expect(throws: error) { try await items.loaded() }
+    items.publish([1], status: .failed(error))
+    #expect(Array(try await items.loaded()) == [1])
+    #expect(items.status == .failed(error))
+  }
+
   @Test func loadedReturnsTheLastContentsOfASourceThatFailedLater() async throws {
     let items = Items([1])
     items.setStatus(.failed(error))

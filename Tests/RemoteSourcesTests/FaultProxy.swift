@@ -125,6 +125,39 @@ final class CuttingProxy: RemoteTransport {
   }
 }
 
+/// A connection to a feed that sends one line only.
+final class FirstLineProxy: RemoteTransport {
+  private let feed: Feed
+  private let lasts: @Sendable (Int) -> Bool
+  private let count = Shared(0)
+  private let open = Shared<[AsyncThrowingStream<[UInt8], any Error>.Continuation]>([])
+  let description = "first line proxy"
+
+  /// - Parameter lasts: A closure that receives the number of a connection before it begins, from 1 on, and returns whether
+  ///   the connection stays open after its line.
+  init(_ feed: Feed, lasts: @escaping @Sendable (Int) -> Bool = { _ in true }) {
+    (self.feed, self.lasts) = (feed, lasts)
+  }
+
+  /// Ends the open connections.
+  func cut() {
+    for continuation in open.exchange([]) { continuation.finish() }
+  }
+
+  func connect(since token: String?) async throws -> any AsyncSequence<[UInt8], any Error> {
+    let number = count.modify { count in
+      count += 1
+      return count
+    }
+    let (parts, continuation) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+    let isLasting = lasts(number)
+    var lines = feed.lines(since: token).makeAsyncIterator()
+    if let line = await lines.next() { continuation.yield(line.bytes) }
+    if isLasting { open.append(continuation) } else { continuation.finish() }
+    return parts
+  }
+}
+
 extension RemoteDataSource<Item> {
   /// Creates a source that connects again without a pause.
   convenience init(fast transport: any RemoteTransport) {

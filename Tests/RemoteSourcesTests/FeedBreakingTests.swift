@@ -311,7 +311,7 @@ import Testing
             contents = checked.changeset.applying(
               to: contents, inserted: checked.inserted, updated: checked.updated)
             revision = change.revision
-          case .alive(_, let number, _):
+          case .alive(_, let number, _, _):
             if number != revision { faults.append("alive at \(number), not \(revision)") }
           default: break
           }

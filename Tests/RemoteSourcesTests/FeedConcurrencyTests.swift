@@ -30,7 +30,7 @@ import Testing
           to: items, inserted: checked.inserted.map(Self.item),
           updated: checked.updated.map(Self.item))
         (revision, token) = (change.revision, change.token)
-      case .alive(_, let revision, let token):
+      case .alive(_, let revision, let token, _):
         if self.token != nil { #expect(revision >= self.revision) }
         (self.revision, self.token) = (revision, token)
       case .status, .error: Issue.record("\(line)")

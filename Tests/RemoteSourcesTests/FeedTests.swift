@@ -38,7 +38,7 @@ import Testing
         items = checked.changeset.applying(
           to: items, inserted: try decode(checked.inserted), updated: try decode(checked.updated))
         revision = change.revision
-      case .alive(_, let revision, _): self.revision = revision
+      case .alive(_, let revision, _, _): self.revision = revision
       case .status, .error: break
       }
     }
@@ -280,6 +280,41 @@ import Testing
     source.setStatus(.missing(SourceError(code: "y", message: "gone")))
     try await subscriber.receive()
     #expect(subscriber.lines[3].text.hasPrefix(#"{"event":"status","state":"missing""#))
+  }
+
+  @Test func `the failure of a source is in the line with its last contents`() async throws {
+    let error = SourceError(code: "x", message: "no such \"file\"")
+    for status in [SourceStatus.failed(error), .missing(error)] {
+      let source = CollectionProperty([Item(1)])
+      let feed = Feed(source, key: "id")
+      var early = Subscriber(feed)
+      try await early.receive()
+      #expect(!early.lines[0].text.contains("state"))
+      source.setStatus(status)
+      let state = #","state":"\#(status.state.name)","message":"no such \"file\"""#
+      var late = Subscriber(feed)
+      try await late.receive()
+      #expect(late.lines[0].text.hasSuffix(state + #","elements":[{"id":1,"n":0}]}"#))
+      var returning = Subscriber(feed, since: late.token, holding: late.items)
+      try await returning.receive()
+      #expect(returning.lines[0].text.hasPrefix(#"{"event":"alive","revision":0,"since":"#))
+      #expect(returning.lines[0].text.hasSuffix(state + "}"))
+      // The contents as such are the same with every status.
+      #expect(feed.snapshot()?.text == early.lines[0].text)
+      source.setStatus(.loaded)
+      for var subscriber in [late, returning] {
+        try await subscriber.receive()
+        #expect(subscriber.lines[1].text == #"{"event":"status","state":"loaded"}"#)
+      }
+    }
+  }
+
+  @Test func `a failure without its message is in the line with the last contents`() async throws {
+    let source = CollectionProperty<Item>(status: .loading)
+    source.publish([Item(1)], status: .failed(SourceError(code: "x", message: "/secret")))
+    var subscriber = Subscriber(Feed(source, sendsStatusMessages: false))
+    try await subscriber.receive()
+    #expect(subscriber.lines[0].text.hasSuffix(#","state":"failed","elements":[{"id":1,"n":0}]}"#))
   }
 
   @Test func `messages of a status can be left out`() async throws {

@@ -194,6 +194,43 @@ import Testing
       })
   }
 
+  @Test func `the last contents of a failed source come with its status`() async throws {
+    let error = SourceError(code: "x", message: "the file is broken")
+    for status in [SourceStatus.failed(error), .missing(error)] {
+      let source = CollectionProperty([Item(1)])
+      source.setStatus(status)
+      // Each connection has one line, so no other line brings the status.
+      let proxy = FirstLineProxy(Feed(source, key: "id"))
+      let remote = RemoteDataSource<Item>(fast: proxy)
+      #expect(try await remote.loaded().map(\.id) == [1])
+      #expect(remote.status.error?.message == "the file is broken")
+      #expect(remote.status.state.name == status.state.name)
+
+      let recorder = SourceRecorder(remote)
+      try await recorder.wait(for: [Item(1)])
+      proxy.cut()
+      let record = try await recorder.wait { record in
+        record.statuses.contains { $0.error?.code == "disconnected" }
+          && record.statuses.last?.error?.code == "reported"
+      }
+      #expect(!record.statuses.contains { $0.state == .loaded })
+      #expect(record.violations.isEmpty)
+    }
+  }
+
+  @Test func `a source that has never been loaded is awaited while it loads`() async throws {
+    let source = CollectionProperty<Item>(status: .loading)
+    let proxy = FirstLineProxy(Feed(source)) { number in
+      if number == 3 {
+        source.publish([Item(1)], status: .failed(SourceError(code: "x", message: "broken again")))
+      }
+      return number >= 3
+    }
+    let remote = RemoteDataSource<Item>(fast: proxy)
+    #expect(try await remote.loaded().map(\.id) == [1])
+    #expect(remote.status.error?.message == "broken again")
+  }
+
   @Test func `an unknown list is reported`() async throws {
     let directory = try TemporaryDirectory()
     let server = try FeedServer(path: directory("s"), feeds: [:])

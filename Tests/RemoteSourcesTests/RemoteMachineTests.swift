@@ -171,6 +171,23 @@ import Testing
     #expect(machine.handle(answer) == [.show(.loaded)])
   }
 
+  @Test func `a failure of the source comes with the contents, or with the answer`() {
+    var machine = Self.machine(.connecting, hasContents: false)
+    let contents = Machine.Input.initial(revision: 7, token: "seven", failure: Self.failed)
+    #expect(machine.handle(contents) == [.publish(Self.failed)])
+    #expect(machine.handle(.change(revision: 8, token: "eight")) == [.publish(Self.failed)])
+    #expect(machine.handle(.initial(revision: 9, token: "nine")) == [.publish(.loaded)])
+    _ = machine.handle(.broken(Self.lost))
+    _ = machine.handle(.retry)
+    let answer = Machine.Input.alive(
+      since: "nine", revision: 9, token: "nine", failure: Self.failed)
+    #expect(machine.handle(answer) == [.show(Self.failed)])
+    #expect(machine.handle(.status(.loaded)) == [.show(.loaded)])
+    #expect(
+      machine.handle(.initial(revision: 10, token: "ten", failure: Self.failed))
+        == [.publish(Self.failed)])
+  }
+
   @Test func `failures are counted until a line follows the first contents`() {
     var machine = Self.machine(.connecting, hasContents: false)
     for failures in 1...5 {

@@ -26,6 +26,8 @@ public struct LiveGraph: Sendable {
     public let observerCount: Int
     /// The status, or `nil` if the node is no collection.
     public let status: SourceStatus?
+    /// A Boolean value that indicates whether the node has ever held good contents, or `nil` if it is no collection.
+    package let hasLoaded: Bool?
     /// The work of a source that reads, or of a container that swaps, or `nil`.
     public let source: Source?
     /// The work since ``DataSource/countWork()``, or `nil` if it is not counted.
@@ -163,18 +165,20 @@ extension ReactiveSignals.Node {
 private protocol AnyCollectionState {
   var elementCount: Int { get }
   var status: SourceStatus { get }
+  var hasLoaded: Bool { get }
 }
 
 extension StateBox: AnyCollectionState {
   fileprivate var elementCount: Int { state.snapshot.count }
   fileprivate var status: SourceStatus { state.status }
+  fileprivate var hasLoaded: Bool { state.hasLoaded }
 }
 
 extension LiveGraph.Node {
   fileprivate init(_ portrait: ReactiveSignals.Node.Portrait, inputs: [Int]) {
     let state = portrait.state as? any AnyCollectionState
     (kind, label, self.inputs) = (portrait.name.kind, portrait.name.label, inputs)
-    (elementCount, status) = (state?.elementCount, state?.status)
+    (elementCount, status, hasLoaded) = (state?.elementCount, state?.status, state?.hasLoaded)
     observerCount = portrait.observers
     source = portrait.facts.flatMap(LiveGraph.Source.init)
     work = portrait.work.map { LiveGraph.Work($0, loadTime: portrait.countedLoadTime) }

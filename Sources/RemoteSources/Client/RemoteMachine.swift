@@ -34,12 +34,13 @@ struct RemoteMachine {
 
   enum Input: Hashable {
     case start
-    /// The contents at a revision.
-    case initial(revision: Int, token: String?)
+    /// The contents at a revision, and the status of the source if it has failed.
+    case initial(revision: Int, token: String?, failure: SourceStatus? = nil)
     /// A change from the present revision to another one.
     case change(revision: Int, token: String?)
-    /// The server has no change since a revision, or it resumes from the token that the client has sent.
-    case alive(since: String?, revision: Int, token: String)
+    /// The server has no change since a revision, or it resumes from the token that the client has sent. The failure is
+    /// the status of the source if it has failed, in an answer.
+    case alive(since: String?, revision: Int, token: String, failure: SourceStatus? = nil)
     case status(SourceStatus)
     /// The connection ended, or it sent a line that is not valid.
     case broken(SourceError)
@@ -81,14 +82,16 @@ struct RemoteMachine {
     case (.pausing, .retry):
       state = .connecting
       return [.connect(since: token)]
-    case (.connecting, .initial(let revision, let token)):
-      reported = .loaded
+    // The status comes with the contents: a reader that waits for them never sees one without the other.
+    case (.connecting, .initial(let revision, let token, let failure)):
+      reported = failure ?? .loaded
       return [.publish(advance(to: revision, token))]
-    case (.live, .initial(let revision, let token)):
+    case (.live, .initial(let revision, let token, let failure)):
       guard let known = self.revision, revision > known else {
         return breakOff(Self.error("the server sent the contents of an earlier revision"))
       }
       failures = 0
+      reported = failure ?? .loaded
       return [.publish(advance(to: revision, token))]
     case (.connecting, .change):
       // Its revisions may belong to another server.
@@ -96,14 +99,14 @@ struct RemoteMachine {
     case (.live, .change(let revision, let token)):
       failures = 0
       return [.publish(advance(to: revision, token))]
-    case (.connecting, .alive(let request, let revision, let token)):
+    case (.connecting, .alive(let request, let revision, let token, let failure)):
       // A change may have been lost before a line that does not answer the token.
       guard let request, request == self.token else {
         return handle(.broken(Self.error("the server did not answer the request")))
       }
-      reported = .loaded
+      reported = failure ?? .loaded
       return [.show(advance(to: revision, token))]
-    case (.live, .alive(_, let revision, _)):
+    case (.live, .alive(_, let revision, _, _)):
       if revision == self.revision {
         failures = 0
         return []

@@ -158,12 +158,18 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       // A load takes as long as its reader waits: the server may load the list only now.
       let start = waitingSince ?? LiveCollection<Element>.recordingTime
       let elements = try decode(initial.elements)
-      handle(.initial(revision: initial.revision, token: initial.token)) { status in
+      let input = RemoteMachine.Input.initial(
+        revision: initial.revision, token: initial.token, failure: initial.failure)
+      handle(input) { status in
         if !isKeyFixed { key = initial.key }
         waitingSince = nil
+        let hasLoaded = contents.collection.current.state.hasLoaded
         contents.collection.record(
-          contents.collection.current.state.hasLoaded ? .reload : .load, since: start,
-          count: elements.count)
+          hasLoaded ? .reload : .load, since: start, count: elements.count)
+        if !hasLoaded, elements.isEmpty, status.error != nil {
+          // The list is really empty. A failure without contents would mean that it has never loaded.
+          contents.publish([], status: .loaded)
+        }
         contents.publish(elements, status: status)
       }
     case .change(let change):
@@ -185,9 +191,9 @@ final class RemoteReader<Element: Differentiable & Sendable>: @unchecked Sendabl
       }
     case .status(let state, let message):
       handle(.status(SourceStatus(reported: state, message)))
-    case .alive(let request, let revision, let token):
+    case .alive(let request, let revision, let token, let failure):
       waitingSince = nil
-      handle(.alive(since: request, revision: revision, token: token))
+      handle(.alive(since: request, revision: revision, token: token, failure: failure))
     case .error(let message):
       handle(.refused(Self.error("the server reports: \(message)", transport)))
     }

@@ -25,9 +25,15 @@ public final class Feed: Sendable {
       let token: String?
       /// The revision after the line, if it has a token.
       let revision: Int
+      /// The state of the source that the line reports beside contents, or `nil` if it reports none.
+      let failure: SourceStatus.State?
 
-      init(_ buffer: LineBuffer, token: String? = nil, revision: Int = 0) {
+      init(
+        _ buffer: LineBuffer, token: String? = nil, revision: Int = 0,
+        failure: SourceStatus.State? = nil
+      ) {
         (bytes, self.token, self.revision) = (buffer.bytes, token, revision)
+        self.failure = failure
       }
     }
 
@@ -187,7 +193,7 @@ struct FeedCursor: Sendable {
   mutating func next() -> Feed.Line? {
     switch position {
     case .start(let token):
-      if let token, let line = contents.resume(from: token) { return moved(by: line) }
+      if let token, let line = contents.resume(from: token) { return begun(by: line) }
       return reset()
     case .revision(let revision, _):
       switch contents.next(after: revision, isWhole: isResuming) {
@@ -206,19 +212,24 @@ struct FeedCursor: Sendable {
     guard case .revision(let revision, let token) = position else {
       return contents.line(for: state.map { SourceStatus($0) } ?? contents.status)
     }
-    return contents.alive(since: nil, at: revision, token: token)
+    return contents.alive(at: revision, token: token)
   }
 
   private mutating func reset() -> Feed.Line? {
     switch contents.initial(isExact: false) {
-    case .line(let line): moved(by: line)
+    case .line(let line): begun(by: line)
     case .status(let status): statusLine(status)
     case .nothing, .reset: nil
     }
   }
 
+  /// Returns a line with which the subscriber knows the state of the source, too.
+  private mutating func begun(by line: Feed.Line) -> Feed.Line {
+    state = line.storage.failure ?? .loaded
+    return moved(by: line)
+  }
+
   private mutating func moved(by line: Feed.Line) -> Feed.Line {
-    if case .start = position { state = .loaded }
     position = .revision(line.storage.revision, token: line.token ?? "")
     return line
   }

@@ -17,8 +17,9 @@ protocol FeedContents: AnyObject, Sendable {
 
   /// Returns an `initial` line, or a status if the collection has not loaded or cannot be encoded.
   ///
-  /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision. If not, the line
-  ///   may be one that was made for another subscriber shortly before.
+  /// - Parameter isExact: A Boolean value that indicates whether the line must have the latest revision and only contents.
+  ///   If not, the line may be one that was made for another subscriber shortly before, and it reports the status if the
+  ///   source has failed.
   func initial(isExact: Bool) -> FeedStep
 
   /// Returns an `alive` line with the revision of a token, or `nil` if the feed does not have the revision.
@@ -31,9 +32,7 @@ protocol FeedContents: AnyObject, Sendable {
   func next(after revision: Int, isWhole: Bool) -> FeedStep
 
   /// Returns a line that says that a subscriber has the latest revision.
-  ///
-  /// - Parameter request: The token that the subscriber has sent, if the line is the answer.
-  func alive(since request: String?, at revision: Int, token: String) -> Feed.Line
+  func alive(at revision: Int, token: String) -> Feed.Line
 
   /// Returns the line for a status.
   func line(for status: SourceStatus) -> Feed.Line
@@ -147,30 +146,64 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     history.token(at: point.revision) + "-" + point.fingerprint
   }
 
-  func resume(from token: String) -> Feed.Line? {
+  /// Returns the parts of a token, or `nil` if it is not valid.
+  private static func parts(
+    of token: String
+  ) -> (revision: Int, fingerprint: String)? {
     let parts = token.split(separator: "-", omittingEmptySubsequences: false)
-    guard parts.count == 3, let revision = Int(parts[1]), var latest = current()?.point else {
-      return nil
-    }
+    guard parts.count == 3, let revision = Int(parts[1]) else { return nil }
+    return (revision, String(parts[2]))
+  }
+
+  func resume(from token: String) -> Feed.Line? {
+    guard let (revision, fingerprint) = Self.parts(of: token),
+      var latest = current()?.point
+    else { return nil }
     if revision > latest.revision { latest = self.latest()?.point ?? latest }
-    let isOwn = history.token(at: revision) == parts[0] + "-" + parts[1]
+    let isOwn = token.hasPrefix(history.token(at: revision) + "-")
     if isOwn, history.snapshot(at: revision) != nil {
-      return alive(since: token, at: revision, token: token)
+      return answer(to: token, at: revision, token: token)
     }
     // The token of another run is valid for equal contents, the latest ones if possible.
-    let equal = state.withLock { $0.points.last { $0.fingerprint == parts[2] } }
-    guard let point = latest.fingerprint == parts[2] ? latest : equal,
+    let equal = state.withLock { $0.points.last { $0.fingerprint == fingerprint } }
+    guard let point = latest.fingerprint == fingerprint ? latest : equal,
       history.snapshot(at: point.revision) != nil
     else { return nil }
-    return alive(since: token, at: point.revision, token: self.token(of: point))
+    return answer(to: token, at: point.revision, token: self.token(of: point))
+  }
+
+  /// Returns the `alive` line that answers a token. It reports the status if the source has failed.
+  private func answer(to request: String, at revision: Int, token: String) -> Feed.Line {
+    let state = failedState(of: status)
+    var buffer = LineBuffer()
+    EventLine.appendAlive(
+      since: request, revision: revision, token: token, failure: state.map(reported), to: &buffer)
+    return Feed.Line(buffer, token: token, revision: revision, failure: state)
+  }
+
+  /// The state of a source that has failed or is missing, or `nil`.
+  private func failedState(of status: SourceStatus) -> SourceStatus.State? {
+    status.error == nil ? nil : status.state
+  }
+
+  /// The name and the message of a state, as lines report them.
+  private func reported(_ state: SourceStatus.State) -> EventLine.Failure {
+    (state.name, sendsStatusMessages ? SourceStatus(state).error?.message : nil)
   }
 
   // MARK: Lines
 
   func initial(isExact: Bool) -> FeedStep {
     let status = status
-    guard let (point, snapshot) = isExact ? latest() : current() else { return .status(status) }
-    if let known = state.withLock({ $0.initial }) {
+    guard var (point, snapshot) = isExact ? latest() : current() else { return .status(status) }
+    var failure: SourceStatus.State?
+    if !isExact, status.error != nil {
+      (point, snapshot) = latest() ?? (point, snapshot)
+      // If there are newer contents, the status that belongs to them follows.
+      let collection = history.collection.current.state
+      if collection.revision == point.revision { failure = failedState(of: collection.status) }
+    }
+    if let known = state.withLock({ $0.initial }), known.failure == failure {
       let isRecent =
         known.revision == point.revision
         || !isExact && isRecent(known.revision, point.revision, snapshot.count)
@@ -183,10 +216,19 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     }
     var buffer = LineBuffer()
     EventLine.appendInitial(
-      snapshot, revision: point.revision, key: key, token: token(of: point), to: &buffer)
-    let line = Feed.Line(buffer, token: token(of: point), revision: point.revision)
-    state.withLock { $0.initial = line.storage }
-    return .line(line)
+      snapshot, revision: point.revision, key: key, token: token(of: point),
+      failure: failure.map(reported), to: &buffer)
+    let line = Feed.Line(
+      buffer, token: token(of: point), revision: point.revision, failure: failure)
+    // Another thread may have made the same line meanwhile. Clients would keep both in memory.
+    let shared = state.withLock { state in
+      if let known = state.initial, known.revision == point.revision, known.failure == failure {
+        return known
+      }
+      state.initial = line.storage
+      return line.storage
+    }
+    return .line(Feed.Line(storage: shared))
   }
 
   /// Returns a Boolean value that indicates whether few elements have changed since a revision.
@@ -237,19 +279,18 @@ final class RecordedContents<Element: EventElement>: FeedContents {
     return .line(state.withLock { $0.changes.share(line, from: revision) })
   }
 
-  func alive(since request: String?, at revision: Int, token: String) -> Feed.Line {
+  func alive(at revision: Int, token: String) -> Feed.Line {
     var buffer = LineBuffer()
-    EventLine.appendAlive(since: request, revision: revision, token: token, to: &buffer)
+    EventLine.appendAlive(revision: revision, token: token, to: &buffer)
     return Feed.Line(buffer, token: token, revision: revision)
   }
 
   func line(for status: SourceStatus) -> Feed.Line {
     state.withLock { state in
       if let known = state.status, known.state == status.state { return known.line }
+      let (name, message) = reported(status.state)
       var buffer = LineBuffer()
-      EventLine.append(
-        state: status.state.name, message: sendsStatusMessages ? status.error?.message : nil,
-        to: &buffer)
+      EventLine.append(state: name, message: message, to: &buffer)
       let line = Feed.Line(buffer)
       state.status = (status.state, line)
       return line
@@ -271,7 +312,10 @@ extension EventElement {
 }
 
 extension Feed.Line {
-  fileprivate init(_ buffer: LineBuffer, token: String? = nil, revision: Int = 0) {
-    storage = Storage(buffer, token: token, revision: revision)
+  fileprivate init(
+    _ buffer: LineBuffer, token: String? = nil, revision: Int = 0,
+    failure: SourceStatus.State? = nil
+  ) {
+    storage = Storage(buffer, token: token, revision: revision, failure: failure)
   }
 }

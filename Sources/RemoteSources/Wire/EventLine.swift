@@ -33,15 +33,17 @@ package enum EventLine {
   /// - Parameters:
   ///   - key: The name of the member that identifies an element, if there is one.
   ///   - token: The token of the revision, if the line is sent by a feed.
+  ///   - failure: The name of the state and the message, if the source has failed or is missing.
   package static func appendInitial(
     _ elements: Snapshot<some EventElement>, revision: Int, key: String? = nil,
-    token: String? = nil, to line: inout LineBuffer
+    token: String? = nil, failure: Failure? = nil, to line: inout LineBuffer
   ) {
     line.reserve { elements.reduce(256) { $0 + $1.json.utf8.count + 1 } }
     line.append("{\"event\":\"initial\",\"revision\":")
     line.append(revision)
     if let key { line.appendMember("key", key) }
     if let token { line.appendMember("token", token) }
+    append(failure, to: &line)
     line.append(",\"elements\":")
     append(elements, to: &line) { element, line in line.append(element.json.utf8) }
     line.append("}\n")
@@ -116,14 +118,18 @@ package enum EventLine {
 
   /// Appends a line that says that the reader has the latest revision, or that it resumes.
   ///
-  /// - Parameter request: The token that the reader has sent, if the line is the answer.
+  /// - Parameters:
+  ///   - request: The token that the reader has sent, if the line is the answer.
+  ///   - failure: The name of the state and the message, if the source has failed or is missing.
   static func appendAlive(
-    since request: String? = nil, revision: Int, token: String, to line: inout LineBuffer
+    since request: String? = nil, revision: Int, token: String, failure: Failure? = nil,
+    to line: inout LineBuffer
   ) {
     line.append("{\"event\":\"alive\",\"revision\":")
     line.append(revision)
     if let request { line.appendMember("since", request) }
     line.appendMember("token", token)
+    append(failure, to: &line)
     line.append("}\n")
   }
 
@@ -132,6 +138,15 @@ package enum EventLine {
     line.append("{\"event\":\"error\"")
     line.appendMember("message", message)
     line.append("}\n")
+  }
+
+  /// The state of a source that has failed or is missing, which keeps its last contents.
+  package typealias Failure = (state: String, message: String?)
+
+  private static func append(_ failure: Failure?, to line: inout LineBuffer) {
+    guard let failure else { return }
+    line.appendMember("state", failure.state)
+    if let message = failure.message { line.appendMember("message", message) }
   }
 
   private static func append(

@@ -1,5 +1,6 @@
 package import Diffing
 package import FileSources
+package import ObservableCollections
 
 /// An event that was parsed from a line of input.
 package enum InputEvent {
@@ -8,7 +9,9 @@ package enum InputEvent {
   /// The status of the source, with a message if the source has failed.
   case status(state: String, message: String?)
   /// The reader of a feed has a revision: the latest one, or the one of the token that it has sent.
-  case alive(since: String?, revision: Int, token: String)
+  ///
+  /// The failure is the status of the source, if it has failed or is missing and the line is an answer.
+  case alive(since: String?, revision: Int, token: String, failure: SourceStatus?)
   /// The server of a feed closes the connection.
   case error(message: String)
 
@@ -40,7 +43,7 @@ package enum InputEvent {
     case "alive":
       self = .alive(
         since: try fields.string("since"), revision: try fields.offset("revision"),
-        token: try fields.required("token").string ?? "")
+        token: try fields.required("token").string ?? "", failure: try fields.failure())
     case "error": self = .error(message: try fields.string("message") ?? "")
     default:
       throw InputEventError(
@@ -57,12 +60,15 @@ package struct InputContents {
   package let key: String?
   /// The token of the revision, if the event comes from a feed.
   package let token: String?
+  /// The status of the source, if it has failed or is missing. The elements are its last contents.
+  package let failure: SourceStatus?
   package let elements: [JSONElement]
 
   init(_ fields: EventFields) throws(InputEventError) {
     revision = try fields.offset("revision")
     key = fields.key
     token = try fields.string("token")
+    failure = try fields.failure()
     elements = try fields.elements("elements")
   }
 }
@@ -181,6 +187,13 @@ struct EventFields {
         "the member \"\(name)\" of \(owner) is \(short(value)), but must be a string")
     }
     return string
+  }
+
+  /// Returns the status that the line reports beside contents, or `nil` if the source has not failed.
+  func failure() throws(InputEventError) -> SourceStatus? {
+    guard let state = try string("state") else { return nil }
+    let status = SourceStatus(reported: state, try string("message"))
+    return status.error == nil ? nil : status
   }
 
   func offset(_ name: String) throws(InputEventError) -> Int {

@@ -39,6 +39,9 @@ struct Apply {
     // The offsets of the events count all lines.
     var options = SourceOptions()
     options.hasStrictLines = true
-    return Array(try await old.open(options).completeSnapshot())
+    let source = try old.open(options)
+    let contents = try await source.completeSnapshot()
+    source.reportFailure()
+    return Array(contents)
   }
 }

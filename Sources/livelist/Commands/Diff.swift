@@ -56,7 +56,10 @@ struct Diff {
   private func checkSkippedLines(
     _ sides: (SourceSpecification, any DataSource<JSONElement>)...
   ) throws(LivelistError) {
-    for (_, source) in sides { source.reportSkippedLines() }
+    for (_, source) in sides {
+      source.reportFailure()
+      source.reportSkippedLines()
+    }
     for (specification, source) in sides where source.hasSkippedLines {
       if source.snapshot.isEmpty {
         throw .input("cannot compare \(specification.text): all of its lines are skipped")

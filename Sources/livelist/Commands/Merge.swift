@@ -16,6 +16,7 @@ struct Merge {
     var lists: [Snapshot<JSONElement>] = []
     for source in opened {
       lists.append(try await source.completeSnapshot())
+      source.reportFailure()
     }
     var duplicates = DuplicateKeys()
     for ((specification, source), list) in zip(zip(sources, opened), lists) {

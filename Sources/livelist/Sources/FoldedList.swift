@@ -32,6 +32,12 @@ struct FoldedList {
       status = SourceStatus(reported: state, message)
       if hasElements { contents.setStatus(status) }
     case .initial(let initial):
+      // The initial events of a feed report the state, and those of `watch` do not.
+      if let failure = initial.failure {
+        status = failure
+      } else if initial.token != nil {
+        status = .loaded
+      }
       contents.publish(initial.elements, status: status)
       (revision, hasElements) = (initial.revision, true)
     case .change(let change):

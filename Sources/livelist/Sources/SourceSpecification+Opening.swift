@@ -98,15 +98,53 @@ extension SourceSpecification {
 
 extension DataSource<JSONElement> {
   /// Waits until the source is loaded as a whole, and returns its contents.
+  ///
+  /// A source that fails later keeps its contents. A served list may have failed long before, and is loaded nevertheless.
   func loadedSnapshot() async throws(LivelistError) -> Snapshot<JSONElement> {
     do {
-      let contents = try await loaded()
+      var contents = try await contentsIfLoaded()
+      if contents == nil {
+        let (changes, change) = AsyncStream.makeStream(
+          of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let observations = [
+          observeStatus { _ in change.yield() }, observeSnapshots { _ in change.yield() },
+        ]
+        for await _ in changes where state.hasLoaded || failureBeforeLoading != nil {
+          contents = snapshot
+          break
+        }
+        withExtendedLifetime(observations) {}
+      }
       // A list of several sources counts as loaded if some of them have failed.
-      if let error = status.error { throw error }
+      if let failureBeforeLoading { throw failureBeforeLoading }
+      guard let contents else { throw CancellationError() }
       return contents
     } catch {
       throw LivelistError(cannotLoad: error)
     }
+  }
+
+  /// Waits until the source is loaded, and returns its contents.
+  ///
+  /// - Returns: The contents, or `nil` if parts have failed, but only after they were loaded, and other parts are loading.
+  private func contentsIfLoaded() async throws -> Snapshot<JSONElement>? {
+    do {
+      return try await loaded()
+    } catch let error as SourceError {
+      let hasOnlyLaterFailures =
+        failureBeforeLoading == nil
+        && explain().nodes.contains { part in
+          part.inputs.isEmpty && part.hasLoaded == true && part.status?.error != nil
+        }
+      if hasOnlyLaterFailures { return nil }
+      throw error
+    }
+  }
+
+  /// The error of a part that has failed and has never loaded, or `nil`.
+  private var failureBeforeLoading: SourceError? {
+    explain().nodes.lazy.filter { $0.inputs.isEmpty && $0.hasLoaded == false }
+      .compactMap(\.status?.error).first
   }
 
   /// Waits until the source is loaded, and returns its contents. Throws an error if its last line is incomplete.
@@ -116,6 +154,14 @@ extension DataSource<JSONElement> {
       return contents
     }
     throw .input(remark.message)
+  }
+
+  /// Reports that the source has failed since it was loaded. A command that reads only once has no status line for it.
+  func reportFailure() {
+    guard let error = status.error else { return }
+    Program.report(
+      "the source has failed, and its last contents are used: "
+        + LivelistError(cannotLoad: error).message)
   }
 
   /// Reports lines that were skipped. A command that reads only once has no status line for it.

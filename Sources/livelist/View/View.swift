@@ -27,6 +27,7 @@ struct View {
     options.selection.reportMistakes(in: contents)
     if let field = options.groupField { try check(field, in: contents) }
     if printsOnce {
+      source.reportFailure()
       source.reportSkippedLines()
       return printOnce(source)
     }
