@@ -67,8 +67,9 @@ import Testing
     }
 
     func contents(ifNoneMatch tag: String?) -> (status: Int, tag: String?, body: [UInt8]) {
+      if let tag, feed.isCurrent(tag) { return (304, tag, []) }
       guard let line = feed.snapshot() else { return (503, nil, []) }
-      return line.token == tag ? (304, tag, []) : (200, line.token, line.bytes)
+      return (200, line.token, line.bytes)
     }
 
     let first = contents(ifNoneMatch: nil)

@@ -317,6 +317,29 @@ import Testing
     #expect(subscriber.lines[0].text.hasSuffix(#","state":"failed","elements":[{"id":1,"n":0}]}"#))
   }
 
+  @Test func `the tokens of equal contents are current, also those of a previous run`() throws {
+    let items = (0..<10).map { Item($0) }
+    let token = try #require(Feed(CollectionProperty(items), key: "id").snapshot()?.token)
+    let source = CollectionProperty<Item>(status: .loading)
+    let feed = Feed(source, key: "id")
+    #expect(!feed.isCurrent(token))
+    source.publish(items, status: .loaded)
+    #expect(feed.isCurrent(token))
+    let own = try #require(feed.snapshot()?.token)
+    #expect(own != token && feed.isCurrent(own))
+    source.append(Item(10))
+    #expect(!feed.isCurrent(token) && !feed.isCurrent(own))
+    source.remove(at: 10)
+    #expect(feed.isCurrent(token) && feed.isCurrent(own))
+    source.setStatus(.failed(SourceError(code: "x", message: "x")))
+    #expect(feed.isCurrent(own))
+    let fingerprint = own.split(separator: "-")[2]
+    for invalid in ["", "-", "--", "a-b", "a-b-\(fingerprint)", own + "-", String(own.dropLast())] {
+      #expect(!feed.isCurrent(invalid), "\(invalid)")
+    }
+    #expect(!Feed(CollectionProperty(items), key: "n").isCurrent(token))
+  }
+
   @Test func `messages of a status can be left out`() async throws {
     let source = CollectionProperty<Item>(
       status: .failed(SourceError(code: "x", message: "cannot read /home/ada/list.json")))

@@ -119,6 +119,17 @@ public final class Feed: Sendable {
     if case .line(let line) = contents.initial(isExact: true) { line } else { nil }
   }
 
+  /// Returns a Boolean value that indicates whether a token is one of the present contents.
+  ///
+  /// That includes a token of an earlier run of a service, and one of an earlier revision with equal contents. Such a token
+  /// differs from the token of the latest ``snapshot()``. A subscriber that resumes from it receives no contents and no
+  /// change.
+  ///
+  /// - Parameter token: The token of any line.
+  /// - Returns: A Boolean value, which is `false` if the collection has not loaded.
+  /// - Complexity: O(1) at the latest revision. The first call computes the fingerprint of the contents, O(n).
+  public func isCurrent(_ token: String) -> Bool { contents.isCurrent(token) }
+
   /// Returns the lines for one subscriber.
   ///
   /// The first line is an `initial` line, or an `alive` line if the feed knows the token. It is followed by `change`

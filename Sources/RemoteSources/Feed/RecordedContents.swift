@@ -25,6 +25,9 @@ protocol FeedContents: AnyObject, Sendable {
   /// Returns an `alive` line with the revision of a token, or `nil` if the feed does not have the revision.
   func resume(from token: String) -> Feed.Line?
 
+  /// Returns a Boolean value that indicates whether a token is one of the latest contents.
+  func isCurrent(_ token: String) -> Bool
+
   /// Returns what follows a revision.
   ///
   /// - Parameter isWhole: A Boolean value that indicates whether a change must lead to the latest revision. If not, it may
@@ -144,6 +147,11 @@ final class RecordedContents<Element: EventElement>: FeedContents {
 
   private func token(of point: FeedPoint) -> String {
     history.token(at: point.revision) + "-" + point.fingerprint
+  }
+
+  func isCurrent(_ token: String) -> Bool {
+    guard let parts = Self.parts(of: token) else { return false }
+    return latest()?.point.fingerprint == parts.fingerprint
   }
 
   /// Returns the parts of a token, or `nil` if it is not valid.

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import NIOConcurrencyHelpers
 import NIOCore
@@ -22,7 +23,8 @@ struct EventStream {
       // The name comes first, for pages that show it with the new contents.
       if let name = list.sourceName, name != sourceName {
         sourceName = name
-        let event = Array("event: source\ndata: \"\(name)\"\n\n".utf8)
+        let data = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)
+        let event = Array("event: source\ndata: \(data)\n\n".utf8)
         try await writer.write([event], to: &output)
       }
       // The bytes of `line.serverSentEvent`, without a copy of a long line for each client. A line ends with a line
@@ -35,7 +37,7 @@ struct EventStream {
 
 /// A writer that closes the connection of a client that does not read.
 struct StalledWriteGuard: Sendable {
-  private static let chunkSize = 1 << 16
+  private static let chunkSize = 8 << 10
 
   let channel: any Channel
   let limit: TimeAmount
@@ -66,6 +68,8 @@ struct StalledWriteGuard: Sendable {
     }
     defer { timer.cancel() }
     try await output.write(chunk)
+    // Otherwise, the writer learns too late that the client does not read, and hands over most of a long line first.
+    try await channel.eventLoop.submit {}.get()
   }
 }
 

@@ -38,35 +38,43 @@ struct ListRoutes: Sendable {
 
   private func snapshot(_ request: Request, _ context: ServiceContext) throws -> Response {
     let list = try list(context)
+    let conditions = request.headers[values: .ifNoneMatch]
+    if let tag = conditions.lazy.compactMap({ currentTag(in: $0, of: list.feed) }).first {
+      return Response(status: .notModified, headers: headers(tag))
+    }
     guard let line = list.feed.snapshot(), let token = line.token else {
       let reason = list.status.error.map { ": \($0.message)" } ?? ""
       throw HTTPError(
         .serviceUnavailable, headers: [.retryAfter: "1"],
         message: "the list has not loaded\(reason)")
     }
-    let tag = "\"\(token)\""
-    let headers: HTTPFields = [
-      .eTag: tag, .cacheControl: "private, no-cache", .contentType: "application/json",
-    ]
-    if request.headers[values: .ifNoneMatch].contains(where: { matches($0, tag) }) {
-      return Response(status: .notModified, headers: headers)
-    }
     let writer = StalledWriteGuard(channel: context.channel, limit: stallLimit)
     return Response(
-      status: .ok, headers: headers,
+      status: .ok, headers: headers("\"\(token)\""),
       body: ResponseBody(contentLength: line.bytes.count) { output in
         try await writer.write([line.bytes], to: &output)
         try await output.finish(nil)
       })
   }
 
-  /// Returns a Boolean value that indicates whether the tags in an `If-None-Match` field contain a tag.
-  private func matches(_ field: String, _ tag: String) -> Bool {
-    field.split(separator: ",").contains { candidate in
-      let candidate = candidate.drop { $0 == " " }
+  private func headers(_ tag: String) -> HTTPFields {
+    [.eTag: tag, .cacheControl: "private, no-cache", .contentType: "application/json"]
+  }
+
+  /// Returns the first tag in an `If-None-Match` field whose contents are the present ones, or `nil`.
+  ///
+  /// A tag is a token. After a restart with equal contents, the tags of the previous run are still current.
+  private func currentTag(in field: String, of feed: Feed) -> String? {
+    for candidate in field.split(separator: ",") {
+      var tag = candidate.trimmingPrefix { $0 == " " || $0 == "\t" }
+      while tag.last == " " || tag.last == "\t" { tag.removeLast() }
+      if tag == "*" { return feed.snapshot()?.token.map { "\"\($0)\"" } }
       // A proxy that compresses makes a tag weak.
-      return candidate == "*" || candidate == tag || candidate == "W/" + tag
+      if tag.hasPrefix("W/") { tag.removeFirst(2) }
+      guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { continue }
+      if feed.isCurrent(String(tag.dropFirst().dropLast())) { return String(tag) }
     }
+    return nil
   }
 
   // MARK: Events

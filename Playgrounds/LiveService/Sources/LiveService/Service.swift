@@ -17,6 +17,8 @@ struct Service: Sendable {
     var authorize: Authorization.Decision?
     /// The longest time in which a client can leave data unread.
     var stallLimit: TimeAmount = .seconds(60)
+    /// The time after SIGTERM in which requests can end. Then their connections are closed.
+    var stopLimit: TimeAmount = .seconds(3)
   }
 
   let lists: ServedLists
@@ -54,6 +56,7 @@ struct Service: Sendable {
       router: router(),
       server: .http1(
         configuration: .init(
+          additionalChannelHandlers: [ConnectionLimits(stopLimit: options.stopLimit)],
           idleTimeout: .seconds(60),
           httpDecoderConfiguration: .init(
             maxHeaderFieldSize: 8 * 1024, maxHeaderListSize: 16 * 1024, maxHeaderFieldCount: 100))),

@@ -36,7 +36,12 @@ struct Todos {
     do {
       try await todos.loaded()
       let feed = Feed(todos, key: "id", sendsStatusMessages: false)
-      try await server(feed, port: 8080).runService()
+      let server = server(feed, port: 8080)
+      var configuration = ServiceGroupConfiguration(
+        services: [server], gracefulShutdownSignals: [.sigterm, .sigint], logger: server.logger)
+      // Otherwise, a client that does not read keeps the process running after SIGTERM.
+      configuration.maximumGracefulShutdownDuration = .seconds(5)
+      try await ServiceGroup(configuration: configuration).run()
     } catch {
       print("cannot run the service: \(error)")
       exit(1)

@@ -1,5 +1,8 @@
-import NIOCore
 import AsyncHTTPClient
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOEmbedded
 import NIOHTTP1
 import RemoteSources
 import Swappable
@@ -36,6 +39,33 @@ import Testing
       let changed = try await send(address + "lists/numbers", headers: ["If-None-Match": tag])
       #expect(changed.status == 200)
       #expect(changed.headers.first(name: "ETag") != tag)
+    }
+  }
+
+  @Test func `after a restart with equal contents, a page receives nothing`() async throws {
+    let tags = Shared<[String]>([])
+    try await serve(TestList().served) { address in
+      let answer = try await send(address + "lists/numbers")
+      tags.append(try #require(answer.headers.first(name: "ETag")))
+    }
+    let tag = try #require(tags.value.first)
+    let list = try TestList()
+    try await serve(list.served) { address in
+      #expect(try await send(address + "lists/numbers").headers.first(name: "ETag") != tag)
+      for condition in [tag, "W/" + tag, "\"x\" , \(tag)", "x, \"\", \"-\", W/\(tag) "] {
+        let same = try await send(address + "lists/numbers", headers: ["If-None-Match": condition])
+        #expect(same.status == 304, "\(condition)")
+        // The browser keeps the answer that has this tag.
+        #expect(same.headers.first(name: "ETag") == tag)
+      }
+      // The kept contents have the old token, from which the events continue.
+      let token = tag.dropFirst().dropLast()
+      var events = Events(try await request(address + "lists/numbers/events?since=\(token)"))
+      #expect(try await events.nextLine()?.data.contains(#""event":"alive""#) == true)
+      list.original.append(try TestList.element(4))
+      #expect(try await events.nextLine()?.data.contains(#""event":"change""#) == true)
+      let changed = try await send(address + "lists/numbers", headers: ["If-None-Match": tag])
+      #expect(changed.status == 200)
     }
   }
 
@@ -165,6 +195,88 @@ import Testing
       let stalled = try await request(address + "lists/large/events")
       while try await request(address + "lists/large/events").status.code == 503 {}
       withExtendedLifetime(stalled) {}
+    }
+  }
+
+  /// A writer that hands parts over to a loop, as that of a connection does.
+  private struct RecordingWriter: ResponseBodyWriter {
+    let loop: NIOAsyncTestingEventLoop
+    /// The sizes of the parts, and the number of parts that the loop has taken.
+    let sizes = Shared<[Int]>([])
+    let taken = Shared<[Int]>([])
+    /// The numbers of parts that the loop had not taken when the next one came.
+    let waiting = Shared<[Int]>([])
+
+    func write(_ buffer: ByteBuffer) async throws {
+      waiting.append(sizes.value.count - taken.value.count)
+      sizes.append(buffer.readableBytes)
+      loop.execute { taken.append(buffer.readableBytes) }
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+  }
+
+  @Test func `each part of a long line waits until the connection has taken the last one`()
+    async throws
+  {
+    let loop = NIOAsyncTestingEventLoop()
+    let channel = NIOAsyncTestingChannel(loop: loop)
+    let recorder = RecordingWriter(loop: loop)
+    let line = [UInt8](repeating: 0, count: 1 << 20)
+    let running = Task {
+      while !Task.isCancelled {
+        await loop.run()
+        await Task.yield()
+      }
+    }
+    var output: any ResponseBodyWriter = recorder
+    try await StalledWriteGuard(channel: channel, limit: .hours(1)).write([line], to: &output)
+    running.cancel()
+    #expect(recorder.sizes.value.reduce(0, +) == line.count)
+    #expect(recorder.sizes.value.allSatisfy { $0 <= 8 << 10 })
+    #expect(recorder.waiting.value.allSatisfy { $0 == 0 }, "\(recorder.waiting.value)")
+  }
+
+  /// The test ends only if the service closes the connections of these clients when it stops.
+  @Test(.timeLimit(.minutes(1)), arguments: ["reads nothing", "half a body", "half a head"])
+  func `a service stops although a client is not done`(client: String) async throws {
+    let text = String(repeating: "x", count: 1 << 20)
+    let elements = try (0..<24).map {
+      try JSONElement(members: [("id", .integer($0)), ("text", .string(text))], key: "id")
+    }
+    let list = try ServedList(
+      name: "large", key: "id", sources: [("original", ArrayDataSource(elements))])
+    let options = Service.Options(stallLimit: .hours(1), stopLimit: .milliseconds(50))
+    let clients = Shared<[RawConnection]>([])
+    try await serve(list, options: options) { address in
+      let connection = try RawConnection(to: address)
+      clients.append(connection)
+      let head = "Host: localhost\r\n\r\n"
+      switch client {
+      case "reads nothing": try connection.send("GET /lists/large/events HTTP/1.1\r\n" + head)
+      case "half a body":
+        try connection.send(
+          "GET /health HTTP/1.1\r\n" + head
+            + "POST /lists/large/swap HTTP/1.1\r\nContent-Type: application/json\r\n"
+            + "Content-Length: 100\r\n" + head + "{")
+      default:
+        try connection.send("GET /health HTTP/1.1\r\n" + head + "GET /lists/large HTTP/1.1\r\nHo")
+      }
+      #expect(try connection.receive().hasPrefix("HTTP/1.1 200 OK"))
+    }
+    withExtendedLifetime(clients) {}
+  }
+
+  @Test func `the name of a source may have any characters`() async throws {
+    let name = "a \"b\" \\ c\nd"
+    let list = try ServedList(
+      name: "numbers", key: "id",
+      sources: [(name, ArrayDataSource([try TestList.element(1)]))])
+    try await serve(list) { address in
+      var events = Events(try await request(address + "lists/numbers/events"))
+      let event = try #require(try await events.next())
+      #expect(event.type == "source")
+      #expect(try JSONElement(parsing: event.data).scalar == .string(name))
     }
   }
 

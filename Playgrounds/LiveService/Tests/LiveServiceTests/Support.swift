@@ -1,6 +1,8 @@
 import AsyncHTTPClient
+import Foundation
 import Hummingbird
 import HummingbirdTesting
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import RemoteSources
@@ -93,5 +95,62 @@ struct Events {
       if event.type == "message" { return event }
     }
     return nil
+  }
+}
+
+/// A value that several tasks share.
+final class Shared<Value: Sendable>: Sendable {
+  private let box: NIOLockedValueBox<Value>
+
+  init(_ value: Value) { box = NIOLockedValueBox(value) }
+
+  var value: Value { box.withLockedValue { $0 } }
+}
+
+extension Shared {
+  func append<Element>(_ element: Element) where Value == [Element] {
+    box.withLockedValue { $0.append(element) }
+  }
+}
+
+/// A TCP connection that sends and receives only what a test says.
+final class RawConnection: Sendable {
+  struct Failure: Error { let description: String }
+
+  private let descriptor: Int32
+
+  /// - Parameter address: The address of a service on this machine, such as `http://localhost:8080/`.
+  init(to address: String) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var peer = sockaddr_in()
+    peer.sin_family = sa_family_t(AF_INET)
+    peer.sin_port = UInt16(URL(string: address)?.port ?? 0).bigEndian
+    peer.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = withUnsafePointer(to: &peer) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    if result != 0 { throw Failure(description: "cannot connect to \(address): \(errno)") }
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ text: String) throws {
+    let bytes = Array(text.utf8)
+    guard write(descriptor, bytes, bytes.count) == bytes.count else {
+      throw Failure(description: "cannot send \(text): \(errno)")
+    }
+  }
+
+  /// Waits for the first bytes of an answer, at most a minute.
+  func receive() throws -> String {
+    var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&request, 1, 60_000) == 1 else {
+      throw Failure(description: "no answer has come within a minute")
+    }
+    var bytes = [UInt8](repeating: 0, count: 200)
+    let count = recv(descriptor, &bytes, bytes.count, 0)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 }
