@@ -62,17 +62,18 @@ final class LiveView {
     guard let list else { return }
     let size = screen.size
     let bold = TerminalStyle(isBold: true)
+    let side = size.columns >= 60 ? self.side : []
+    let belowCount = min(max(1, size.rows - 8), 3)
+    let part = TerminalSize(
+      rows: max(0, size.rows - belowCount), columns: size.columns - (side.isEmpty ? 0 : 28))
+    var lines = list.lines(for: part)
     let keys = "↑ ↓ move   w \(writer == nil ? "start" : "stop") a writer   q quit"
     let faint = TerminalStyle(isFaint: true)
     let below = [
       TerminalLine("Write from this terminal with w, or from another one:", faint),
       TerminalLine("  swift run OrdersDemo --write \(path)", faint),
-      TerminalLine(keys, bold),
-    ].suffix(max(1, size.rows - 8))
-    let side = size.columns >= 60 ? self.side : []
-    let part = TerminalSize(
-      rows: max(0, size.rows - below.count), columns: size.columns - (side.isEmpty ? 0 : 28))
-    var lines = list.lines(for: part)
+      TerminalLine("\(keys)   \(list.position)", bold),
+    ].suffix(belowCount)
     for (offset, text) in side.enumerated() where offset < lines.count {
       lines[offset] = lines[offset].fitted(to: part.columns)
       lines[offset].append("  " + text, offset == 0 ? bold : .plain)

@@ -14,6 +14,8 @@ struct Layout {
   let status: SourceStatus
   let revision: Int
   let count: Int
+  /// Returns the position in the list, after the list knows its part of the screen.
+  var position: () -> String = { "" }
   /// The names of the stores, in the order of their keys.
   let names: [String]
   /// Lines that describe how other programs can edit the list.
@@ -24,6 +26,17 @@ struct Layout {
   ///
   /// - Parameter list: A closure that returns the lines of the list for a part of the screen.
   func frame(_ list: (TerminalSize) -> [TerminalLine]) -> TerminalFrame {
+    func lines(isBelow: Bool) -> [TerminalLine] {
+      fittingParts.filter { $0.isBelow == isBelow }.flatMap(\.lines)
+    }
+    let below = lines(isBelow: true) + [keys]
+    let rest = TerminalSize(
+      rows: size.rows - lines(isBelow: false).count - below.count, columns: size.columns)
+    let rows = list(rest)
+    return TerminalFrame(size: size, lines: lines(isBelow: false) + rows + below)
+  }
+
+  private var fittingParts: [Part] {
     var parts = parts
     // If there is too little room, omit the least important parts. Ten rows of a long list are
     // enough.
@@ -33,11 +46,7 @@ struct Layout {
     {
       parts.remove(at: least)
     }
-    let above = parts.filter { !$0.isBelow }.flatMap(\.lines)
-    let below = parts.filter(\.isBelow).flatMap(\.lines) + [keys]
-    let rest = TerminalSize(
-      rows: size.rows - above.count - below.count, columns: size.columns)
-    return TerminalFrame(size: size, lines: above + list(rest) + below)
+    return parts
   }
 
   private var parts: [Part] {
@@ -95,6 +104,7 @@ struct Layout {
     case .missing(let error): line.append("missing: \(error)", red)
     }
     line.append(", \(Words.rows(count)) \(model.order.rawValue), revision \(revision)")
+    if !position().isEmpty { line.append(", \(position())") }
     if let error = model.editError { line.append("; cannot edit \(error)", red) }
     return line
   }

@@ -110,7 +110,8 @@ final class LiveView {
     guard let list else { return }
     let layout = Layout(
       model: model, status: list.status, revision: list.state.revision,
-      count: list.state.contents.count, names: stores.all.map(\.name),
+      count: list.state.contents.count, position: { list.position },
+      names: stores.all.map(\.name),
       hints: [
         "The demo edits all three sources. You can edit the files, too:",
         "  \(stores.json.path)", "  \(stores.sqlite.path)",

@@ -223,6 +223,14 @@ import Testing
     #expect(model.parameters.filter == ViewFilter("c"))
   }
 
+  @Test func `Escape removes a message, and otherwise releases the chosen row`() {
+    var model = ViewModel(source: "")
+    model.showError("no row contains x")
+    #expect(model.press(.escape) == nil && model.message == nil)
+    #expect(model.press(.character("F")) == .perform(.end) && model.followsEnd)
+    #expect(model.press(.escape) == .release && !model.followsEnd)
+  }
+
   @MainActor
   @Test func `the order of the headings is the order of the rows`() async throws {
     let source = CollectionProperty(try (0..<50).map { try Self.element($0, "\($0)", $0) })

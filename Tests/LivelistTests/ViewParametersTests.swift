@@ -110,6 +110,74 @@ import Testing
     try quit(program)
   }
 
+  @Test func `a list that is sorted by a changing value stays at its top until a row is chosen`()
+    throws
+  {
+    /// Writes a list in which the 30 rows have other sizes at each step.
+    func save(_ step: Int) throws -> String {
+      let rows = (0..<30).map { #"{"id":\#($0),"size":\#(($0 + 7 * step) % 30)}"# }
+      return try place.json("list.json", "[" + rows.joined(separator: ",") + "]")
+    }
+    func words(_ line: String) -> [Substring] {
+      line.split { " >^~".contains($0) }
+    }
+    func expectFirst(_ id: Int) throws {
+      try terminal.wait(until: "\(id), the largest, is first") {
+        words($0.display.lines[1]) == ["\(id)", "29"]
+      }
+    }
+    let program = try start(["--key", "id", save(0)])
+    try terminal.type(":sort size desc\r")
+    try terminal.wait(until: "the largest is first") { $0.display.lines[1].hasSuffix("29    29") }
+    for step in 1...8 {
+      _ = try save(step)
+      try expectFirst((29 - 7 * step + 300) % 30)
+      #expect(terminal.display.lines[1].hasPrefix(">"))
+    }
+    try expectStatus("↓20 1/30")
+    // A chosen row stays on its line.
+    try terminal.type("jj")
+    try expectStatus("3/30")
+    let chosen = (27 - 7 * 8 + 300) % 30
+    for step in 9...12 {
+      _ = try save(step)
+      let position = 30 - (chosen + 7 * step) % 30
+      try expectStatus("\(position)/30")
+      let line = try #require(terminal.display.lines.first { $0.hasPrefix(">") })
+      #expect(words(line).first == "\(chosen)")
+    }
+    // Without a chosen row, the rows move through the list again.
+    try terminal.type("g\u{1B}")
+    try expectStatus("1/30")
+    for step in 13...15 {
+      _ = try save(step)
+      try expectFirst((29 - 7 * step + 300) % 30)
+    }
+    try quit(program)
+  }
+
+  @Test func `a chosen row that a filter hides is chosen again when it returns`() throws {
+    let source = try place.json("list.json", rows(0..<100))
+    let program = try start(["--key", "id", source])
+    try terminal.type(":50\r")
+    try expectStatus("50/100")
+    try terminal.type(":filter row 9\r")
+    try expectStatus("/11")
+    try terminal.type(":filter\r")
+    try expectStatus("50/100")
+    // Its own change hides it, and shows it again.
+    try terminal.type("frow 4\r")
+    try expectStatus("11/11")
+    try place.json("list.json", rows(0..<49, #",{"id":49,"name":"other"}"#))
+    try expectStatus("/10")
+    try place.json("list.json", rows(0..<50))
+    try expectStatus("11/11")
+    try terminal.wait(until: "the row is selected") {
+      $0.display.lines.contains { $0.hasPrefix(">") && $0.hasSuffix("49  row 49") }
+    }
+    try quit(program)
+  }
+
   @Test func `changes are shown in order while a filter is in effect`() throws {
     let source = try place.json("list.json", rows(0..<300))
     let program = try start(["--key", "id", source])

@@ -2,8 +2,9 @@ import Diffing
 
 /// The visible part of a list, and its selected row, as offsets that follow their elements.
 ///
-/// When other rows are inserted, deleted or moved, the anchor row stays on its line of the screen.
-/// The anchor is the selected row if it is visible, and the first visible row otherwise.
+/// Until a row is chosen, the window stays where it is when rows are inserted, deleted or moved.
+/// Afterwards, the anchor row stays on its line of the screen. The anchor is the selected row if it
+/// is visible, and the first visible row otherwise.
 struct ListWindow: Sendable, Hashable {
   /// The number of rows of the list.
   private(set) var count = 0
@@ -13,6 +14,9 @@ struct ListWindow: Sendable, Hashable {
   private(set) var top = 0
   /// The offset of the selected row, or `nil` if the list is empty.
   private(set) var selection: Int?
+  /// A Boolean value that indicates whether the offsets follow their elements, because a row was
+  /// chosen.
+  var isRowChosen = false
 
   /// The offsets of the visible rows.
   var visible: Range<Int> { top..<min(count, top + height) }
@@ -22,6 +26,7 @@ struct ListWindow: Sendable, Hashable {
     self.count = count
     top = 0
     selection = count > 0 ? 0 : nil
+    isRowChosen = false
   }
 
   /// Changes the number of rows that fit on the screen. A visible selected row stays visible.
@@ -35,21 +40,28 @@ struct ListWindow: Sendable, Hashable {
 
   /// Adjusts the offsets to a change of the list.
   mutating func follow(_ map: OffsetMap, newCount: Int) {
+    guard isRowChosen, newCount > 0 else {
+      count = newCount
+      selection = count > 0 ? min(selection ?? 0, count - 1) : nil
+      isRowChosen = false
+      return clamp()
+    }
     let anchor = selection.flatMap { visible.contains($0) ? $0 : nil } ?? top
     let line = anchor - top
     let newAnchor = map.nearest(to: anchor, count: count)
     selection = selection.flatMap { map.nearest(to: $0, count: count) }
     count = newCount
-    if selection == nil, count > 0 { selection = 0 }
+    if selection == nil { selection = 0 }
     top = (newAnchor ?? 0) - line
     clamp()
   }
 
-  /// Selects a row and scrolls to it.
+  /// Chooses a row and scrolls to it.
   ///
   /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
   ///   row.
   mutating func select(_ offset: Int) {
+    isRowChosen = count > 0
     selection = count > 0 ? min(max(0, offset), count - 1) : nil
     reveal()
   }

@@ -14,9 +14,11 @@ public import ObservableCollections
 /// let frame = list.frame(status: TerminalLine("two names"))
 /// ```
 ///
-/// When the list changes, the selected row stays on its line of the screen. If it is not visible,
-/// the first visible row stays instead. The row is followed through the offsets of each change,
-/// also through a swap. If its element is deleted, the next element takes the line.
+/// At first, the list stays at its top when it changes. As soon as a command has chosen a row, the
+/// selected row stays on its line of the screen. If it is not visible, the first visible row stays
+/// instead. The row is followed through the offsets of each change, also through a swap. If its
+/// element is deleted, the next element takes the line. If the element returns, it is selected
+/// again, unless another row was chosen meanwhile.
 public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// A command of the user that moves in the list.
   public enum Command: Sendable, Hashable {
@@ -74,6 +76,8 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   var header: @Sendable (Element) -> String? = { _ in nil }
 
   private var window = ListWindow()
+  /// The chosen element, after it was deleted.
+  private var missingElement: Element?
   private var marks = RowMarks()
   private var widths = ColumnWidths()
   private var firstColumn = 0
@@ -95,8 +99,35 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// The element of the selected row, or `nil` if the list is empty.
   public var selectedElement: Element? { selection.map { contents[$0] } }
 
+  /// A Boolean value that indicates whether the selected row stays on its line when the list
+  /// changes.
+  ///
+  /// If it is `false`, the visible part and the selection keep their offsets. Therefore, a list that
+  /// is sorted by a changing value stays at its top. A command that selects a row, and
+  /// ``select(_:)``, set this property to `true`. The start of a new list sets it to `false`.
+  public var keepsSelectedRow: Bool {
+    get { window.isRowChosen }
+    set {
+      window.isRowChosen = newValue
+      missingElement = nil
+    }
+  }
+
   /// The offsets of the visible rows.
   public var visibleRows: Range<Int> { window.visible }
+
+  /// The position in the list, as text for a status line.
+  ///
+  /// The text is, for example, `row 12 of 345, 5 above, 320 below`. It counts the rows above and
+  /// below the visible ones, if there are any.
+  public var position: String {
+    guard let selection else { return "no rows" }
+    let hidden = [
+      (visibleRows.lowerBound, "above"), (contents.count - visibleRows.upperBound, "below"),
+    ]
+    return "row \(selection + 1) of \(contents.count)"
+      + hidden.filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
+  }
 
   /// Returns the mark of a row, if it has one.
   package func mark(ofRow offset: Int) -> RowMark? { marks[offset] }
@@ -118,19 +149,33 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     case .initial(let snapshot, _):
       contents = snapshot
       window.reset(count: snapshot.count)
+      missingElement = nil
       marks.removeAll()
     case .change(let change):
       let changeset = change.changeset
       let isFirstLoad = contents.isEmpty
       let map = OffsetMap(changeset)
       contents = change.after
-      window.follow(map, newCount: contents.count)
+      follow(change, map)
       _ = marks.expire(at: now)
       marks.follow(map)
       // In a list that was empty, all rows are new, and marks would carry no information.
       if !isFirstLoad { mark(changeset, until: now + markDuration) }
     }
     measure()
+  }
+
+  /// Moves the window to the rows of a change, and selects the chosen element if it returns.
+  private mutating func follow(_ change: CollectionChange<Element>, _ map: OffsetMap) {
+    if keepsSelectedRow, missingElement == nil, let selection, map[selection] == nil {
+      missingElement = change.before[selection]
+    }
+    window.follow(map, newCount: contents.count)
+    guard let missing = missingElement?.differenceIdentifier,
+      let found = change.inserted.first(where: { $0.element.differenceIdentifier == missing })
+    else { return }
+    missingElement = nil
+    window.select(found.offset)
   }
 
   /// Removes expired marks.
@@ -155,23 +200,32 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// Performs a command of the user.
   public mutating func perform(_ command: Command) {
     switch command {
+    case .left: firstColumn = max(0, firstColumn - 1)
+    case .right: firstColumn = min(max(0, columns.count - 1), firstColumn + 1)
+    default: choose(command)
+    }
+    measure()
+  }
+
+  private mutating func choose(_ command: Command) {
+    missingElement = nil
+    switch command {
     case .up: window.move(by: -1)
     case .down: window.move(by: 1)
     case .pageUp: window.turn(pages: -1)
     case .pageDown: window.turn(pages: 1)
     case .home: window.select(0)
     case .end: window.select(contents.count - 1)
-    case .left: firstColumn = max(0, firstColumn - 1)
-    case .right: firstColumn = min(max(0, columns.count - 1), firstColumn + 1)
+    case .left, .right: break
     }
-    measure()
   }
 
-  /// Selects a row and scrolls to it.
+  /// Selects a row and scrolls to it. From then on, the row stays on its line.
   ///
   /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
   ///   row.
   public mutating func select(_ offset: Int) {
+    missingElement = nil
     window.select(offset)
     measure()
   }
@@ -268,11 +322,11 @@ extension TerminalListState {
   /// If ``hasStatus`` is `true`, the last line is the status.
   ///
   /// - Parameters:
-  ///   - status: The last line, if one is reserved for it.
+  ///   - status: The last line, if one is reserved for it. By default, it shows the ``position``.
   ///   - cursorColumn: The column of the cursor in the last line, or `nil` to hide the cursor.
   /// - Complexity: O(r) for r visible rows, plus the calls of the columns' closures for these rows.
   public func frame(
-    status: TerminalLine = TerminalLine(), cursorColumn: Int? = nil
+    status: TerminalLine? = nil, cursorColumn: Int? = nil
   ) -> TerminalFrame {
     let layout = layout
     let widths = widths.fitted(from: firstColumn, into: size.columns - 2)
@@ -280,7 +334,9 @@ extension TerminalListState {
     if layout.hasHeadings { lines.append(headings(widths)) }
     lines += visibleRows.map { line(ofRow: $0, widths) }
     lines += repeatElement(TerminalLine(), count: max(0, layout.listRows.upperBound - lines.count))
-    if layout.hasStatus { lines.append(status.fitted(to: size.columns)) }
+    if layout.hasStatus {
+      lines.append((status ?? TerminalLine(position)).fitted(to: size.columns))
+    }
     let cursor = cursorColumn.flatMap { column in
       layout.hasStatus && column < size.columns
         ? TerminalFrame.Position(row: size.rows - 1, column: max(0, column)) : nil

@@ -99,10 +99,10 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///
   /// - Parameters:
   ///   - size: The size of the screen.
-  ///   - status: The last line.
+  ///   - status: The last line. By default, it shows the ``position``.
   ///   - cursorColumn: The column of the cursor in the last line, or `nil` to hide the cursor.
   public func frame(
-    for size: TerminalSize, status: TerminalLine = TerminalLine(), cursorColumn: Int? = nil
+    for size: TerminalSize, status: TerminalLine? = nil, cursorColumn: Int? = nil
   ) -> TerminalFrame {
     state.resize(to: size)
     return state.frame(status: status, cursorColumn: cursorColumn)
@@ -163,11 +163,26 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   /// Performs a command of the user. This method does not draw the list.
   public func perform(_ command: TerminalListState<Element>.Command) { state.perform(command) }
 
-  /// Selects a row and scrolls to it. This method does not draw the list.
+  /// Selects a row and scrolls to it. From then on, the row stays on its line.
+  ///
+  /// This method does not draw the list.
   ///
   /// - Parameter offset: The offset of the row. An offset out of range selects the first or last
   ///   row.
   public func select(_ offset: Int) { state.select(offset) }
+
+  /// A Boolean value that indicates whether the selected row stays on its line when the list
+  /// changes.
+  ///
+  /// It is `false` until a row is chosen, as ``TerminalListState/keepsSelectedRow`` describes. Set
+  /// it for a policy of your own.
+  public var keepsSelectedRow: Bool {
+    get { state.keepsSelectedRow }
+    set { state.keepsSelectedRow = newValue }
+  }
+
+  /// The position in the list, as text for a status line: `row 12 of 345, 5 above, 320 below`.
+  public var position: String { state.position }
 
   /// Scrolls to the first of several columns, unless one of them is visible.
   package func reveal(anyColumnOf columns: [Int]) { state.reveal(anyColumnOf: columns) }

@@ -66,10 +66,12 @@ extension TerminalListState {
     switch command {
     case .right:
       guard let selection, let row = selectedElement, row.hasChildren else { return nil }
+      keepsSelectedRow = true
       if !row.isExpanded { return (row.differenceIdentifier, true) }
       select(selection + 1)
     case .left:
       guard let selection, let row = selectedElement else { return nil }
+      keepsSelectedRow = true
       if row.isExpanded { return (row.differenceIdentifier, false) }
       let parent = contents[..<selection].lastIndex { $0.depth < row.depth }
       if let parent { select(parent) }

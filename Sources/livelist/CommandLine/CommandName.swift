@@ -77,7 +77,7 @@ enum CommandName: String, CaseIterable {
       "Prints the events of SOURCE as JSON Lines: first the initial contents, then each change, and "
         + "the status whenever it changes. Several sources are one list, in their order."
     case .view:
-      "Shows SOURCE as a live list in the terminal. The selected row stays on its line while the "
+      "Shows SOURCE as a live list in the terminal. A row that you choose stays on its line while the "
         + "list changes. Press Enter for all fields of a row, f to filter, F to follow the end, and ? for "
         + "all keys. Without a terminal, or with --format, the list is printed once. With --group-by, "
         + "the list has a section for each value of the field."

@@ -140,7 +140,7 @@ final class ViewArranger {
   ///   - onEnd: A closure to call when the shown rows have the requested parameters.
   func arrange(
     _ requested: @escaping @MainActor () -> ViewArrangement.Parameters,
-    onChange: @escaping @MainActor () async -> Void, onEnd: @escaping @MainActor () -> Void
+    onChange: @escaping @MainActor () async -> Void = {}, onEnd: @escaping @MainActor () -> Void
   ) {
     if isArranging { return }
     isArranging = true

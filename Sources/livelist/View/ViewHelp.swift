@@ -7,6 +7,10 @@ enum ViewHelp {
     ("PgUp PgDn", "scroll by a page; also Ctrl-B, Ctrl-F, Ctrl-U, Ctrl-D, Space"),
     ("Home End  g G", "select the first or last row"),
     ("F", "follow the end: select the last row after each change, until you select another one"),
+    (
+      "Esc",
+      "choose no row: the list stays where it is, for example at its top, and rows move through it"
+    ),
     ("← →  h l", "scroll by a column"),
     (
       "Enter",
@@ -51,6 +55,9 @@ enum ViewHelp {
     lines += [TerminalLine()]
     lines += wrapped(
       "Changed rows are marked for a moment: + inserted, ~ updated, ^ moved.")
+    lines += wrapped(
+      "Until you choose a row, the list stays at its top. The last line says which row is selected; "
+        + "↑ and ↓ count the rows above and below the screen.")
     return lines
   }
 }

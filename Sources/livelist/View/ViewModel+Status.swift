@@ -47,9 +47,20 @@ extension ViewModel {
         TerminalText.truncated(
           TerminalText.printable(about), to: max(0, widest - TerminalText.width(hint))) + hint
     }
-    let room = size.columns - TerminalText.width(about + position)
+    let long = ViewModel.hiddenRows(list.visibleRows, numbers) + position
+    // Leave room for a part of the source.
+    let isFitting = TerminalText.width(about + long) + 16 <= size.columns
+    let shown = isFitting ? long : position
+    let room = size.columns - TerminalText.width(about + shown)
     let line = TerminalLine(" \(ViewModel.shortened(source, to: room - 2)) \(about)", reversed)
-    return ([ViewModel.line(line, position, size)], nil)
+    return ([ViewModel.line(line, shown, size)], nil)
+  }
+
+  /// Returns the numbers of rows above and below the visible lines, or an empty text if there are none.
+  private static func hiddenRows(_ visible: Range<Int>, _ numbers: ViewNumbers) -> String {
+    let above = numbers.number(ofLine: visible.lowerBound) - 1
+    let below = numbers.count - numbers.number(ofLine: visible.upperBound) + 1
+    return (above > 0 ? " ↑\(above)" : "") + (below > 0 ? " ↓\(below)" : "")
   }
 
   /// The status of the text that is shown in place of the list, or `nil` for the list.

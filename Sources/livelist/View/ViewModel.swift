@@ -12,6 +12,8 @@ struct ViewModel {
     case perform(TerminalListState<ViewLine>.Command)
     /// Select the row with a number.
     case select(row: Int)
+    /// Let the list stay where it is, instead of the selected row.
+    case release
     case search(String, isBackward: Bool)
     /// Show the details of the selected row.
     case showDetail
@@ -149,8 +151,10 @@ struct ViewModel {
       let action = press(key, in: prompt)
       return action ?? (parameters == old ? nil : .arrange)
     case .list:
+      let hadMessage = message != nil
       message = nil
-      return pressInList(key)
+      // The key that removes a message has no other effect.
+      return key == .escape && hadMessage ? nil : pressInList(key)
     }
   }
 
@@ -192,6 +196,9 @@ struct ViewModel {
     case .character("F"):
       followsEnd = true
       return .perform(.end)
+    case .escape:
+      followsEnd = false
+      return .release
     case .enter: return .showDetail
     case .character("/"): mode = .prompt(ViewPrompt(.search))
     case .character("f"): mode = .prompt(ViewPrompt(.filter, text: filter))

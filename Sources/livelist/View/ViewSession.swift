@@ -9,7 +9,8 @@ import TerminalViews
 ///
 /// The container has the source, which the user can swap. The screen shows a list that is derived
 /// from the container, with a filter and an order as parameters. A swap and a new parameter are
-/// changes of that list. Therefore, the selected row stays on its line.
+/// changes of that list. Therefore, a chosen row stays on its line, and is selected again after a
+/// filter has hidden it.
 @MainActor
 final class ViewSession {
   private static let markDuration = Duration.milliseconds(1500)
@@ -30,10 +31,6 @@ final class ViewSession {
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
   /// The latest search.
   private var search: Task<Void, Never>?
-  /// The revision in which the element of the details was looked for, after it was deleted.
-  private var detailRevision: Int?
-  /// The row that was selected when the user began to type a filter.
-  private var filteredRow: ViewLine.Identifier?
 
   init(
     _ source: any DataSource<JSONElement>, _ sources: ViewSources, _ screen: TerminalScreen,
@@ -60,24 +57,12 @@ final class ViewSession {
     for await input in screen.inputs {
       switch input {
       case .key(let key):
-        guard press(key) else { return }
+        guard perform(model.press(key)) else { return }
       case .resized: break
       case .ended: return
       }
       draw()
     }
-  }
-
-  /// Handles a key.
-  ///
-  /// - Returns: A Boolean value that indicates whether the view continues.
-  private func press(_ key: TerminalKey) -> Bool {
-    let wasTypingFilter = model.isTypingFilter
-    let action = model.press(key)
-    if !wasTypingFilter {
-      filteredRow = model.isTypingFilter ? list?.state.selectedElement?.differenceIdentifier : nil
-    }
-    return perform(action)
   }
 
   /// Performs an action.
@@ -87,6 +72,7 @@ final class ViewSession {
     switch action {
     case .perform(let command): list?.perform(command)
     case .select(let row): list?.select(numbers.line(ofNumber: row))
+    case .release: list?.keepsSelectedRow = false
     case .search(let text, let isBackward): find(text, isBackward: isBackward)
     case .showDetail: showDetail()
     case .step(let rows): step(by: rows)
@@ -112,18 +98,19 @@ final class ViewSession {
     func room(status: Int) -> TerminalSize {
       TerminalSize(rows: size.rows - status, columns: size.columns)
     }
-    // The status contains the part of a text that is visible.
+    // The status contains the part of a text, or of the list, that is visible.
     var page = model.page(for: room(status: 1)) { sourceDescription }
     let (status, cursor) = model.status(list.state, numbers, list.status, size: size)
     if page != nil, status.count != 1 {
+    let shortest = size.rows > 1 ? 1 : 0
+    var rows: [TerminalLine] = []
+    if page == nil {
+      updateColumns()
+      rows = list.lines(for: room(status: shortest))
+    }
       page = model.page(for: room(status: status.count)) { sourceDescription }
     }
-    if page == nil { updateColumns() }
-    let shortest = min(1, status.count)
-    let lines =
-      page
-      ?? visibleLines(
-        of: list, for: room(status: shortest), hiding: status.count - shortest)
+    let lines = page ?? visibleLines(rows, of: list, hiding: status.count - shortest)
     screen.show(
       TerminalFrame(
         size: size, lines: lines + status,
@@ -134,9 +121,9 @@ final class ViewSession {
   ///
   /// The list itself stays as it is. Therefore, all rows are on the same lines again after the status.
   private func visibleLines(
-    of list: TerminalListView<ViewLine>, for size: TerminalSize, hiding count: Int
+    _ rows: [TerminalLine], of list: TerminalListView<ViewLine>, hiding count: Int
   ) -> [TerminalLine] {
-    var lines = list.lines(for: size)
+    var lines = rows
     let selected = list.state.selection.map { $0 - list.state.visibleRows.lowerBound + 1 } ?? 0
     guard 0..<lines.count ~= count else { return lines }
     if lines.count - count..<lines.count ~= selected {
@@ -197,6 +184,7 @@ final class ViewSession {
     guard let row = line.row else {
       return model.showError("this line is the header of a group; select a row below it")
     }
+    list?.keepsSelectedRow = true
     model.show(ViewDetail(row.element, in: line.differenceIdentifier))
   }
 
@@ -220,13 +208,8 @@ final class ViewSession {
   /// Updates the details with the current element.
   private func followDetail() {
     guard case .detail(var detail) = model.mode, let list else { return }
-    var line: ViewLine? {
-      list.state.selectedElement.flatMap { $0.differenceIdentifier == detail.line ? $0 : nil }
-    }
-    if line == nil, detailRevision != list.state.revision {
-      // The element may have been deleted before, and be in the list again.
-      detailRevision = list.state.revision
-      list.state.contents.firstIndex(identifiedBy: detail.line).map(list.select)
+    let line = list.state.selectedElement.flatMap {
+      $0.differenceIdentifier == detail.line ? $0 : nil
     }
     let mark = list.state.selection.flatMap { list.state.mark(ofRow: $0) }
     detail.follow(line?.row?.element, isMarked: mark == .updated)
@@ -242,24 +225,11 @@ final class ViewSession {
     list?.markDuration = .zero
     arranger.arrange { [self] in
       model.parameters
-    } onChange: { [self] in
-      await selectFilteredRow()
     } onEnd: { [self] in
       list?.markDuration = ViewSession.markDuration
       model.end(.arranging)
       draw()
     }
-  }
-
-  /// Selects the row that was selected before the user began to type a filter, if it is shown.
-  ///
-  /// The selection moves to another row if the typed text hides the selected one.
-  private func selectFilteredRow() async {
-    guard let row = filteredRow, let list else { return }
-    guard list.state.selectedElement?.differenceIdentifier != row else { return }
-    let contents = list.state.contents
-    let found = await Task.detached { contents.firstIndex(identifiedBy: row) }.value
-    if let found, let offset = offset(of: row, near: found) { list.select(offset) }
   }
 
   private func swap(to text: String) {

@@ -80,6 +80,117 @@ import Testing
     #expect(list.state.selection == 19)
   }
 
+  // MARK: Before a row is chosen
+
+  @Test(arguments: 0..<10 as Range<UInt64>)
+  func `a list stays at its top until a row is chosen`(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    let list = Follower(elements(0..<40))
+    for _ in 0..<100 {
+      list.edit { source in
+        let count = source.count
+        switch random.below(5) {
+        case 0: source.insert(TestElement(1000 + random.below(1000)), at: random.below(count + 1))
+        case 1 where count > 10: _ = source.remove(at: random.below(count))
+        case 2: source.replace(with: source.snapshot.shuffled(using: &random))
+        case 3: source.move(from: random.below(count), to: 0)
+        default: source.move(from: 0, to: random.below(count))
+        }
+      }
+      #expect(list.state.visibleRows == 0..<5, "seed \(seed)")
+      #expect(list.state.selection == 0 && !list.state.keepsSelectedRow, "seed \(seed)")
+      #expect(list.lines[1].hasPrefix(">"), "seed \(seed)")
+    }
+  }
+
+  @Test(arguments: [State.Command.up, .down, .pageUp, .pageDown, .home, .end])
+  func `a command that selects a row chooses it`(command: State.Command) throws {
+    let list = Follower(elements(0..<40))
+    for other in [State.Command.left, .right] { list.state.perform(other) }
+    #expect(!list.state.keepsSelectedRow)
+    list.state.perform(command)
+    let chosen = try #require(list.state.selectedElement)
+    let line = try #require(list.state.selection) - list.state.visibleRows.lowerBound
+    list.edit { $0.insert(contentsOf: self.elements(100..<120), at: 0) }
+    #expect(list.state.selectedElement == chosen && list.state.keepsSelectedRow)
+    #expect(list.state.selection.map { $0 - list.state.visibleRows.lowerBound } == line)
+  }
+
+  @Test func `a program has a policy of its own`() {
+    let list = Follower(elements(0..<20))
+    list.state.keepsSelectedRow = true
+    list.edit { $0.insert(100, at: 0) }
+    #expect(list.state.selectedElement?.id == 0 && list.state.visibleRows == 1..<6)
+    list.state.keepsSelectedRow = false
+    list.edit { $0.insert(101, at: 0) }
+    #expect(list.state.selectedElement?.id == 100 && list.state.visibleRows == 1..<6)
+    // A new list begins at its top.
+    list.state.select(3)
+    list.state.apply(.initial(Snapshot(elements(0..<9)), revision: 5))
+    #expect(!list.state.keepsSelectedRow && list.state.visibleRows == 0..<5)
+  }
+
+  @Test func `a list that is filled again stays at its top`() {
+    let list = Follower(elements(0..<20))
+    list.state.select(7)
+    list.edit { $0.removeAll() }
+    list.edit { $0.append(contentsOf: self.elements(100..<120)) }
+    list.edit { $0.insert(99, at: 0) }
+    #expect(list.state.selectedElement?.id == 99 && list.state.visibleRows == 0..<5)
+  }
+
+  // MARK: A chosen row
+
+  @Test func `a chosen row that is hidden is selected again when it returns`() {
+    let list = Follower(elements(0..<20))
+    list.state.select(7)
+    list.edit { $0.replace(with: [1, 2, 9, 12]) }
+    #expect(list.state.selectedElement?.id == 9)
+    list.edit { $0.replace(with: []) }
+    #expect(list.state.selection == nil)
+    list.edit { $0.replace(with: [1, 2, 12]) }
+    #expect(list.state.selectedElement?.id == 1)
+    list.edit { $0.replace(with: self.elements(0..<20)) }
+    #expect(list.state.selectedElement?.id == 7)
+    // It is followed as before.
+    list.edit { $0.insert(contentsOf: self.elements(100..<150), at: 0) }
+    #expect(list.state.selectedElement?.id == 7)
+  }
+
+  @Test func `a row that is chosen instead of a hidden one stays selected`() {
+    let list = Follower(elements(0..<20))
+    list.state.select(7)
+    list.edit { $0.replace(with: [1, 2, 9, 12]) }
+    list.state.perform(.up)
+    list.edit { $0.replace(with: self.elements(0..<20)) }
+    #expect(list.state.selectedElement?.id == 2)
+  }
+
+  @Test func `the first row of a list without a chosen row is not selected again`() {
+    let list = Follower(elements(0..<20))
+    list.edit { $0.remove(at: 0) }
+    list.edit { $0.append(0) }
+    #expect(list.state.selectedElement?.id == 1 && list.state.visibleRows == 0..<5)
+  }
+
+  @Test func `the position counts the rows above and below the screen`() {
+    let list = Follower(elements(0..<20))
+    #expect(list.state.position == "row 1 of 20, 15 below")
+    list.state.select(11)
+    #expect(list.state.position == "row 12 of 20, 7 above, 8 below")
+    list.state.perform(.end)
+    #expect(list.state.position == "row 20 of 20, 15 above")
+    list.edit { $0.replace(with: self.elements(0..<3)) }
+    list.state.perform(.home)
+    #expect(list.state.position == "row 1 of 3")
+    list.edit { $0.removeAll() }
+    #expect(list.state.position == "no rows")
+    let wide = Follower(elements(0..<20), columns: 40)
+    #expect(wide.state.frame().lines.last?.text.hasPrefix("row 1 of 20, 15 below ") == true)
+    let own = wide.state.frame(status: TerminalLine("own")).lines.last
+    #expect(own?.text.hasPrefix("own ") == true)
+  }
+
   @Test func `the selected line stays while rows above it are inserted and deleted`() {
     let list = Follower(elements(0..<20))
     for _ in 0..<10 { list.state.perform(.down) }
