@@ -61,6 +61,44 @@ import Testing
     try quit(program)
   }
 
+  @Test func `the key stays in view while the other columns scroll`() throws {
+    let members = (0..<30).map { "\"m\($0)\":\"value \($0)\"" }.joined(separator: ",")
+    let source = try place.json("list.json", "[{\"id\":\"one\",\(members)}]")
+    let program = try Program(
+      "livelist", ["view", "--key", "id", source], environment: ["NO_COLOR": nil],
+      terminal: terminal)
+    try expect("1/1")
+    for _ in 0..<20 { try terminal.type("l") }
+    try expect("value 20")
+    #expect(terminal.display.lines[0].hasPrefix("  id   m20"))
+    #expect(terminal.display.lines[1].hasPrefix("> one  value 20"))
+    for _ in 0..<20 { try terminal.type("h") }
+    try expect("value 0 ")
+    #expect(terminal.display.lines[0].hasPrefix("  id   m0 "))
+    try quit(program)
+  }
+
+  @Test func `a list of thousands of different members is printed`() throws {
+    let count = 1001
+    let rows = (0..<count).map { #"{"id":\#($0),"m\#($0)":"v\#($0)"}"# }
+    let source = try place.json("list.json", "[\(rows.joined(separator: ","))]")
+    let result = try Livelist.run("view", source)
+    #expect(result.status == 0 && result.errors.isEmpty)
+    let lines = result.output.split(separator: "\n")
+    #expect(lines.count == count + 1)
+    let titles = lines[0].split(separator: " ")
+    #expect(titles.count == count + 1 && titles.last == "m1000")
+    for row in [0, 7, 1000] {
+      #expect(lines[row + 1].split(separator: " ") == ["\(row)", "v\(row)"])
+      // The value is in the column of its member.
+      let title = lines[0].firstRange(of: "  m\(row)")?.lowerBound
+      let value = lines[row + 1].firstRange(of: "  v\(row)")?.lowerBound
+      #expect(
+        title.map { lines[0].distance(from: lines[0].startIndex, to: $0) }
+          == value.map { lines[row + 1].distance(from: lines[row + 1].startIndex, to: $0) })
+    }
+  }
+
   @Test func `a member named like the column of values can be sorted by`() throws {
     let program = try start(
       place.json("list.json", #"[5,{"value":1,"z":2},{"value":2,"z":1}]"#), until: "1/3")

@@ -10,6 +10,9 @@ public struct TerminalColumn<Element>: Sendable {
   public var alignment: TerminalAlignment
   /// The maximum width in columns of the terminal.
   public var maximumWidth: Int
+  /// A Boolean value that indicates whether the column stays at the left edge when the user has
+  /// scrolled past it.
+  public var isPinned: Bool
   /// A closure that returns the text of an element. The list converts the text to printable text.
   public var text: @Sendable (Element) -> String
   /// A closure that returns the style of an element's text.
@@ -21,18 +24,22 @@ public struct TerminalColumn<Element>: Sendable {
   ///   - title: The heading.
   ///   - alignment: The alignment of the text within the column.
   ///   - maximumWidth: The maximum width in columns of the terminal. A value below 1 counts as 1.
+  ///   - isPinned: A Boolean value that indicates whether the column stays at the left edge when the
+  ///     user has scrolled past it, for example because it identifies the rows.
   ///   - style: A closure that returns the style of an element's text. By default, the text is
   ///     plain.
   ///   - text: A closure that returns the text of an element. It is called for the visible
   ///     elements.
   public init(
     _ title: String, alignment: TerminalAlignment = .leading, maximumWidth: Int = .max,
+    isPinned: Bool = false,
     style: @escaping @Sendable (Element) -> TerminalStyle = { _ in .plain },
     text: @escaping @Sendable (Element) -> String
   ) {
     self.title = title
     self.alignment = alignment
     self.maximumWidth = max(1, maximumWidth)
+    self.isPinned = isPinned
     self.style = style
     self.text = text
   }
@@ -71,12 +78,12 @@ struct ColumnWidths: Sendable, Hashable {
   /// that still do not fit are omitted on the right.
   ///
   /// - Parameters:
-  ///   - first: The first visible column.
+  ///   - columns: The columns from the left.
   ///   - room: The available columns of the terminal.
-  func fitted(from first: Int, into room: Int) -> [Int] {
-    let wanted = widest.dropFirst(first)
+  func fitted(_ columns: [Int], into room: Int) -> [Int] {
+    let wanted = columns.map { widest[$0] }
     let gaps = max(0, wanted.count - 1) * ColumnWidths.gap
-    guard wanted.reduce(gaps, +) > room else { return Array(wanted) }
+    guard wanted.reduce(gaps, +) > room else { return wanted }
     let limit = ColumnWidths.limit(in: room)
     var fitted: [Int] = []
     var left = room
@@ -99,10 +106,73 @@ struct ColumnWidths: Sendable, Hashable {
   private static func limit(in room: Int) -> Int { max(12, room / 3) }
 
   /// Returns a Boolean value that indicates whether a line has enough room for a column.
-  func shows(_ column: Int, from first: Int, in room: Int) -> Bool {
-    guard column >= first else { return false }
-    let fitted = fitted(from: first, into: room)
-    return column - first < fitted.count
-      && fitted[column - first] >= min(widest[column], ColumnWidths.limit(in: room), room)
+  func shows(_ column: Int, among columns: [Int], in room: Int) -> Bool {
+    guard let place = columns.firstIndex(of: column) else { return false }
+    let fitted = fitted(columns, into: room)
+    return place < fitted.count
+      && fitted[place] >= min(widest[column], ColumnWidths.limit(in: room), room)
+  }
+}
+
+/// The columns of a list that is written as plain lines.
+struct PlainLayout {
+  /// The maximum width of a column. A wide text in one row would otherwise add as many spaces to all
+  /// the others.
+  static let maximumWidth = 200
+
+  private struct Column {
+    let alignment: TerminalAlignment
+    let maximumWidth: Int
+    var width = 0
+  }
+
+  private var columns: [Column]
+
+  /// Starts with the widths of the titles.
+  init<Element>(_ columns: [TerminalColumn<Element>]) {
+    self.columns = columns.map {
+      Column(alignment: $0.alignment, maximumWidth: $0.maximumWidth)
+    }
+    for (number, column) in columns.enumerated() { record(column.title, in: number) }
+  }
+
+  /// Widens a column for a text.
+  mutating func record(_ text: String, in number: Int) {
+    if text.isEmpty { return }
+    let limit = min(columns[number].maximumWidth, PlainLayout.maximumWidth)
+    guard columns[number].width < limit else { return }
+    let width = TerminalText.width(TerminalText.printable(text))
+    columns[number].width = max(columns[number].width, min(width, limit))
+  }
+
+  /// Returns the line of the texts of all columns, without spaces at its end.
+  ///
+  /// - Parameter text: A closure that returns the text of the column with a number.
+  func line(_ text: (_ number: Int) -> String) -> String {
+    var line: [UInt8] = []
+    /// The columns of the terminal that the line takes, and those before the current column.
+    var (taken, start) = (0, 0)
+    for (number, column) in columns.enumerated() {
+      defer { start += column.width + ColumnWidths.gap }
+      let text = text(number)
+      if text.isEmpty { continue }
+      let shown = TerminalText.truncated(
+        TerminalText.printable(text), to: column.maximumWidth)
+      let width = TerminalText.width(shown)
+      let room = max(0, column.width - width)
+      let indent =
+        switch column.alignment {
+        case .leading: 0
+        case .center: room / 2
+        case .trailing: room
+        }
+      // After a text that was too wide, the line returns to its columns as soon as there is room.
+      let spaces = max(start + indent - taken, number > 0 && taken > 0 ? ColumnWidths.gap : 0)
+      line.append(contentsOf: repeatElement(UInt8(ascii: " "), count: spaces))
+      line.append(contentsOf: shown.utf8)
+      taken += spaces + width
+    }
+    while line.last == UInt8(ascii: " ") { line.removeLast() }
+    return String(decoding: line, as: UTF8.self)
   }
 }

@@ -81,6 +81,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   private var marks = RowMarks()
   private var widths = ColumnWidths()
   private var firstColumn = 0
+  private var pinnedColumns: [Int] = []
 
   /// Creates an empty list.
   ///
@@ -200,11 +201,18 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// Performs a command of the user.
   public mutating func perform(_ command: Command) {
     switch command {
-    case .left: firstColumn = max(0, firstColumn - 1)
-    case .right: firstColumn = min(max(0, columns.count - 1), firstColumn + 1)
+    case .left: scroll(by: -1)
+    case .right: scroll(by: 1)
     default: choose(command)
     }
     measure()
+  }
+
+  private mutating func scroll(by step: Int) {
+    var next = firstColumn + step
+    // A pinned column takes its place in both cases, before it is scrolled past and afterwards.
+    while columns.indices.contains(next - 1), columns[next - 1].isPinned { next += step }
+    firstColumn = max(0, min(next, columns.count - 1))
   }
 
   private mutating func choose(_ command: Command) {
@@ -247,11 +255,12 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   }
 
   private func isVisible(_ column: Int) -> Bool {
-    widths.shows(column, from: firstColumn, in: size.columns - 2)
+    widths.shows(column, among: shownColumns, in: size.columns - 2)
   }
 
   private mutating func resetColumns() {
     firstColumn = min(firstColumn, max(0, columns.count - 1))
+    pinnedColumns = columns.indices.filter { columns[$0].isPinned }
     widths.reset(titles: columns.map(\.title))
     measure()
   }
@@ -269,10 +278,15 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
     for insertion in changeset.insertions { mark(insertion, .inserted) }
   }
 
+  /// The columns that can be visible, from the left.
+  private var shownColumns: [Int] {
+    let end = ColumnWidths.end(from: firstColumn, of: columns.count, in: size.columns)
+    return pinnedColumns.filter { $0 < firstColumn } + Array(firstColumn..<max(firstColumn, end))
+  }
+
   /// Records the widths of the visible texts.
   private mutating func measure() {
-    let shown =
-      firstColumn..<ColumnWidths.end(from: firstColumn, of: columns.count, in: size.columns)
+    let shown = shownColumns
     for row in visibleRows {
       let element = contents[row]
       if header(element) != nil { continue }
@@ -329,7 +343,9 @@ extension TerminalListState {
     status: TerminalLine? = nil, cursorColumn: Int? = nil
   ) -> TerminalFrame {
     let layout = layout
-    let widths = widths.fitted(from: firstColumn, into: size.columns - 2)
+    let shown = shownColumns
+    let widths = zip(shown, widths.fitted(shown, into: size.columns - 2))
+      .map { (column: $0, width: $1) }
     var lines: [TerminalLine] = []
     if layout.hasHeadings { lines.append(headings(widths)) }
     lines += visibleRows.map { line(ofRow: $0, widths) }
@@ -344,14 +360,14 @@ extension TerminalListState {
     return TerminalFrame(size: size, lines: lines, cursor: cursor)
   }
 
-  private func headings(_ widths: [Int]) -> TerminalLine {
+  private func headings(_ widths: [(column: Int, width: Int)]) -> TerminalLine {
     let style = TerminalStyle(isBold: true)
     var line = TerminalLine("  ", style)
-    append(to: &line, widths, from: firstColumn) { column in (column.title, style) }
+    append(to: &line, widths) { column in (column.title, style) }
     return line
   }
 
-  private func line(ofRow row: Int, _ widths: [Int]) -> TerminalLine {
+  private func line(ofRow row: Int, _ widths: [(column: Int, width: Int)]) -> TerminalLine {
     let element = contents[row]
     let mark = marks[row]
     let base = TerminalStyle(foreground: mark?.color)
@@ -361,7 +377,7 @@ extension TerminalListState {
       let shown = TerminalText.truncated(text, to: max(0, size.columns - 2))
       line.append(shown, TerminalStyle(foreground: mark?.color, isBold: true))
     } else {
-      append(to: &line, widths, from: firstColumn) { column in
+      append(to: &line, widths) { column in
         var style = column.style(element)
         style.foreground = mark?.color ?? style.foreground
         return (visibleText(column, element), style)
@@ -375,46 +391,37 @@ extension TerminalListState {
     }
   }
 
-  /// Appends the cells of the columns from `first` on.
+  /// Appends the cells of columns.
   private func append(
-    to line: inout TerminalLine, _ widths: [Int], from first: Int = 0,
+    to line: inout TerminalLine, _ widths: [(column: Int, width: Int)],
     _ cell: (TerminalColumn<Element>) -> (text: String, style: TerminalStyle)
   ) {
-    for (number, width) in widths.enumerated() {
-      let column = columns[first + number]
+    for (place, (number, width)) in widths.enumerated() {
+      let column = columns[number]
       let (text, style) = cell(column)
-      if number > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
+      if place > 0 { line.append(String(repeating: " ", count: ColumnWidths.gap)) }
       let shown = TerminalText.truncated(TerminalText.printable(text), to: width)
       line.append(TerminalText.padded(shown, to: width, alignment: column.alignment), style)
     }
   }
+
   /// Writes the whole list as plain lines, for an output that is not a terminal.
   ///
-  /// The first line holds the headings, if there are columns. Each column is as wide as its widest text. The lines
+  /// The first line holds the headings, if there are columns. Each column is as wide as its widest text, but at most
+  /// 200 columns of the terminal. A wider text is written in full, and displaces the rest of its line. The lines
   /// contain neither marks nor the selection.
   ///
   /// - Parameter write: A closure that receives each line, without a line break.
-  /// - Complexity: O(*n*). The closure of each column is called twice for each element.
+  /// - Complexity: O(*n*) in the text and the cells. The closure of each column is called twice for each element.
   public func writePlainLines(_ write: (String) throws -> Void) rethrows {
-    var widths = ColumnWidths()
-    widths.reset(titles: columns.map(\.title))
+    var layout = PlainLayout(columns)
     for element in contents where header(element) == nil {
-      for (number, column) in columns.enumerated() {
-        let text = TerminalText.printable(column.text(element))
-        widths.record(TerminalText.width(text), in: number, maximum: column.maximumWidth)
-      }
+      for number in columns.indices { layout.record(columns[number].text(element), in: number) }
     }
-    let fitted = widths.fitted(from: 0, into: .max)
-    func line(_ text: (TerminalColumn<Element>) -> String) -> String {
-      var line = TerminalLine()
-      append(to: &line, fitted) { (text($0), .plain) }
-      var plain = line.text[...]
-      while plain.last == " " { plain.removeLast() }
-      return String(plain)
-    }
-    if !columns.isEmpty { try write(line(\.title)) }
+    if !columns.isEmpty { try write(layout.line { columns[$0].title }) }
     for element in contents {
-      try write(header(element).map { TerminalText.printable($0) } ?? line { $0.text(element) })
+      let header = header(element).map { TerminalText.printable($0) }
+      try write(header ?? layout.line { columns[$0].text(element) })
     }
   }
 }

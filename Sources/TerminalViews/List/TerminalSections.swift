@@ -13,6 +13,7 @@ extension TerminalColumn {
   where Element == ListSection<Key, Item>.Row {
     self.init(
       column.title, alignment: column.alignment, maximumWidth: column.maximumWidth,
+      isPinned: column.isPinned,
       style: { row in if case .element(let item) = row { column.style(item) } else { .plain } },
       text: { row in if case .element(let item) = row { column.text(item) } else { "" } })
   }

@@ -177,11 +177,11 @@ public struct TerminalLine: Sendable, Hashable {
   /// A part of a line that has one style.
   public struct Span: Sendable, Hashable {
     /// The printable text.
-    public let text: String
+    public fileprivate(set) var text: String
     /// The appearance of the text.
     public let style: TerminalStyle
     /// The number of columns that the text takes.
-    public let width: Int
+    public fileprivate(set) var width: Int
   }
 
   /// The parts of the line. No span is empty, and neighboring spans have different styles.
@@ -233,15 +233,18 @@ public struct TerminalLine: Sendable, Hashable {
 
   private mutating func append(printable text: String, _ style: TerminalStyle) {
     guard !text.isEmpty else { return }
-    if let last = spans.last, last.style == style {
-      // The first character of the text may combine with the last one of the span.
-      let joined = last.text + text
-      spans.removeLast()
-      width -= last.width
-      spans.append(Span(text: joined, style: style, width: TerminalText.width(joined)))
+    var added = TerminalText.width(text)
+    if let last = spans.indices.last, spans[last].style == style {
+      if !TerminalText.isPlain(text) {
+        // The first character of the text may combine with the last one of the span.
+        let end = String(spans[last].text.suffix(1))
+        added = TerminalText.width(end + text) - TerminalText.width(end)
+      }
+      spans[last].text += text
+      spans[last].width += added
     } else {
-      spans.append(Span(text: text, style: style, width: TerminalText.width(text)))
+      spans.append(Span(text: text, style: style, width: added))
     }
-    width += spans.last?.width ?? 0
+    width += added
   }
 }

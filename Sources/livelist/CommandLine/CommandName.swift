@@ -79,8 +79,9 @@ enum CommandName: String, CaseIterable {
     case .view:
       "Shows SOURCE as a live list in the terminal. A row that you choose stays on its line while the "
         + "list changes. Press Enter for all fields of a row, f to filter, F to follow the end, and ? for "
-        + "all keys. Without a terminal, or with --format, the list is printed once. With --group-by, "
-        + "the list has a section for each value of the field."
+        + "all keys. Without a terminal, or with --format, the list is printed once; a column is "
+        + "at most 200 characters wide, and longer texts displace the rest of their lines. With "
+        + "--group-by, the list has a section for each value of the field."
     case .diff:
       "Prints the difference between two sources as one change event, or nothing if they are equal. "
         + "The text format has one line for each element that was inserted (+), deleted (-), updated "

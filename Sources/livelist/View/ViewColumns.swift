@@ -12,13 +12,16 @@ struct ViewColumns {
   /// The same names as a set, because there can be thousands.
   private var known: Set<ByteString> = []
   /// The names of the members whose values have been numbers only.
-  private var numeric: Set<ByteString> = []
+  private(set) var numeric: Set<ByteString> = []
+  /// The name of the member that identifies the elements, if there is one.
+  private var keyName: String?
   private var hasValues = false
   /// A Boolean value that indicates whether no element was recorded.
   private var isEmpty = true
 
   /// Records the members of an element.
   mutating func record(_ element: JSONElement) {
+    if isEmpty { keyName = element.keyName }
     isEmpty = false
     guard let members = element.members else {
       hasValues = true
@@ -56,11 +59,13 @@ struct ViewColumns {
     let value = TerminalColumn<ViewRow>(heading(Self.valueTitle)) { row in
       row.element.kind == .object ? "" : ViewColumns.text(of: row.element)
     }
-    let members = names.map { name in
+    let values = MemberValues(names)
+    let members = names.enumerated().map { number, name in
       TerminalColumn<ViewRow>(
-        heading(name), alignment: numeric.contains(ByteString(name)) ? .trailing : .leading
+        heading(name), alignment: numeric.contains(ByteString(name)) ? .trailing : .leading,
+        isPinned: keyName.map { name.hasSameBytes(as: $0) } ?? false
       ) { row in
-        row.element[name].map(ViewColumns.text) ?? ""
+        values.value(of: row, in: number).map(ViewColumns.text) ?? ""
       }
     }
     return (hasValueColumn ? [value] : []) + members
@@ -109,5 +114,33 @@ extension ViewColumns: Equatable {
   static func == (left: ViewColumns, right: ViewColumns) -> Bool {
     left.names.elementsEqual(right.names) { $0.hasSameBytes(as: $1) }
       && left.numeric == right.numeric && left.hasValueColumn == right.hasValueColumn
+      && left.keyName == right.keyName
+  }
+}
+
+/// The members of one row by column.
+///
+/// A list asks all columns for the texts of one row, and then of the next one. To look for each
+/// member in the row would take time that is quadratic in the number of members.
+private final class MemberValues: Sendable {
+  private let numbers: [ByteString: Int]
+  private let latest = Locked<(row: ViewRow, values: [JSONElement?])?>(nil)
+
+  init(_ names: [String]) {
+    numbers = Dictionary(
+      uniqueKeysWithValues: names.enumerated().map { number, name in (ByteString(name), number) })
+  }
+
+  /// Returns the value of the member with the name of a column.
+  func value(of row: ViewRow, in number: Int) -> JSONElement? {
+    latest.withLock { latest in
+      if let latest, latest.row === row { return latest.values[number] }
+      var values = [JSONElement?](repeating: nil, count: numbers.count)
+      for (name, value) in row.element.members ?? [] {
+        if let number = numbers[ByteString(name)] { values[number] = value }
+      }
+      latest = (row, values)
+      return values[number]
+    }
   }
 }

@@ -36,11 +36,18 @@ struct ViewDetail: Equatable {
     var changed = isMarked ? changed : []
     element = new ?? old
     if isMarked, element != old {
-      let names = element.members?.map(\.name) ?? []
-      changed.formUnion(names.filter { element[$0] != old[$0] }.map { ByteString($0) })
+      let oldValues = ViewDetail.values(of: old)
+      for (name, value) in ViewDetail.values(of: element) where value != oldValues[name] {
+        changed.insert(name)
+      }
     }
     if element != old || changed != self.changed { layout = nil }
     self.changed = changed
+  }
+
+  /// Returns the values of the members by their names. Of several members with a name, it is the last one.
+  private static func values(of element: JSONElement) -> [ByteString: JSONElement] {
+    Dictionary(element.members?.map { (ByteString($0.name), $0.value) } ?? []) { $1 }
   }
 
   /// Returns the lines for a number of columns.

@@ -11,7 +11,7 @@ enum ViewHelp {
       "Esc",
       "choose no row: the list stays where it is, for example at its top, and rows move through it"
     ),
-    ("← →  h l", "scroll by a column"),
+    ("← →  h l", "scroll by a column; the column of --key stays in view"),
     (
       "Enter",
       "show all fields of the row in full; n and p go to the next and previous row, q returns"

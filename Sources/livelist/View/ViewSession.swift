@@ -29,6 +29,8 @@ final class ViewSession {
   private var shownNumbers: (numbers: ViewNumbers, revision: Int, lineCount: Int)?
   /// The columns of the list, and the order that their headings show.
   private var shownColumns: (columns: ViewColumns, order: ViewOrder?)?
+  /// The rows whose members the columns contain.
+  private var recorded: (rows: Range<Int>, revision: Int)?
   /// The latest search.
   private var search: Task<Void, Never>?
 
@@ -100,14 +102,14 @@ final class ViewSession {
     }
     // The status contains the part of a text, or of the list, that is visible.
     var page = model.page(for: room(status: 1)) { sourceDescription }
-    let (status, cursor) = model.status(list.state, numbers, list.status, size: size)
-    if page != nil, status.count != 1 {
     let shortest = size.rows > 1 ? 1 : 0
     var rows: [TerminalLine] = []
     if page == nil {
       updateColumns()
       rows = list.lines(for: room(status: shortest))
     }
+    let (status, cursor) = model.status(list.state, numbers, list.status, size: size)
+    if page != nil, status.count != 1 {
       page = model.page(for: room(status: status.count)) { sourceDescription }
     }
     let lines = page ?? visibleLines(rows, of: list, hiding: status.count - shortest)
@@ -138,9 +140,12 @@ final class ViewSession {
   /// Shows the columns of the visible rows.
   private func updateColumns() {
     guard let list else { return }
-    for line in list.state.visibleRows {
+    let (visible, revision) = (list.state.visibleRows, list.state.revision)
+    let known = recorded?.revision == revision ? recorded?.rows : nil
+    for line in visible where known?.contains(line) != true {
       if let row = list.state.contents[line].row { model.columns.record(row.element) }
     }
+    recorded = (visible, revision)
     // While the rows are being arranged, no heading says in which order they are.
     let order = arranger.shownOrder
     if shownColumns?.columns != model.columns || shownColumns?.order != order {
@@ -164,6 +169,7 @@ final class ViewSession {
 
   private func learnColumns(of contents: Snapshot<JSONElement>) {
     model.columns = ViewColumns()
+    recorded = nil
     for element in contents.prefix(100) {
       model.columns.record(selection.keepingFields(of: element))
     }

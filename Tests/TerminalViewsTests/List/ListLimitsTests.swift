@@ -66,4 +66,57 @@ import Testing
       #expect(line.text.unicodeScalars.count < 150)
     }
   }
+
+  /// The plain lines of some rows.
+  private func plainLines(
+    _ columns: [TerminalColumn<TestElement>], _ rows: [TestElement]
+  ) -> [String] {
+    var state = State(columns: columns)
+    state.apply(.initial(Snapshot(rows), revision: 0))
+    var lines: [String] = []
+    state.writePlainLines { lines.append($0) }
+    return lines
+  }
+
+  @Test func `a very long text in one row adds no spaces to the others`() {
+    let long = String(repeating: "漢", count: 100_000)
+    let lines = plainLines(
+      [
+        TerminalColumn("A") { $0.id == 1 ? long : "a" },
+        TerminalColumn("B", alignment: .trailing) { "\($0.id)" },
+        TerminalColumn("C", maximumWidth: 3) { _ in "cccc" },
+      ], [TestElement(1), TestElement(22)])
+    let space = { String(repeating: " ", count: $0) }
+    #expect(lines[0] == "A" + space(202) + "B  C")
+    // The whole text is written.
+    #expect(lines[1] == long + "  1  cc…")
+    #expect(lines[2] == "a" + space(201) + "22  cc…")
+  }
+
+  @Test func `a line returns to its columns after a text that is too wide`() {
+    let wide = String(repeating: "w", count: 230)
+    let lines = plainLines(
+      [
+        TerminalColumn("A") { $0.id == 1 ? wide : "a" },
+        TerminalColumn("B") { _ in String(repeating: "b", count: 40) },
+        TerminalColumn("C", alignment: .trailing) { $0.id == 1 ? "" : "c" },
+        TerminalColumn("D") { _ in "d" },
+      ], [TestElement(1), TestElement(2)])
+    let space = { String(repeating: " ", count: $0) }
+    let b = String(repeating: "b", count: 40)
+    #expect(lines[1] == wide + "  " + b + "  d")
+    #expect(lines[2] == "a" + space(201) + b + "  c  d")
+  }
+
+  @Test func `plain lines have columns with the alignments and without spaces at their ends`() {
+    let lines = plainLines(
+      [
+        TerminalColumn("Name") { $0.id == 1 ? "" : "漢字" },
+        TerminalColumn("Number", alignment: .trailing) { "\($0.id)" },
+        TerminalColumn("Mid", alignment: .center) { $0.id == 1 ? "x" : "" },
+        TerminalColumn("") { $0.id == 1 ? "  " : "" },
+      ], [TestElement(1), TestElement(22)])
+    #expect(lines == ["Name  Number  Mid", "           1   x", "漢字      22"])
+    #expect(plainLines([], [TestElement(1)]) == [""])
+  }
 }

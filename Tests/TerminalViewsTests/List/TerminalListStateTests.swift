@@ -376,6 +376,52 @@ import Testing
     #expect(reveal([1]).hasPrefix("> 11111111  22222222  33333333"))
   }
 
+  @Test func `a pinned column stays at the left edge while the others scroll`() {
+    func texts(pinned: Set<Int>, _ commands: [State.Command]) -> [String] {
+      let columns = (0..<8).map { number in
+        TerminalColumn<TestElement>("\(number)", isPinned: pinned.contains(number)) { _ in
+          String(repeating: "\(number)", count: 6)
+        }
+      }
+      var state = State(columns: columns)
+      state.resize(to: TerminalSize(rows: 4, columns: 24))
+      state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
+      return commands.map { command in
+        state.perform(command)
+        // Each cell is six digits, unless the edge cuts it off.
+        return String(
+          state.frame().lines[1].text.dropFirst(2).split(separator: " ").compactMap(\.first))
+      }
+    }
+    let right = Array(repeating: State.Command.right, count: 8)
+    let left = Array(repeating: State.Command.left, count: 8)
+    #expect(
+      texts(pinned: [0], right) == ["023", "034", "045", "056", "067", "07", "07", "07"])
+    #expect(
+      texts(pinned: [0], right + left).suffix(8)
+        == ["067", "056", "045", "034", "023", "012", "012", "012"])
+    #expect(texts(pinned: [2], right).prefix(5) == ["123", "234", "245", "256", "267"])
+    #expect(texts(pinned: [0, 1], right).prefix(3) == ["013", "014", "015"])
+    #expect(texts(pinned: [], right).prefix(3) == ["123", "234", "345"])
+  }
+
+  @Test func `a search reveals a column beside the pinned one`() {
+    let columns = (0..<10).map { number in
+      TerminalColumn<TestElement>("\(number)", isPinned: number == 1) { _ in
+        String(repeating: "\(number)", count: 8)
+      }
+    }
+    var state = State(columns: columns)
+    state.resize(to: TerminalSize(rows: 4, columns: 32))
+    state.apply(.initial(Snapshot([TestElement(1)]), revision: 0))
+    state.reveal(anyColumnOf: [7])
+    #expect(state.frame().lines[1].text.hasPrefix("> 11111111  66666666  77777777"))
+    state.reveal(anyColumnOf: [1, 9])
+    #expect(state.frame().lines[1].text.hasPrefix("> 11111111  66666666  77777777"))
+    state.reveal(anyColumnOf: [0])
+    #expect(state.frame().lines[1].text.hasPrefix("> 00000000  11111111  22222222"))
+  }
+
   @Test func `columns keep their width while the list scrolls`() {
     let list = Follower((0..<40).map { TestElement($0 == 3 ? 12345 : $0) })
     list.state.perform(.end)
