@@ -41,6 +41,29 @@ import Testing
     #expect(writer.bytes(for: frame).isEmpty)
   }
 
+  @Test(arguments: [
+    // Characters of Unicode 9, 12, 14, 16 and 17, which the tables of some terminals lack.
+    ("🥐", 2), ("🧇", 2), ("🫠", 2), ("\u{1FAE9}", 2), ("\u{1FAC8}", 2), ("\u{1CC00}", 1),
+    ("\u{18D09}", 2), ("a\u{1DFA}", 1),
+    // Spacing marks, of which some do not belong to the cluster of their letter.
+    ("क\u{93F}", 2), ("\u{1000}\u{102B}", 2), ("\u{1000}\u{1038}", 2), ("\u{AB5}\u{ABE}", 2),
+    // Sequences.
+    ("☝🏽", 2), ("🕵🏿", 2), ("👯🏻", 2), ("☀🏽", 3), ("🏳️‍🌈", 2), ("1\u{FE0F}\u{20E3}", 2), ("🇩", 1),
+  ])
+  func `text after a character that terminals measure differently has a position of its own`(
+    text: String, width: Int
+  ) {
+    #expect(TerminalText.width(text) == width)
+    #expect(TerminalText.printable(text) == text)
+    var writer = FrameWriter()
+    let line = TerminalLine(text + "x")
+    let bytes = writer.bytes(
+      for: TerminalFrame(size: TerminalSize(rows: 1, columns: 20), lines: [line]))
+    let output = String(decoding: bytes, as: UTF8.self)
+    let last = text.unicodeScalars.last.map { String($0) } ?? ""
+    #expect(output.contains("\(last)\u{1B}[\(width + 1)Gx"), "\(output.debugDescription)")
+  }
+
   @Test func `one changed row takes less than 200 bytes`() {
     var rows = Array(0..<48)
     rows[20] = 98765

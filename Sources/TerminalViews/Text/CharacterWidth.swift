@@ -100,6 +100,9 @@ enum CharacterWidth {
   }
 
   /// Returns a Boolean value that indicates whether terminals measure a character differently.
+  ///
+  /// These are sequences of several scalars other than a letter with marks, characters without a
+  /// width of their own, spacing marks, and characters that the table of an older terminal lacks.
   static func isAmbiguous(_ character: Character) -> Bool {
     let scalars = character.unicodeScalars
     guard let first = scalars.first, first.value >= 0x80 || scalars.count > 1 else { return false }
@@ -109,7 +112,11 @@ enum CharacterWidth {
     // Wide since Unicode 16, or only in some terminals.
     case 0x2630...0x2637, 0x268A...0x268F, 0x3248...0x324F, 0x4DC0...0x4DFF, 0x1D300...0x1D376:
       return true
-    default: return isPlainMark(first) || isTrailingJamo(first.value)
+    default: break
+    }
+    switch first.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .spacingMark: return true
+    default: return isTrailingJamo(first.value) || isRecent(first)
     }
   }
 
@@ -117,15 +124,23 @@ enum CharacterWidth {
   /// does not change the width of others.
   private static func isPlainMark(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
-    case .nonspacingMark: !(0xFE00...0xFE0F).contains(scalar.value)
+    case .nonspacingMark: !(0xFE00...0xFE0F).contains(scalar.value) && !isRecent(scalar)
     default: false
     }
+  }
+
+  /// Returns a Boolean value that indicates whether the tables of some terminals lack a scalar.
+  ///
+  /// Unicode 9, of 2016, is the first version that gives emoji two columns.
+  private static func isRecent(_ scalar: Unicode.Scalar) -> Bool {
+    guard let age = scalar.properties.age else { return true }
+    return age.major >= 9
   }
 }
 
 /// The set of characters that take two columns.
 ///
-/// These are the characters with the East Asian width W or F in Unicode 16, and the unassigned code
+/// These are the characters with the East Asian width W or F in Unicode 17, and the unassigned code
 /// points of blocks in which all characters are wide.
 private enum WideCharacters {
   static func contains(_ value: UInt32) -> Bool {
@@ -150,7 +165,7 @@ private enum WideCharacters {
     0x3190, 0x31E5, 0x31EF, 0x321E, 0x3220, 0x3247, 0x3250, 0xA48C, 0xA490, 0xA4C6,
     0xA960, 0xA97C, 0xAC00, 0xD7A3, 0xF900, 0xFAFF, 0xFE10, 0xFE19, 0xFE30, 0xFE52,
     0xFE54, 0xFE66, 0xFE68, 0xFE6B, 0xFF01, 0xFF60, 0xFFE0, 0xFFE6, 0x16FE0, 0x16FE4,
-    0x16FF0, 0x16FF1, 0x17000, 0x187F7, 0x18800, 0x18CD5, 0x18CFF, 0x18D08, 0x1AFF0, 0x1AFF3,
+    0x16FF0, 0x16FF6, 0x17000, 0x18CD5, 0x18CFF, 0x18D1E, 0x18D80, 0x18DF2, 0x1AFF0, 0x1AFF3,
     0x1AFF5, 0x1AFFB, 0x1AFFD, 0x1AFFE, 0x1B000, 0x1B122, 0x1B132, 0x1B132, 0x1B150, 0x1B152,
     0x1B155, 0x1B155, 0x1B164, 0x1B167, 0x1B170, 0x1B2FB, 0x1D300, 0x1D356, 0x1D360, 0x1D376,
     0x1F004, 0x1F004, 0x1F0CF, 0x1F0CF, 0x1F18E, 0x1F18E, 0x1F191, 0x1F19A, 0x1F200, 0x1F202,
@@ -159,9 +174,9 @@ private enum WideCharacters {
     0x1F3E0, 0x1F3F0, 0x1F3F4, 0x1F3F4, 0x1F3F8, 0x1F43E, 0x1F440, 0x1F440, 0x1F442, 0x1F4FC,
     0x1F4FF, 0x1F53D, 0x1F54B, 0x1F54E, 0x1F550, 0x1F567, 0x1F57A, 0x1F57A, 0x1F595, 0x1F596,
     0x1F5A4, 0x1F5A4, 0x1F5FB, 0x1F64F, 0x1F680, 0x1F6C5, 0x1F6CC, 0x1F6CC, 0x1F6D0, 0x1F6D2,
-    0x1F6D5, 0x1F6D7, 0x1F6DC, 0x1F6DF, 0x1F6EB, 0x1F6EC, 0x1F6F4, 0x1F6FC, 0x1F7E0, 0x1F7EB,
+    0x1F6D5, 0x1F6D8, 0x1F6DC, 0x1F6DF, 0x1F6EB, 0x1F6EC, 0x1F6F4, 0x1F6FC, 0x1F7E0, 0x1F7EB,
     0x1F7F0, 0x1F7F0, 0x1F90C, 0x1F93A, 0x1F93C, 0x1F945, 0x1F947, 0x1F9FF, 0x1FA70, 0x1FA7C,
-    0x1FA80, 0x1FA89, 0x1FA8F, 0x1FAC6, 0x1FACE, 0x1FADC, 0x1FADF, 0x1FAE9, 0x1FAF0, 0x1FAF8,
-    0x20000, 0x2FFFD, 0x30000, 0x3FFFD,
+    0x1FA80, 0x1FA8A, 0x1FA8E, 0x1FAC6, 0x1FAC8, 0x1FAC8, 0x1FACD, 0x1FADC, 0x1FADF, 0x1FAEA,
+    0x1FAEF, 0x1FAF8, 0x20000, 0x2FFFD, 0x30000, 0x3FFFD,
   ]
 }
