@@ -70,11 +70,39 @@ import Testing
     try expectEnd(program)
   }
 
-  @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2])
+  /// The signals whose default action ends a process, without those of faults.
+  private static let endingSignals: [Int32] = {
+    var signals = [
+      SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGPROF, SIGVTALRM, SIGXCPU,
+      SIGXFSZ,
+    ]
+    #if os(Linux)
+      signals += [SIGIO, SIGPWR, SIGSTKFLT, 34, 50, 64]
+    #endif
+    return signals
+  }()
+
+  @Test(arguments: endingSignals)
   func `a signal ends the program and restores the terminal`(signal: Int32) throws {
     let program = try start()
     program.send(signal)
     try expectEnd(program)
+  }
+
+  @Test(arguments: [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS])
+  func `a signal of a fault restores the terminal and then ends the program`(signal: Int32) throws {
+    let program = try start(environment: ["SWIFT_BACKTRACE": "enable=no"])
+    program.send(signal)
+    let error = #expect(throws: Program.Failure.self) { try program.waitForEnd() }
+    #expect(error?.description == "it was ended by signal \(signal)")
+    #expect(try terminal.leftovers.isEmpty)
+  }
+
+  @Test func `a trap restores the terminal`() throws {
+    let program = try start(environment: ["SWIFT_BACKTRACE": "enable=no"])
+    try terminal.type("t")
+    #expect(throws: Program.Failure.self) { try program.waitForEnd() }
+    #expect(try terminal.leftovers.isEmpty)
   }
 
   @Test(arguments: ["q", "signal"])
@@ -172,6 +200,47 @@ import Testing
       try terminal.type("a")
       try expectShown("key character(\"a\")")
     }
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  // MARK: In the background
+
+  @Test func `a program that starts in the background stops until it is in the foreground`() throws
+  {
+    let program = try Program("TestHelper", ["job", "--background", "screen"], terminal: terminal)
+    for _ in 0..<2 {
+      try terminal.wait(for: "stopped")
+      #expect(!terminal.text.contains("\u{1B}"))
+      #expect(try terminal.modes == modes)
+      try terminal.type("bg\n")
+    }
+    try terminal.wait(for: "stopped")
+    try terminal.type("fg\n")
+    try terminal.wait(until: "the screen is drawn") { $0.display.lines[9] == "filling" }
+    try terminal.type("a")
+    try expectShown("key character(\"a\")")
+    try terminal.type("q")
+    try expectEnd(program)
+  }
+
+  @Test func `a stopped program that continues in the background stops again`() throws {
+    let program = try Program("TestHelper", ["job", "--background", "screen"], terminal: terminal)
+    try terminal.wait(for: "stopped")
+    try terminal.type("fg\n")
+    try terminal.wait(until: "the screen is drawn") { $0.display.lines[9] == "filling" }
+    try terminal.type("\u{1A}")
+    for _ in 0..<2 {
+      try terminal.wait(for: "stopped")
+      #expect(!terminal.display.isAlternate && terminal.display.isCursorShown)
+      #expect(try terminal.modes == modes)
+      try terminal.type("bg\n")
+    }
+    try terminal.wait(for: "stopped")
+    // The keys in the background were not for the program.
+    try terminal.type("fg\n")
+    try expectShown("resized")
+    #expect(terminal.display.isAlternate)
     try terminal.type("q")
     try expectEnd(program)
   }

@@ -6,7 +6,7 @@ import TerminalViews
 /// signal ends it.
 ///
 /// With `fail`, it ends with an error. The key `f` shows a thousand frames, and then writes to the
-/// pipe at the path.
+/// pipe at the path. The key `t` is a trap.
 func runScreenCommand(_ arguments: [String]) -> Int32 {
   Task { @MainActor in
     do {
@@ -61,6 +61,7 @@ private func showScreen(_ argument: String?) async throws {
     switch input {
     case .ended, .key(.character("q")): return
     case .key(.control("z")): screen.suspend()
+    case .key(.character("t")): preconditionFailure("the user requested a trap")
     case .key(.character("f")):
       for number in 1...1000 {
         last = "frame \(number)"

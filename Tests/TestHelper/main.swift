@@ -10,7 +10,7 @@
 ///     TestHelper todos PATH         runs the program of a guide
 ///     TestHelper screen [OPTION]    shows keys and signals in the terminal
 ///     TestHelper closed             uses a screen after it is closed
-///     TestHelper job NAME …         runs itself as a job, and continues the job after a stop
+///     TestHelper job PROGRAM …      runs a program as a job, and continues the job after a stop
 let subcommands: [String: ([String]) -> Int32] = [
   "closed": runClosedCommand,
   "job": runJobCommand,

@@ -26,7 +26,7 @@ final class Terminal: Sendable {
   /// enables bracketed pastes.
   private static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
   /// Undoes the enter sequence, and resets the style and the scrolling region.
-  private static let leaveSequence =
+  private static let leaveSequence: StaticString =
     "\u{1B}[m\u{1B}[r\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
   private let input: TerminalFile
@@ -42,6 +42,9 @@ final class Terminal: Sendable {
 
   /// Opens the terminal and saves its modes.
   ///
+  /// In the background, the job stops until the user continues it in the foreground. Before, the modes are
+  /// those of the shell.
+  ///
   /// Keys are read from standard input, and frames are written to standard output. If one of them
   /// is not a terminal, the controlling terminal of the process, `/dev/tty`, is used instead.
   ///
@@ -54,6 +57,7 @@ final class Terminal: Sendable {
   init(input: TerminalFile, output: TerminalFile) throws(TerminalError) {
     self.input = input
     self.output = output
+    try input.waitForForeground()
     savedModes = try TerminalModes(of: input)
   }
 
@@ -67,6 +71,7 @@ final class Terminal: Sendable {
   func enter() throws(TerminalError) {
     try savedModes.raw.set(on: input)
     state.withLock { $0.hasEntered = true }
+    TerminalRescue.arm(input, output, savedModes, Terminal.leaveSequence)
     try send(Array(Terminal.enterSequence.utf8))
   }
 
@@ -79,15 +84,18 @@ final class Terminal: Sendable {
       return state.hasEntered
     }
     guard wasEntered else { return }
+    TerminalRescue.disarm()
     // An error means that the terminal is gone: there is nothing to restore.
     try? writeLeaveSequence()
+    // In the background, the modes are those of another program.
+    guard input.isAvailable else { return }
     try? savedModes.set(on: input)
     // The user typed it for this program.
     input.discardInput()
   }
 
   private func writeLeaveSequence() throws(TerminalError) {
-    let sequence = Array(Terminal.leaveSequence.utf8)[...]
+    let sequence = Terminal.leaveSequence.withUTF8Buffer { Array($0)[...] }
     let rest = try output.write(sequence, waiting: .milliseconds(500))
     if rest.isEmpty { return }
     // The frames before it do not matter any more. Without them, the terminal can accept the sequence.
@@ -95,8 +103,7 @@ final class Terminal: Sendable {
     _ = try output.write(sequence, waiting: .milliseconds(100))
   }
 
-  /// Restores the screen, stops the job of the process, and takes the screen again after it
-  /// continues.
+  /// Restores the screen, stops the job of the process, and waits until it continues in the foreground.
   ///
   /// This has the effect that Ctrl-Z has in a program without raw input. The system does not stop a
   /// process group that no shell can continue.
@@ -106,18 +113,17 @@ final class Terminal: Sendable {
     // stopped.
     let handler = signal(SIGTSTP, SIG_IGN)
     kill(0, SIGTSTP)
-    signal(SIGTSTP, SIG_DFL)
-    // A signal to this thread stops the process before the call returns. Threads of queues block
-    // it.
-    var (stop, mask) = (sigset_t(), sigset_t())
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTSTP)
-    pthread_sigmask(SIG_UNBLOCK, &stop, &mask)
-    raise(SIGTSTP)
-    pthread_sigmask(SIG_SETMASK, &mask, nil)
     signal(SIGTSTP, handler)
-    try enter()
+    // A signal to this thread stops the process before the call returns.
+    withDefaultSignal(SIGTSTP) { _ = raise(SIGTSTP) }
+    try waitForForeground()
   }
+
+  /// A Boolean value that indicates whether the process may use the terminal.
+  var isAvailable: Bool { input.isAvailable }
+
+  /// Waits until the process may use the terminal. In the background, its job is stopped.
+  func waitForForeground() throws(TerminalError) { try input.waitForForeground() }
 
   /// The size. It is 24 rows by 80 columns if the terminal does not report one.
   var size: TerminalSize {
@@ -169,15 +175,18 @@ final class Terminal: Sendable {
     send.onTermination = { _ in wakePipe.wake() }
     // The thread blocks while it waits for input, so it gets a queue of its own.
     DispatchQueue(label: "TerminalViews.keys").async { [self] in
-      var parser = TerminalKeyParser()
-      while true {
-        let found: [TerminalKey]
-        switch input.read(timeout: parser.isWaiting ? escapeTimeout : nil, wakePipe: wakePipe) {
-        case .bytes(let bytes): found = parser.parse(bytes)
-        case .nothing: found = parser.flush()
-        case .end: return send.finish()
+      // In the background, a read stops the job. If the signal were blocked, the read would fail.
+      withUnblockedSignal(SIGTTIN) {
+        var parser = TerminalKeyParser()
+        while true {
+          let found: [TerminalKey]
+          switch input.read(timeout: parser.isWaiting ? escapeTimeout : nil, wakePipe: wakePipe) {
+          case .bytes(let bytes): found = parser.parse(bytes)
+          case .nothing: found = parser.flush()
+          case .end: return send.finish()
+          }
+          for key in found { send.yield(key) }
         }
-        for key in found { send.yield(key) }
       }
     }
     return keys

@@ -89,7 +89,38 @@ final class TerminalFile: Sendable {
   /// Discards the input that was not read.
   func discardInput() { tcflush(descriptor, TCIFLUSH) }
 
+  /// A Boolean value that indicates whether the process may use the terminal.
+  ///
+  /// A job in the background may not, unless its parent process decided otherwise: it ignores SIGTTOU.
+  var isAvailable: Bool {
+    let group = tcgetpgrp(descriptor)
+    // A terminal that does not control the process has no foreground for it.
+    return group < 0 || group == getpgrp() || signalAction(SIGTTOU).isIgnored
+  }
+
+  /// Waits until the process may use the terminal.
+  ///
+  /// Until it is in the foreground, its job is stopped, and the shell says so. If no shell can continue
+  /// the job, the method throws an error.
+  func waitForForeground() throws(TerminalError) {
+    if isAvailable { return }
+    let code = withDefaultSignal(SIGTTOU) { () -> Int32 in
+      // In the background, this call stops the job. After it has continued, the call is repeated.
+      while tcsetpgrp(descriptor, getpgrp()) != 0 {
+        if errno != EINTR { return errno }
+      }
+      return 0
+    }
+    guard code == 0 else {
+      throw TerminalError(
+        "take the terminal in the background", code: code,
+        advice: "run the program in the foreground")
+    }
+  }
+
   /// Waits for input.
+  ///
+  /// In the background of the terminal, a read stops the job if the thread does not block SIGTTIN.
   ///
   /// - Parameters:
   ///   - timeout: The maximum time to wait, or `nil` for no limit.
@@ -119,6 +150,64 @@ extension Duration {
   fileprivate var milliseconds: Int32 {
     Int32(clamping: components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000)
   }
+}
+
+/// Returns the current action of a signal.
+func signalAction(_ number: Int32) -> sigaction {
+  var action = sigaction()
+  _ = sigaction(number, nil, &action)
+  return action
+}
+
+extension sigaction {
+  #if canImport(Darwin)
+    private var handler: sig_t? { __sigaction_u.__sa_handler }
+
+    mutating func setHandler(_ handler: @escaping @convention(c) (Int32) -> Void) {
+      __sigaction_u.__sa_handler = handler
+    }
+  #elseif canImport(Musl)
+    private var handler: (@convention(c) (Int32) -> Void)? { __sa_handler.sa_handler }
+
+    mutating func setHandler(_ handler: @escaping @convention(c) (Int32) -> Void) {
+      __sa_handler.sa_handler = handler
+    }
+  #else
+    private var handler: __sighandler_t? { __sigaction_handler.sa_handler }
+
+    mutating func setHandler(_ handler: @escaping @convention(c) (Int32) -> Void) {
+      __sigaction_handler.sa_handler = handler
+    }
+  #endif
+
+  /// A Boolean value that indicates whether the signal has its default action.
+  var isDefault: Bool { has(SIG_DFL) }
+
+  /// A Boolean value that indicates whether the signal is ignored.
+  var isIgnored: Bool { has(SIG_IGN) }
+
+  private func has(_ other: sig_t?) -> Bool {
+    unsafeBitCast(handler, to: Int.self) == unsafeBitCast(other, to: Int.self)
+  }
+}
+
+/// Performs work while a signal has its default action and this thread does not block it.
+///
+/// Threads of queues block all signals.
+func withDefaultSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result {
+  let handler = signal(number, SIG_DFL)
+  defer { signal(number, handler) }
+  return withUnblockedSignal(number, body)
+}
+
+/// Performs work while this thread does not block a signal.
+func withUnblockedSignal<Result>(_ number: Int32, _ body: () -> Result) -> Result {
+  var (signals, mask) = (sigset_t(), sigset_t())
+  sigemptyset(&signals)
+  sigaddset(&signals, number)
+  pthread_sigmask(SIG_UNBLOCK, &signals, &mask)
+  defer { pthread_sigmask(SIG_SETMASK, &mask, nil) }
+  return body()
 }
 
 /// Returns the path of the terminal of a descriptor, or `nil` if there is none, for example in a container.
@@ -178,10 +267,10 @@ extension TerminalError {
 /// The modes in which a terminal processes keys and output.
 // Sendable: a structure of numbers. The C library's declaration does not say so.
 struct TerminalModes: @unchecked Sendable {
-  private var modes = termios()
+  private(set) var value = termios()
 
   init(of file: TerminalFile) throws(TerminalError) {
-    guard tcgetattr(file.descriptor, &modes) == 0 else {
+    guard tcgetattr(file.descriptor, &value) == 0 else {
       throw TerminalError("read the terminal's modes", advice: "run the program in a terminal")
     }
   }
@@ -189,12 +278,12 @@ struct TerminalModes: @unchecked Sendable {
   /// These modes, changed to raw input: each key is available immediately and is not echoed.
   var raw: TerminalModes {
     var raw = self
-    cfmakeraw(&raw.modes)
+    cfmakeraw(&raw.value)
     return raw
   }
 
   func set(on file: TerminalFile) throws(TerminalError) {
-    var modes = modes
+    var modes = value
     // The other actions wait for a terminal that does not read.
     while tcsetattr(file.descriptor, TCSANOW, &modes) != 0 {
       guard errno == EINTR else {

@@ -32,6 +32,8 @@ public final class TerminalScreen {
   private let signals: TerminalSignals
   private var writer: FrameWriter
   private var tasks: [Task<Void, Never>] = []
+  /// A Boolean value that indicates whether a signal has asked the program to exit.
+  private var isEnding = false
   /// Waits until the terminal accepts the rest of a frame.
   // Used on the main actor, and by the deinitializer. The declaration of Dispatch does not say that it is sendable.
   nonisolated(unsafe) private var outputWait: (any DispatchSourceWrite)?
@@ -40,11 +42,14 @@ public final class TerminalScreen {
 
   /// Takes over the terminal.
   ///
+  /// In the background of the terminal, the job stops until the user continues it in the foreground.
+  ///
   /// - Throws: A ``TerminalError`` if there is no terminal, or if it cannot show frames.
   public init() throws(TerminalError) {
-    // Take over the signals first: any signal from now on restores the screen.
-    signals = try TerminalSignals()
+    // While the job waits for the foreground, signals have their usual actions.
     terminal = try Terminal()
+    // Take over the signals before the screen: any signal from now on restores it.
+    signals = try TerminalSignals()
     writer = FrameWriter(isColorless: TerminalCapabilities.current != .colors)
     (inputs, input) = AsyncStream.makeStream()
     try terminal.enter()
@@ -77,6 +82,8 @@ public final class TerminalScreen {
   /// This method has no effect after the screen is closed.
   public func show(_ frame: TerminalFrame) {
     if isClosed { return }
+    // After the process has continued in the background, the terminal is not its own. See `handle(_:)`.
+    if !terminal.isAvailable { return }
     if outputWait != nil {
       nextFrame = frame
     } else {
@@ -115,11 +122,25 @@ public final class TerminalScreen {
   /// Requests that the next frame is drawn completely.
   public func redraw() { writer.forget() }
 
-  /// Restores the terminal and stops the program until the user continues it.
+  /// Restores the terminal and stops the program until the user continues it in the foreground.
   public func suspend() {
     if isClosed { return }
+    terminal.leave()
+    takeAgain { terminal, signals throws(TerminalError) in
+      try signals.withPreviousActions { () throws(TerminalError) in try terminal.suspend() }
+    }
+  }
+
+  /// Takes the screen again. Another program may have changed the modes and the contents of the terminal.
+  ///
+  /// - Parameter wait: A closure that returns when the process may use the terminal. While the terminal
+  ///   belongs to another job, no signal need restore the screen.
+  private func takeAgain(after wait: (Terminal, TerminalSignals) throws(TerminalError) -> Void) {
     endOutputWait()
-    attempt { () throws(TerminalError) in try terminal.suspend() }
+    attempt { () throws(TerminalError) in
+      try wait(terminal, signals)
+      try terminal.enter()
+    }
     send([])
     writer.forget()
     input.yield(.resized)
@@ -146,12 +167,16 @@ public final class TerminalScreen {
       input.yield(.resized)
     case .suspend: suspend()
     case .resume:
-      // Another program may have changed the modes and the contents of the terminal.
-      attempt { () throws(TerminalError) in try terminal.enter() }
-      send([])
-      writer.forget()
-      input.yield(.resized)
-    case .interrupt, .terminate, .hangup, .quit, .alarm, .user1, .user2: input.yield(.ended)
+      if isEnding { return }
+      takeAgain { terminal, signals throws(TerminalError) in
+        if terminal.isAvailable { return }
+        try signals.withPreviousActions { () throws(TerminalError) in
+          try terminal.waitForForeground()
+        }
+      }
+    case .interrupt, .terminate, .hangup, .quit, .alarm, .user1, .user2, .other:
+      isEnding = true
+      input.yield(.ended)
     }
   }
 

@@ -35,29 +35,51 @@ public final class TerminalSignals: Sendable {
     case user1
     /// SIGUSR2: another program asks for something.
     case user2
+    /// Another signal whose default action ends the process, for example SIGXCPU: the time limit of
+    /// the process has passed.
+    ///
+    /// These are SIGXCPU, SIGXFSZ, SIGPROF and SIGVTALRM, and on Linux SIGIO, SIGPWR, SIGSTKFLT and the
+    /// real-time signals. A signal that the program ignores or handles is not received.
+    case other
     /// SIGTSTP: the program should stop. See ``TerminalScreen/suspend()``.
     case suspend
     /// SIGCONT: the program continues after a stop. The screen may show anything.
     case resume
 
-    /// The number of the signal in the system.
-    public var number: Int32 {
+    /// The number of the signal in the system. For ``other``, which has several numbers, it is the
+    /// number of SIGXCPU.
+    public var number: Int32 { numbers[0] }
+
+    /// The numbers of the signals in the system.
+    var numbers: [Int32] {
       switch self {
-      case .interrupt: SIGINT
-      case .terminate: SIGTERM
-      case .hangup: SIGHUP
-      case .quit: SIGQUIT
-      case .alarm: SIGALRM
-      case .user1: SIGUSR1
-      case .user2: SIGUSR2
-      case .resize: SIGWINCH
-      case .suspend: SIGTSTP
-      case .resume: SIGCONT
+      case .interrupt: [SIGINT]
+      case .terminate: [SIGTERM]
+      case .hangup: [SIGHUP]
+      case .quit: [SIGQUIT]
+      case .alarm: [SIGALRM]
+      case .user1: [SIGUSR1]
+      case .user2: [SIGUSR2]
+      case .other: Signal.otherNumbers
+      case .resize: [SIGWINCH]
+      case .suspend: [SIGTSTP]
+      case .resume: [SIGCONT]
       }
     }
 
+    private static var otherNumbers: [Int32] {
+      let portable = [SIGXCPU, SIGXFSZ, SIGPROF, SIGVTALRM]
+      #if os(Linux)
+        let realTime = __libc_current_sigrtmin()...__libc_current_sigrtmax()
+        return portable + [SIGIO, SIGPWR, SIGSTKFLT] + realTime
+      #else
+        return portable
+      #endif
+    }
+
     init?(number: Int32) {
-      guard let signal = Signal.allCases.first(where: { $0.number == number }) else { return nil }
+      let signal = Signal.allCases.first { $0.numbers.contains(number) }
+      guard let signal else { return nil }
       self = signal
     }
   }
@@ -105,28 +127,41 @@ public final class TerminalSignals: Sendable {
     send.finish()
     areSignalsTaken.store(false, ordering: .sequentiallyConsistent)
   }
+
+  /// Performs work while the signals have their previous actions.
+  func withPreviousActions(_ body: () throws(TerminalError) -> Void) throws(TerminalError) {
+    handlers.restore()
+    defer { handlers.install() }
+    try body()
+  }
 }
 
-/// The previous actions of the signals.
+/// The actions of the signals, and their previous ones.
 // Sendable: set once and then only read. The C library's declaration does not say so.
 private struct SignalHandlers: @unchecked Sendable {
-  private var saved: [(number: Int32, action: sigaction)] = []
+  private var actions: [(number: Int32, old: sigaction, new: sig_t?)] = []
 
   /// Installs handlers for signals.
   init(_ kinds: Set<TerminalSignals.Signal>) {
-    for kind in kinds { replace(kind.number, by: writeToPipe) }
-    replace(SIGPIPE, by: SIG_IGN)
+    for kind in kinds {
+      for number in kind.numbers { add(number, writeToPipe, ifDefault: kind == .other) }
+    }
+    add(SIGPIPE, SIG_IGN)
+    install()
   }
 
-  private mutating func replace(_ number: Int32, by handler: sig_t?) {
+  private mutating func add(_ number: Int32, _ handler: sig_t?, ifDefault: Bool = false) {
     var old = sigaction()
-    guard sigaction(number, nil, &old) == 0 else { return }
-    saved.append((number, old))
-    signal(number, handler)
+    guard sigaction(number, nil, &old) == 0, !ifDefault || old.isDefault else { return }
+    actions.append((number, old, handler))
+  }
+
+  func install() {
+    for (number, _, handler) in actions { signal(number, handler) }
   }
 
   func restore() {
-    for (number, action) in saved {
+    for (number, action, _) in actions {
       var action = action
       _ = sigaction(number, &action, nil)
     }

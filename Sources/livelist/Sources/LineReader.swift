@@ -75,10 +75,26 @@ extension [UInt8] {
     switch code {
     case EINTR: return true
     case EAGAIN, EWOULDBLOCK:
-      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      poll(&request, 1, -1)
+      waitForBytes(of: descriptor)
+      return true
+    case EIO where isInBackground(of: descriptor):
+      // A job in the background receives no input of its terminal. The system does not say when the
+      // user takes it to the foreground.
+      waitForBytes(of: descriptor)
+      usleep(100_000)
       return true
     default: throw SystemError(code)
     }
   }
+}
+
+private func waitForBytes(of descriptor: Int32) {
+  var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+  poll(&request, 1, -1)
+}
+
+/// Returns a Boolean value that indicates whether another job is in the foreground of a terminal.
+func isInBackground(of descriptor: Int32) -> Bool {
+  let group = tcgetpgrp(descriptor)
+  return group > 0 && group != getpgrp()
 }

@@ -50,7 +50,9 @@ struct View {
   ) async throws(LivelistError) -> Snapshot<JSONElement> {
     if printsOnce { return try await source.loadedSnapshot() }
     let notice = Task { @MainActor in
-      guard (try? await Task.sleep(for: .milliseconds(300))) != nil else { return false }
+      guard (try? await Task.sleep(for: .milliseconds(300))) != nil,
+        !isInBackground(of: output.descriptor)
+      else { return false }
       output.line { $0.append("loading, Ctrl-C to stop") }
       return true
     }
