@@ -116,7 +116,9 @@ let package = Package(
         "RemoteSources", "Synchronizers", "TerminalViews",
       ],
       swiftSettings: settings),
-    .target(name: "DemoSupport", path: "Playgrounds/DemoSupport", swiftSettings: settings),
+    .target(
+      name: "DemoSupport", dependencies: ["TerminalViews"], path: "Playgrounds/DemoSupport",
+      swiftSettings: settings),
     .executableTarget(
       name: "SwapDemo",
       dependencies: ["Swappable", "SQLiteSources", "TerminalViews", "DemoSupport"],

@@ -98,6 +98,6 @@ struct OrdersDemo {
   }
 
   private static func printError(_ message: String) {
-    FileHandle.standardError.write(Data("OrdersDemo: \(message)\n".utf8))
+    StandardError.write("OrdersDemo: \(message)")
   }
 }

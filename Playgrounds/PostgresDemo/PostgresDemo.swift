@@ -33,7 +33,7 @@ struct PostgresDemo {
     } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
     } catch {
-      FileHandle.standardError.write(Data("PostgresDemo: \(error)\n".utf8))
+      StandardError.write("PostgresDemo: \(error)")
       exit(1)
     }
   }

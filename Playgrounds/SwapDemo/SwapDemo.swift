@@ -86,6 +86,6 @@ struct SwapDemo {
   }
 
   private static func printError(_ message: String) {
-    FileHandle.standardError.write(Data("SwapDemo: \(message)\n".utf8))
+    StandardError.write("SwapDemo: \(message)")
   }
 }

@@ -28,7 +28,7 @@ struct SyncDemo {
     } catch let error as POSIXError where error.code == .EPIPE || error.code == .EIO {
       exit(0)
     } catch {
-      FileHandle.standardError.write(Data("SyncDemo: \(error)\n".utf8))
+      StandardError.write("SyncDemo: \(error)")
       exit(1)
     }
   }

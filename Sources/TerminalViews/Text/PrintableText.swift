@@ -36,6 +36,16 @@ struct PrintableText {
     return String(printable.result)
   }
 
+  /// Returns a Boolean value that indicates whether a character acts on a terminal or on the text around
+  /// it, instead of being shown. Joiners are part of letters and emoji.
+  static func isAction(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
+    default: false
+    }
+  }
+
   private mutating func append(_ scalar: Unicode.Scalar, before next: Unicode.Scalar?) {
     let properties = scalar.properties
     switch properties.generalCategory {

@@ -25,6 +25,32 @@ public enum TerminalText {
     isPlain(text) ? text : PrintableText.make(text)
   }
 
+  /// Returns JSON text without characters that act on a terminal. Its content is the same.
+  ///
+  /// Control characters, changes of the text direction and invisible characters become escapes such as
+  /// `\u202e`. In valid JSON, they occur in strings only.
+  ///
+  /// - Complexity: O(n) in the length of the text.
+  package static func escaped(json: [UInt8]) -> [UInt8] {
+    if json.allSatisfy({ $0 < 0x7F }) { return json }
+    var escaped: [UInt8] = []
+    escaped.reserveCapacity(json.count)
+    for scalar in String(decoding: json, as: UTF8.self).unicodeScalars {
+      // A line break between two lines of JSON is no part of a string.
+      if scalar.value < 0x7F || !PrintableText.isAction(scalar) {
+        escaped.append(contentsOf: scalar.utf8)
+        continue
+      }
+      for unit in scalar.utf16 {
+        let digits = String(unit, radix: 16)
+        escaped.append(contentsOf: "\\u".utf8)
+        escaped.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
+        escaped.append(contentsOf: digits.utf8)
+      }
+    }
+    return escaped
+  }
+
   /// Returns the number of columns that a printable text takes.
   ///
   /// Wide East Asian characters and emoji take two columns, combining marks none, and characters of

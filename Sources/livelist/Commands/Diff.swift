@@ -40,7 +40,7 @@ struct Diff {
     case .change(.json):
       let change = CollectionChange(
         before: old, after: new, revisionBefore: 0, revision: 1, changeset: changeset)
-      output.line { EventLine.append(change, to: &$0) }
+      output.json { EventLine.append(change, to: &$0) }
     case .change(.text):
       output.line {
         EventText.append(

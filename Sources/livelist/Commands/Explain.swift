@@ -1,6 +1,7 @@
 import ObservableCollections
 import ReactiveSignals
 import RemoteSources
+import TerminalViews
 
 /// The command `explain`: prints how a source is kept in step, and why.
 struct Explain {
@@ -12,6 +13,10 @@ struct Explain {
     let work = source.countWork()
     _ = try await source.loadedSnapshot()
     let explanation = withExtendedLifetime(work) { source.explain() }
-    output.line { $0.append("\(explanation)\n") }
+    output.line { line in
+      for text in "\(explanation)".split(separator: "\n", omittingEmptySubsequences: false) {
+        line.append(TerminalText.printable(String(text)) + "\n")
+      }
+    }
   }
 }

@@ -3,6 +3,7 @@ import Dispatch
 import FileSources
 import ObservableCollections
 import RemoteSources
+import TerminalViews
 
 /// A printer of events and status changes in one order.
 ///
@@ -30,7 +31,10 @@ final class EventPrinter: @unchecked Sendable {
     defer { if let key = duplicates.firstNew(after: event) { DuplicateKeys.warn(key) } }
     let isInitial = if case .initial = event { true } else { false }
     if isInitial, options.printsChangesOnly { return }
-    guard let commands else { return output.line { append(event, to: &$0) } }
+    guard let commands else {
+      return options.format == .json
+        ? output.json { append(event, to: &$0) } : output.line { append(event, to: &$0) }
+    }
     if isInitial, options.execution?.includesInitial != true { return }
     var input = LineBuffer()
     append(event, to: &input)
@@ -66,13 +70,15 @@ final class EventPrinter: @unchecked Sendable {
       shown = new
       // The output belongs to the command.
       if commands != nil { return Program.report(new.description) }
-      output.line { line in
-        switch (options.format, held) {
-        case (.text, _): line.append("\(new)\n")
-        case (.json, let held?):
-          EventLine.append(held.change.changeset, heldFor: held.reason, to: &line)
-        case (.json, nil):
-          EventLine.append(state: new.state, message: new.message, to: &line)
+      switch options.format {
+      case .text: output.line { $0.append(new.description.printableLine + "\n") }
+      case .json:
+        output.json { line in
+          if let held {
+            EventLine.append(held.change.changeset, heldFor: held.reason, to: &line)
+          } else {
+            EventLine.append(state: new.state, message: new.message, to: &line)
+          }
         }
       }
     }
@@ -139,9 +145,11 @@ enum EventText {
   }
 
   /// Appends the elements, one a line, and their number.
+  ///
+  /// The lines are for people, who may also read them from a file in a terminal.
   static func append(_ elements: Snapshot<JSONElement>, to text: inout LineBuffer) {
     for element in elements {
-      text.append(element.utf8)
+      text.append(TerminalText.escaped(json: element.utf8))
       text.append("\n")
     }
     text.append(elements.count == 1 ? "1 element\n" : "\(elements.count) elements\n")

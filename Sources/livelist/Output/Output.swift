@@ -3,6 +3,7 @@ import FileSources
 import Foundation
 import RemoteSources
 import SwappablePrimitives
+import TerminalViews
 
 /// An output that writes complete lines.
 final class Output: Sendable {
@@ -35,10 +36,24 @@ final class Output: Sendable {
     isTerminal ? ChangeDescription.Style(lineLimit: nil, isColored: isColorTerminal) : .whole
   }
 
-  /// Writes one line. Only one thread may call this method at a time.
+  /// Writes lines of text. Only one thread may call this method at a time.
   ///
-  /// - Parameter body: A closure that appends the whole line, including its line break.
-  func line(_ body: (inout LineBuffer) -> Void) {
+  /// Text that comes from outside of the program must be printable.
+  ///
+  /// - Parameter body: A closure that appends whole lines, including their line breaks.
+  func line(_ body: (inout LineBuffer) -> Void) { write(body, to: write) }
+
+  /// Writes lines of JSON. Only one thread may call this method at a time.
+  ///
+  /// On a terminal, characters that act on it are escaped.
+  ///
+  /// - Parameter body: A closure that appends whole lines, including their line breaks.
+  func json(_ body: (inout LineBuffer) -> Void) {
+    guard isTerminal else { return line(body) }
+    write(body) { self.write(TerminalText.escaped(json: $0)) }
+  }
+
+  private func write(_ body: (inout LineBuffer) -> Void, to write: @escaping ([UInt8]) -> Void) {
     state.withLock { $0.isInLine = true }
     var buffer = LineBuffer(write: write)
     body(&buffer)
@@ -63,7 +78,7 @@ final class Output: Sendable {
 
   /// Writes a JSON array with one element a line.
   func array(of elements: some Collection<JSONElement>) {
-    line { line in
+    json { line in
       line.append("[\n")
       for (offset, element) in elements.enumerated() {
         line.append(element.utf8)

@@ -1,5 +1,6 @@
 import Foundation
 import SwappablePrimitives
+import TerminalViews
 
 /// Functions for the process as a whole.
 enum Program {
@@ -36,16 +37,24 @@ enum Program {
     end(error.status)
   }
 
-  /// Writes one line to standard error. Spaces replace control characters of the message.
+  /// Writes one printable line to standard error.
   static func report(_ message: String) {
-    var line = "livelist: "
-    for scalar in message.unicodeScalars {
-      let isControl = scalar.properties.generalCategory == .control
-      line.unicodeScalars.append(isControl || scalar == "\u{2028}" ? " " : scalar)
-    }
-    line += "\n"
+    let line = "livelist: \(message.printableLine)\n"
     // An error is ignored: if standard error is closed, there is no place to report it.
     _ = Array(line.utf8).withUnsafeBytes { $0.writeAll(to: STDERR_FILENO) }
+  }
+}
+
+extension String {
+  /// The text as one line that no terminal acts on. Line breaks and tabs become spaces.
+  var printableLine: String {
+    var line = String.UnicodeScalarView()
+    for scalar in unicodeScalars {
+      let isBreak =
+        scalar.properties.isWhitespace && scalar.properties.generalCategory != .spaceSeparator
+      line.append(isBreak ? " " : scalar)
+    }
+    return TerminalText.printable(String(line))
   }
 }
 
