@@ -161,6 +161,8 @@ let package = Package(
         "DataSourceTesting",
       ],
       path: "Tests/TestSupport", swiftSettings: settings),
+    // Apart from `TestSupport`, which programs use that have no tests.
+    .target(name: "TestTags", path: "Tests/TestTags", swiftSettings: settings),
     .executableTarget(
       name: "TestHelper",
       dependencies: [
@@ -203,26 +205,28 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "DataSourceTesting", "TestHelper",
-        "TestSupport",
+        "TestSupport", "TestTags",
       ]),
     tests(
       "SQLiteSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileWatching", "FileSources", "SQLiteSources", "DataSourceTesting",
-        "SwappableSQLite3", "TestHelper", "TestSupport",
+        "SwappableSQLite3", "TestHelper", "TestSupport", "TestTags",
       ]),
     tests(
       "PostgresSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "PostgresSources", "DataSourceTesting", "TestHelper", "TestSupport",
+        "TestTags",
       ]),
     tests(
       "RemoteSourcesTests",
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "RemoteSources", "DataSourceTesting", "TestSupport",
+        "TestTags",
       ]),
     tests(
       "SynchronizersTests",
@@ -235,7 +239,7 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "FileSources", "SQLiteSources", "Synchronizers", "SynchronizerStores",
-        "DataSourceTesting", "TestHelper", "TestSupport",
+        "DataSourceTesting", "TestHelper", "TestSupport", "TestTags",
       ]),
     tests(
       "ListViewsTests",
@@ -248,6 +252,7 @@ let package = Package(
       [
         "SwappablePrimitives", "ReactiveSignals", "Diffing", "ObservableCollections",
         "SwappableSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "TestTags",
       ]),
     tests(
       "GuideTests",
@@ -255,12 +260,14 @@ let package = Package(
         "ReactiveSignals", "Diffing", "ObservableCollections", "SwappableSources", "ListViews",
         "Swappable", "SQLiteSources", "PostgresSources", "RemoteSources", "Synchronizers",
         "SynchronizerStores", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "TestTags",
       ]),
     tests(
       "LivelistTests",
       [
         "livelist", "SwappablePrimitives", "ReactiveSignals", "ObservableCollections",
         "FileSources", "TerminalViews", "DataSourceTesting", "TestHelper", "TestSupport",
+        "TestTags",
       ]),
     tests(
       "PlaygroundTests",
@@ -268,7 +275,7 @@ let package = Package(
         "SwapDemo", "OrdersDemo", "SyncDemo", "PostgresDemo", "Signals", "Properties",
         "Collections", "Differences", "Swapping", "SwapControl", "Files", "Databases", "Orders",
         "Postgres", "DifferentialSynchronization", "OneWaySynchronization", "Swappable",
-        "TerminalViews", "TestSupport",
+        "TerminalViews", "TestSupport", "TestTags",
       ]),
   ],
   swiftLanguageModes: [.v6]

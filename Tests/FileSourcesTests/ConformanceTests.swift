@@ -5,7 +5,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
   struct Row: Codable, Differentiable, Hashable, Sendable {
     var id: Int
     var text: String

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Explanations and traces of lists over files.
-@Suite(.timeLimit(.minutes(1))) struct FileGraphTests {
+@Suite(.timeLimit(.minutes(10))) struct FileGraphTests {
   private let directory: TemporaryDirectory
 
   init() throws {

@@ -11,7 +11,7 @@ import Testing
 @testable import FileSources
 
 /// Sources that are created and released on several threads while their files are saved.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct FileSourceConcurrencyTests {
   private static let rounds =
     TestRun.isLong ? 2_000 : 40

@@ -9,7 +9,7 @@ import Testing
 
 @testable import FileSources
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONFileDataSourceTests {
   struct Person: Codable, Hashable, Identifiable, Differentiable, Sendable {
     var id: Int

@@ -10,7 +10,7 @@ import Testing
 @testable import FileSources
 
 /// Errors of a file's text and path, for both formats, on real files.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONFileFaultTests {
   enum Format: CaseIterable, Sendable {
     case array, lines

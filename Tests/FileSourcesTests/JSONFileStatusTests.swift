@@ -9,7 +9,7 @@ import Testing
 
 @testable import FileSources
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONFileStatusTests {
   let directory: TemporaryDirectory
   let path: String

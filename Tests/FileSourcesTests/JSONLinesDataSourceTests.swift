@@ -9,7 +9,7 @@ import Testing
 
 @testable import FileSources
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONLinesDataSourceTests {
   let directory: TemporaryDirectory
   let path: String

@@ -4,12 +4,13 @@ import Foundation
 import ObservableCollections
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import FileSources
 
 /// Each way to save a file of lines causes one change, on real files.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.tags(.system), .timeLimit(.minutes(10)))
 struct JSONLinesSavingTests {
   static let old = "{\"id\":1,\"v\":0}\n{\"id\":2,\"v\":0}\n{\"id\":3,\"v\":0}\n"
   /// 1 is deleted, 2 is updated, 3 is moved before 2, and 4 is inserted at the end.

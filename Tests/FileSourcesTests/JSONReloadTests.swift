@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The changes of a source for a sequence of versions of its file.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct JSONReloadTests {
   struct Item: Codable, Hashable, Identifiable, Differentiable, Sendable {
     var id: Int

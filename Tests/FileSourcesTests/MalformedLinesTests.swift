@@ -10,7 +10,7 @@ import Testing
 @testable import FileSources
 
 /// Malformed lines of a source that is not strict.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct MalformedLinesTests {
   let directory: TemporaryDirectory
   let path: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FileWatching
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct AlarmClockTests {
   private let clock = AlarmClock()
   private let queue = DispatchQueue(label: "AlarmClockTests")

@@ -3,7 +3,7 @@ import SwappablePrimitives
 import Testing
 
 /// Situations that a test cannot create on a real system, or only with long waits.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FakeSystemTests {
   let fake = FakeSystem()
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Watches of real files.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FileWatchTests {
   let directory: TemporaryDirectory
 

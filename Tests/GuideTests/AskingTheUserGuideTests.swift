@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of the code in the guide "Ask the user about conflicts".
-@Suite(.timeLimit(.minutes(1))) struct AskingTheUserGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct AskingTheUserGuideTests {
   struct Note: Codable, Hashable, Identifiable, Sendable, Differentiable {
     let id: Int
     var text: String

@@ -67,7 +67,7 @@ struct FilesInStep {
 }
 
 /// Tests of the recipe "Keep two files in step" in the guide "Differential synchronization".
-@Suite(.timeLimit(.minutes(2))) struct FilesInStepGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct FilesInStepGuideTests {
   private let directory: TemporaryDirectory
   private let ada: FilesInStep
   private let ben: FilesInStep

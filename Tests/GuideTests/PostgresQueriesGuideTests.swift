@@ -1,10 +1,11 @@
 import PostgresSources
 import Swappable
 import TestSupport
+import TestTags
 import Testing
 
 /// The code of the guide "PostgreSQL queries".
-@Suite struct PostgresQueriesGuideTests {
+@Suite(.tags(.system)) struct PostgresQueriesGuideTests {
   @Test func `the guide's code is compiled here`() throws {
     let guide = try Guide("PostgresQueries")
     #expect(guide.code.count == 5)
@@ -30,7 +31,7 @@ import Testing
 
   @Test(
     .enabled(if: PostgresServer.isAvailable, Comment(rawValue: PostgresServer.advice)),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
   func `a container swaps to a server and back by differences`() async throws {
     let server = try PostgresServer.shared()
     let address = server.connectionString(database: try server.makeDatabase())

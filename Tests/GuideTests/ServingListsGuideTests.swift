@@ -2,10 +2,11 @@ import Foundation
 import RemoteSources
 import Swappable
 import TestSupport
+import TestTags
 import Testing
 
 /// The code of the guides about served lists.
-@Suite(.timeLimit(.minutes(5))) struct ServingListsGuideTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ServingListsGuideTests {
   @Test(arguments: [("ServingLists", 5), ("ServerLimits", 2)])
   func `the guides' code is compiled here`(name: String, count: Int) throws {
     let guide = try Guide(name)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of the code in the guide "A synchronizing program".
-@Suite(.timeLimit(.minutes(2))) struct SynchronizingProgramGuideTests {
+@Suite(.timeLimit(.minutes(10))) struct SynchronizingProgramGuideTests {
   struct Item: Codable, Hashable, Identifiable, Sendable, Differentiable {
     let id: String
     var count: Int

@@ -5,10 +5,11 @@ import ReactiveSignals
 import SwappableSources
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
 /// The code of the guide "Show a list in a terminal".
-@Suite struct TerminalListsGuideTests {
+@Suite(.tags(.system)) struct TerminalListsGuideTests {
   @Test func `the program in the guide is the program of the test helper`() throws {
     let guide = try Guide("TerminalLists")
     #expect(guide.code.count == 6)

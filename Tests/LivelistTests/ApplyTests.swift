@@ -1,7 +1,8 @@
 import Foundation
+import TestTags
 import Testing
 
-@Suite struct ApplyTests {
+@Suite(.tags(.system)) struct ApplyTests {
   private let initial = #"{"event":"initial","revision":4,"elements":["a","b","c"]}"#
 
   private func change(

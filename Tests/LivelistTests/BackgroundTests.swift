@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of commands in the background of a terminal.
-@Suite(.timeLimit(.minutes(10))) struct BackgroundTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct BackgroundTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
 

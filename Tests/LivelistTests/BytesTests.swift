@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Texts from outside that are not UTF-8, or that are spelled in two ways in Unicode.
 ///
 /// Scripts of the shell pass bytes that no `String` has. `\351` is a byte that is not UTF-8.
-@Suite struct BytesTests {
+@Suite(.tags(.system)) struct BytesTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

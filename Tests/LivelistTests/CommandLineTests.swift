@@ -1,8 +1,9 @@
+import TestTags
 import Testing
 
 @testable import livelist
 
-@Suite struct CommandLineTests {
+@Suite(.tags(.system)) struct CommandLineTests {
   @Test(arguments: [
     ["--help"], ["-h"], ["help"],
   ])

@@ -1,10 +1,11 @@
 import Foundation
+import TestTags
 import Testing
 
 @testable import livelist
 
 /// The completions for shells.
-@Suite struct CompletionTests {
+@Suite(.tags(.system)) struct CompletionTests {
   /// Runs a script with a shell that is installed, or returns `nil`.
   private func run(_ shell: String, _ script: String) throws -> String? {
     let process = Process()

@@ -1,7 +1,8 @@
+import TestTags
 import Testing
 
 /// The options of `diff` that the program of the same name has.
-@Suite struct DiffHabitsTests {
+@Suite(.tags(.system)) struct DiffHabitsTests {
   private let place: Workplace
   private let old: String
   private let new: String

@@ -1,6 +1,7 @@
+import TestTags
 import Testing
 
-@Suite struct DiffTests {
+@Suite(.tags(.system)) struct DiffTests {
   @Test func `equal sources have no difference`() throws {
     let place = try Workplace()
     let old = try place.json("old.json", #"[{"a":1,"b":"x"}]"#)

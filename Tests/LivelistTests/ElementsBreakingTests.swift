@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Elements and lines that are unusual.
-@Suite struct ElementsBreakingTests {
+@Suite(.tags(.system)) struct ElementsBreakingTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

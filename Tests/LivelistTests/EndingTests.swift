@@ -1,7 +1,8 @@
 import Foundation
+import TestTags
 import Testing
 
-@Suite struct EndingTests {
+@Suite(.tags(.system)) struct EndingTests {
   private func largeSource(_ place: Workplace) throws -> String {
     let element = "\"" + String(repeating: "x", count: 1_000) + "\""
     return try place.json(

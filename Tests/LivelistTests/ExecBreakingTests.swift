@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// The end of `watch --exec`, and what its commands inherit.
-@Suite struct ExecBreakingTests {
+@Suite(.tags(.system)) struct ExecBreakingTests {
   private let place: Workplace
 
   init() throws {

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// The option `--exec` of `watch`.
-@Suite struct ExecTests {
+@Suite(.tags(.system)) struct ExecTests {
   private let place: Workplace
   private let file: String
 

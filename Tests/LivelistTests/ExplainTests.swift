@@ -1,8 +1,9 @@
 import Foundation
+import TestTags
 import Testing
 
 /// The command `explain`, and the option `--trace` of `watch`.
-@Suite struct ExplainTests {
+@Suite(.tags(.system)) struct ExplainTests {
   private let place: Workplace
 
   init() throws {

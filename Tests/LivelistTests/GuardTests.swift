@@ -1,8 +1,9 @@
 import Foundation
+import TestTags
 import Testing
 
 /// The option `--guard` of `watch`.
-@Suite struct GuardTests {
+@Suite(.tags(.system)) struct GuardTests {
   private let place: Workplace
   private let file: String
   private let watching: Livelist

@@ -1,8 +1,9 @@
 import Foundation
+import TestTags
 import Testing
 
 /// Tests of `jsonl:PATH` as a source of all commands.
-@Suite struct JSONLinesTests {
+@Suite(.tags(.system)) struct JSONLinesTests {
   private let place: Workplace
   private let source: String
 

@@ -1,7 +1,8 @@
 import Foundation
+import TestTags
 import Testing
 
-@Suite struct LoadFailureTests {
+@Suite(.tags(.system)) struct LoadFailureTests {
   private func expectFailure(_ arguments: [String], _ hints: String...) throws {
     let result = try Livelist.run(arguments)
     #expect(result.status == 1)

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct MergeTests {
+@Suite(.tags(.system)) struct MergeTests {
   @Test func `the edits of both sides are merged`() throws {
     let place = try Workplace()
     let base = try place.json("base.json", #"[{"id":1,"n":"a"},{"id":2,"n":"b"},{"id":3,"n":"c"}]"#)

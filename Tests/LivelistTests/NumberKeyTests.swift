@@ -1,7 +1,8 @@
+import TestTags
 import Testing
 
 /// Keys that are equal as numbers and written in different ways.
-@Suite(.timeLimit(.minutes(1))) struct NumberKeyTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct NumberKeyTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

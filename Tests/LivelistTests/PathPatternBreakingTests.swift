@@ -1,12 +1,13 @@
 import Foundation
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import livelist
 
 /// Patterns whose files come, and names that are special.
-@Suite struct PathPatternBreakingTests {
+@Suite(.tags(.system)) struct PathPatternBreakingTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

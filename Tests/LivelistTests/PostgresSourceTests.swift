@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Sources of the form `postgres:CONNINFO?SQL`.
-@Suite struct PostgresSourceTests {
+@Suite(.tags(.system)) struct PostgresSourceTests {
   @Test func `a source without a query is refused, without its password`() throws {
     for source in [
       "postgres:host=h password=secret-word", "postgres://user:secret-word@host/db?sslmode=require",
@@ -29,8 +30,9 @@ import Testing
   }
 
   @Suite(
+    .tags(.system),
     .enabled(if: PostgresServer.isAvailable, Comment(rawValue: PostgresServer.advice)),
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
   struct WithServer {
     private let server: PostgresServer
     private let database: String

@@ -1,10 +1,11 @@
 import FileSources
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of text that acts on a terminal, in elements, names and messages.
-@Suite(.timeLimit(.minutes(5))) struct PrintableOutputTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct PrintableOutputTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// The command lines of the README.
-@Suite struct ReadmeCommandTests {
+@Suite(.tags(.system)) struct ReadmeCommandTests {
   private let place: Workplace
 
   init() throws {

@@ -1,5 +1,6 @@
 import Diffing
 import Foundation
+import TestTags
 import Testing
 
 private struct Row: Codable, Hashable, Differentiable {
@@ -9,7 +10,7 @@ private struct Row: Codable, Hashable, Differentiable {
 }
 
 /// Tests of change records that Swift programs read from the tool and write for it.
-@Suite struct RecordTests {
+@Suite(.tags(.system)) struct RecordTests {
   private let old = [Row(id: 1, n: "x"), Row(id: 2), Row(id: 3), Row(id: 4)]
   private let new = [Row(id: 4), Row(id: 9, n: "é"), Row(id: 1, n: "y"), Row(id: 3)]
 

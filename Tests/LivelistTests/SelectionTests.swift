@@ -1,7 +1,8 @@
+import TestTags
 import Testing
 
 /// The options that select elements and members, and the formats of `watch`.
-@Suite struct SelectionTests {
+@Suite(.tags(.system)) struct SelectionTests {
   private let place: Workplace
   private let file: String
 

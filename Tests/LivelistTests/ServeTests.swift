@@ -2,11 +2,12 @@ import DataSourceTesting
 import Foundation
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import livelist
 
-@Suite(.timeLimit(.minutes(10))) struct ServeTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ServeTests {
   /// A running server whose lists are files in a temporary directory.
   struct Served {
     let place: Workplace
@@ -228,8 +229,9 @@ import Testing
     (["--window", "8MB"], 2 << 20),
   ])
   func `each list has an equal part of the window`(option: [String], bytes: Int) throws {
-    let command = try Command(
-      ["serve"] + option + ["--listen", "unix:s", "a=json:a", "b=json:b", "c=json:c", "d=json:d"])
+    let words =
+      ["serve"] + option + ["--listen", "unix:s", "a=json:a", "b=json:b", "c=json:c", "d=json:d"]
+    let command = try Command(words.map { ByteString($0) })
     guard case .serve(let options) = command else {
       Issue.record("the command is not serve")
       return

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Several sources as one list, some of which cannot be loaded at the start.
-@Suite struct SeveralSourcesBreakingTests {
+@Suite(.tags(.system)) struct SeveralSourcesBreakingTests {
   private let place: Workplace
 
   init() throws {

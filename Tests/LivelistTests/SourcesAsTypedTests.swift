@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Sources without a scheme, tables, patterns, pipes, and several sources.
-@Suite struct SourcesAsTypedTests {
+@Suite(.tags(.system)) struct SourcesAsTypedTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Standard input as the source of `watch`.
-@Suite struct StandardInputBreakingTests {
+@Suite(.tags(.system)) struct StandardInputBreakingTests {
   @Test func `lines of standard input are never read as commands`() throws {
     // The writer starts a process after each line, so the lines arrive one by one.
     let lines = "i=0; while [ $i -lt 500 ]; do i=$((i+1)); echo $i; (:); done"

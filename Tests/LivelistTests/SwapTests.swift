@@ -1,8 +1,9 @@
 import Foundation
 import SwappablePrimitives
+import TestTags
 import Testing
 
-@Suite struct SwapTests {
+@Suite(.tags(.system)) struct SwapTests {
   @Test func `equal contents of a file and a table are no event`() throws {
     let place = try Workplace()
     let file = try place.json(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import livelist
 
-@Suite(.timeLimit(.minutes(5))) struct ViewArrangementTests {
+@Suite(.timeLimit(.minutes(10))) struct ViewArrangementTests {
   private typealias Parameters = ViewArrangement.Parameters
 
   private static let names = [

@@ -4,12 +4,13 @@ import ObservableCollections
 import SwappablePrimitives
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
 @testable import livelist
 
 /// Tests of the details of a row.
-@Suite(.timeLimit(.minutes(10))) struct ViewDetailTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewDetailTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

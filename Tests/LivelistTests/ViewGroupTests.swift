@@ -1,8 +1,9 @@
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of a view whose rows are in sections.
-@Suite(.timeLimit(.minutes(10))) struct ViewGroupTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewGroupTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
 

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of a view with unusual terminals and data.
-@Suite(.timeLimit(.minutes(10))) struct ViewLimitsTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewLimitsTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
 

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of the order and the filter of a view in a terminal.
-@Suite(.timeLimit(.minutes(10))) struct ViewParametersTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewParametersTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
 

@@ -1,12 +1,13 @@
 import Foundation
 import TerminalViews
 import TestSupport
+import TestTags
 import Testing
 
 @testable import livelist
 
 /// Tests of prompts: completion, previous lines, filters by a field, and messages.
-@Suite(.timeLimit(.minutes(10))) struct ViewPromptTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewPromptTests {
   private let place: Workplace
 
   init() throws { place = try Workplace() }

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ViewTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct ViewTests {
   private let place: Workplace
   private let terminal: PseudoTerminal
 

@@ -1,7 +1,8 @@
 import Foundation
+import TestTags
 import Testing
 
-@Suite struct WatchTests {
+@Suite(.tags(.system)) struct WatchTests {
   @Test func `the initial event contains the loaded elements in compact form`() throws {
     let place = try Workplace()
     let source = try place.json(

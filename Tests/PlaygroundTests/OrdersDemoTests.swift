@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct OrdersDemoTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct OrdersDemoTests {
   private static let expected = """
     at first: 120 orders
       Brazil, 10 orders, 1290

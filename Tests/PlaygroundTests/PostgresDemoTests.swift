@@ -1,11 +1,13 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 /// Tests of the demo and the page of the tour that need a PostgreSQL server.
 @Suite(
+  .tags(.system),
   .enabled(if: PostgresServer.isAvailable, Comment(rawValue: PostgresServer.advice)),
-  .timeLimit(.minutes(5)))
+  .timeLimit(.minutes(10)))
 struct PostgresDemoTests {
   private func run(_ name: String, _ arguments: [String] = []) throws -> (
     text: String, status: Int32

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct SwapDemoCourseTests {
+@Suite(.tags(.system)) struct SwapDemoCourseTests {
   private static let expected = """
     initial, array: 6 rows: Apples 4, Bread 9, Coffee 14, Honey 19, Lemons 7, Rice 12
     array edited: 1 updated (Coffee 14 -> 9), 1 moved (Rice from 6 to 1); 6 rows stay

@@ -1,8 +1,9 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct SwapDemoTerminalTests {
+@Suite(.tags(.system)) struct SwapDemoTerminalTests {
   private let directory: TemporaryDirectory
   private let terminal: PseudoTerminal
   private let modes: String

@@ -3,9 +3,10 @@ import Diffing
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct ChangeTriggerTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct ChangeTriggerTests {
   private static let table = """
     CREATE TABLE item (id integer PRIMARY KEY, title text COLLATE "C" NOT NULL);
     INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 300) n

@@ -27,7 +27,7 @@ struct ClientLibraryTests {
     #endif
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `without libpq, the status of a source names the package to install`() async throws {
     let pool = try PostgresPool("host=/nowhere", options: options)
     let recorder = SourceRecorder(try makeSource(pool))
@@ -36,7 +36,7 @@ struct ClientLibraryTests {
     #expect(recorder.record.contents.isEmpty)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a library that is something else is named`() async throws {
     var options = PostgresOptions()
     #if os(Linux)

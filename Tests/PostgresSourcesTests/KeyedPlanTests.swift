@@ -1,8 +1,9 @@
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct KeyedPlanTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct KeyedPlanTests {
   @Test func `queries are kept in step in the expected way`() async throws {
     let database = try await TestDatabase(
       """

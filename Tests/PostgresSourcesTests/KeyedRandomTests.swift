@@ -3,6 +3,7 @@ import Diffing
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
 /// A row of any query, by its key.
@@ -17,7 +18,7 @@ struct AnyRow: Differentiable, Equatable, Sendable {
   }
 }
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(TestRun.isLong ? 120 : 10)))
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(TestRun.isLong ? 120 : 10)))
 struct KeyedRandomTests {
   private static let schema = """
     CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');

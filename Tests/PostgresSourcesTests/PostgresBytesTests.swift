@@ -2,19 +2,20 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 @testable import PostgresSources
 
 /// Texts that are equal as `String`s, and that the server compares as bytes.
-@Suite struct PostgresBytesTests {
+@Suite(.tags(.system)) struct PostgresBytesTests {
   private struct Person: Differentiable, Equatable, Sendable {
     var name: [UInt8]
     var number: Int
     var differenceIdentifier: [UInt8] { name }
   }
 
-  @Test(.requiresPostgres, .timeLimit(.minutes(3)))
+  @Test(.requiresPostgres, .timeLimit(.minutes(10)))
   func `two keys of one commit that are two spellings of one text are two rows`() async throws {
     let database = try await TestDatabase(
       """
@@ -43,7 +44,7 @@ import Testing
     #expect(source.liveQuery.counts.keyed == 4)
   }
 
-  @Test(.requiresPostgres, .timeLimit(.minutes(3)))
+  @Test(.requiresPostgres, .timeLimit(.minutes(10)))
   func `columns whose names are two spellings of one text are two columns`() async throws {
     let database = try await TestDatabase()
     let names = ["\u{E9}", "e\u{301}"]

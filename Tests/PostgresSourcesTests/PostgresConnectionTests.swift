@@ -1,9 +1,10 @@
 import Foundation
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresConnectionTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresConnectionTests {
   @Test func `values are sent and read back exactly`() async throws {
     let connection = try await TestDatabase().connection
     func roundTrip<Value: PostgresValueConvertible & Equatable & Sendable>(

@@ -3,9 +3,10 @@ import Diffing
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresDataSourceTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresDataSourceTests {
   private static let table = "CREATE TABLE item (id integer PRIMARY KEY, title text NOT NULL)"
 
   @Test func `a source loads the result and follows commits of another connection`() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import PostgresSources
 
 /// Servers that break the protocol, or that say nothing or too much. Nothing crashes, hangs or grows without limit.
-@Suite(.enabled(if: (try? LibPQ.shared(LibPQ.names)) != nil), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: (try? LibPQ.shared(LibPQ.names)) != nil), .timeLimit(.minutes(10)))
 struct PostgresHostileServerTests {
   typealias Client = HostileServer.Client
   typealias Fault = HostileServer.Fault

@@ -3,10 +3,12 @@ import Foundation
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Tables that change, roles without privileges, transactions of others, and SQL that a data source refuses.
-@Suite(.requiresPostgres, .timeLimit(.minutes(2))) struct PostgresObjectFaultTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresObjectFaultTests
+{
   private static let rows =
     itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n"
 

@@ -2,9 +2,10 @@ import DataSourceTesting
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresPartitionTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresPartitionTests {
   @Test(arguments: [true, false])
   func `a query of a partition or child sees writes to its parent`(isPartition: Bool) async throws {
     let database = try await TestDatabase(

@@ -2,10 +2,11 @@ import Foundation
 import PostgresSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Many processes that observe one query while others write, and while the server restarts.
-@Suite(.requiresPostgres, .timeLimit(.minutes(20))) struct PostgresProcessesTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(20))) struct PostgresProcessesTests {
   /// The size of a run. The long run has the numbers of a large installation.
   private struct Plan {
     var readers = TestRun.isLong ? 50 : 6

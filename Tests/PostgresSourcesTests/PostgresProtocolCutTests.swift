@@ -3,10 +3,11 @@ import ObservableCollections
 import PostgresSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Connections that end at each step of the protocol, and at each byte in a long run.
-@Suite(.requiresPostgres, .timeLimit(.minutes(TestRun.isLong ? 60 : 5)))
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(TestRun.isLong ? 60 : 5)))
 struct PostgresProtocolCutTests {
   typealias Message = PostgresProxy.Message
 

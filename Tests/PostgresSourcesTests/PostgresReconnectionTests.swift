@@ -3,12 +3,14 @@ import Foundation
 import ObservableCollections
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import PostgresSources
 
 /// How often a source connects to a server that ends its connections, and what it does when a server changes its role.
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresReconnectionTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresReconnectionTests
+{
   /// A clock on which each sleep ends at once, and moves the time to its end.
   private final class HastyClock: Clock {
     typealias Instant = ManualClock.Instant

@@ -1,9 +1,10 @@
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Roles with few privileges, and servers that do less.
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresRoleTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresRoleTests {
   private static let table = """
     CREATE TABLE item (id integer PRIMARY KEY, title text COLLATE "C" NOT NULL);
     INSERT INTO item VALUES (1, 'a'), (2, 'b')

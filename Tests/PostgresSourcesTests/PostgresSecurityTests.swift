@@ -2,10 +2,11 @@ import Foundation
 import ObservableCollections
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Passwords that nobody may read, names that are hostile, and connections that are encrypted.
-@Suite(.requiresPostgres, .timeLimit(.minutes(2))) struct PostgresSecurityTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresSecurityTests {
   private static let rows =
     itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n"
   private static let secret = "Tr0ub4dor&3"

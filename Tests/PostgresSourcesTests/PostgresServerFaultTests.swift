@@ -4,10 +4,12 @@ import ObservableCollections
 import PostgresSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 /// Servers that stop, start, fail over, refuse or do not answer.
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresServerFaultTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresServerFaultTests
+{
   private static let rows =
     itemTable + "; INSERT INTO item SELECT n, 'row ' || n FROM generate_series(1, 3) n"
 

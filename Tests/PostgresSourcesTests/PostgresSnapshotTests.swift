@@ -2,12 +2,13 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 @testable import PostgresSources
 
 /// Moments at which a read or a loss of the connection must not be torn.
-@Suite(.requiresPostgres, .timeLimit(.minutes(5))) struct PostgresSnapshotTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(10))) struct PostgresSnapshotTests {
   @Test(arguments: ["TRUNCATE item", "ALTER TABLE item ALTER title TYPE varchar(50)"])
   func `a read that waits for a table sees all of the transaction that held it`(
     statement: String

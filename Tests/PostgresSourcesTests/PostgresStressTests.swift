@@ -1,9 +1,10 @@
 import PostgresSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Random writes against random queries. `SWAPPABLE_SEED` repeats one run.
-@Suite(.requiresPostgres, .timeLimit(.minutes(60))) struct PostgresStressTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(60))) struct PostgresStressTests {
   private static let seeds: [UInt64] =
     if let seed = TestRun.seed {
       [seed]

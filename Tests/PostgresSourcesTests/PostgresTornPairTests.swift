@@ -2,12 +2,13 @@ import DataSourceTesting
 import Diffing
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 @testable import PostgresSources
 
 /// Transactions that each write two rows. No observer may see one of them without the other.
-@Suite(.requiresPostgres, .timeLimit(.minutes(20))) struct PostgresTornPairTests {
+@Suite(.tags(.system), .requiresPostgres, .timeLimit(.minutes(20))) struct PostgresTornPairTests {
   /// Where a data source takes the changed keys from.
   enum Keys: String, Sendable, CaseIterable {
     /// Everything is read after each look at the server.

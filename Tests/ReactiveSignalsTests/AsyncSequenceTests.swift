@@ -20,7 +20,7 @@ import Testing
     #expect(await values.next() == nil)
   }
 
-  @Test(.timeLimit(.minutes(5))) func theEndIsThatOfEachCopyOfAnIterator() async {
+  @Test(.timeLimit(.minutes(10))) func theEndIsThatOfEachCopyOfAnIterator() async {
     var values = input.signal.values().makeAsyncIterator()
     var copy = values
     input.finish()
@@ -156,7 +156,7 @@ import Testing
     #expect(made.value == [1])
   }
 
-  @Test(.timeLimit(.minutes(5))) func aSequenceThatHasEndedIsReleased() async {
+  @Test(.timeLimit(.minutes(10))) func aSequenceThatHasEndedIsReleased() async {
     struct Holding: AsyncSequence, Sendable {
       typealias Failure = Never
       let token: Token

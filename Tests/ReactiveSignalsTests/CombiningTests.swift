@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(10)),
     arguments: [
       { $0.zip($1) }, { $0.combineLatest($1) },
     ] as [@Sendable (Signal<Int>, Signal<Int>) -> Signal<(Int, Int)>])

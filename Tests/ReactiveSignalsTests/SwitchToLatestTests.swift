@@ -114,7 +114,7 @@ import Testing
     withExtendedLifetime(switched) {}
   }
 
-  @Test(.timeLimit(.minutes(5))) func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
+  @Test(.timeLimit(.minutes(10))) func whatWaitsForAnObserverIsSetGoingWhenItIsSwitchedTo() async {
     let which = SignalInput<Signal<Int>>()
     var values = which.signal.switchToLatest().values(policy: .everything).makeAsyncIterator()
     for start in [1, 10] {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Feeds in hard circumstances.
-@Suite(.timeLimit(.minutes(5))) struct FeedBreakingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedBreakingTests {
   /// An element whose identity and encoding run code of a test.
   struct Meddling: Differentiable, Sendable, Encodable {
     let id: Int

@@ -7,10 +7,11 @@ import SwappablePrimitives
 import SwappableSources
 import Synchronization
 import TestSupport
+import TestTags
 import Testing
 
 /// Many clients and threads at the same time. The steps are counted, not timed.
-@Suite(.timeLimit(.minutes(10))) struct FeedConcurrencyTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct FeedConcurrencyTests {
   /// A list that a client has folded from lines.
   struct Folded {
     var items: [Item] = []

@@ -4,9 +4,10 @@ import ObservableCollections
 @testable import RemoteSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FeedServerTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct FeedServerTests {
   /// A server of one list, with a good client that must not notice what others do.
   struct Served {
     let directory: TemporaryDirectory

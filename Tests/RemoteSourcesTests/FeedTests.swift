@@ -7,7 +7,7 @@ import ObservableCollections
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FeedTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedTests {
   /// A subscriber that folds lines.
   struct Subscriber {
     var iterator: Feed.Lines.Iterator

@@ -8,7 +8,7 @@ import Testing
 @testable import RemoteSources
 
 /// Changes that a process sent that identifies elements in another way.
-@Suite(.timeLimit(.minutes(1))) struct ReceivedChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct ReceivedChangeTests {
   /// A value that identifies itself, and that counts its comparisons.
   private struct Value: Differentiable, Hashable, Sendable {
     static let comparisons = Shared(0)

@@ -8,10 +8,11 @@ import ReactiveSignals
 import SwappablePrimitives
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Remote sources in hard circumstances.
-@Suite(.timeLimit(.minutes(5))) struct RemoteBreakingTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteBreakingTests {
   static let initial = #"{"event":"initial","revision":1,"token":"a","elements":[{"id":1,"n":0}]}"#
 
   static func change(

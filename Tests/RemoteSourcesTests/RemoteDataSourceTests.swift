@@ -4,9 +4,10 @@ import FileSources
 import ObservableCollections
 @testable import RemoteSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct RemoteDataSourceTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteDataSourceTests {
   @Test func `a remote source follows a list on a socket`() async throws {
     let directory = try TemporaryDirectory()
     let source = CollectionProperty([Item(1), Item(2)])
@@ -99,7 +100,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: 1...12 as ClosedRange<UInt64>)
+  @Test(.timeLimit(.minutes(10)), arguments: 1...12 as ClosedRange<UInt64>)
   func `every state that observers see is a state of the server`(seed: UInt64) async throws {
     var editor = RandomEditor<Item>(seed: seed, repeats: seed % 2 == 0)
     let source = CollectionProperty(editor.makeElements())

@@ -4,10 +4,11 @@ import ObservableCollections
 import ReactiveSignals
 import RemoteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Explanations of lists that another process serves.
-@Suite(.timeLimit(.minutes(1))) struct RemoteGraphTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteGraphTests {
   @Test func `a remote list is explained with its server`() async throws {
     let directory = try TemporaryDirectory()
     let source = CollectionProperty([Item(1), Item(2)])

@@ -3,9 +3,10 @@
   @testable import RemoteSources
   import SwappablePrimitives
   import TestSupport
+  import TestTags
   import Testing
 
-  @Suite(.timeLimit(.minutes(10))) struct RemoteTransportTests {
+  @Suite(.tags(.system), .timeLimit(.minutes(10))) struct RemoteTransportTests {
     @Test func `a connection waits while the server's queue is full`() async throws {
       let directory = try TemporaryDirectory()
       let listener = try UnixSocket.makeListener(at: ByteString(directory("s")))
@@ -19,7 +20,7 @@
       #expect(full?.reason.hasPrefix("too many clients wait") == true)
       // A server whose queue is full is a server.
       let second = #expect(throws: SocketError.self) {
-        try UnixSocket.makeListener(at: directory("s"))
+        try UnixSocket.makeListener(at: ByteString(directory("s")))
       }
       #expect(second?.reason.hasPrefix("another process listens there") == true)
       let transport = UnixSocketTransport.unixSocket(path: directory("s"), list: "items")

@@ -1,6 +1,7 @@
 import Foundation
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
 @testable import SQLiteSources
@@ -30,7 +31,7 @@ import Testing
     return (number, stream)
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: TemporaryDatabase.Journal.allCases)
+  @Test(.tags(.system), .timeLimit(.minutes(10)), arguments: TemporaryDatabase.Journal.allCases)
   func `the steady check finds a commit of another process`(
     journal: TemporaryDatabase.Journal
   ) async throws {
@@ -52,7 +53,7 @@ import Testing
     monitor.detach(number)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a file that is removed, replaced and created again is followed`() async throws {
     let monitor = ChangeMonitor(reader: DatabaseReader(path: ByteString(database.path)))
     let (number, calls) = observe(monitor)
@@ -112,7 +113,7 @@ import Testing
     monitor.detach(first)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `nothing is left open after the last reference is released`() async throws {
     // In WAL mode, SQLite would keep a closed descriptor while the writer has its lock.
     let writer = try database.writer(.delete)

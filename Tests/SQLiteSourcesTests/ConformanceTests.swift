@@ -2,10 +2,11 @@ import DataSourceTesting
 import Foundation
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ConformanceTests {
-  @Test(arguments: TemporaryDatabase.Journal.allCases)
+@Suite(.timeLimit(.minutes(10))) struct ConformanceTests {
+  @Test(.tags(.system), arguments: TemporaryDatabase.Journal.allCases)
   func `a query keeps the event contract`(journal: TemporaryDatabase.Journal) async throws {
     let database = try TemporaryDatabase()
     let writer = try database.writer(journal)

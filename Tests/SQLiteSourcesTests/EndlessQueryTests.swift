@@ -9,7 +9,7 @@ import Testing
 @testable import SQLiteSources
 
 /// Queries that never end by themselves.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct EndlessQueryTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct EndlessQueryTests {
   private static let queries = [
     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
       + "SELECT count(*) FROM c, item",

@@ -110,7 +110,7 @@ private final class DeletedRows: GuardedList {
 }
 
 /// Rule G1 for each guard and each kind of source.
-@Suite(.timeLimit(.minutes(5))) struct GuardedKindsTests {
+@Suite(.timeLimit(.minutes(10))) struct GuardedKindsTests {
   enum Kind: CaseIterable { case arraySwap, savedFile, deletedRows }
 
   /// Guards that allow one of ten rows to disappear, and not all of them.

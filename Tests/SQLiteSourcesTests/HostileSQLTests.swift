@@ -5,7 +5,7 @@ import SQLiteSources
 import Testing
 
 /// SQL and databases that come from an attacker.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct HostileSQLTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct HostileSQLTests {
   private let database: TemporaryDatabase
 
   init() throws {

@@ -4,10 +4,11 @@
   import ObservableCollections
   import SQLiteSources
   import TestSupport
+  import TestTags
   import Testing
 
   /// The descriptors of a hundred data sources, and their release.
-  @Suite(.serialized, .timeLimit(.minutes(5))) struct HundredSourcesTests {
+  @Suite(.serialized, .timeLimit(.minutes(10))) struct HundredSourcesTests {
     private static let count = 100
 
     private func makeSource(_ path: String) throws -> SQLiteDataSource<Item> {
@@ -55,7 +56,7 @@
       try await check(paths, in: database, descriptors: Self.count * (2 * 2 + 2))
     }
 
-    @Test func `two hundred missing databases share a few threads`() throws {
+    @Test(.tags(.system)) func `two hundred missing databases share a few threads`() throws {
       let (count, database) = (200, try TemporaryDatabase())
       let process = try HelperProcess("missing", "\(count)", database.directory.path)
       // At most 16 checks and 64 reads run at the same time, on a machine of any speed. The other threads

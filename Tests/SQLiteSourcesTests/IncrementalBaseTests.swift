@@ -3,6 +3,7 @@ import TestSupport
 import Foundation
 import ObservableCollections
 import Synchronization
+import TestTags
 import Testing
 
 @testable import SQLiteSources
@@ -40,7 +41,7 @@ import Testing
     #expect(harness.query.counts.written == 1)
   }
 
-  @Test func `without the data version, a foreign commit is missed`() throws {
+  @Test(.tags(.system)) func `without the data version, a foreign commit is missed`() throws {
     var weak = ChangeTracking()
     weak.checksDataVersion = false
     let (weakened, right) = (harness(weak), harness())
@@ -53,7 +54,7 @@ import Testing
     #expect(right.query.counts.all == 2)
   }
 
-  @Test func `a read does not wait for a writer in a transaction`() throws {
+  @Test(.tags(.system)) func `a read does not wait for a writer in a transaction`() throws {
     let harness = harness()
     let helper = try HelperProcess("sql", database.path)
     let isInside = DispatchSemaphore(value: 0)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Explanations and traces of lists over queries.
-@Suite(.timeLimit(.minutes(1))) struct QueryGraphTests {
+@Suite(.timeLimit(.minutes(10))) struct QueryGraphTests {
   private let database: TemporaryDatabase
   private let writer: SQLiteConnection
 

@@ -5,9 +5,10 @@ import ReactiveSignals
 import SQLiteSources
 import SwappablePrimitives
 import TestSupport
+import TestTags
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct SQLiteDataSourceFaultTests {
   typealias Journal = TemporaryDatabase.Journal
 
   private let database: TemporaryDatabase
@@ -121,7 +122,9 @@ import Testing
     #expect(recorder.record.changes.last?.changeset.updates.count == 1)
   }
 
-  @Test func `a schema change is a status and the recovery one change`() async throws {
+  @Test(.tags(.system)) func `a schema change is a status and the recovery one change`()
+    async throws
+  {
     let helper = try HelperProcess("sql", database.path)
     try database.writer().close()
     try helper.run("INSERT INTO item VALUES (1, 'a')")
@@ -155,7 +158,7 @@ import Testing
     try await recorder.wait(for: [a, b])
   }
 
-  @Test func `a star selects the columns of the present schema`() async throws {
+  @Test(.tags(.system)) func `a star selects the columns of the present schema`() async throws {
     let helper = try HelperProcess("sql", database.path)
     try helper.run("CREATE TABLE t (x); INSERT INTO t VALUES (1)")
     let source = try SQLiteDataSource(path: database.path, sql: "SELECT * FROM t") {
@@ -231,7 +234,7 @@ import Testing
     try await recorder.wait(for: [Word(Ä: 1, ä: 2)])
   }
 
-  @Test(arguments: [true, false])
+  @Test(.tags(.system), arguments: [true, false])
   func `an exclusive lock is a status until it is released`(isLockedAtCreation: Bool) async throws {
     try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
     let helper = try HelperProcess("sql", database.path)
@@ -272,8 +275,8 @@ import Testing
     #expect(recorder.record.changes.count == changes)
   }
 
-  @Test func `a writer that died leaves the contents until the database is repaired`() async throws
-  {
+  @Test(.tags(.system))
+  func `a writer that died leaves the contents until the database is repaired`() async throws {
     try database.writer(.delete).execute("INSERT INTO item VALUES (1, 'a')")
     let helper = try HelperProcess("sql", database.path)
     let source = try SQLiteDataSource<Item>(path: database.path, sql: select)

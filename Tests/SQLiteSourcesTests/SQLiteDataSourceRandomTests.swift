@@ -4,12 +4,13 @@ import TestSupport
 import Foundation
 import ObservableCollections
 import TestSupport
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
-@Suite(.timeLimit(.minutes(2))) struct SQLiteDataSourceRandomTests {
-  @Test(arguments: TemporaryDatabase.Journal.allCases)
+@Suite(.timeLimit(.minutes(10))) struct SQLiteDataSourceRandomTests {
+  @Test(.tags(.system), arguments: TemporaryDatabase.Journal.allCases)
   func `random writes of two processes end in the result of a fresh query`(
     journal: TemporaryDatabase.Journal
   ) async throws {

@@ -3,11 +3,12 @@ import Diffing
 import Foundation
 import ObservableCollections
 import ReactiveSignals
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
-@Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct SQLiteDataSourceTests {
   typealias Journal = TemporaryDatabase.Journal
 
   private let database: TemporaryDatabase
@@ -45,7 +46,7 @@ import Testing
     #expect(record.violations.isEmpty)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `commits of another process are changes and rollbacks are not`(journal: Journal) async throws
   {
     try database.writer(journal).close()
@@ -64,7 +65,7 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `a write that keeps the result is no event`(journal: Journal) async throws {
     let writer = try database.writer(journal)
     try writer.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b')")
@@ -93,7 +94,7 @@ import Testing
     #expect(recorder.record.statuses == statuses)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `the last commit of a burst is delivered`(journal: Journal) async throws {
     try database.writer(journal).close()
     let helper = try HelperProcess("sql", database.path)
@@ -110,7 +111,7 @@ import Testing
     #expect(recorder.record.violations.isEmpty)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `after any kind of write, the result equals a fresh query`(journal: Journal) async throws {
     let writer = try database.writer(journal)
     try writer.executeScript(

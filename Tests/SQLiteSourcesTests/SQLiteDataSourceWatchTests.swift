@@ -5,12 +5,13 @@ import Foundation
 import ObservableCollections
 import ReactiveSignals
 import SwappablePrimitives
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
 /// The ways to find a change. Each is tested with the other ways out of reach.
-@Suite(.timeLimit(.minutes(1))) struct SQLiteDataSourceWatchTests {
+@Suite(.tags(.system), .timeLimit(.minutes(10))) struct SQLiteDataSourceWatchTests {
   typealias Journal = TemporaryDatabase.Journal
 
   private let database: TemporaryDatabase

@@ -4,14 +4,15 @@ import Foundation
 import ObservableCollections
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Commits of several writers at the same time. Each snapshot is a committed state, and the last
 /// commit is always delivered.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultCommitTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultCommitTests {
   typealias Journal = ObservedQuery.Journal
 
-  @Test(arguments: Journal.allCases, [1, 3])
+  @Test(.tags(.system), arguments: Journal.allCases, [1, 3])
   func `every snapshot is a committed state`(journal: Journal, writers: Int) async throws {
     let live = try await ObservedQuery(
       .init(journal: journal, writer: .own), "SELECT id, balance FROM account ORDER BY balance, id",

@@ -6,13 +6,14 @@ import ObservableCollections
 import ReactiveSignals
 import SwappableSources
 import TestSupport
+import TestTags
 import Testing
 
 @testable import SQLiteSources
 
 /// Threads with their own connections, another process, and observers that come and go, at the same
 /// time.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SQLiteFaultConcurrencyTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultConcurrencyTests {
   typealias Journal = TemporaryDatabase.Journal
 
   private func turns(_ journal: Journal) -> Int {
@@ -29,7 +30,7 @@ import Testing
     try SQLiteDataSource(path: path, sql: sql) { TestRow($0) }
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `every snapshot of many writers is a committed state`(journal: Journal) async throws {
     let (writers, turns) = (4, turns(journal))
     let database = try TemporaryDatabase()
@@ -85,7 +86,7 @@ import Testing
     try recorders[3].check(against: container)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `an observer that comes and goes during writes misses nothing`(journal: Journal) async throws
   {
     let turns = turns(journal)

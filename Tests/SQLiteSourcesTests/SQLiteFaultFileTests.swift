@@ -3,10 +3,11 @@ import Foundation
 import ObservableCollections
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Changes of a database file without SQLite.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultFileTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultFileTests {
   typealias Journal = ObservedQuery.Journal
 
   /// Creates another database with some items, and closes it.
@@ -139,7 +140,7 @@ import Testing
     try live.observer.check(against: live.source)
   }
 
-  @Test(arguments: Journal.allCases)
+  @Test(.tags(.system), arguments: Journal.allCases)
   func `a damaged page is a status until it is repaired`(journal: Journal) async throws {
     let live = try await ObservedQuery(
       .init(journal: journal, writer: .process),

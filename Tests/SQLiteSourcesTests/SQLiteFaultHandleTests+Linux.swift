@@ -5,10 +5,11 @@
   import ReactiveSignals
   import SQLiteSources
   import TestSupport
+  import TestTags
   import Testing
 
   /// The handles of a database whose file is replaced while other processes use it.
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultHandleTests {
+  @Suite(.tags(.system), .serialized, .timeLimit(.minutes(10))) struct SQLiteFaultHandleTests {
     /// Creates a database in WAL mode, and moves it to the path of another one, whose log stays.
     private func replace(_ live: ObservedQuery, rows: String) throws {
       let other = try TemporaryDatabase()

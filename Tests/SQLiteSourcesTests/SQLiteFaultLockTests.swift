@@ -2,11 +2,12 @@ import TestSupport
 import DataSourceTesting
 import ObservableCollections
 import SQLiteSources
+import TestTags
 import Testing
 
 /// Locks of other connections. Reads are retried, a lasting lock is reported, and its end is one
 /// change.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultLockTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultLockTests {
   typealias Setting = ObservedQuery.Setting
 
   @Test(arguments: [ObservedQuery.Writer.second, .handle, .process])
@@ -30,7 +31,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ObservedQuery.Journal.allCases)
+  @Test(.tags(.system), arguments: ObservedQuery.Journal.allCases)
   func `a database that is locked at first loads when it is free`(
     journal: ObservedQuery.Journal
   ) async throws {
@@ -54,7 +55,7 @@ import Testing
     try observer.check(against: source)
   }
 
-  @Test(arguments: ObservedQuery.Journal.allCases)
+  @Test(.tags(.system), arguments: ObservedQuery.Journal.allCases)
   func `readers and waiting writers do not prevent delivery`(
     journal: ObservedQuery.Journal
   ) async throws {
@@ -81,7 +82,7 @@ import Testing
     try live.check()
   }
 
-  @Test(arguments: Setting.all)
+  @Test(.tags(.system), arguments: Setting.all)
   func `a commit that cannot get its lock is no event`(setting: Setting) async throws {
     let live = try await ObservedQuery(setting)
     let process = try HelperProcess("sql", live.database.path)

@@ -9,7 +9,7 @@ import SwappableSources
 import Testing
 
 /// Calls of observers inside their callbacks: no deadlock and no lost event.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultObserverTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultObserverTests {
   typealias Setting = ObservedQuery.Setting
 
   @Test(arguments: Setting.all)

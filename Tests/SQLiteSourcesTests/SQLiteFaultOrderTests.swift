@@ -4,7 +4,7 @@ import SQLiteSources
 import Testing
 
 /// Keys of every class, and ties. The order is SQLite's order, and then the order of the rowids.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultOrderTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultOrderTests {
   /// Keys that differ in class, in precision, in case, or not at all.
   private static let keys = [
     "NULL", "0", "1", "-1", "0.0", "-0.0", "0.5", "1.0", "9007199254740992", "9007199254740993",

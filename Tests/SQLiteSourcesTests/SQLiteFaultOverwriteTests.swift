@@ -3,10 +3,11 @@ import Foundation
 import ObservableCollections
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Files of a database that are deleted or overwritten while they are open.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultOverwriteTests {
+@Suite(.tags(.system), .serialized, .timeLimit(.minutes(10))) struct SQLiteFaultOverwriteTests {
   typealias Journal = ObservedQuery.Journal
 
   // MARK: A deleted log

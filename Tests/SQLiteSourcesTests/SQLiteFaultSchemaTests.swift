@@ -5,7 +5,7 @@ import SQLiteSources
 import Testing
 
 /// Changes of the schema of a live query.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSchemaTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultSchemaTests {
   typealias Setting = ObservedQuery.Setting
 
   private static let plain = """

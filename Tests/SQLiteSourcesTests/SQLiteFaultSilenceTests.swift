@@ -1,10 +1,11 @@
 import DataSourceTesting
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 /// Writes that are no event: rollbacks, and writes that keep the result.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultSilenceTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultSilenceTests {
   typealias Setting = ObservedQuery.Setting
 
   @Test(arguments: Setting.all) func `a rollback is no event`(setting: Setting) async throws {
@@ -102,7 +103,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ObservedQuery.Journal.allCases)
+  @Test(.tags(.system), arguments: ObservedQuery.Journal.allCases)
   func `a process that dies in its transaction leaves no trace`(journal: ObservedQuery.Journal)
     async throws
   {

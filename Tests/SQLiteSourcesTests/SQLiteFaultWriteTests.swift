@@ -2,7 +2,7 @@ import SQLiteSources
 import Testing
 
 /// Writes that the update hook does not report, or reports incompletely.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct SQLiteFaultWriteTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SQLiteFaultWriteTests {
   typealias Setting = ObservedQuery.Setting
 
   @Test(arguments: Setting.all) func `a REPLACE reports the rows that it replaced`(setting: Setting)

@@ -1,6 +1,7 @@
 import Foundation
 import SQLiteSources
 import TestSupport
+import TestTags
 import Testing
 
 @Suite struct SQLiteFileTests {
@@ -122,7 +123,7 @@ import Testing
     #expect(try openDescriptors(below: database.directory).isEmpty)
   }
 
-  @Test func `a second process writes rows that are read here`() throws {
+  @Test(.tags(.system)) func `a second process writes rows that are read here`() throws {
     let writer = try database.writer()
     let helper = try HelperProcess("sql", database.path)
     try helper.run("INSERT INTO item VALUES (1, 'a'); INSERT INTO item VALUES (2, 'b')")

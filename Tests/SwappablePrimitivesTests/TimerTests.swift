@@ -4,7 +4,7 @@ import SwappablePrimitives
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TimerTests {
+@Suite(.timeLimit(.minutes(10))) struct TimerTests {
   private let clock = ManualClock()
   private let queue = DispatchQueue(label: "TimerTests")
 

@@ -18,7 +18,7 @@ final class ControlledSource<Element: Differentiable & Sendable>: DataSource {
 }
 
 /// Rule G3: containers that are swapped together change in one step or not at all.
-@Suite(.timeLimit(.minutes(5))) struct GroupedSwapTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupedSwapTests {
   private let oldNames = ArrayDataSource(["Ada", "Grace"])
   private let oldPrices = ArrayDataSource([1, 2])
   private let names: SwappableContainer<String>

@@ -9,7 +9,7 @@ import Testing
 private typealias Guard = ChangeGuard<TestElement>
 
 /// Hostile uses of guards, previews, groups of swaps and guarded sources, on one thread.
-@Suite(.timeLimit(.minutes(5))) struct SwapControlBreakingTests {
+@Suite(.timeLimit(.minutes(10))) struct SwapControlBreakingTests {
   private let error = SourceError(code: "gone", message: "it is gone")
 
   // MARK: Groups

@@ -5,9 +5,10 @@ import ObservableCollections
 import SynchronizerStores
 import Synchronizers
 import TestSupport
+import TestTags
 import Testing
 
-@Suite struct KilledProcessTests {
+@Suite(.tags(.system)) struct KilledProcessTests {
   private struct Kept: Codable, Hashable, Identifiable, Sendable, Differentiable {
     var id: Int
     var text: String

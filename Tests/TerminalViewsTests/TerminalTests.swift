@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestTags
 import Testing
 
 @testable import TerminalViews
 
-@Suite struct TerminalTests {
+@Suite(.tags(.system)) struct TerminalTests {
   private let terminal: PseudoTerminal
   private let modes: String
 

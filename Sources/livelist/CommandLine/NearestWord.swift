@@ -6,8 +6,8 @@ enum NearestWord {
   /// A word is near if it begins with the mistyped one, which has at least 2 characters without dashes, or if at
   /// most a third of the characters, and at least one, must be inserted, deleted, replaced or swapped with their
   /// neighbors.
-  static func advice(for typed: some StringProtocol, among words: [String]) -> String {
-    nearest(to: String(typed), among: words).map { " (did you mean \($0)?)" } ?? ""
+  static func advice(for typed: some CustomStringConvertible, among words: [String]) -> String {
+    nearest(to: typed.description, among: words).map { " (did you mean \($0)?)" } ?? ""
   }
 
   static func nearest(to typed: String, among words: [String]) -> String? {

@@ -120,7 +120,7 @@ enum ServeCommand: Equatable {
       }
       self = .swap(name: name, try SourceSpecification(source))
     default:
-      let advice = NearestWord.advice(for: words[0], among: ["swap", "cancel", "quit"])
+      let advice = NearestWord.advice(for: command, among: ["swap", "cancel", "quit"])
       throw .usage(
         "unknown command \"\(text)\"\(advice); use swap NAME SOURCE, cancel NAME or quit")
     }

@@ -219,7 +219,7 @@ enum WatchCommand: Equatable {
       throw .usage(
         "unknown command \"\(text)\""
           + NearestWord.advice(
-            for: name.description, among: ["swap", "cancel", "accept", "reject", "quit"])
+            for: name, among: ["swap", "cancel", "accept", "reject", "quit"])
           + "; use swap SOURCE, cancel, accept, reject or quit")
     }
   }

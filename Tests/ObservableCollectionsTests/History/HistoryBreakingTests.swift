@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Histories in hard circumstances.
-@Suite(.timeLimit(.minutes(5))) struct HistoryBreakingTests {
+@Suite(.timeLimit(.minutes(10))) struct HistoryBreakingTests {
   /// A clock that runs a closure whenever it is read.
   private struct MeddlingClock: Clock {
     let clock = ManualClock()

@@ -31,7 +31,7 @@ private final class TestRemote: OneWayRemote {
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct CollectionStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct CollectionStoreTests {
   private typealias Store = CollectionStore<TestElement>
 
   private let remote = TestRemote([3, 1, TestElement(2, 5)])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of cancellation at each point of a run.
-@Suite(.timeLimit(.minutes(2))) struct OneWayCancellationTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWayCancellationTests {
   private static let options = OneWaySynchronizer.Options(concurrency: 1, downloadsPreview: true)
 
   /// The reaction of a call to cancellation.

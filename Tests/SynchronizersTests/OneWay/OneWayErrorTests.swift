@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tests of runs with failures, and of their errors.
-@Suite(.timeLimit(.minutes(2))) struct OneWayErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWayErrorTests {
   private func options(stopsOnError: Bool, concurrency: Int = 1) -> OneWaySynchronizer.Options {
     OneWaySynchronizer.Options(
       concurrency: concurrency, downloadsPreview: true, stopsOnError: stopsOnError)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of retries with a manual clock.
-@Suite(.timeLimit(.minutes(2))) struct OneWayRetryTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWayRetryTests {
   private let clock = ManualClock()
 
   private func makeSubject(

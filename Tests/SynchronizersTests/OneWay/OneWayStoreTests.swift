@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The calls of a run to its remote and its store.
-@Suite(.timeLimit(.minutes(2))) struct OneWayStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWayStoreTests {
   /// A store that logs its calls.
   private struct RecordingStore: OneWayStore {
     typealias Item = TestElement
@@ -97,7 +97,7 @@ import Testing
 }
 
 /// Tests of a data source as the remote list.
-@Suite(.timeLimit(.minutes(2))) struct DataSourceRemoteTests {
+@Suite(.timeLimit(.minutes(10))) struct DataSourceRemoteTests {
   private let gone = SourceError(code: "gone", message: "it is gone")
 
   @Test func `a run waits until the source has loaded`() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tests of the order of calls in a run.
-@Suite(.timeLimit(.minutes(2))) struct OneWayTraceTests {
+@Suite(.timeLimit(.minutes(10))) struct OneWayTraceTests {
   private static let contentRun = Subject.fullRun.filter { !$0.hasPrefix("preview") }
 
   @Test func `a run downloads contents in the order of the list`() async throws {

@@ -4,7 +4,7 @@ import ReactiveSignals
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryPolicyTests {
   private func pauses(_ policy: RetryPolicy, _ count: Int) -> [Duration] {
     (0..<count).map { policy.pause(before: $0) }
   }

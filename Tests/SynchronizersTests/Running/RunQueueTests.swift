@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of the queue that both kinds of synchronizers use.
-@Suite(.timeLimit(.minutes(2))) struct RunQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct RunQueueTests {
   private struct Cancelled: Error {}
 
   private struct Status: Equatable, Sendable {
@@ -302,7 +302,7 @@ import Testing
 }
 
 /// Tests of tasks that request, cancel and leave concurrently.
-@Suite(.timeLimit(.minutes(5))) struct RunQueueConcurrencyTests {
+@Suite(.timeLimit(.minutes(10))) struct RunQueueConcurrencyTests {
   @Test func `all callers are answered once and runs do not overlap`() async {
     struct Cancelled: Error {}
     let running = Shared(0)

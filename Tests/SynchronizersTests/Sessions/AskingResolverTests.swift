@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Sessions whose conflicts a person decides.
-@Suite(.timeLimit(.minutes(1))) struct AskingResolverTests {
+@Suite(.timeLimit(.minutes(10))) struct AskingResolverTests {
   private typealias Session = SynchronizationSession<InMemoryRemote<Letter>>
   private typealias Conflict = MergeConflict<Letter>
 

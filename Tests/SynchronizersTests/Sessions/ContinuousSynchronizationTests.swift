@@ -6,7 +6,7 @@ import Synchronizers
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(1))) struct ContinuousSynchronizationTests {
+@Suite(.timeLimit(.minutes(10))) struct ContinuousSynchronizationTests {
   private let clock = ManualClock()
   private let remote = InMemoryRemote(Letter.list("A"))
 

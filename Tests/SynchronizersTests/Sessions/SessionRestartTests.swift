@@ -6,7 +6,7 @@ import Testing
 import TestSupport
 
 /// Tests of a process that ends at each point of a synchronization and restarts.
-@Suite(.timeLimit(.minutes(5))) struct SessionRestartTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionRestartTests {
   /// An event between two processes.
   enum Meanwhile: CaseIterable {
     case nothing, pushedIsDeleted, pushedIsEdited, otherIsAdded, clientEdits

@@ -9,7 +9,7 @@ import Testing
 import TestSupport
 
 /// Tests of the client as a data source.
-@Suite(.timeLimit(.minutes(2))) struct SessionSourceTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionSourceTests {
   private let remote = InMemoryRemote((1...6).map { TestElement($0) })
 
   @Test func `containers and operators over the client receive one change`() async throws {

@@ -6,7 +6,7 @@ import Synchronizers
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(1))) struct SynchronizationSessionTests {
+@Suite(.timeLimit(.minutes(10))) struct SynchronizationSessionTests {
   private let remote = InMemoryRemote<Letter>()
 
   private func expectInStep(_ client: Client, _ text: String) {

@@ -6,7 +6,7 @@ import TerminalViews
 import TestSupport
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListConcurrencyTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct TerminalListConcurrencyTests {
   @Test func `a list follows sources that threads edit and swap`() async throws {
     let sources = (0..<3).map { number in
       ArrayDataSource((0..<200).map { TestElement($0, number) })

@@ -7,7 +7,7 @@ import TerminalViews
 import TestSupport
 import Testing
 
-@MainActor @Suite(.timeLimit(.minutes(5))) struct TerminalListViewTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct TerminalListViewTests {
   private static let size = TerminalSize(rows: 10, columns: 40)
   private let clock = ManualClock()
 

@@ -1,0 +1,6 @@
+package import Testing
+
+extension Tag {
+  /// Tests that start processes, servers or terminals. If one fails, it runs once more, alone.
+  @Tag package static var system: Self
+}
