@@ -88,19 +88,6 @@ import Testing
     #expect(try watching.waitForExit() == 0)
   }
 
-  @Test func `the message of another program is printable`() throws {
-    let watching = try Livelist("watch", "--format", "text", "lines:-")
-    watching.send(#"{"event":"initial","revision":0,"elements":[1]}"# + "\n")
-    #expect(try [watching.line(), watching.line()] == ["1", "1 element"])
-    watching.send(
-      #"{"event":"status","state":"failed","message":"a\u001b[2J\u009b\u202eb\nc\u007f"}"# + "\n")
-    let status = try watching.line()
-    #expect(status.hasPrefix("failed: ") && status.hasSuffix("b c␡"))
-    expectPrintable(status)
-    watching.signalProcess(SIGTERM)
-    #expect(try watching.waitForExit() == 0)
-  }
-
   @Test(arguments: [
     ["watch"], ["view"], ["explain"], ["diff", "json:/dev/null"], ["apply"],
     ["merge", "--key", "id", "json:/dev/null", "json:/dev/null"],
@@ -169,11 +156,10 @@ import Testing
   }
 
   @Test func `a status as JSON on a terminal is printable`() throws {
-    let watching = try Livelist(["watch", "lines:-"], isTerminal: true)
-    watching.send(#"{"event":"initial","revision":0,"elements":["\#(Self.hostile)"]}"# + "\n")
+    let source = try place.json("\u{202E}x.json", "[1]")
+    let watching = try Livelist(["watch", source], isTerminal: true)
     expectPrintable(try watching.line())
-    watching.send(
-      #"{"event":"status","state":"failed","message":"\#(Self.hostile)"}"# + "\n")
+    try FileManager.default.removeItem(atPath: place("\u{202E}x.json"))
     let status = try watching.line()
     #expect(status.contains(#"\u202e"#))
     expectPrintable(status)

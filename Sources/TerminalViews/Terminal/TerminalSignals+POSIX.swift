@@ -69,11 +69,11 @@ public final class TerminalSignals: Sendable {
 
     private static var otherNumbers: [Int32] {
       let portable = [SIGXCPU, SIGXFSZ, SIGPROF, SIGVTALRM]
-      #if os(Linux)
+      #if canImport(Darwin)
+        return portable
+      #else
         let realTime = __libc_current_sigrtmin()...__libc_current_sigrtmax()
         return portable + [SIGIO, SIGPWR, SIGSTKFLT] + realTime
-      #else
-        return portable
       #endif
     }
 

@@ -24,12 +24,32 @@ public struct stat {
   public init() {}
 }
 
+public struct DIR {
+  public init() {}
+}
+
+public struct dirent {
+  // On Apple platforms, it has 1,024 bytes.
+  public var d_name: (CChar, CChar) = (0, 0)
+
+  public init() {}
+}
+
 public struct statfs {
   public var f_flags: UInt32 = 0
 
   public init() {}
 }
 
+public struct __sigaction_u {
+  public var __sa_handler: (@convention(c) (Int32) -> Void)?
+
+  public init() {}
+}
+
 public struct sigaction {
+  public var __sigaction_u = CDarwin.__sigaction_u()
+  public var sa_flags: Int32 = 0
+
   public init() {}
 }

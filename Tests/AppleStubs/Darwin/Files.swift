@@ -98,3 +98,14 @@ public func poll(
 
 public var POLLIN: Int32 { stub() }
 public var POLLOUT: Int32 { stub() }
+
+public func opendir(_ path: UnsafePointer<CChar>!) -> UnsafeMutablePointer<DIR>! { stub() }
+
+public func readdir(_ directory: UnsafeMutablePointer<DIR>!) -> UnsafeMutablePointer<dirent>! {
+  stub()
+}
+
+@discardableResult
+public func closedir(_ directory: UnsafeMutablePointer<DIR>!) -> Int32 { stub() }
+
+public func strlen(_ text: UnsafePointer<CChar>!) -> Int { stub() }

@@ -46,3 +46,10 @@ public func ioctl(
 ) -> CInt { stub() }
 
 public var TIOCGWINSZ: UInt { stub() }
+
+public func tcgetpgrp(_ descriptor: Int32) -> pid_t { stub() }
+
+@discardableResult
+public func tcsetpgrp(_ descriptor: Int32, _ group: pid_t) -> Int32 { stub() }
+
+public func getpgrp() -> pid_t { stub() }

@@ -84,3 +84,17 @@ public var SIGUSR2: Int32 { stub() }
 public var SIGTSTP: Int32 { stub() }
 public var SIGCONT: Int32 { stub() }
 public var SIGWINCH: Int32 { stub() }
+public var SIGTTIN: Int32 { stub() }
+public var SIGTTOU: Int32 { stub() }
+public var SIGXCPU: Int32 { stub() }
+public var SIGXFSZ: Int32 { stub() }
+public var SIGPROF: Int32 { stub() }
+public var SIGVTALRM: Int32 { stub() }
+public var SIGILL: Int32 { stub() }
+public var SIGTRAP: Int32 { stub() }
+public var SIGABRT: Int32 { stub() }
+public var SIGBUS: Int32 { stub() }
+public var SIGFPE: Int32 { stub() }
+public var SIGSEGV: Int32 { stub() }
+public var SIGSYS: Int32 { stub() }
+public var SA_ONSTACK: Int32 { stub() }
