@@ -81,8 +81,8 @@ public final class CollectionProperty<Element: Differentiable & Sendable>: @unch
 
   /// Sets the contents and the status in one step.
   ///
-  /// The difference is one change, which is delivered before the status. If there are elements, the collection has loaded,
-  /// whatever the status.
+  /// The difference is one change, which is delivered before the status. A failed or missing source that
+  /// has elements has loaded before.
   ///
   /// - Parameters:
   ///   - elements: The new contents. Elements of the same identity are kept.
@@ -229,10 +229,10 @@ extension CollectionProperty {
     index = draft.index?.isStale == false ? draft.index : nil
     if let status = draft.newStatus {
       if let error = status.error { collection.record(error) }
-      // A source that has elements has loaded, although it may have failed since then.
+      // A failed source that has elements has loaded before.
       return state.advanced(
         to: changeset.map { (draft.contents, $0) }, status: status,
-        hasLoaded: !draft.contents.isEmpty)
+        hasLoaded: status.error != nil && !draft.contents.isEmpty)
     }
     return changeset.map { state.changed(to: draft.contents, by: $0) }
   }

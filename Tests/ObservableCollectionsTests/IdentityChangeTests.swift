@@ -31,7 +31,7 @@ import Testing
     _ name: String
   ) throws {
     let first = TestRun.seed ?? 0
-    for seed in first..<first + (TestRun.isLong ? 3_000 : 60) {
+    for seed in first..<first + (TestRun.isLong ? 3_000 : 24) {
       var run = IdentityRun(seed: seed)
       try IdentityOperators.check(name, &run)
     }

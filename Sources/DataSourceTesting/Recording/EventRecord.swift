@@ -171,6 +171,15 @@ final class EventRecord<Element: Differentiable & Sendable>: Sendable {
 
   /// Returns what is wrong with a dictionary by identity that follows a change, or `nil` if nothing is.
   private static func keyedFault(of change: CollectionChange<Element>) -> String? {
+    // Other changes have nothing that a dictionary might miss. Identities that are not equal to themselves are no keys.
+    let changesIdentity = change.updated.contains {
+      !sameIdentity($0.old.differenceIdentifier, $0.new.differenceIdentifier)
+    }
+    guard changesIdentity,
+      (Array(change.before) + change.after).allSatisfy({
+        $0.differenceIdentifier == $0.differenceIdentifier
+      })
+    else { return nil }
     var stored: [Element.DifferenceIdentifier: (count: Int, element: Element)] = [:]
     var repeated: Set<Element.DifferenceIdentifier> = []
     func enter(_ element: Element) {

@@ -430,7 +430,9 @@ import Testing
 
   @Test(arguments: 0..<10 as Range<UInt64>)
   func `the anchor row stays on its line through random changes`(seed: UInt64) throws {
-    var editor = RandomEditor(seed: seed, size: 60)
+    // The anchor follows offsets: an exchange of two identities leaves it on its line.
+    var editor = RandomEditor(
+      seed: seed, size: 60, kinds: RandomEdit.allCases.filter { $0 != .exchange })
     let list = Follower((0..<30).map { TestElement(1000 + $0) })
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
