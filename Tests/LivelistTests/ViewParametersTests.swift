@@ -147,13 +147,6 @@ import Testing
       let line = try #require(terminal.display.lines.first { $0.hasPrefix(">") })
       #expect(words(line).first == "\(chosen)")
     }
-    // Without a chosen row, the rows move through the list again.
-    try terminal.type("g\u{1B}")
-    try expectStatus("1/30")
-    for step in 13...15 {
-      _ = try save(step)
-      try expectFirst((29 - 7 * step + 300) % 30)
-    }
     try quit(program)
   }
 
