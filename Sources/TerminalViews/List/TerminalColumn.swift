@@ -10,8 +10,7 @@ public struct TerminalColumn<Element>: Sendable {
   public var alignment: TerminalAlignment
   /// The maximum width in columns of the terminal.
   public var maximumWidth: Int
-  /// A Boolean value that indicates whether the column stays at the left edge when the user has
-  /// scrolled past it.
+  /// A Boolean value that indicates whether the column stays at the left edge.
   public var isPinned: Bool
   /// A closure that returns the text of an element. The list converts the text to printable text.
   public var text: @Sendable (Element) -> String

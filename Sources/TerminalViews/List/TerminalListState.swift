@@ -100,8 +100,7 @@ public struct TerminalListState<Element: Differentiable & Sendable>: Sendable {
   /// The element of the selected row, or `nil` if the list is empty.
   public var selectedElement: Element? { selection.map { contents[$0] } }
 
-  /// A Boolean value that indicates whether the selected row stays on its line when the list
-  /// changes.
+  /// A Boolean value that indicates whether the selected row stays on its line.
   ///
   /// If it is `false`, the visible part and the selection keep their offsets. Therefore, a list that
   /// is sorted by a changing value stays at its top. A command that selects a row, and

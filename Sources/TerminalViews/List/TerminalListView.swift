@@ -171,8 +171,7 @@ public final class TerminalListView<Element: Differentiable & Sendable> {
   ///   row.
   public func select(_ offset: Int) { state.select(offset) }
 
-  /// A Boolean value that indicates whether the selected row stays on its line when the list
-  /// changes.
+  /// A Boolean value that indicates whether the selected row stays on its line.
   ///
   /// It is `false` until a row is chosen, as ``TerminalListState/keepsSelectedRow`` describes. Set
   /// it for a policy of your own.

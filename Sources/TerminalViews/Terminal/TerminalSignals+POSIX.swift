@@ -35,8 +35,7 @@ public final class TerminalSignals: Sendable {
     case user1
     /// SIGUSR2: another program asks for something.
     case user2
-    /// Another signal whose default action ends the process, for example SIGXCPU: the time limit of
-    /// the process has passed.
+    /// Another signal whose default action ends the process.
     ///
     /// These are SIGXCPU, SIGXFSZ, SIGPROF and SIGVTALRM, and on Linux SIGIO, SIGPWR, SIGSTKFLT and the
     /// real-time signals. A signal that the program ignores or handles is not received.
@@ -46,7 +45,9 @@ public final class TerminalSignals: Sendable {
     /// SIGCONT: the program continues after a stop. The screen may show anything.
     case resume
 
-    /// The number of the signal in the system. For ``other``, which has several numbers, it is the
+    /// The number of the signal in the system.
+    ///
+    /// For ``other``, which has several numbers, it is the
     /// number of SIGXCPU.
     public var number: Int32 { numbers[0] }
 
