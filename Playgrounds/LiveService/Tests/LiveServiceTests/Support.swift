@@ -143,8 +143,17 @@ final class RawConnection: Sendable {
     }
   }
 
-  /// Waits for the first bytes of an answer, at most a minute.
-  func receive() throws -> String {
+  /// Waits for the first bytes of an answer, at most a minute. The thread that waits is one of its own: the service
+  /// that answers may need each thread of tasks.
+  func receive() async throws -> String {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try self.nextBytes() })
+      }
+    }
+  }
+
+  private func nextBytes() throws -> String {
     var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&request, 1, 60_000) == 1 else {
       throw Failure(description: "no answer has come within a minute")
